@@ -1,0 +1,47 @@
+# Two commands matter: `make demo` shows what this is, `make test` checks it.
+# Everything is installed into .venv, once: the stamp files say which set of packages is there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench figures clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.core ## install and run the main job; writes demo/
+	$(BIN)/anyorder demo --out demo
+
+test: $(VENV)/.test ## install and run all tests
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.test ## lint, format check and type check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.test ## rewrite the code in the common format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.core ## run the benchmarks, one after the other
+	$(BIN)/python -m benchmarks
+
+figures: $(VENV)/.core ## redraw the pictures of the README
+	$(BIN)/anyorder demo --out docs/images
+
+clean: ## remove the environment and all that is generated
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache build dist
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"anyorder needs Python 3.11 or newer, $(PYTHON) is {v[0]}.{v[1]}; try make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.core

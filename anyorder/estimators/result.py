@@ -1,0 +1,14 @@
+"""What every estimator gives: a distribution after each position, and where it is defined."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jaxtyping import Array, Bool, Float
+
+
+class Estimate(NamedTuple):
+    """Next-token distributions after every position; rows that are not defined are NaN."""
+
+    probabilities: Float[Array, "length symbols"]
+    defined: Bool[Array, "length"]
