@@ -165,34 +165,31 @@ class Estimate(Command):
         )
         check_length(len(tokens), self.order)
         stream = StreamingEstimator(self.order, size, self.estimator, beta=self.beta)
-        positions = len(tokens)
-        distributions = None
+        length = len(tokens)
         if self.out is not None:
-            _check_memory(positions * size * 8)
-            distributions = np.empty((positions, size))
-        assigned = np.empty(positions)
+            _check_memory(length * size * 8)
+        distributions = np.empty((length, size)) if self.out is not None else None
+        assigned = np.full(length, np.nan)
         with progress() as bar:
-            task = bar.add_task(f"{self.estimator}, order {self.order}", total=positions)
-            for begin in range(0, positions, CHUNK):
-                chunk = slice(begin, min(begin + CHUNK, positions))
+            task = bar.add_task(f"{self.estimator}, order {self.order}", total=length)
+            for begin in range(0, length - 1, CHUNK):
+                chunk = slice(begin, min(begin + CHUNK, length - 1))
                 if distributions is None:
                     assigned[chunk] = stream.probabilities(tokens[chunk])
                 else:
                     distributions[chunk] = stream.distributions(tokens[chunk])
                 bar.advance(task, chunk.stop - chunk.start)
+        assigned[-1], last = stream.step(int(tokens[-1]))
         if distributions is not None:
-            assigned[0] = np.nan
+            distributions[-1] = last
             assigned[1:] = np.take_along_axis(distributions[:-1], tokens[1:, None], axis=1)[:, 0]
-            last_defined = not np.isnan(distributions[-1]).any()
-        else:
-            last_defined = stream.defined
         report = {
             "file": self.file,
             "estimator": self.estimator,
             "order": self.order,
             "alphabet_size": size,
             **({"alphabet": characters} if characters else {}),
-            **score(assigned, last_defined),
+            **score(assigned, last_defined=not np.isnan(last).any()),
             "uniform_bits_per_symbol": math.log2(size),
         }
         if distributions is not None:
@@ -202,7 +199,7 @@ class Estimate(Command):
         return Outcome(report, _table(report))
 
 
-def score(assigned: np.ndarray, last_defined: bool) -> dict[str, float | int | None]:
+def score(assigned: np.ndarray, *, last_defined: bool) -> dict[str, float | int | None]:
     """Loss and coverage from the probability given to each token before it was seen (NaN: undefined)."""
     scored = assigned[~np.isnan(assigned)]
     defined = len(scored) + last_defined
