@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import tyro
-from rich.table import Table
 
-from anyorder.cli.command import Command, Outcome, progress
+from anyorder.cli.command import Command, Outcome, key_value_table, progress
 from anyorder.errors import InputError, require
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
@@ -196,7 +195,12 @@ class Estimate(Command):
             assert self.out is not None
             files.write_array(self.out, distributions)
             report["out"] = self.out
-        return Outcome(report, _table(report))
+        shown = dict(report)
+        if report["zero_probability"]:
+            shown |= dict.fromkeys(
+                ("log_loss_nats", "bits_per_symbol"), "infinite: a token came that had probability 0"
+            )
+        return Outcome(report, key_value_table(shown))
 
 
 def score(assigned: np.ndarray, *, last_defined: bool) -> dict[str, float | int | None]:
@@ -222,15 +226,3 @@ def _check_memory(needed: int, limit: int = 1 << 33) -> None:
             f"the distributions need {needed / 2**30:.1f} GiB, the limit is {limit >> 30} GiB; "
             "drop --out to score without keeping them"
         )
-
-
-def _table(report: dict[str, Any]) -> Table:
-    table = Table(show_header=False, box=None, pad_edge=False)
-    infinite = report["zero_probability"] > 0
-    for key, value in report.items():
-        if value is None:
-            shown = "infinite: a token came that had probability zero" if infinite else "undefined"
-        else:
-            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-        table.add_row(key.replace("_", " "), shown)
-    return table
