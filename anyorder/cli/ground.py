@@ -197,9 +197,7 @@ class Estimate(Command):
             report["out"] = self.out
         shown = dict(report)
         if report["zero_probability"]:
-            shown |= dict.fromkeys(
-                ("log_loss_nats", "bits_per_symbol"), "infinite: a token came that had probability 0"
-            )
+            shown |= dict.fromkeys(("log_loss_nats", "bits_per_symbol"), "infinite: a token had probability 0")
         return Outcome(report, key_value_table(shown))
 
 
