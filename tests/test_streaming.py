@@ -125,7 +125,8 @@ def test_long_streams_equal_a_dictionary_of_counters(estimator, order, symbols):
     got = np.concatenate([stream.probabilities(chunk) for chunk in np.split(x, [1, 5000, 5001, 20_000])])
     np.testing.assert_allclose(got, expected, rtol=1e-15, atol=0)
     assert stream.contexts == contexts
-    assert 0.1 < np.isfinite(got).mean() and np.nanmin(got) < np.nanmax(got)
+    assert np.isfinite(got).mean() > 0.1
+    assert np.nanmin(got) < np.nanmax(got)
 
 
 def test_order_64_over_256_symbols():
@@ -300,4 +301,5 @@ def test_examples_run():
     assert doctest.testmod(streaming).failed == 0
     page = Path(__file__).parents[1] / "docs" / "streaming.md"
     result = doctest.testfile(str(page), module_relative=False)
-    assert result.attempted > 0 and result.failed == 0
+    assert result.attempted > 0
+    assert result.failed == 0

@@ -41,9 +41,7 @@ class StreamingEstimator:
     (6, 2)
     """
 
-    def __init__(
-        self, order: int, alphabet_size: int, estimator: str = "kgram", *, beta: float = 1.0
-    ) -> None:
+    def __init__(self, order: int, alphabet_size: int, estimator: str = "kgram", *, beta: float = 1.0) -> None:
         require(order >= 1, f"order is {order}, must be at least 1; pass --order 1 or more")
         require(
             2 <= alphabet_size <= _LARGEST_ALPHABET,
@@ -77,6 +75,13 @@ class StreamingEstimator:
         chances = np.full(chunk.size, np.nan)
         self._feed(chunk, chances, np.empty((0, self.alphabet_size)))
         return chances
+
+    def step(self, token: int) -> tuple[float, Float64[np.ndarray, "symbols"]]:
+        """Feed one token; give the probability that it had, and the distribution after it."""
+        chunk = self._checked([token])
+        chances, distributions = np.full(1, np.nan), np.full((1, self.alphabet_size), np.nan)
+        self._feed(chunk, chances, distributions)
+        return float(chances[0]), distributions[0]
 
     @property
     def seen(self) -> int:
@@ -125,7 +130,7 @@ class StreamingEstimator:
             self._seen += stream.size - self.order
 
     def _count_early(self, early: np.ndarray) -> None:
-        """Count what a head with normalised queries and keys counts without a full window (findings E7).
+        """Count what a head with normalised queries and keys counts without a full window.
 
         Position i < k has the key of its i tokens, position 0 that of its own token. It points the same way
         as the window of k tokens w iff both, repeated for ever, are the same word: then w is the first k

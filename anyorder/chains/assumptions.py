@@ -1,0 +1,187 @@
+"""Checkers for the paper's assumptions on the data: each says what holds, what fails, and by how much.
+
+App. C asks four things of a prior over first-order chains, App. D three of second-order binary kernels and
+five of reversible kernels of any order. What the last five can mean is in `docs/assumptions.md`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import statistics
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, PRNGKeyArray
+
+from anyorder.chains import lifted
+from anyorder.chains.kernel import Kernel
+from anyorder.chains.priors import RETURN_STEPS, Prior, return_counts, second_hop
+from anyorder.errors import require
+
+
+class Check(NamedTuple):
+    """One assumption: whether it holds, the number measured, the limit it is held against, and what was measured."""
+
+    name: str
+    holds: bool
+    measured: float
+    limit: float
+    detail: str
+
+    def __str__(self) -> str:
+        verdict = "holds" if self.holds else "FAILS"
+        return f"{self.name}: {verdict} ({self.detail}: {self.measured:.4g}, limit {self.limit:.4g})"
+
+
+def check_first_order(
+    prior: Prior, gamma: float, key: PRNGKeyArray, *, count: int = 4096, confidence: float = 0.999
+) -> list[Check]:
+    """App. C, Assumption 1, on `count` kernels drawn from a prior.
+
+    The first two are statements about every kernel and are checked on each. Permutation invariance and a
+    uniform mean are statements about the distribution: the largest deviation of a moment, in standard
+    errors, is held against the Bonferroni-corrected normal quantile at the given confidence.
+
+    >>> from anyorder.chains import Dirichlet
+    >>> [check.holds for check in check_first_order(Dirichlet(1, 3), 0.2, jax.random.key(0))]
+    [False, False, True, True]
+    """
+    require(prior.order == 1, f"the prior has order {prior.order}, these assumptions are about order 1")
+    require(0 < gamma < 1, f"gamma is {gamma}, must be between 0 and 1")
+    kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(key, count)))
+    size = prior.alphabet_size
+    stationary = np.linalg.solve(
+        np.eye(size) - kernels.transpose(0, 2, 1) + np.ones((size, size)), np.ones((count, size, 1))
+    )[..., 0]
+    mixing = np.square(kernels - stationary[:, None, :]).sum(axis=(1, 2)).min()
+    smallest = kernels.min()
+    invariance, invariance_limit = _permutation_deviation(kernels, confidence)
+    mean_deviation = np.abs(_standard_scores(kernels - 1 / size)).max()
+    mean_limit = _quantile(confidence, size * size)
+    return [
+        Check("minimum transition probability", bool(smallest > gamma / size), float(smallest), gamma / size,
+              "smallest π(s'|s)"),
+        Check("non-trivial mixing", bool(mixing >= gamma**2 / size), float(mixing), gamma**2 / size,
+              "smallest Σ_s ‖π(·|s) - μ‖²"),
+        Check("permutation invariance", invariance <= invariance_limit, invariance, invariance_limit,
+              "largest deviation of a moment under renaming, in standard errors"),
+        Check("uniform expected transition matrix", bool(mean_deviation <= mean_limit), float(mean_deviation),
+              mean_limit, "largest deviation of E[π] from 1/S, in standard errors"),
+    ]  # fmt: skip
+
+
+def check_second_order(kernel: Kernel) -> list[Check]:
+    """App. D, Assumption 2, for one second-order binary kernel.
+
+    >>> from anyorder.chains import ReversibleBinary
+    >>> kernel = Kernel(ReversibleBinary().draw(jax.random.key(1)))
+    >>> all(check.holds for check in check_second_order(kernel))
+    True
+    """
+    require(
+        kernel.order == 2 and kernel.alphabet_size == 2,
+        f"the kernel has order {kernel.order} over {kernel.alphabet_size} symbols; "
+        "this assumption is about order 2 over 2 symbols, use check_any_order",
+    )
+    pi = kernel.probabilities
+    preference = min(pi[0, 0, 0] - pi[1, 0, 0], pi[1, 1, 1] - pi[0, 1, 1])
+    hop = float(second_hop(jnp.asarray(pi)))
+    return [
+        _reversible(kernel),
+        Check("transition preference", bool(preference > 0), float(preference), 0.0,
+              "smaller of π(0|00) - π(0|10) and π(1|11) - π(1|01)"),
+        Check("second-hop likelihood", hop >= 1, hop, 1.0, "Σ_s π²(s|s,s)"),
+    ]  # fmt: skip
+
+
+def check_any_order(kernel: Kernel) -> list[Check]:
+    """App. D, Assumption 3, for one kernel of any order, as printed and (last two rows) as it can be meant.
+
+    Printed, it asks that the lifted chain be self-adjoint, which no irreducible chain above order one is,
+    and that β_m > 0 for all m, where β_m = 0 for m ≥ 2 whatever the chain: φ_m is orthogonal to constants.
+
+    >>> from anyorder.chains import Reversible
+    >>> kernel = Kernel(Reversible(order=1, alphabet_size=3).draw(jax.random.key(0)))
+    >>> [check.name for check in check_any_order(kernel) if not check.holds]
+    ['non-degenerate projection']
+    """
+    matrix = kernel.transition_matrix
+    require(
+        isinstance(matrix, np.ndarray),
+        f"the lifted chain has {len(kernel.rows)} contexts, the limit is {lifted.DENSE_STATES}; lower the order",
+    )
+    assert isinstance(matrix, np.ndarray)
+    flow = kernel.stationary.ravel()[:, None] * matrix
+    defect = float(np.abs(flow - flow.T).max())
+    eigenvalues = kernel.eigenvalues
+    real = bool(np.abs(eigenvalues.imag).max() < 1e-9)
+    smallest = float(eigenvalues.real.min()) if real else float("nan")
+    sound = kernel.irreducible and kernel.aperiodic
+    printed, mended = _projections(kernel) if defect < 1e-9 else (float("nan"), float("nan"))
+    counts = np.asarray(return_counts(jnp.asarray(kernel.probabilities), RETURN_STEPS))
+    decay = float((counts[:-1] - counts[1:]).min())
+    return [
+        Check("irreducibility and aperiodicity", sound, float(sound), 1.0, "both hold"),
+        _reversible(kernel),
+        Check("lifted representation", True, float(len(kernel.rows)), float(len(kernel.rows)),
+              "contexts; every chain has one"),
+        Check("spectral assumptions: self-adjoint", defect < 1e-9, defect, 0.0,
+              "largest |μ(a)P(a→b) - μ(b)P(b→a)| on contexts"),
+        Check("spectral assumptions: positive", real and smallest > 0, smallest, 0.0,
+              "smallest eigenvalue of the lifted chain, NaN where some are complex"),
+        Check("non-degenerate projection", bool(printed > 1e-9), printed, 0.0,
+              "smallest β_m as printed, NaN where P is not self-adjoint"),
+        Check("mended projection", bool(mended > 1e-9), mended, 0.0,
+              "smallest β_m with f(a, b) = number of entries of a equal to the newest of b"),
+        Check("falling return count", decay > 0, decay, 0.0,
+              "smallest g_l - g_{l+1}, what the assumptions are for"),
+    ]  # fmt: skip
+
+
+def _reversible(kernel: Kernel) -> Check:
+    defect = kernel.reversibility_defect
+    return Check("time reversibility", kernel.reversible, defect, 1e-9, "largest |μ(w) - μ(w reversed)|")
+
+
+def _projections(kernel: Kernel) -> tuple[float, float]:
+    """Smallest β_m over m ≥ 2, with the printed f(a) = |a| (distinct symbols) and with f(a, b)."""
+    weights = kernel.stationary.ravel()
+    root = np.sqrt(weights)
+    assert isinstance(kernel.transition_matrix, np.ndarray)
+    symmetric = root[:, None] * kernel.transition_matrix / root[None, :]
+    _, vectors = np.linalg.eigh((symmetric + symmetric.T) / 2)
+    functions = (vectors / root[:, None])[:, :-1]  # orthonormal in ℓ²(μ); the last one is the constant
+    contexts = list(itertools.product(range(kernel.alphabet_size), repeat=kernel.order))
+    distinct = np.array([len(set(context)) for context in contexts], dtype=np.float64)
+    matches = np.array([[context.count(other[-1]) for other in contexts] for context in contexts], np.float64)
+    printed = (functions * distinct[:, None]).sum(axis=0) * (functions * weights[:, None]).sum(axis=0)
+    mended = np.einsum("am,bm,b,ab->m", functions, functions, weights, matches)
+    return float(printed.min()), float(mended.min())
+
+
+def _standard_scores(samples: Float[np.ndarray, count * shape]) -> Float[np.ndarray, "*shape"]:
+    error = samples.std(axis=0, ddof=1) / np.sqrt(len(samples))
+    return samples.mean(axis=0) / np.where(error > 0, error, np.inf)
+
+
+def _quantile(confidence: float, comparisons: int) -> float:
+    return statistics.NormalDist().inv_cdf(1 - (1 - confidence) / (2 * comparisons))
+
+
+def _permutation_deviation(kernels: Float[np.ndarray, "count s s"], confidence: float) -> tuple[float, float]:
+    """Compare first and second moments of π with those of σ⁻¹πσ for the S - 1 neighbour swaps σ.
+
+    Swaps generate every permutation, so invariance under them is invariance under all.
+    """
+    size = kernels.shape[-1]
+    scores = []
+    for first in range(size - 1):
+        swap = np.arange(size)
+        swap[[first, first + 1]] = swap[[first + 1, first]]
+        renamed = kernels[:, swap][:, :, swap]
+        for moment in (1, 2):
+            scores.append(_standard_scores(kernels**moment - renamed**moment))
+    return float(np.abs(np.stack(scores)).max()), _quantile(confidence, functools.reduce(int.__mul__, np.shape(scores)))

@@ -1,0 +1,143 @@
+"""In-context estimators: from the tokens so far, the distribution of the next one, at every position at once.
+
+Each handles one sequence; use `jax.vmap` for a batch, inside `jax.jit` for one compiled call. Row n of the
+result is the prediction of x_{n+1} from x_0 … x_n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from anyorder.chains.sampling import check_length
+from anyorder.errors import require
+from anyorder.estimators import matching
+from anyorder.estimators.result import Estimate
+from anyorder.files import check_tokens
+
+#: What every estimator accepts as one sequence.
+Tokens = Int[Array, "length"] | Int[np.ndarray, "length"] | Sequence[int]
+
+
+def as_tokens(tokens: Tokens, order: int, alphabet_size: int) -> Int[Array, "length"]:
+    """The tokens as an array of int32, refused where they are not one sequence of the alphabet.
+
+    >>> as_tokens([0, 1, 2], order=1, alphabet_size=2)
+    Traceback (most recent call last):
+    anyorder.errors.InputError: the sequence has token 2 at position 2, must be 0 to 1; raise the alphabet size to 3
+    """
+    require(
+        alphabet_size >= 2,
+        f"alphabet size is {alphabet_size}, must be at least 2; pass --alphabet-size 2 or more",
+    )
+    array = tokens if isinstance(tokens, jax.Array) else np.asarray(tokens)
+    require(array.ndim == 1, f"tokens have shape {array.shape}, must be one sequence (length,); use vmap for more")
+    require(
+        jnp.issubdtype(array.dtype, jnp.integer),
+        f"tokens have dtype {array.dtype}, must be integers; convert them first",
+    )
+    check_length(len(array), order)
+    if not isinstance(array, jax.core.Tracer):
+        check_tokens(np.asarray(array), alphabet_size)
+    return jnp.asarray(array, jnp.int32)
+
+
+@partial(jax.jit, static_argnames="dtype")
+def _normalised(counts: Int[Array, "length symbols"], dtype: Any) -> Estimate:
+    """Relative frequencies, undefined where nothing was counted (Definition 2 leaves 0/0 open)."""
+    totals = counts.sum(axis=1, keepdims=True)
+    frequencies = counts.astype(dtype) / totals.astype(dtype)
+    return Estimate(jnp.where(totals > 0, frequencies, jnp.nan), totals[:, 0] > 0)
+
+
+@partial(jax.jit, static_argnames="dtype")
+def _smoothed(counts: Int[Array, "length symbols"], beta: float | Array, dtype: Any) -> Float[Array, "length symbols"]:
+    smoothed = counts.astype(dtype) + jnp.asarray(beta, dtype)
+    return smoothed / smoothed.sum(axis=1, keepdims=True)
+
+
+@partial(jax.jit, static_argnames="order")
+def where_full(probabilities: Float[Array, "length symbols"], order: int) -> Estimate:
+    """The distributions, defined wherever the last k tokens exist: n ≥ k - 1.
+
+    >>> where_full(jnp.full((4, 2), 0.5), order=3).defined.tolist()
+    [False, False, True, True]
+    """
+    defined = jnp.arange(len(probabilities), dtype=jnp.int32) >= order - 1
+    return Estimate(jnp.where(defined[:, None], probabilities, jnp.nan), defined)
+
+
+def kgram(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
+    """The conditional k-gram of Definition 2: what followed earlier occurrences of the last k tokens.
+
+    >>> probabilities, defined = kgram([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2)
+    >>> defined.tolist(), probabilities[-1].tolist()
+    ([False, False, True, True, True, True], [0.0, 1.0])
+    """
+    tokens = as_tokens(tokens, order, alphabet_size)
+    matches = matching.window_matches(tokens, order)
+    return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
+
+
+def add_beta(
+    tokens: Tokens,
+    *,
+    order: int,
+    alphabet_size: int,
+    beta: float | int | Array = 1.0,
+    dtype: Any = jnp.float64,
+) -> Estimate:
+    """Add-β smoothing of the k-gram counts: the Bayes predictor when rows are Dirichlet(β), here β = 1.
+
+    Defined wherever the last k tokens exist, also for a context never seen (then uniform).
+
+    >>> add_beta([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2).probabilities[-1].tolist()
+    [0.25, 0.75]
+    """
+    tokens = as_tokens(tokens, order, alphabet_size)
+    if isinstance(beta, float | int):
+        require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
+    counts = matching.counts(matching.window_matches(tokens, order), tokens, alphabet_size)
+    return where_full(_smoothed(counts, beta, dtype), order)
+
+
+def bag(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
+    """What followed earlier occurrences of the last k tokens in any order: the limit of uniform weights 1/k.
+
+    >>> bag([0, 1, 1, 0], order=2, alphabet_size=2).probabilities[-1].tolist()
+    [0.0, 1.0]
+    """
+    tokens = as_tokens(tokens, order, alphabet_size)
+    matches = matching.bag_matches(tokens, order, alphabet_size)
+    return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
+
+
+def biased(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
+    """The k-gram that also counts opening positions whose partial window is aligned (App. A.2.2, B.2).
+
+    >>> biased([0, 0, 0, 1, 0, 0], order=2, alphabet_size=2).probabilities[-1].tolist()
+    [0.75, 0.25]
+    """
+    tokens = as_tokens(tokens, order, alphabet_size)
+    matches = matching.window_matches(tokens, order) | matching.aligned_openings(tokens, order)
+    return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
+
+
+def backoff(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
+    """The j-gram of the longest suffix, j ≤ k, that has been seen before; j = 0 is the frequency of symbols.
+
+    >>> backoff([0, 1, 2, 0, 2], order=2, alphabet_size=3).probabilities[-1].tolist()
+    [1.0, 0.0, 0.0]
+    """
+    tokens = as_tokens(tokens, order, alphabet_size)
+    shorter = [matching.window_matches(tokens, suffix) for suffix in range(order + 1)]
+    counted = jnp.stack([matching.counts(matches, tokens, alphabet_size) for matches in shorter])
+    seen = counted.sum(axis=2) > 0
+    longest = order - jnp.argmax(seen[::-1], axis=0)
+    return _normalised(counted[longest, jnp.arange(len(tokens))], dtype)

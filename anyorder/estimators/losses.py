@@ -1,0 +1,90 @@
+"""Cross-entropy in nats, sampled or exact, and its excess over the true loss with standard errors.
+
+Predictions are aligned once, here: row n of the predictions is held against token n + 1. Losses have
+one entry for each of the length - 1 predicted tokens, and NaN where the predictor is undefined.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from anyorder.errors import require
+
+
+def sampled_loss(
+    probabilities: Float[Array, "length symbols"], tokens: Int[Array, "length"]
+) -> Float[Array, "predicted"]:
+    """-log p(x_{n+1}): the loss on the token that came; infinite where it had probability zero.
+
+    >>> sampled_loss(jnp.array([[0.5, 0.5], [0.25, 0.75]]), jnp.array([0, 1])).round(4).tolist()
+    [0.6931]
+    """
+    return -jnp.log(jnp.take_along_axis(probabilities[:-1], tokens[1:, None], axis=1)[:, 0])
+
+
+def exact_loss(
+    probabilities: Float[Array, "length symbols"], truth: Float[Array, "length symbols"]
+) -> Float[Array, "predicted"]:
+    """-Σ_s π(s) log p(s): the expectation of the sampled loss over the true next-token distribution.
+
+    `truth[t]` is the distribution of token t, as `chains.sample` gives it.
+
+    >>> exact_loss(jnp.array([[0.5, 0.5], [0.5, 0.5]]), jnp.array([[0.5, 0.5], [1.0, 0.0]])).round(4).tolist()
+    [0.6931]
+    """
+    predicted, true = probabilities[:-1], truth[1:]
+    possible = true > 0  # 0·log 0 is 0
+    terms = jnp.where(possible, true * jnp.log(jnp.where(possible, predicted, 1)), 0)
+    return jnp.where(jnp.isnan(predicted).any(axis=1), jnp.nan, -terms.sum(axis=1))
+
+
+def true_loss(truth: Float[Array, "length symbols"]) -> Float[Array, "predicted"]:
+    """The exact loss of the true distribution itself, its entropy: no predictor can have less.
+
+    >>> true_loss(jnp.array([[0.5, 0.5], [0.5, 0.5]])).round(4).tolist()
+    [0.6931]
+    """
+    return exact_loss(jnp.concatenate([truth[1:], truth[:1]]), truth)
+
+
+class Summary(NamedTuple):
+    """A loss over many sequences: mean and standard error, per position and over all positions.
+
+    Sequences are independent and positions of one sequence are not, so the error of the mean comes from
+    the means of whole sequences. `coverage` is the fraction of positions where the loss is defined.
+    """
+
+    mean: float
+    standard_error: float
+    coverage: float
+    position_mean: Float[np.ndarray, "predicted"]
+    position_error: Float[np.ndarray, "predicted"]
+
+
+def summarise(losses: Float[Array, "count predicted"] | Float[np.ndarray, "count predicted"]) -> Summary:
+    """Mean and standard error of losses from independent sequences; NaN entries are left out.
+
+    >>> summary = summarise(np.array([[np.nan, 1.0], [np.nan, 2.0]]))
+    >>> summary.mean, summary.standard_error, summary.coverage
+    (1.5, 0.5, 0.5)
+    """
+    values = np.asarray(losses, dtype=np.float64)
+    require(len(values) >= 2, f"{len(values)} sequence has no standard error; give at least 2")
+    position_mean, position_error = _mean_and_error(values)
+    sequence_means, _ = _mean_and_error(values.T)
+    mean, error = _mean_and_error(sequence_means[:, None])
+    return Summary(float(mean[0]), float(error[0]), float(1 - np.isnan(values).mean()), position_mean, position_error)
+
+
+def _mean_and_error(values: Float[np.ndarray, "rows columns"]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over rows of each column, and its standard error; NaN for columns without entries."""
+    there = ~np.isnan(values)
+    count = there.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(there, values, 0).sum(axis=0) / count
+        spread = np.where(there, np.square(values - mean), 0).sum(axis=0)
+        return mean, np.sqrt(spread / (count - 1) / count)
