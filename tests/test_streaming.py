@@ -57,16 +57,11 @@ def sequences(draw, symbols, max_length=60):
     return [few[0]] * length + draw(st.lists(st.sampled_from(few), max_size=20))
 
 
-@st.composite
-def cases(draw):
-    symbols = draw(st.sampled_from(SYMBOLS))
-    return symbols, draw(sequences(symbols)), draw(st.integers(1, 6)), draw(st.sampled_from(ESTIMATORS))
-
-
-@given(cases(), st.sampled_from(sorted(STORAGE)), st.data())
-@settings(max_examples=300, deadline=None)
-def test_equals_the_definitions_in_any_chunks(case, store, data):
-    symbols, x, order, estimator = case
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@given(st.sampled_from(SYMBOLS), st.integers(1, 6), st.sampled_from(sorted(STORAGE)), st.data())
+@settings(max_examples=80, deadline=None)
+def test_equals_the_definitions_in_any_chunks(estimator, symbols, order, store, data):
+    x = data.draw(sequences(symbols))
     beta = data.draw(st.sampled_from([1.0, 0.5, 0.3]))
     expected = np.reshape(oracle.distributions(x, order, symbols, estimator, beta), (len(x), symbols))
     with storage(store):
@@ -84,6 +79,17 @@ def test_equals_the_definitions_in_any_chunks(case, store, data):
             assert stream.seen == begin + len(chunk)
     if estimator in ("kgram", "bayes"):
         assert stream.contexts == len({tuple(x[i - order : i]) for i in range(order, len(x))})
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("store", STORAGE)
+def test_equals_the_definitions_on_random_sequences(estimator, store):
+    random = np.random.default_rng(7)
+    for order, symbols in [(1, 2), (2, 3), (4, 2), (5, 4), (3, 16)]:
+        x = random.integers(0, min(symbols, 5), 100).tolist()
+        with storage(store):
+            got = StreamingEstimator(order, symbols, estimator).distributions(x)
+        np.testing.assert_allclose(got, oracle.distributions(x, order, symbols, estimator), rtol=1e-15)
 
 
 def bumpy(length, symbols, seed):
@@ -147,6 +153,19 @@ def test_backoff_of_order_64_equals_a_dictionary_for_each_order():
             counter[suffix][token] += 1
     assert np.isnan(got[0])
     assert stream.contexts < 2 * len(y)
+
+
+def test_copies_of_counts_have_room():
+    for many in range(1, 60):
+        # Many symbols followed 0 1. After 2 1 the edge of 1 splits and the counts of all of them are copied.
+        x = [token for symbol in range(many) for token in (0, 1, 3 + symbol)] + [2, 1, 2]
+        stream = StreamingEstimator(2, 256, "backoff")
+        for token in x:
+            stream.probabilities([token])
+            counter = stream._counter
+            assert all(used <= store.room for used, store in zip(counter.used, counter.stores, strict=True))
+        expected = oracle.distribution([*x, 1], len(x), 2, 256, "backoff")
+        np.testing.assert_array_equal(stream.distributions([1]), [expected])
 
 
 def test_the_last_symbol_of_the_largest_alphabet():

@@ -105,7 +105,6 @@ def add(counts, row, symbol, times, symbols, pair_index, pairs, used):
         slot = find(pair_index, row * symbols + symbol)
         if pair_index[slot, PAYLOAD] == 0:
             pairs[used[PAIRS], SYMBOL] = symbol
-            pairs[used[PAIRS], COUNT] = 0
             pairs[used[PAIRS], NEXT] = counts[row, COUNTS]
             used[PAIRS] += 1
             pair_index[slot, KEY] = row * symbols + symbol
