@@ -80,6 +80,7 @@ def random_model(seed, *, dtype="float64", d=8, heads=(1, 1), mlp="paper", **opt
         output=None if options.get("tied") else draw(SYMBOLS, d),
         output_bias=draw(SYMBOLS) if options.get("output_bias") else None,
         beginning=draw(d) if options.get("beginning") else None,
+        positions=draw(options["places"], d) if "places" in options else None,
         final_norm=norm(d) if pre_norm else None,
         output_map=options.get("output_map", "softmax"),
     )
@@ -104,6 +105,7 @@ CASES = {
     },
     "the stack of App. B.2": {"mlp": "paper-qk", "normalise": True, "scale": 7.0, "output_map": "relu"},
     "tied head": {"tied": True, "output_bias": True, "beginning": True, "key_offsets": 9},
+    "absolute positions": {"places": 30, "beginning": True},
     "identity output": {"output_map": "identity", "mlp": "none", "value_offsets": 3},
 }
 
@@ -237,6 +239,11 @@ def test_tokens_outside_the_alphabet_are_refused():
         random_model(9)([0, 3])
     with pytest.raises(InputError, match="empty"):
         random_model(9)(np.zeros(0, np.int32))
+
+
+def test_absolute_positions_end_somewhere():
+    with pytest.raises(InputError, match="the sequence has 9 tokens, this model has 8 positions"):
+        random_model(9, places=8)(tokens_of(9))
 
 
 def test_shapes_that_do_not_fit_are_refused():
