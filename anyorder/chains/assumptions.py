@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import functools
 import itertools
+import statistics
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.stats
 from jaxtyping import Float, PRNGKeyArray
 
 from anyorder.chains import lifted
 from anyorder.chains.kernel import Kernel
-from anyorder.chains.priors import Prior, second_hop
+from anyorder.chains.priors import RETURN_STEPS, Prior, return_counts, second_hop
 from anyorder.errors import require
 
 
@@ -51,7 +51,7 @@ def check_first_order(
     """
     require(prior.order == 1, f"the prior has order {prior.order}, these assumptions are about order 1")
     require(0 < gamma < 1, f"gamma is {gamma}, must be between 0 and 1")
-    kernels = np.asarray(jax.vmap(prior.draw)(jax.random.split(key, count)))
+    kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(key, count)))
     size = prior.alphabet_size
     stationary = np.linalg.solve(
         np.eye(size) - kernels.transpose(0, 2, 1) + np.ones((size, size)), np.ones((count, size, 1))
@@ -121,7 +121,8 @@ def check_any_order(kernel: Kernel) -> list[Check]:
     smallest = float(eigenvalues.real.min()) if real else float("nan")
     sound = kernel.irreducible and kernel.aperiodic
     printed, mended = _projections(kernel) if defect < 1e-9 else (float("nan"), float("nan"))
-    decay = _return_decay(kernel)
+    counts = np.asarray(return_counts(jnp.asarray(kernel.probabilities), RETURN_STEPS))
+    decay = float((counts[:-1] - counts[1:]).min())
     return [
         Check("irreducibility and aperiodicity", sound, float(sound), 1.0, "both hold"),
         _reversible(kernel),
@@ -136,7 +137,7 @@ def check_any_order(kernel: Kernel) -> list[Check]:
         Check("mended projection", bool(mended > 1e-9), mended, 0.0,
               "smallest β_m with f(a, b) = number of entries of a equal to the newest of b"),
         Check("falling return count", decay > 0, decay, 0.0,
-              "smallest g_l - g_{l+1}, l < 8, the conclusion that the assumptions are for"),
+              "smallest g_l - g_{l+1}, what the assumptions are for"),
     ]  # fmt: skip
 
 
@@ -161,26 +162,13 @@ def _projections(kernel: Kernel) -> tuple[float, float]:
     return float(printed.min()), float(mended.min())
 
 
-def _return_decay(kernel: Kernel, steps: int = 9) -> float:
-    """Smallest g_l - g_{l+1} with g_l = Σ_a Σ_j Pr(the token l steps after context a equals a_j)."""
-    size = kernel.alphabet_size
-    contexts = np.array(list(itertools.product(range(size), repeat=kernel.order)))
-    matches = (contexts[:, :, None] == np.arange(size)).sum(axis=1)  # how often each symbol stands in a
-    newest = np.zeros((len(contexts), size))
-    newest[np.arange(len(contexts)), contexts[:, -1]] = 1.0
-    matrix = kernel.transition_matrix
-    powers = itertools.accumulate(range(1, steps), lambda power, _: matrix @ power, initial=matrix @ newest)
-    counts = np.array([(matches * power).sum() for power in powers])
-    return float((counts[:-1] - counts[1:]).min())
-
-
-def _standard_scores(samples: Float[np.ndarray, "count *shape"]) -> Float[np.ndarray, "*shape"]:
+def _standard_scores(samples: Float[np.ndarray, count * shape]) -> Float[np.ndarray, "*shape"]:
     error = samples.std(axis=0, ddof=1) / np.sqrt(len(samples))
     return samples.mean(axis=0) / np.where(error > 0, error, np.inf)
 
 
 def _quantile(confidence: float, comparisons: int) -> float:
-    return float(scipy.stats.norm.ppf(1 - (1 - confidence) / (2 * comparisons)))
+    return statistics.NormalDist().inv_cdf(1 - (1 - confidence) / (2 * comparisons))
 
 
 def _permutation_deviation(kernels: Float[np.ndarray, "count s s"], confidence: float) -> tuple[float, float]:

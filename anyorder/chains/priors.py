@@ -7,6 +7,7 @@ A prior is a small pytree with one method, `draw(key, dtype)`, that gives one ke
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -43,11 +44,17 @@ def dirichlet_rows(
     >>> dirichlet_rows(jax.random.key(0), (3, 2), 1.0, jnp.float64).sum(axis=-1).round(12).tolist()
     [1.0, 1.0, 1.0]
     """
-    if concentration == 1.0:  # Gamma(1) is the exponential distribution, much cheaper to draw
-        weights = jax.random.exponential(key, shape, dtype)
-        return weights / weights.sum(axis=-1, keepdims=True)
-    logs = jax.random.loggamma(key, concentration, shape, dtype)  # logarithms: small α underflows
-    return jax.nn.softmax(logs, axis=-1)
+    flat = (math.prod(shape[:-1]), shape[-1])  # two axes compile to much faster code than k + 1
+    if concentration == 1.0 and shape[-1] == 2:  # uniform on the segment
+        first = jax.random.uniform(key, flat[:1], dtype)
+        rows = jnp.stack([first, 1 - first], axis=-1)
+    elif concentration == 1.0:  # Gamma(1) is the exponential distribution, much cheaper to draw
+        weights = jax.random.exponential(key, flat, dtype)
+        rows = weights / weights.sum(axis=-1, keepdims=True)
+    else:
+        logs = jax.random.loggamma(key, concentration, flat, dtype)  # logarithms: small α underflows
+        rows = jax.nn.softmax(logs, axis=-1)
+    return rows.reshape(shape)
 
 
 class Dirichlet(Prior):
@@ -93,6 +100,7 @@ class Floored(Prior):
         if isinstance(self.gamma, float | int):
             require(0 < self.gamma < 1, f"gamma is {self.gamma}, must be between 0 and 1; the default is 0.2")
 
+    @eqx.filter_jit
     def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
         """One kernel; drawn again while its rows are too alike, if `mixing`."""
         shape = dense_shape(self.order, self.alphabet_size)
@@ -132,6 +140,7 @@ class ReversibleBinary(Prior):
             "use Reversible for others",
         )
 
+    @eqx.filter_jit
     def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
         """One kernel that satisfies all three parts of the assumption."""
 
@@ -158,12 +167,13 @@ def second_hop(kernel: Float[Array, "2 2 2"]) -> Float[Array, ""]:
 class Reversible(Prior):
     """Reversible kernels of any order: Gibbs measures whose weights do not change when read backwards.
 
-    Each word w of k + 1 tokens has the weight exp(σ·z(w) + c·Σ_j 1[w_0 = w_j]/k), averaged over the word
-    and its mirror image, with normal z. The kernel is the Gibbs measure of these weights: with M the
-    transfer matrix on contexts and r its leading right eigenvector, π(s|a) = M(a,b) r(b) / (λ r(a)).
-    The stationary process is reversible by construction and every transition is possible. For order one
-    the kernel is made lazy, (I + π)/2, which makes its spectrum positive; see `assumptions.check_any_order`
-    for what a positive spectrum can and cannot mean above order one.
+    Each word w of k + 1 tokens has the energy σ·z(w) + c·Σ_j 1[w_0 = w_j]/k with normal z, averaged over the
+    word and its mirror image, and the weight exp(energy). The kernel is the Gibbs measure of these weights:
+    with M the transfer matrix on contexts and r its leading right eigenvector,
+    π(s|a) = M(a,b) r(b) / (λ r(a)). The stationary process is reversible by construction and every transition
+    is possible. For order one the kernel is made lazy, (I + π)/2, which makes its spectrum positive. Kernels
+    are drawn again until their return counts fall, which is what App. D wants its assumptions for; see
+    `assumptions.check_any_order` for what a positive spectrum can and cannot mean above order one.
 
     >>> Kernel(Reversible(order=3, alphabet_size=2).draw(jax.random.key(0))).reversible
     True
@@ -175,8 +185,16 @@ class Reversible(Prior):
     coupling: float | Float[Array, ""] = 1.5
     iterations: int = eqx.field(static=True, default=400)
 
+    @eqx.filter_jit
     def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
-        """One kernel from random reversal-symmetric weights."""
+        """One kernel from random reversal-symmetric weights, whose return counts fall."""
+        return draw_until(
+            key,
+            lambda key: self._gibbs(key, dtype),
+            lambda kernel: (jnp.diff(return_counts(kernel, RETURN_STEPS)) < 0).all(),
+        )
+
+    def _gibbs(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
         size, shape = self.alphabet_size, dense_shape(self.order, self.alphabet_size)
         noise = jax.random.normal(key, shape, dtype)
         tokens = jnp.indices(shape)
@@ -194,6 +212,28 @@ class Reversible(Prior):
         unnormalised = weights * leading[None]
         kernel = unnormalised / unnormalised.sum(axis=-1, keepdims=True)
         return (kernel + jnp.eye(size, dtype=dtype)) / 2 if self.order == 1 else kernel
+
+
+#: How many return counts are compared: those of lags 1 … 8.
+RETURN_STEPS = 8
+
+
+def return_counts(kernel: Float[Array, "*contexts symbols"], steps: int) -> Float[Array, "{steps}"]:
+    """g_l = Σ_a Σ_j Pr(the token l steps after context a equals a_j), l = 1 … steps (App. F, second lemma).
+
+    >>> return_counts(jnp.eye(2), 3).tolist()
+    [2.0, 2.0, 2.0]
+    """
+    tokens = jnp.indices(kernel.shape)
+    matches = sum(
+        tokens[j] == tokens[-1] for j in range(kernel.ndim - 1)
+    )  # how often the last axis's symbol stands in a
+
+    def step(later: Array, _: None) -> tuple[Array, Float[Array, ""]]:
+        # later[a, s] = Pr(s comes l steps after a); one step more goes through the context (a_2 … a_k, s')
+        return (kernel[..., None] * later[None]).sum(axis=-2), (matches * later).sum()
+
+    return jax.lax.scan(step, kernel, None, length=steps)[1]
 
 
 class PointMass(Prior):
