@@ -25,8 +25,10 @@ from anyorder.files import check_tokens
 Tokens = Int[Array, "length"] | Int[np.ndarray, "length"] | Sequence[int]
 
 
-def as_tokens(tokens: Tokens, order: int, alphabet_size: int) -> Int[Array, "length"]:
+def as_tokens(tokens: Tokens, order: int | None, alphabet_size: int) -> Int[Array, "length"]:
     """The tokens as an array of int32, refused where they are not one sequence of the alphabet.
+
+    With an order the sequence must be longer than it, without one it must have a token.
 
     >>> as_tokens([0, 1, 2], order=1, alphabet_size=2)
     Traceback (most recent call last):
@@ -42,7 +44,10 @@ def as_tokens(tokens: Tokens, order: int, alphabet_size: int) -> Int[Array, "len
         jnp.issubdtype(array.dtype, jnp.integer),
         f"tokens have dtype {array.dtype}, must be integers; convert them first",
     )
-    check_length(len(array), order)
+    if order is None:
+        require(len(array) > 0, "the sequence is empty; give at least one token")
+    else:
+        check_length(len(array), order)
     if not isinstance(array, jax.core.Tracer):
         check_tokens(np.asarray(array), alphabet_size)
     return jnp.asarray(array, jnp.int32)

@@ -1,0 +1,33 @@
+"""What a constructed model promises about itself; `anyorder.constructions` derives it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """The promise of one construction: how far its output can be from the estimator it computes.
+
+    `margin` separates the score of an exact match from that of the nearest miss, in units of `kappa`;
+    `bound` is the largest additive error of one probability, over all sequences up to `length`;
+    `bits_needed` are the mantissa bits that the order needs and `mantissa_bits` those that the dtype has.
+    """
+
+    construction: str
+    order: int
+    alphabet_size: int
+    length: int
+    dtype: str
+    target_error: float
+    estimator: str
+    margin: float
+    kappa: float
+    bound: float
+    bits_needed: int
+    mantissa_bits: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as a plain dictionary, for JSON."""
+        return dataclasses.asdict(self)
