@@ -38,9 +38,9 @@ CASES = [
     Case("two-head-qk", "float64", (2, 4), orders(1, 4), 1e-5, oracle=oracles.biased),
     # beyond the list: what the narrow types can hold
     Case("attention-only", "float32", (2, 4), orders(1, 6), 1e-5),
-    Case("k-head", "bfloat16", (4,), orders(3, 3), 2**-6),
-    Case("k-head", "float16", (4,), orders(3, 3), 2**-9),
-    Case("k-head-bayes", "bfloat16", (4,), orders(3, 3), 2**-5, oracle=oracles.add_beta),
-    Case("dyadic", "float16", (4,), orders(1, 3), 2**-9),
-    Case("dyadic", "bfloat16", (4,), orders(1, 2), 2**-6),
+    Case("k-head", "bfloat16", (4,), orders(3, 3), 2**-6, length=256),
+    Case("k-head", "float16", (4,), orders(3, 3), 2**-9, length=256),
+    Case("k-head-bayes", "bfloat16", (4,), orders(3, 3), 2**-5, length=256, oracle=oracles.add_beta),
+    Case("dyadic", "float16", (4,), orders(1, 3), 2**-9, length=256),
+    Case("dyadic", "bfloat16", (4,), orders(1, 2), 2**-6, length=256),
 ]

@@ -65,9 +65,12 @@ def run_heads(
     heads: tuple[Head, ...], x: Float[Array, "rows d"], *, keep_weights: bool
 ) -> tuple[Float[Array, "heads rows d"], Float[Array, "heads rows rows"] | None]:
     """All heads of a layer on one stream; heads of one shape are one program with one axis more."""
-    alike = {jax.tree.structure(head) for head in heads}
-    shapes = {tuple(jnp.shape(leaf) for leaf in jax.tree.leaves(head)) for head in heads}
-    if len(heads) > 1 and len(alike) == len(shapes) == 1:
+
+    def shape(head: Head) -> tuple:
+        leaves, structure = jax.tree.flatten(head)
+        return structure, *(leaf.shape if eqx.is_array(leaf) else leaf for leaf in leaves)
+
+    if len(heads) > 1 and len({shape(head) for head in heads}) == 1:
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *heads)
         return eqx.filter_vmap(lambda head: head(x, keep_weights=keep_weights))(stacked)
     outputs = [head(x, keep_weights=keep_weights) for head in heads]
