@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +9,6 @@ import pytest
 
 from anyorder.constructions import construct
 from anyorder.constructions.sequences import hard_sequences
-from tests import oracles_constructions as oracles
 from tests.construction_cases import CASES
 
 
@@ -36,9 +33,7 @@ def worst_error(model, oracle, order, batch):
 )
 def test_exact(case, symbols):
     for order in case.orders:
-        model = construct(
-            case.construction, order=order, alphabet_size=symbols, length=case.length, dtype=case.dtype
-        )
+        model = construct(case.construction, order=order, alphabet_size=symbols, length=case.length, dtype=case.dtype)
         assert model.dtype == case.dtype
         batch = hard_sequences(
             count=8, length=case.length, alphabet_size=symbols, order=order, seed=100 * order + symbols

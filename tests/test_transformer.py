@@ -170,13 +170,10 @@ def test_gradients_match_finite_differences(mlp):
     rng = np.random.default_rng(0)
     direction = jax.tree.unflatten(structure, [jnp.asarray(rng.normal(size=leaf.shape)) for leaf in leaves])
     along = sum(
-        float(jnp.vdot(g, v))
-        for g, v in zip(jax.tree.leaves(gradient), jax.tree.leaves(direction), strict=True)
+        float(jnp.vdot(g, v)) for g, v in zip(jax.tree.leaves(gradient), jax.tree.leaves(direction), strict=True)
     )
     step = 1e-6
-    moved = [
-        jax.tree.map(lambda p, v, sign=sign: p + sign * step * v, parameters, direction) for sign in (1, -1)
-    ]
+    moved = [jax.tree.map(lambda p, v, sign=sign: p + sign * step * v, parameters, direction) for sign in (1, -1)]
     assert along == pytest.approx(float(loss(moved[0]) - loss(moved[1])) / (2 * step), rel=1e-6)
 
 
@@ -204,9 +201,7 @@ def jaxpr_dtypes(jaxpr):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_no_wider_float_occurs_in_the_program(dtype):
-    model = random_model(
-        6, dtype=dtype, heads=(2, 1), key_offsets=4, value_offsets=4, pre_norm=True, beginning=True
-    )
+    model = random_model(6, dtype=dtype, heads=(2, 1), key_offsets=4, value_offsets=4, pre_norm=True, beginning=True)
     program = jax.make_jaxpr(lambda tokens: model.trace(tokens).probabilities)(jnp.zeros(300, jnp.int32))
     floats = {found for found in jaxpr_dtypes(program.jaxpr) if jnp.issubdtype(found, jnp.floating)}
     assert floats == {DTYPES[dtype]}
@@ -214,9 +209,7 @@ def test_no_wider_float_occurs_in_the_program(dtype):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_sixteen_bits_are_not_computed_in_thirty_two(dtype):
-    model = random_model(
-        7, dtype=dtype, heads=(2, 1), key_offsets=4, value_offsets=4, pre_norm=True, normalise=True
-    )
+    model = random_model(7, dtype=dtype, heads=(2, 1), key_offsets=4, value_offsets=4, pre_norm=True, normalise=True)
     tokens = tokens_of(12)
     with jax.disable_jit():  # one operation at a time: nothing for the compiler to keep in wider registers
         honest = np.asarray(model.logits(tokens), np.float64)
@@ -265,8 +258,6 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def test_sixteen_thousand_tokens_stay_below_two_gigabytes():
-    finished = subprocess.run(
-        [sys.executable, "-c", LONG], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    finished = subprocess.run([sys.executable, "-c", LONG], cwd=ROOT, capture_output=True, text=True, check=True)
     unit = 1 if sys.platform == "darwin" else 1024
     assert int(finished.stdout) * unit < 2e9

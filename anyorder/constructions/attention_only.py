@@ -54,9 +54,7 @@ def attention_only(request: Request, kappa: float) -> Transformer:
     )
     match = Head(
         # q_n = b^k e_{x_n} + v_n
-        query=stream.map(
-            ("token", "code", BASE**k * np.eye(s) - m * ones), ("window", "code", 1.0), to=space
-        ),
+        query=stream.map(("token", "code", BASE**k * np.eye(s) - m * ones), ("window", "code", 1.0), to=space),
         # v_i + (gate - C): v_i with a full window; without one no coordinate is positive, no query near
         key=stream.map(
             ("window", "code", 1.0), ("gate", "code", 1.0), ("token", "code", -(2 * m + c) * ones), to=space

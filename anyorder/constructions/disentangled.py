@@ -20,9 +20,7 @@ def disentangled(request: Request, kappa: float) -> Transformer:
     k, s, t = request.order, request.alphabet_size, request.length
     base = Stream(token=s, place=t)
     first = Stream(token=s, place=t, **_copies(request, ""))
-    stream = Stream(
-        token=s, place=t, **_copies(request, ""), output=s, output_place=t, **_copies(request, "output_")
-    )
+    stream = Stream(token=s, place=t, **_copies(request, ""), output=s, output_place=t, **_copies(request, "output_"))
 
     def copying(j: int) -> Head:
         # A^(1)_j: position n asks for position n - j
@@ -35,9 +33,7 @@ def disentangled(request: Request, kappa: float) -> Transformer:
         )
 
     # A^(2): query block j - 1 against key block j; keys at positions below k are masked
-    agree: list[Route] = [
-        ("token" if j == 1 else f"token_{j - 1}", f"token_{j}", kappa) for j in range(1, k + 1)
-    ]
+    agree: list[Route] = [("token" if j == 1 else f"token_{j - 1}", f"token_{j}", kappa) for j in range(1, k + 1)]
     mask = -kappa * (k + 1) * np.repeat(np.arange(t)[:, None] < k, s, axis=1)
     everything: list[Route] = [(name, name, 1.0) for name, _ in first.blocks]
     match = Head(
@@ -57,9 +53,7 @@ def disentangled(request: Request, kappa: float) -> Transformer:
 def _copies(request: Request, prefix: str) -> dict[str, int]:
     """A token block and a position block for every head of layer one."""
     widths = {"token": request.alphabet_size, "place": request.length}
-    return {
-        f"{prefix}{name}_{j}": width for j in range(1, request.order + 1) for name, width in widths.items()
-    }
+    return {f"{prefix}{name}_{j}": width for j in range(1, request.order + 1) for name, width in widths.items()}
 
 
 def _output(name: str) -> str:

@@ -33,9 +33,7 @@ def analyse_bayes(request: Request, beta: float = 1.0) -> Analysis:
 def k_head(request: Request, kappa: float) -> Transformer:
     """`gate` is 1 with a full window: one agreement more, so that no partial window reaches a full match."""
     stream = blocks(request, "gate")
-    match = matching_head(
-        request, stream, kappa, query=[("token", "extra", kappa)], key=[("gate", "extra", 1.0)]
-    )
+    match = matching_head(request, stream, kappa, query=[("token", "extra", kappa)], key=[("gate", "extra", 1.0)])
     return assemble(stream, Layer(copying_heads(request, stream, gate="gate")), Layer((match,)))
 
 
@@ -78,9 +76,7 @@ def copying_heads(request: Request, stream: Stream, gate: str | None = None) -> 
             query=stream.map(("token", "score", 1.0), to=space),
             key=stream.map(to=space),
             value=stream.map(("token", "token", 1.0), to=values),
-            projection=values.map(
-                ("token", f"back_{j}", 1.0), *([("gate", gate, 1.0)] if gate else []), to=stream
-            ),
+            projection=values.map(("token", f"back_{j}", 1.0), *([("gate", gate, 1.0)] if gate else []), to=stream),
             key_positions=space.table({j: {"score": vanishing_pull(request)}}),
             value_positions=values.table({k: {"gate": float(j == k)}}),
         )

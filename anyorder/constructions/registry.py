@@ -136,9 +136,7 @@ def construct(
         certificate = certify(name, request, analysis, kappa)
         reason = None if force else shortcoming(certificate, analysis)
         if reason is not None:
-            raise InputError(
-                f"order {order} with `{name}` {reason}; use {_ways_out(entry, request, options)}"
-            )
+            raise InputError(f"order {order} with `{name}` {reason}; use {_ways_out(entry, request, options)}")
         kappa = certificate.kappa
     model = entry.build(request, kappa, **options)
     model = jax.tree.map(lambda leaf: leaf.astype(request.dtype) if eqx.is_array(leaf) else leaf, model)
@@ -196,8 +194,4 @@ def _ways_out(entry: Construction, request: Request, options: dict[str, Any]) ->
     other = "k-head-bayes" if entry.name.endswith("bayes") else "k-head"
     if other != entry.name and held(CONSTRUCTIONS[other], request):
         ways.append(f"`{other}`")
-    return (
-        ", ".join(ways[:-1]) + (", or " if len(ways) > 1 else "") + ways[-1]
-        if ways
-        else "force to build it anyway"
-    )
+    return ", ".join(ways[:-1]) + (", or " if len(ways) > 1 else "") + ways[-1] if ways else "force to build it anyway"

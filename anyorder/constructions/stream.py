@@ -112,7 +112,5 @@ class Stream:
         if isinstance(scale, np.ndarray):
             return scale
         inputs, outputs = dict(self.blocks)[read], dict(target.blocks)[write]
-        assert inputs == outputs or 1 in (inputs, outputs), (
-            f"{read} has width {inputs}, {write} has {outputs}"
-        )
+        assert inputs == outputs or 1 in (inputs, outputs), f"{read} has width {inputs}, {write} has {outputs}"
         return scale * (np.eye(inputs) if inputs == outputs else np.ones((outputs, inputs)))

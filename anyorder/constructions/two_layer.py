@@ -35,9 +35,7 @@ def analyse(request: Request) -> Analysis:
     """Scores of size 1 + Z²; from order 3 on, Z_n may differ in its last bit from position to position."""
     size = 1 + gate_value(request.order) ** 2
     uneven = size if request.order > 2 else 0.0  # a sum of two terms does not depend on their order
-    return Analysis(
-        nearest_miss(code_total(request.order)), miss_units=4 * size, match_units=uneven, size=size
-    )
+    return Analysis(nearest_miss(code_total(request.order)), miss_units=4 * size, match_units=uneven, size=size)
 
 
 def analyse_qk(request: Request) -> Analysis:
@@ -64,9 +62,7 @@ def window(request: Request, stream: Stream) -> Head:
 def isolate(request: Request, stream: Stream) -> MLPLayer:
     """W_mlp^(1): c = LN(ReLU(v_n - (3^(k-1) - 1) / 2C)) = e_{x_{n-k}}: all later tokens weigh no more."""
     threshold = (3 ** (request.order - 1) - 1) / (2 * code_total(request.order))
-    return MLPLayer(
-        stream.map(("window", "oldest", 1.0)), stream.vector(oldest=-threshold), norm=UnitNorm(), skip=0
-    )
+    return MLPLayer(stream.map(("window", "oldest", 1.0)), stream.vector(oldest=-threshold), norm=UnitNorm(), skip=0)
 
 
 def matching_head(stream: Stream, kappa: float, *, gated: bool) -> Head:
@@ -98,9 +94,7 @@ def two_layer(request: Request, kappa: float) -> Transformer:
     # W_mlp^(3): the identity reads the block of v_n (E4)
     key = MLPLayer(stream.map(("window", "key", 1.0)), stream.vector(), norm=UnitNorm(), skip=2)
     mlp = (isolate(request, stream), query, key)
-    return assemble(
-        stream, Layer((window(request, stream),), mlp), Layer((matching_head(stream, kappa, gated=True),))
-    )
+    return assemble(stream, Layer((window(request, stream),), mlp), Layer((matching_head(stream, kappa, gated=True),)))
 
 
 def two_layer_qk(request: Request, kappa: float) -> Transformer:

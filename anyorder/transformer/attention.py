@@ -46,9 +46,7 @@ class Head(eqx.Module):
             self.query.shape[-1],
             (self.value if self.projection is None else self.projection).shape[-2],
         )
-        require(
-            written == d, f"a head writes {written} coordinates into a stream of {d}; give it a projection"
-        )
+        require(written == d, f"a head writes {written} coordinates into a stream of {d}; give it a projection")
 
     def __call__(
         self, x: Float[Array, "rows d"], *, keep_weights: bool
@@ -70,9 +68,7 @@ def run_heads(
     alike = {jax.tree.structure(head) for head in heads}
     shapes = {tuple(jnp.shape(leaf) for leaf in jax.tree.leaves(head)) for head in heads}
     if len(heads) > 1 and len(alike) == len(shapes) == 1:
-        stacked = jax.tree.map(
-            lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *heads
-        )
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *heads)
         return eqx.filter_vmap(lambda head: head(x, keep_weights=keep_weights))(stacked)
     outputs = [head(x, keep_weights=keep_weights) for head in heads]
     weights = [kept for _, kept in outputs if kept is not None]

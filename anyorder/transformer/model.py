@@ -92,9 +92,7 @@ class Transformer(eqx.Module):
         d = self.dimension
         for number, layer in enumerate(self.layers, start=1):
             read = {head.query.shape[-1] for head in layer.heads} | {d}
-            require(
-                len(read) == 1, f"layer {number} reads a stream of {sorted(read)} coordinates, it has {d}"
-            )
+            require(len(read) == 1, f"layer {number} reads a stream of {sorted(read)} coordinates, it has {d}")
             if layer.mlp:
                 written = layer.mlp[-1].weight.shape[-2]
                 require(
@@ -131,11 +129,7 @@ class Transformer(eqx.Module):
     def log_probabilities(self, tokens: Tokens) -> Float[Array, "length symbols"]:
         """Logarithms of the distributions; with a softmax output they are taken without a detour."""
         trace = self._run(tokens, keep=False)
-        return (
-            _log_softmax(trace.logits)
-            if self.output_map == "softmax"
-            else stored(jnp.log(trace.probabilities))
-        )
+        return _log_softmax(trace.logits) if self.output_map == "softmax" else stored(jnp.log(trace.probabilities))
 
     def trace(self, tokens: Tokens) -> Trace:
         """Predictions together with every attention map and residual stream."""
