@@ -69,11 +69,17 @@ def test_equals_the_definitions_in_any_chunks(estimator, symbols, order, store, 
         while stream.seen < len(x):
             begin = stream.seen
             chunk = x[begin : begin + data.draw(st.integers(0, len(x)))]
-            if data.draw(st.booleans()):
+            assigned = [expected[n - 1, x[n]] if n else np.nan for n in range(begin, begin + len(chunk))]
+            method = data.draw(st.sampled_from(["distributions", "probabilities", "step"]))
+            if method == "distributions":
                 got, wanted = stream.distributions(chunk), expected[begin : begin + len(chunk)]
+            elif method == "probabilities":
+                got, wanted = stream.probabilities(np.array(chunk, dtype=np.int64)), assigned
             else:
-                got = stream.probabilities(np.array(chunk, dtype=np.int64))
-                wanted = [expected[n - 1, x[n]] if n else np.nan for n in range(begin, begin + len(chunk))]
+                steps = [stream.step(token) for token in chunk]
+                got, wanted = np.array([chance for chance, _ in steps]), assigned
+                rows = np.reshape([row for _, row in steps], (len(chunk), symbols))
+                np.testing.assert_allclose(rows, expected[begin : begin + len(chunk)], rtol=1e-15, atol=0)
             assert got.dtype == np.float64
             np.testing.assert_allclose(got, wanted, rtol=1e-15, atol=0)
             assert stream.seen == begin + len(chunk)

@@ -23,7 +23,7 @@ _LONGEST_STREAM = (1 << 32) - 1  # counts have 32 bits
 _DENSE_SYMBOLS = 15  # up to here a context has a count of every symbol, at first of 63 // 15 = 4 bits or more
 _KEY_BITS = 63  # a context that fits is its own key; a longer one is hashed
 _HASH_BASE = 0x2545F4914F6CDD1D
-_SLICE = 4096  # tokens given to the compiled loop at a time
+_SLICE = 1 << 14  # tokens given to the compiled loop at a time
 
 
 class StreamingEstimator:
