@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import streaming_oracle as oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyorder.errors import InputError
 from anyorder.estimators import streaming
 from anyorder.estimators.streaming import ESTIMATORS, StreamingEstimator
+from tests import oracles
 
 SYMBOLS = (2, 3, 4, 15, 16, 256)
 STORAGE = {
@@ -63,7 +63,7 @@ def sequences(draw, symbols, max_length=60):
 def test_equals_the_definitions_in_any_chunks(estimator, symbols, order, store, data):
     x = data.draw(sequences(symbols))
     beta = data.draw(st.sampled_from([1.0, 0.5, 0.3]))
-    expected = np.reshape(oracle.distributions(x, order, symbols, estimator, beta), (len(x), symbols))
+    expected = np.reshape(oracles.distributions(x, order, symbols, estimator, beta), (len(x), symbols))
     with storage(store):
         stream = StreamingEstimator(order, symbols, estimator, beta=beta)
         while stream.seen < len(x):
@@ -95,7 +95,7 @@ def test_equals_the_definitions_on_random_sequences(estimator, store):
         x = random.integers(0, min(symbols, 5), 100).tolist()
         with storage(store):
             got = StreamingEstimator(order, symbols, estimator).distributions(x)
-        np.testing.assert_allclose(got, oracle.distributions(x, order, symbols, estimator), rtol=1e-15)
+        np.testing.assert_allclose(got, oracles.distributions(x, order, symbols, estimator), rtol=1e-15)
 
 
 def bumpy(length, symbols, seed):
@@ -170,7 +170,7 @@ def test_copies_of_counts_have_room():
             stream.probabilities([token])
             counter = stream._counter
             assert all(used <= store.room for used, store in zip(counter.used, counter.stores, strict=True))
-        expected = oracle.distribution([*x, 1], len(x), 2, 256, "backoff")
+        expected = oracles.distribution([*x, 1], len(x), 2, 256, "backoff")
         np.testing.assert_array_equal(stream.distributions([1]), [expected])
 
 
@@ -178,7 +178,7 @@ def test_the_last_symbol_of_the_largest_alphabet():
     x = [65535, 0, 65535, 0, 65535]
     for estimator in ESTIMATORS:
         stream = StreamingEstimator(1, 65536, estimator)
-        expected = oracle.distribution(x, 4, 1, 65536, estimator)
+        expected = oracles.distribution(x, 4, 1, 65536, estimator)
         np.testing.assert_allclose(stream.distributions(x)[-1], expected, rtol=1e-15)
 
 
