@@ -18,10 +18,6 @@ Name = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
 LONGEST_PREDICTION = 1 << 15
 
 
-#: The streaming form of the estimator that a certificate names.
-STREAMING: dict[str, Literal["kgram", "bayes", "biased"]] = {"kgram": "kgram", "add_beta": "bayes", "biased": "biased"}
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Chosen(Command):
     """Flags that choose a construction and its options."""
@@ -117,8 +113,7 @@ class Predict(Chosen):
         """Build for the length of the sequence, run, compare, write."""
         from anyorder import files
         from anyorder.constructions import construct
-        from anyorder.constructions.verify import within
-        from anyorder.estimators import StreamingEstimator
+        from anyorder.constructions.verify import expected, within
 
         tokens, size, characters = files.read_tokens(
             self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row
@@ -131,11 +126,7 @@ class Predict(Chosen):
         with working(f"{self.construction} on {len(tokens)} tokens"):
             model = construct(self.construction, alphabet_size=size, length=len(tokens), **self.request())
             predicted = np.asarray(model(tokens), np.float64)
-        estimator = "kgram" if model.certificate is None else model.certificate.estimator
-        smoothing = {} if self.beta is None else {"beta": self.beta}
-        exact = StreamingEstimator(self.order, size, STREAMING[estimator], **smoothing).distributions(tokens)
-        if self.construction == "two-layer-qk":
-            exact[self.order - 1] = np.nan  # its query needs v_n with a full window, one position later
+            exact = expected(model, tokens, self.order, 1.0 if self.beta is None else self.beta)
         defined = ~np.isnan(exact).any(axis=1)
         error = float(np.abs(predicted - exact)[defined].max(initial=0.0))
         if self.out is not None:
@@ -152,7 +143,7 @@ class Predict(Chosen):
             "positions": len(tokens),
             "defined": int(defined.sum()),
             "coverage": float(defined.mean()),
-            "estimator": estimator,
+            "estimator": promise.get("estimator", "kgram"),
             "max_error": error,
             **{key: promise.get(key) for key in ("bound", "kappa", "margin", "bits_needed")},
             "passed": passed,

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from anyorder.constructions.certificate import Request
+from anyorder.errors import require
 from anyorder.transformer import Head, Layer, Transformer
 
 _PULL = 20.0
@@ -24,6 +25,7 @@ def default_kappa(request: Request) -> float:
 
 def associative(request: Request, kappa: float, dimension: int = 1024, seed: int = 0) -> Transformer:
     """The weights, in float64, from the seed."""
+    require(1 <= dimension <= 8192, f"dimension is {dimension}, must be 1 to 8192; 1024 is usual")
     s, t, d = request.alphabet_size, request.length, dimension
     rng = np.random.default_rng(seed)
 

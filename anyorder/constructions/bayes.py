@@ -22,7 +22,7 @@ from anyorder.transformer import Head, Layer, Transformer
 def analyse(request: Request, beta: float = 1.0) -> Analysis:
     """As `dyadic`, but the sink meets rounded matches: six units, and a weight moves p by 1/4 at most."""
     require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
-    return dataclasses.replace(dyadic.analyse(request), match_units=6.0, sensitivity=0.25, estimator="add_beta")
+    return dataclasses.replace(dyadic.analyse(request), match_units=6.0, sensitivity=0.25, estimator="bayes")
 
 
 def bayes(request: Request, kappa: float, beta: float = 1.0) -> Transformer:

@@ -41,7 +41,7 @@ class Analysis:
     bit-identical keys. `sensitivity`: error of a probability for a relative error of a weight.
     `size`: the largest score. `code_bits`: bits for the numbers of the code.
     `output_units`: rounding of the output; a count over a count has two stored sums and a division.
-    `whole`: kappa becomes a power of two. `estimator`: what is computed, in `anyorder.estimators`.
+    `whole`: kappa becomes a power of two. `estimator`: what is computed, as in `anyorder estimate`.
     """
 
     margin: float
@@ -117,7 +117,7 @@ def bits_needed(request: Request, analysis: Analysis) -> int:
     """The smallest number of mantissa bits that holds the order for the target error.
 
     >>> request = Request(order=12, alphabet_size=2, length=1024, dtype="float32", target_error=1e-5)
-    >>> bits_needed(request, Analysis(margin=nearest_miss(2**12 - 1), miss_units=6))
+    >>> bits_needed(request, Analysis(margin=nearest_miss(2**12 - 1), miss_units=6.0))
     28
     """
     separation = math.log2((analysis.miss_units + SPARE_UNITS) / analysis.margin)

@@ -12,12 +12,21 @@ import numpy as np
 from anyorder.constructions.certificate import Request
 from anyorder.constructions.parts import assemble, vanishing_pull
 from anyorder.constructions.stream import Route, Stream
+from anyorder.errors import require
 from anyorder.transformer import Head, Layer, Transformer
+
+#: (k + 1)(S + T), the side of the largest matrix: order 3 at length 1,024 still fits.
+LARGEST_WIDTH = 4608
 
 
 def disentangled(request: Request, kappa: float) -> Transformer:
     """The weights, in float64; `request.length` is the number of positions there are."""
     k, s, t = request.order, request.alphabet_size, request.length
+    width = (k + 1) * (s + t)
+    require(
+        width <= LARGEST_WIDTH,
+        f"`disentangled` would have matrices of {width}², at most {LARGEST_WIDTH}² fit; use `k-head`",
+    )
     base = Stream(token=s, place=t)
     first = Stream(token=s, place=t, **_copies(request, ""))
     stream = Stream(token=s, place=t, **_copies(request, ""), output=s, output_place=t, **_copies(request, "output_"))

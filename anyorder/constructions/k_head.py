@@ -27,7 +27,7 @@ def analyse_bayes(request: Request, beta: float = 1.0) -> Analysis:
     """As `k-head`; the sink is rounded in log(β S) and in exp, and moves p by 1/4 of that at most."""
     require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
     sink = (abs(math.log(beta * request.alphabet_size)) + 2) / 4
-    return dataclasses.replace(analyse(request), output_units=4 + sink, estimator="add_beta")
+    return dataclasses.replace(analyse(request), output_units=4 + sink, estimator="bayes")
 
 
 def k_head(request: Request, kappa: float) -> Transformer:

@@ -36,7 +36,7 @@ def de_bruijn(rng: np.random.Generator, length: int, symbols: int, order: int) -
     """A de Bruijn cycle without end, rotated and renamed; its order is k, or less to come round thrice.
 
     >>> de_bruijn(np.random.default_rng(0), 8, 2, 1).tolist()
-    [1, 0, 1, 0, 1, 0, 1, 0]
+    [0, 1, 0, 1, 0, 1, 0, 1]
     """
     while order > 1 and symbols**order > length // 3:
         order -= 1

@@ -5,18 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Float, Int
 
-from anyorder import estimators
 from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.registry import construct
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.errors import require
-from anyorder.estimators import Estimate
+from anyorder.estimators.streaming import StreamingEstimator
 from anyorder.transformer import Transformer
 
 
@@ -49,38 +47,39 @@ def within(error: float, bound: float | None) -> bool:
     >>> within(1e-7, 1e-6), within(0.4, 1.0), within(0.4, None)
     (True, False, True)
     """
-    return bound is None or (error <= bound < 1)
+    return bound is None or error <= bound < 1
 
 
-def target_estimate(
-    model: Transformer, tokens: Int[Array, "length"], name: str, order: int, **options: Any
-) -> Estimate:
-    """What the construction should give, with the positions at which it should."""
-    estimator = "kgram" if model.certificate is None else model.certificate.estimator
-    extra = {"beta": options["beta"]} if "beta" in options else {}
-    estimate = getattr(estimators, estimator)(tokens, order=order, alphabet_size=model.alphabet_size, **extra)
-    if name == "two-layer-qk":
-        # Its MLP forms the query from a full window v_n, so one position later than the estimator begins.
-        estimate = estimate._replace(defined=estimate.defined.at[order - 1].set(False))
-    return estimate
+def expected(
+    model: Transformer, tokens: Int[np.ndarray, "length"], order: int, beta: float = 1.0
+) -> Float[np.ndarray, "length symbols"]:
+    """What a construction should give after every position, NaN where it makes no promise.
+
+    >>> from anyorder.constructions import construct
+    >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
+    >>> expected(model, np.array([0, 1, 0]), order=1).tolist()
+    [[nan, nan], [nan, nan], [0.0, 1.0]]
+    """
+    promise = model.certificate
+    estimator = "kgram" if promise is None else promise.estimator
+    rows = StreamingEstimator(order, model.alphabet_size, estimator, beta=beta).distributions(tokens)
+    if promise is not None and promise.construction == "two-layer-qk":
+        # Its MLP makes the query from a full window *before* n, so it starts one position after the estimator.
+        rows[order - 1] = np.nan
+    return rows
 
 
-@eqx.filter_jit
 def errors(
-    model: Transformer,
-    batch: Int[Array, "count length"],
-    name: str,
-    order: int,
-    options: tuple[tuple[str, Any], ...],
-) -> tuple[Float[Array, "count length"], Bool[Array, "count length"]]:
-    """The largest error of a probability at every position, and where the estimator is defined."""
+    model: Transformer, batch: Int[np.ndarray, "count length"], order: int, beta: float = 1.0
+) -> Float[np.ndarray, "count length"]:
+    """The largest error of a probability at every position, NaN where nothing is promised.
 
-    def one(tokens: Int[Array, "length"]) -> tuple[Float[Array, "length"], Bool[Array, "length"]]:
-        estimate = target_estimate(model, tokens, name, order, **dict(options))
-        difference = jnp.abs(model(tokens).astype(jnp.float64) - estimate.probabilities)
-        return jnp.where(estimate.defined, jnp.max(difference, axis=1), 0.0), estimate.defined
-
-    return jax.vmap(one)(batch)
+    An output that is not a number is infinitely wrong.
+    """
+    given = np.asarray(jax.vmap(model)(jnp.asarray(batch, jnp.int32)).astype(jnp.float64))
+    exact = np.stack([expected(model, tokens, order, beta) for tokens in batch])
+    wrong = np.nan_to_num(np.abs(given - exact), nan=np.inf).max(axis=2)
+    return np.where(np.isnan(exact[:, :, 0]), np.nan, wrong)
 
 
 def verify(
@@ -92,38 +91,28 @@ def verify(
     dtype: str = "float64",
     sequences: int = 8,
     seed: int = 0,
-    force: bool = False,
-    target_error: float | None = None,
-    kappa: float | None = None,
     **options: Any,
 ) -> Verification:
     """Build a construction and measure its worst error on random, periodic, sparse and de Bruijn sequences.
+
+    `options` are those of `construct`: `target_error`, `kappa`, `force`, and the construction's own.
 
     >>> verify("k-head", order=2, alphabet_size=2, length=64, sequences=4).passed
     True
     """
     require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
-    model = construct(
-        name,
-        order=order,
-        alphabet_size=alphabet_size,
-        length=length,
-        dtype=dtype,
-        target_error=target_error,
-        kappa=kappa,
-        force=force,
-        **options,
-    )
+    model = construct(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
     batch = hard_sequences(count=sequences, length=length, alphabet_size=alphabet_size, order=order, seed=seed)
-    error, defined = errors(model, jnp.asarray(batch, jnp.int32), name, order, tuple(options.items()))
-    worst = float(np.max(error, initial=0.0))
+    measured = errors(model, batch, order, options.get("beta", 1.0))
+    defined = ~np.isnan(measured)
+    worst = float(np.max(measured, initial=0.0, where=defined))
     promise = {} if model.certificate is None else model.certificate.as_dict()
     return Verification(
         construction=name,
         order=order,
         alphabet_size=alphabet_size,
         length=length,
-        dtype=dtype,
+        dtype=model.dtype.name,
         layers=len(model.layers),
         heads=tuple(len(layer.heads) for layer in model.layers),
         dimension=model.dimension,
@@ -134,6 +123,6 @@ def verify(
         mantissa_bits=promise.get("mantissa_bits"),
         bound=promise.get("bound"),
         max_error=worst,
-        positions_checked=int(np.sum(defined)),
+        positions_checked=int(defined.sum()),
         passed=within(worst, promise.get("bound")),
     )
