@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, check_alphabet, require
 
 STANDARD_STREAM = "-"
 _COUNT_OF_SYMBOLS = 1 << 16
@@ -129,7 +129,7 @@ def read_tokens(
         tokens = _tokens_from_integers(data, source)
     require(tokens.size > 0, f"{source} is empty; it needs at least two tokens")
     size = alphabet_size if alphabet_size is not None else max(2, int(tokens.max()) + 1)
-    require(size >= 2, f"alphabet size is {size}, must be at least 2; pass --alphabet-size 2 or more")
+    check_alphabet(size)
     check_tokens(tokens, size, str(source))
     require(
         size <= _COUNT_OF_SYMBOLS,

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import tyro
+from rich.box import SIMPLE_HEAD
+from rich.console import Group
+from rich.table import Table
 
 from anyorder.cli.command import Command, Outcome, key_value_table, working
-from anyorder.errors import require
+from anyorder.errors import check_alphabet, check_order, require
+
+if TYPE_CHECKING:
+    from anyorder.constructions.exact_orders import ExactOrder
+    from anyorder.constructions.parameters import Breakdown, Entry
 
 Dtype = Literal["bfloat16", "float16", "float32", "float64"]
 Name = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
@@ -182,3 +190,120 @@ class Build(Chosen):
         facts = {"out": self.out, "dimension": model.dimension, "parameters": count_arrays(model)}
         report = {"construction": self.name, **facts, "certificate": certificate or None}
         return Outcome(report, key_value_table(facts | certificate))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Constructions(Command):
+    """List every construction: its shape, its parameters, and the largest order that measured exact.
+
+    Examples:
+      anyorder constructions
+      anyorder constructions --json
+    """
+
+    def run(self) -> Outcome:
+        """Read the registry and the measured orders."""
+        from anyorder.constructions import CONSTRUCTIONS
+        from anyorder.constructions.exact_orders import TOLERANCE, measured
+        from anyorder.numerics import DTYPES
+
+        rows, table = [], Table(box=SIMPLE_HEAD, pad_edge=False)
+        for heading in ("construction", "exact?", "heads", "d", *DTYPES):
+            table.add_column(heading, justify="right" if heading in DTYPES else "left")
+        for name, entry in CONSTRUCTIONS.items():
+            orders = measured()[name]
+            rows.append(
+                {
+                    "construction": name,
+                    "title": entry.title,
+                    "source": entry.source,
+                    "exactness": entry.exactness,
+                    "layers": entry.layers,
+                    "heads": entry.heads,
+                    "dimension": entry.dimension,
+                    "parameters": entry.parameters,
+                    "largest_exact_order": {dtype: dataclasses.asdict(orders[dtype]) for dtype in DTYPES},
+                }
+            )
+            table.add_row(name, entry.exactness, entry.heads, entry.dimension, *map(_orders, orders.values()))
+        explained = (
+            f"dtypes: largest order measured exact to {TOLERANCE:g} at 1,024 tokens (64 for disentangled);\n"
+            "in brackets, exact to what the dtype can show (4 units of rounding); ≥ where no end was found.\n"
+            "--json has titles, sources and parameter formulas."
+        )
+        return Outcome({"tolerance": TOLERANCE, "constructions": rows}, Group(table, explained))
+
+
+def _orders(one: ExactOrder) -> str:
+    """`10`, `≥16` where nothing higher was tried, `0 (3)` where the dtype is too coarse for the tolerance."""
+    exact, resolved = (f"≥{order}" if order == one.tried > 1 else str(order) for order in (one.exact, one.resolved))
+    return exact if one.exact == one.resolved else f"{exact} ({resolved})"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Parameters(Command):
+    """Count parameters: Table 1 and both breakdowns of App. I, next to the arrays of our models.
+
+    Examples:
+      anyorder parameters --order 3 --alphabet-size 2 --length 32
+      anyorder parameters --order 8 --alphabet-size 26 --length 1024 --json
+    """
+
+    order: int
+    """Order k."""
+    alphabet_size: int
+    """Number of symbols S."""
+    length: int
+    """Sequence length T."""
+    dimension: int = 256
+    """The d of Bietti et al., which they leave free."""
+
+    def run(self) -> Outcome:
+        """Evaluate the formulas and count the arrays."""
+        from anyorder.constructions.parameters import breakdown, table_one
+
+        check_order(self.order, self.length)
+        check_alphabet(self.alphabet_size)
+        require(self.dimension >= 1, f"dimension is {self.dimension}, must be at least 1")
+        entries = table_one(
+            order=self.order, alphabet_size=self.alphabet_size, length=self.length, dimension=self.dimension
+        )
+        tables = [
+            breakdown(name, alphabet_size=self.alphabet_size, length=self.length)
+            for name in ("two-layer", "three-layer")
+        ]
+        report = {
+            "order": self.order,
+            "alphabet_size": self.alphabet_size,
+            "length": self.length,
+            "table_1": [dataclasses.asdict(entry) for entry in entries],
+            "breakdowns": [dataclasses.asdict(table) for table in tables],
+        }
+        return Outcome(report, Group(_table_one(entries), *map(_breakdown, tables)))
+
+
+def _table_one(entries: Sequence[Entry]) -> Group:
+    table = Table(title="Table 1", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("work", "formula", "printed", "mended", "our arrays"):
+        table.add_column(heading, justify="left" if heading in ("work", "formula") else "right")
+    for entry in entries:
+        table.add_row(entry.work, entry.formula, *map(_count, (entry.paper, entry.alternative, entry.stored)))
+    return Group(table, *(f"{entry.work}: {entry.note}" for entry in entries))
+
+
+def _breakdown(breakdown: Breakdown) -> Group:
+    title = f"\nApp. I: {breakdown.construction}, printed total {breakdown.formula}"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("component", "formula", "printed", "our model, counted so"):
+        table.add_column(heading, justify="left" if heading in ("component", "formula") else "right")
+    for row in breakdown.components:
+        table.add_row(row.component, row.formula, _count(row.paper), _count(row.counted))
+    table.add_section()
+    table.add_row("sum of the rows", "", _count(breakdown.sum_of_rows), _count(breakdown.counted))
+    table.add_row("printed total", "", _count(breakdown.printed_total), "")
+    left_out = ", ".join(f"{what} {number:,}" for what, number in breakdown.uncounted.items())
+    return Group(table, f"{breakdown.note}; not counted there: {left_out}")
+
+
+def _count(number: int | None) -> str:
+    return "–" if number is None else f"{number:,}"

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float64
 from numpy.lib.stride_tricks import sliding_window_view
 
-from anyorder.errors import require
+from anyorder.errors import check_order, require
 from anyorder.estimators.hashing import INDEX, ROWS, count_contexts, count_suffixes, rehash, window_keys
 from anyorder.files import check_tokens
 
@@ -42,7 +42,7 @@ class StreamingEstimator:
     """
 
     def __init__(self, order: int, alphabet_size: int, estimator: str = "kgram", *, beta: float = 1.0) -> None:
-        require(order >= 1, f"order is {order}, must be at least 1; pass --order 1 or more")
+        check_order(order)
         require(
             2 <= alphabet_size <= _LARGEST_ALPHABET,
             f"alphabet size is {alphabet_size}, must be 2 to {_LARGEST_ALPHABET}; renumber the tokens",
