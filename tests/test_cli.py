@@ -6,20 +6,9 @@ import math
 import sys
 
 import numpy as np
-import oracles
 import pytest
 
-from anyorder.cli import main
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*words):
-        code = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+from tests import oracles
 
 
 def test_sample_to_standard_output_and_json_agree(run):

@@ -5,12 +5,12 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracles
 import pytest
 
 from anyorder import chains, estimators
 from anyorder.errors import InputError
 from anyorder.experiments import floor
+from tests import oracles
 
 
 def test_losses_align_predictions_with_the_next_token():

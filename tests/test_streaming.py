@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import streaming_oracle as oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyorder.errors import InputError
 from anyorder.estimators import streaming
 from anyorder.estimators.streaming import ESTIMATORS, StreamingEstimator
+from tests import oracles
 
 SYMBOLS = (2, 3, 4, 15, 16, 256)
 STORAGE = {
@@ -63,17 +63,23 @@ def sequences(draw, symbols, max_length=60):
 def test_equals_the_definitions_in_any_chunks(estimator, symbols, order, store, data):
     x = data.draw(sequences(symbols))
     beta = data.draw(st.sampled_from([1.0, 0.5, 0.3]))
-    expected = np.reshape(oracle.distributions(x, order, symbols, estimator, beta), (len(x), symbols))
+    expected = np.reshape(oracles.distributions(x, order, symbols, estimator, beta), (len(x), symbols))
     with storage(store):
         stream = StreamingEstimator(order, symbols, estimator, beta=beta)
         while stream.seen < len(x):
             begin = stream.seen
             chunk = x[begin : begin + data.draw(st.integers(0, len(x)))]
-            if data.draw(st.booleans()):
+            assigned = [expected[n - 1, x[n]] if n else np.nan for n in range(begin, begin + len(chunk))]
+            method = data.draw(st.sampled_from(["distributions", "probabilities", "step"]))
+            if method == "distributions":
                 got, wanted = stream.distributions(chunk), expected[begin : begin + len(chunk)]
+            elif method == "probabilities":
+                got, wanted = stream.probabilities(np.array(chunk, dtype=np.int64)), assigned
             else:
-                got = stream.probabilities(np.array(chunk, dtype=np.int64))
-                wanted = [expected[n - 1, x[n]] if n else np.nan for n in range(begin, begin + len(chunk))]
+                steps = [stream.step(token) for token in chunk]
+                got, wanted = np.array([chance for chance, _ in steps]), assigned
+                rows = np.reshape([row for _, row in steps], (len(chunk), symbols))
+                np.testing.assert_allclose(rows, expected[begin : begin + len(chunk)], rtol=1e-15, atol=0)
             assert got.dtype == np.float64
             np.testing.assert_allclose(got, wanted, rtol=1e-15, atol=0)
             assert stream.seen == begin + len(chunk)
@@ -89,7 +95,7 @@ def test_equals_the_definitions_on_random_sequences(estimator, store):
         x = random.integers(0, min(symbols, 5), 100).tolist()
         with storage(store):
             got = StreamingEstimator(order, symbols, estimator).distributions(x)
-        np.testing.assert_allclose(got, oracle.distributions(x, order, symbols, estimator), rtol=1e-15)
+        np.testing.assert_allclose(got, oracles.distributions(x, order, symbols, estimator), rtol=1e-15)
 
 
 def bumpy(length, symbols, seed):
@@ -164,7 +170,7 @@ def test_copies_of_counts_have_room():
             stream.probabilities([token])
             counter = stream._counter
             assert all(used <= store.room for used, store in zip(counter.used, counter.stores, strict=True))
-        expected = oracle.distribution([*x, 1], len(x), 2, 256, "backoff")
+        expected = oracles.distribution([*x, 1], len(x), 2, 256, "backoff")
         np.testing.assert_array_equal(stream.distributions([1]), [expected])
 
 
@@ -172,7 +178,7 @@ def test_the_last_symbol_of_the_largest_alphabet():
     x = [65535, 0, 65535, 0, 65535]
     for estimator in ESTIMATORS:
         stream = StreamingEstimator(1, 65536, estimator)
-        expected = oracle.distribution(x, 4, 1, 65536, estimator)
+        expected = oracles.distribution(x, 4, 1, 65536, estimator)
         np.testing.assert_allclose(stream.distributions(x)[-1], expected, rtol=1e-15)
 
 

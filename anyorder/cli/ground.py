@@ -10,7 +10,7 @@ import numpy as np
 import tyro
 
 from anyorder.cli.command import Command, Outcome, key_value_table, progress
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, check_order, require
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.chains import Prior
@@ -156,13 +156,12 @@ class Estimate(Command):
     def run(self) -> Outcome:
         """Read, feed in chunks, score, and write."""
         from anyorder import files
-        from anyorder.chains.sampling import check_length
         from anyorder.estimators import StreamingEstimator
 
         tokens, size, characters = files.read_tokens(
             self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row
         )
-        check_length(len(tokens), self.order)
+        check_order(self.order, len(tokens))
         stream = StreamingEstimator(self.order, size, self.estimator, beta=self.beta)
         length = len(tokens)
         if self.out is not None:

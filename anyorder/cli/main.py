@@ -24,6 +24,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("anyorder.cli.demo", "Demo"),
     "sample": ("anyorder.cli.ground", "Sample"),
     "estimate": ("anyorder.cli.ground", "Estimate"),
+    "constructions": ("anyorder.cli.constructions", "Constructions"),
+    "parameters": ("anyorder.cli.constructions", "Parameters"),
+    "verify": ("anyorder.cli.constructions", "Verify"),
+    "predict": ("anyorder.cli.constructions", "Predict"),
+    "build": ("anyorder.cli.constructions", "Build"),
 }
 
 DESCRIPTION = "A laboratory for in-context learning of Markov chains of any order."

@@ -10,7 +10,6 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from anyorder.chains.sampling import check_length
 from anyorder.constructions import associative as bietti
 from anyorder.constructions import (
     attention_only,
@@ -24,7 +23,7 @@ from anyorder.constructions import (
     two_layer,
 )
 from anyorder.constructions.certificate import Analysis, Request, certify, default_target, shortcoming
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, check_alphabet, check_order, require
 from anyorder.numerics import DTYPES, dtype_of
 from anyorder.transformer import Transformer
 
@@ -168,16 +167,13 @@ def _request(
     entry: Construction, order: int, alphabet_size: int, length: int, dtype: str, target_error: float | None
 ) -> Request:
     dtype = dtype_of(dtype).name
-    check_length(length, order)
+    check_order(order, length)
     require(order <= LARGEST_ORDER, f"order is {order}, constructions go to {LARGEST_ORDER}; lower the order")
     require(
         alphabet_size <= LARGEST_ALPHABET,
         f"alphabet size is {alphabet_size}, constructions take {LARGEST_ALPHABET} symbols; join the rare ones",
     )
-    require(
-        alphabet_size >= 2,
-        f"alphabet size is {alphabet_size}, must be at least 2; pass --alphabet-size 2 or more",
-    )
+    check_alphabet(alphabet_size)
     require(
         entry.largest_order is None or order <= entry.largest_order,
         f"order is {order}, `{entry.name}` is for order {entry.largest_order}; use `k-head` or `dyadic`",
