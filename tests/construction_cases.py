@@ -28,7 +28,7 @@ CASES = [
     Case("attention-only", "float64", (2, 4), orders(1, 8), 1e-6),
     Case("bayes", "float64", (2, 4), orders(1, 10), 1e-6, oracle=oracles.add_beta),
     Case("k-head", "float32", (2, 4), orders(1, 16), 1e-5),
-    Case("k-head-bayes", "float32", (2, 4), orders(1, 8), 1e-5, oracle=oracles.add_beta),
+    Case("k-head-bayes", "float32", (4,), orders(1, 16), 1e-5, oracle=oracles.add_beta),
     Case("disentangled", "float32", (2, 4), orders(1, 3), 1e-5, length=64),
     Case("bigram", "float32", (2, 4, 16), orders(1, 1), 1e-5),
     Case("two-layer", "float64", (2, 4), orders(1, 5), 1e-5),

@@ -81,7 +81,7 @@ def second_layer_scores(model, tokens):
 EXACT = ["two-layer", "two-head", "three-layer", "dyadic", "attention-only", "k-head", "disentangled"]
 
 
-@pytest.mark.parametrize(("symbols", "order"), [(2, 1), (2, 3), (3, 2)])
+@pytest.mark.parametrize(("symbols", "order"), [(2, 3), (3, 2)])
 @pytest.mark.parametrize("name", EXACT)
 def test_scores_of_the_model_keep_the_margin(name, symbols, order):
     cycle = de_bruijn_cycle(symbols, order)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import pathlib
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -245,6 +246,16 @@ def test_exact_orders_on_file_are_those_that_measure(name, dtype, order):
     assert row.exact >= order  # what the certificate trusts
     assert exact_orders.worst_error(name, row.exact, 2, row.length, dtype) <= exact_orders.TOLERANCE
     assert exact_orders.worst_error(name, row.exact + 3, 2, row.length, dtype) > exact_orders.TOLERANCE
+
+
+def test_the_table_of_the_docs_is_the_table_on_file():
+    page = (pathlib.Path(__file__).parents[1] / "docs" / "constructions.md").read_text(encoding="utf-8")
+    for name, row in exact_orders.measured().items():
+        if name == "associative":
+            continue
+        line = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |") and "(" in line[-8:])
+        shown = [int(cell.split("(")[0].replace("≥", "")) for cell in line.split("|")[2:6]]
+        assert shown == [found.resolved if dtype.endswith("16") else found.exact for dtype, found in row.items()]
 
 
 def test_no_trusted_order_is_above_the_measured_one():

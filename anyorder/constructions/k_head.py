@@ -61,10 +61,8 @@ def k_head_bayes(request: Request, kappa: float, beta: float = 1.0) -> Transform
 
 def blocks(request: Request, extra: str) -> Stream:
     """`token`, a block `back_j` for the token at each offset j, `output`, and one coordinate."""
-    s, backs = (
-        request.alphabet_size,
-        {f"back_{j}": request.alphabet_size for j in range(1, request.order + 1)},
-    )
+    s = request.alphabet_size
+    backs = {f"back_{j}": s for j in range(1, request.order + 1)}
     return Stream(**{extra: 1}, token=s, **backs, output=s)
 
 

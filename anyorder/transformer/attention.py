@@ -42,10 +42,8 @@ class Head(eqx.Module):
     normalise: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
-        d, written = (
-            self.query.shape[-1],
-            (self.value if self.projection is None else self.projection).shape[-2],
-        )
+        d = self.query.shape[-1]
+        written = (self.value if self.projection is None else self.projection).shape[-2]
         require(written == d, f"a head writes {written} coordinates into a stream of {d}; give it a projection")
 
     def __call__(
