@@ -6,11 +6,11 @@ import subprocess
 import sys
 
 import benchmarks
-from benchmarks.measure import HELPERS
+from benchmarks.measure import LEFT_OUT
 
 
 def main() -> int:
-    names = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in HELPERS)
+    names = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in LEFT_OUT)
     wanted = sys.argv[1:] or names
     for name in wanted:
         if importlib.util.find_spec(f"benchmarks.{name}") is None:

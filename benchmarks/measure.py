@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-HELPERS = ("__main__", "measure")
+#: Modules that are no benchmark, or that take a quarter of an hour and are run by name.
+LEFT_OUT = ("__main__", "measure", "exact_orders")
 
 
 class Row(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -207,9 +207,9 @@ class Constructions(Command):
         from anyorder.constructions.exact_orders import TOLERANCE, measured
         from anyorder.numerics import DTYPES
 
-        rows, table = [], Table(box=SIMPLE_HEAD, pad_edge=False)
-        for heading in ("construction", "exact?", "heads", "d", *DTYPES):
-            table.add_column(heading, justify="right" if heading in DTYPES else "left")
+        rows = []
+        shapes = _columns("construction", "source", "layers", "heads", "d", "parameters")
+        table = _columns("construction", "exact?", right=DTYPES)
         for name, entry in CONSTRUCTIONS.items():
             orders = measured()[name]
             rows.append(
@@ -225,13 +225,23 @@ class Constructions(Command):
                     "largest_exact_order": {dtype: dataclasses.asdict(orders[dtype]) for dtype in DTYPES},
                 }
             )
-            table.add_row(name, entry.exactness, entry.heads, entry.dimension, *map(_orders, orders.values()))
+            shapes.add_row(name, entry.source, str(entry.layers), entry.heads, entry.dimension, entry.parameters)
+            table.add_row(name, entry.exactness, *map(_orders, orders.values()))
         explained = (
-            f"dtypes: largest order measured exact to {TOLERANCE:g} at 1,024 tokens (64 for disentangled);\n"
+            f"largest order measured exact to {TOLERANCE:g} at 1,024 tokens (64 for disentangled);\n"
             "in brackets, exact to what the dtype can show (4 units of rounding); ≥ where no end was found.\n"
-            "--json has titles, sources and parameter formulas."
         )
-        return Outcome({"tolerance": TOLERANCE, "constructions": rows}, Group(table, explained))
+        return Outcome({"tolerance": TOLERANCE, "constructions": rows}, Group(shapes, table, explained))
+
+
+def _columns(*left: str, right: Iterable[str] = ()) -> Table:
+    """A plain table with these headings; the first column is never cut."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in left:
+        table.add_column(heading, no_wrap=heading == left[0])
+    for heading in right:
+        table.add_column(heading, justify="right")
+    return table
 
 
 def _orders(one: ExactOrder) -> str:
@@ -283,26 +293,22 @@ class Parameters(Command):
 
 
 def _table_one(entries: Sequence[Entry]) -> Group:
-    table = Table(title="Table 1", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("work", "formula", "printed", "mended", "our arrays"):
-        table.add_column(heading, justify="left" if heading in ("work", "formula") else "right")
+    table = _columns("work", "formula", right=("printed", "mended", "our arrays"))
     for entry in entries:
         table.add_row(entry.work, entry.formula, *map(_count, (entry.paper, entry.alternative, entry.stored)))
-    return Group(table, *(f"{entry.work}: {entry.note}" for entry in entries))
+    return Group("Table 1", table, *(f"{entry.work}: {entry.note}" for entry in entries))
 
 
 def _breakdown(breakdown: Breakdown) -> Group:
     title = f"\nApp. I: {breakdown.construction}, printed total {breakdown.formula}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("component", "formula", "printed", "our model, counted so"):
-        table.add_column(heading, justify="left" if heading in ("component", "formula") else "right")
+    table = _columns("component", "formula", right=("printed", "our model, counted so"))
     for row in breakdown.components:
         table.add_row(row.component, row.formula, _count(row.paper), _count(row.counted))
     table.add_section()
     table.add_row("sum of the rows", "", _count(breakdown.sum_of_rows), _count(breakdown.counted))
     table.add_row("printed total", "", _count(breakdown.printed_total), "")
     left_out = ", ".join(f"{what} {number:,}" for what, number in breakdown.uncounted.items())
-    return Group(table, f"{breakdown.note}; not counted there: {left_out}")
+    return Group(title, table, f"{breakdown.note}; not counted there: {left_out}")
 
 
 def _count(number: int | None) -> str:
