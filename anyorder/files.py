@@ -42,9 +42,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
     except OSError as error:
-        raise InputError(
-            f"cannot write {target}: {error.strerror}; choose a folder that you can write to"
-        ) from None
+        raise InputError(f"cannot write {target}: {error.strerror}; choose a folder that you can write to") from None
     os.close(handle)
     temporary = Path(name)
     try:
@@ -99,18 +97,27 @@ def format_row(row: np.ndarray) -> str:
 
 
 def read_tokens(
-    source: str | Path, *, alphabet: str | None = None, alphabet_size: int | None = None
+    source: str | Path,
+    *,
+    alphabet: str | None = None,
+    alphabet_size: int | None = None,
+    row: int | None = None,
 ) -> tuple[Int[np.ndarray, "length"], int, str | None]:
     """Read one sequence; give its tokens, the alphabet size, and the characters if it was text.
 
     `source` is a path, or `-` for standard input. With `alphabet` the input is text whose characters
     are numbered in the order given (`"auto"`: in order of first appearance; line ends are then dropped).
-    Without an alphabet size, the largest token decides it.
+    Without an alphabet size, the largest token decides it. `row` chooses one row of a `.npy` with several
+    sequences, or one line of a text; without it, all lines together are one sequence.
     """
     data = _read_bytes(source)
-    if data[:6] == b"\x93NUMPY":
+    is_array = data[:6] == b"\x93NUMPY" or str(source).endswith(".npy")
+    if row is not None and not is_array:
+        lines = data.splitlines()
+        data = lines[_checked_row(row, len(lines), source)]
+    if is_array:
         require(alphabet is None, f"{source} is a .npy file of integers; drop --alphabet")
-        tokens = _tokens_from_npy(data, source)
+        tokens = _tokens_from_npy(data, source, row)
     elif alphabet is not None:
         require(
             alphabet_size is None,
@@ -135,12 +142,12 @@ def check_tokens(tokens: np.ndarray, alphabet_size: int, source: str = "the sequ
 
     >>> check_tokens(np.array([0, 1, 5]), 2)
     Traceback (most recent call last):
-    anyorder.errors.InputError: the sequence has token 5 at position 2, must be 0 to 1; pass --alphabet-size 6 or mend the input
+    anyorder.errors.InputError: the sequence has token 5 at position 2, must be 0 to 1; raise the alphabet size to 6
     """
     outside = np.flatnonzero((tokens < 0) | (tokens >= alphabet_size))
     if outside.size:
         position, token = int(outside[0]), int(tokens[outside[0]])
-        way_out = f"pass --alphabet-size {int(tokens.max()) + 1} or mend the input"
+        way_out = f"raise the alphabet size to {int(tokens.max()) + 1}"
         raise InputError(
             f"{source} has token {token} at position {position}, must be 0 to {alphabet_size - 1}; "
             + (way_out if tokens.min() >= 0 else "mend the input")
@@ -151,40 +158,46 @@ def _read_bytes(source: str | Path) -> bytes:
     try:
         data = sys.stdin.buffer.read() if str(source) == STANDARD_STREAM else Path(source).read_bytes()
     except OSError as error:
-        raise InputError(
-            f"cannot read {source}: {error.strerror}; give a file, or - for standard input"
-        ) from None
+        raise InputError(f"cannot read {source}: {error.strerror}; give a file, or - for standard input") from None
     require(len(data) > 0, f"{source} is empty; it needs at least two tokens")
     return data
 
 
-def _tokens_from_npy(data: bytes, source: str | Path) -> Int[np.ndarray, "length"]:
+def read_array(source: str | Path) -> np.ndarray:
+    """The array in a `.npy` file."""
+    return _load_npy(_read_bytes(source), source)
+
+
+def _load_npy(data: bytes, source: str | Path) -> np.ndarray:
     try:
-        array = np.load(io.BytesIO(data), allow_pickle=False)
+        return np.load(io.BytesIO(data), allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"{source} is not a whole .npy file ({reason}); write it again with numpy.save") from None
-    if array.ndim == 2 and array.shape[0] == 1:
-        array = array[0]
+
+
+def _tokens_from_npy(data: bytes, source: str | Path, row: int | None) -> Int[np.ndarray, "length"]:
+    array = _load_npy(data, source)
+    if array.ndim == 2 and (row is not None or len(array) == 1):
+        array = array[_checked_row(row or 0, len(array), source)]
     require(
         array.ndim == 1,
-        f"{source} holds an array of shape {array.shape}, must be one sequence (length,); save one row",
+        f"{source} holds an array of shape {array.shape}, must be one sequence (length,); choose one with --row",
     )
-    if array.dtype.kind == "f":
-        require(not np.isnan(array).any(), f"{source} holds NaN at position {_first(np.isnan(array))}; mend the input")
-        whole = array == np.floor(array)
-        require(
-            bool(whole.all()),
-            f"{source} holds {array[_first(~whole)] if not whole.all() else 0} at position "
-            f"{_first(~whole)}, tokens are integers; convert it first",
-        )
-        require(bool(np.isfinite(array).all()), f"{source} holds infinity at position {_first(~np.isfinite(array))}; mend the input")
-    else:
-        require(
-            array.dtype.kind in "iub",
-            f"{source} holds {array.dtype} values, tokens are integers; convert it first",
-        )
+    require(
+        array.dtype.kind in "iubf",
+        f"{source} holds {array.dtype} values, tokens are integers; convert it first",
+    )
+    wrong = array != np.floor(array) if array.dtype.kind == "f" else np.zeros(len(array), bool)
+    if wrong.any() or not np.isfinite(array).all():
+        position = _first(wrong | ~np.isfinite(array))
+        raise InputError(f"{source} has {array[position]} at position {position}, tokens are integers; mend the input")
     return array.astype(np.int64)
+
+
+def _checked_row(row: int, count: int, source: str | Path) -> int:
+    require(0 <= row < count, f"--row is {row}, {source} has rows 0 to {count - 1}")
+    return row
 
 
 def _first(mask: np.ndarray) -> int:
@@ -226,7 +239,10 @@ def _tokens_from_text(data: bytes, source: str | Path, alphabet: str) -> tuple[n
             )
     else:
         repeated = [character for character in dict.fromkeys(alphabet) if alphabet.count(character) > 1]
-        require(not repeated, f"--alphabet {alphabet!r} repeats {(repeated or [''])[0]!r}; give each character once")
+        require(
+            not repeated,
+            f"--alphabet {alphabet!r} repeats {(repeated or [''])[0]!r}; give each character once",
+        )
         require(len(alphabet) >= 2, f"--alphabet {alphabet!r} has {len(alphabet)} characters, must be at least 2")
         for line_end in "\r\n":
             if line_end not in alphabet:

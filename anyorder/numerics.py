@@ -15,9 +15,7 @@ from anyorder.errors import InputError
 jax.config.update("jax_enable_x64", True)
 
 #: The floating-point types a model can be built in, by the name used in code, files and commands.
-DTYPES: dict[str, np.dtype] = {
-    name: jnp.dtype(name) for name in ("bfloat16", "float16", "float32", "float64")
-}
+DTYPES: dict[str, np.dtype] = {name: jnp.dtype(name) for name in ("bfloat16", "float16", "float32", "float64")}
 
 
 def dtype_of(name: str | np.dtype | type) -> np.dtype:

@@ -174,7 +174,7 @@ def _return_decay(kernel: Kernel, steps: int = 9) -> float:
     return float((counts[:-1] - counts[1:]).min())
 
 
-def _standard_scores(samples: Float[np.ndarray, "count *shape"]) -> Float[np.ndarray, "*shape"]:
+def _standard_scores(samples: Float[np.ndarray, count * shape]) -> Float[np.ndarray, "*shape"]:
     error = samples.std(axis=0, ddof=1) / np.sqrt(len(samples))
     return samples.mean(axis=0) / np.where(error > 0, error, np.inf)
 

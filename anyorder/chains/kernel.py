@@ -118,9 +118,7 @@ class Kernel:
     def aperiodic(self) -> bool:
         """Whether every closed class of contexts has period one."""
         matrix = self.transition_matrix
-        return all(
-            lifted.period(matrix[members][:, members]) == 1 for members in lifted.closed_classes(matrix)
-        )
+        return all(lifted.period(matrix[members][:, members]) == 1 for members in lifted.closed_classes(matrix))
 
     @functools.cached_property
     def reversibility_defect(self) -> float:

@@ -7,6 +7,7 @@ Contexts are numbered in base S with the oldest token as the leading digit, whic
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 import scipy.linalg
@@ -20,7 +21,8 @@ from anyorder.errors import InputError, require
 #: Above this many contexts the lifted matrix is sparse and eigenvalues come from Arnoldi iteration.
 DENSE_STATES = 1024
 
-Matrix = Float[np.ndarray, "states states"] | scipy.sparse.csr_array
+#: Dense below that, sparse above.
+Matrix: TypeAlias = np.ndarray | scipy.sparse.csr_array
 
 
 def successors(contexts: int, alphabet_size: int) -> Int[np.ndarray, "contexts symbols"]:

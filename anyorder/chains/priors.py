@@ -7,6 +7,7 @@ A prior is a small pytree with one method, `draw(key, dtype)`, that gives one ke
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -43,11 +44,17 @@ def dirichlet_rows(
     >>> dirichlet_rows(jax.random.key(0), (3, 2), 1.0, jnp.float64).sum(axis=-1).round(12).tolist()
     [1.0, 1.0, 1.0]
     """
-    if concentration == 1.0:  # Gamma(1) is the exponential distribution, much cheaper to draw
-        weights = jax.random.exponential(key, shape, dtype)
-        return weights / weights.sum(axis=-1, keepdims=True)
-    logs = jax.random.loggamma(key, concentration, shape, dtype)  # logarithms: small α underflows
-    return jax.nn.softmax(logs, axis=-1)
+    flat = (math.prod(shape[:-1]), shape[-1])  # two axes compile to much faster code than k + 1
+    if concentration == 1.0 and shape[-1] == 2:  # uniform on the segment
+        first = jax.random.uniform(key, flat[:1], dtype)
+        rows = jnp.stack([first, 1 - first], axis=-1)
+    elif concentration == 1.0:  # Gamma(1) is the exponential distribution, much cheaper to draw
+        weights = jax.random.exponential(key, flat, dtype)
+        rows = weights / weights.sum(axis=-1, keepdims=True)
+    else:
+        logs = jax.random.loggamma(key, concentration, flat, dtype)  # logarithms: small α underflows
+        rows = jax.nn.softmax(logs, axis=-1)
+    return rows.reshape(shape)
 
 
 class Dirichlet(Prior):

@@ -5,6 +5,8 @@ Everything here is a pure function of a key and can be called inside another com
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
@@ -76,46 +78,65 @@ def check_length(length: int, order: int) -> None:
 def _sample(
     key: PRNGKeyArray, prior: Prior, noise: Noise | None, length: int, count: int, start: Start, dtype: Any
 ) -> Chains:
-    kernel_key, sequence_key = jax.random.split(key)
+    kernel_key, start_key, step_key, noise_key = jax.random.split(key, 4)
     kernels = jax.vmap(lambda key: prior.draw(key, dtype))(jax.random.split(kernel_key, count))
-    keys = jax.random.split(sequence_key, count)
-    tokens, clean, truth = jax.vmap(lambda key, kernel: _sequence(key, kernel, length, start, noise))(
-        keys, kernels
+    tokens, clean, truth = jax.vmap(partial(_sequence, start=start, noise=noise))(
+        kernels,
+        uniforms(start_key, (count, prior.order)),
+        uniforms(step_key, (count, length - prior.order)),
+        jax.random.split(noise_key, count),
     )
     return Chains(kernels, tokens, clean, truth)
 
 
+def uniforms(key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "*shape"]:
+    """Uniform float32 numbers in [0, 1), multiples of 2^-24.
+
+    Threefry makes 64 bits at a time and `jax.random.uniform` keeps 32 of them; taking both halves is twice as fast.
+
+    >>> uniforms(jax.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    total = math.prod(shape)
+    pairs = jax.random.bits(key, ((total + 1) // 2,), jnp.uint64)
+    halves = jax.lax.bitcast_convert_type(pairs, jnp.uint32).ravel()[:total]
+    return ((halves >> 8).astype(jnp.float32) * jnp.float32(2**-24)).reshape(shape)
+
+
 def _sequence(
-    key: PRNGKeyArray, kernel: Float[Array, "*contexts symbols"], length: int, start: Start, noise: Noise | None
+    kernel: Float[Array, "*contexts symbols"],
+    start_uniforms: Float[Array, "order"],
+    step_uniforms: Float[Array, "steps"],
+    noise_key: PRNGKeyArray,
+    start: Start,
+    noise: Noise | None,
 ) -> tuple[Int[Array, "length"], Int[Array, "length"], Float[Array, "length symbols"]]:
     """One sequence: as observed, clean, and the distribution each observed token was drawn from."""
-    order, size = kernel.ndim - 1, kernel.shape[-1]
+    order, size, steps = kernel.ndim - 1, kernel.shape[-1], len(step_uniforms)
     rows = kernel.reshape(-1, size)
-    start_key, step_key, noise_key = jax.random.split(key, 3)
-    first = _first_context(start_key, rows, start)
-    steps = length - order
-    uniforms = jax.random.uniform(step_key, (steps,), jnp.float32)
-    # Context digits, oldest first: the first k tokens of the sequence.
-    opening = first // size ** jnp.arange(order - 1, -1, -1, dtype=jnp.int32) % size
+    opening = _opening(start_uniforms, rows, start)
+    first = (opening * size ** jnp.arange(order - 1, -1, -1, dtype=jnp.int32)).sum(dtype=jnp.int32)
 
     if isinstance(noise, TransitionNoise):
         strength = jnp.asarray(noise.strength, rows.dtype)
-        fresh = dirichlet_rows(noise_key, (steps, size), 1.0, rows.dtype)
-        row_of = lambda context, random: (1 - strength) * rows[context] + strength * random  # noqa: E731
+        fresh = strength * dirichlet_rows(noise_key, (steps, size), 1.0, rows.dtype)
+        rows = (1 - strength) * rows
     else:
-        fresh = None
-        row_of = lambda context, _: rows[context]  # noqa: E731
+        fresh = jnp.zeros((steps, size), rows.dtype)  # folded away by the compiler
 
-    def step(context: Int[Array, ""], drawn: tuple[Array, Array | None]) -> tuple[Array, tuple[Array, Array]]:
-        uniform, random = drawn
-        row = row_of(context, random)
-        # Inverse of the distribution function; the last symbol takes what is left, so rows need no exact sum.
-        symbol = (uniform >= jnp.cumsum(row[:-1])).sum(dtype=jnp.int32)
+    # Inverse of the distribution function: the symbol is the number of cumulative sums at or below the
+    # uniform. The last sum is not compared, so the last symbol takes what is left and rows need no exact sum.
+    sums = jnp.cumsum(rows[:, :-1], axis=1)
+    fresh_sums = jnp.cumsum(fresh[:, :-1], axis=1)
+
+    def step(context: Int[Array, ""], drawn: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
+        uniform, perturbation = drawn
+        symbol = (uniform >= sums[context] + perturbation).sum(dtype=jnp.int32)
         return (context * size + symbol) % len(rows), (symbol, context)
 
-    _, (drawn, contexts) = jax.lax.scan(step, first, (uniforms, fresh), unroll=4)
+    _, (drawn, contexts) = jax.lax.scan(step, first, (step_uniforms, fresh_sums))
     clean = jnp.concatenate([opening, drawn])
-    followed = jax.vmap(row_of)(contexts, fresh) if fresh is not None else rows[contexts]
+    followed = rows[contexts] + fresh
     truth = jnp.concatenate([jnp.full((order, size), 1 / size, rows.dtype), followed])
     if start == "stationary":
         truth = truth.at[:order].set(_opening_truth(rows, opening))
@@ -124,11 +145,15 @@ def _sequence(
     return clean, clean, truth
 
 
-def _first_context(key: PRNGKeyArray, rows: Float[Array, "contexts symbols"], start: Start) -> Int[Array, ""]:
+def _opening(
+    uniforms: Float[Array, "order"], rows: Float[Array, "contexts symbols"], start: Start
+) -> Int[Array, "order"]:
+    """The first k tokens."""
+    size, order = rows.shape[1], len(uniforms)
     if start == "uniform":
-        return jax.random.randint(key, (), 0, len(rows), jnp.int32)
-    logits = jnp.log(stationary_contexts(rows))
-    return jax.random.categorical(key, logits).astype(jnp.int32)
+        return (uniforms * size).astype(jnp.int32)
+    context = (uniforms[0] >= jnp.cumsum(stationary_contexts(rows))[:-1]).sum(dtype=jnp.int32)
+    return context // size ** jnp.arange(order - 1, -1, -1, dtype=jnp.int32) % size  # its digits, oldest first
 
 
 def stationary_contexts(rows: Float[Array, "contexts symbols"]) -> Float[Array, "contexts"]:

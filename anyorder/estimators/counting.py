@@ -1,18 +1,19 @@
 """In-context estimators: from the tokens so far, the distribution of the next one, at every position at once.
 
-Each handles one sequence; use `jax.vmap` for a batch and `jax.jit` for one compiled call. Row n of the
+Each handles one sequence; use `jax.vmap` for a batch, inside `jax.jit` for one compiled call. Row n of the
 result is the prediction of x_{n+1} from x_0 … x_n.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Float, Int
 
 from anyorder.chains.sampling import check_length
 from anyorder.errors import require
@@ -31,16 +32,14 @@ def as_tokens(tokens: Tokens, order: int | None, alphabet_size: int) -> Int[Arra
 
     >>> as_tokens([0, 1, 2], order=1, alphabet_size=2)
     Traceback (most recent call last):
-    anyorder.errors.InputError: the sequence has token 2 at position 2, must be 0 to 1; pass --alphabet-size 3 or mend the input
+    anyorder.errors.InputError: the sequence has token 2 at position 2, must be 0 to 1; raise the alphabet size to 3
     """
     require(
         alphabet_size >= 2,
         f"alphabet size is {alphabet_size}, must be at least 2; pass --alphabet-size 2 or more",
     )
     array = tokens if isinstance(tokens, jax.Array) else np.asarray(tokens)
-    require(
-        array.ndim == 1, f"tokens have shape {array.shape}, must be one sequence (length,); use vmap for more"
-    )
+    require(array.ndim == 1, f"tokens have shape {array.shape}, must be one sequence (length,); use vmap for more")
     require(
         jnp.issubdtype(array.dtype, jnp.integer),
         f"tokens have dtype {array.dtype}, must be integers; convert them first",
@@ -54,6 +53,7 @@ def as_tokens(tokens: Tokens, order: int | None, alphabet_size: int) -> Int[Arra
     return jnp.asarray(array, jnp.int32)
 
 
+@partial(jax.jit, static_argnames="dtype")
 def _normalised(counts: Int[Array, "length symbols"], dtype: Any) -> Estimate:
     """Relative frequencies, undefined where nothing was counted (Definition 2 leaves 0/0 open)."""
     totals = counts.sum(axis=1, keepdims=True)
@@ -61,13 +61,21 @@ def _normalised(counts: Int[Array, "length symbols"], dtype: Any) -> Estimate:
     return Estimate(jnp.where(totals > 0, frequencies, jnp.nan), totals[:, 0] > 0)
 
 
-def has_window(length: int, order: int) -> Bool[Array, "length"]:
-    """Positions whose last k tokens exist: n ≥ k - 1.
+@partial(jax.jit, static_argnames="dtype")
+def _smoothed(counts: Int[Array, "length symbols"], beta: float | Array, dtype: Any) -> Float[Array, "length symbols"]:
+    smoothed = counts.astype(dtype) + jnp.asarray(beta, dtype)
+    return smoothed / smoothed.sum(axis=1, keepdims=True)
 
-    >>> has_window(4, 3).tolist()
+
+@partial(jax.jit, static_argnames="order")
+def where_full(probabilities: Float[Array, "length symbols"], order: int) -> Estimate:
+    """The distributions, defined wherever the last k tokens exist: n ≥ k - 1.
+
+    >>> where_full(jnp.full((4, 2), 0.5), order=3).defined.tolist()
     [False, False, True, True]
     """
-    return jnp.arange(length, dtype=jnp.int32) >= order - 1
+    defined = jnp.arange(len(probabilities), dtype=jnp.int32) >= order - 1
+    return Estimate(jnp.where(defined[:, None], probabilities, jnp.nan), defined)
 
 
 def kgram(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
@@ -87,7 +95,7 @@ def add_beta(
     *,
     order: int,
     alphabet_size: int,
-    beta: float = 1.0,
+    beta: float | int | Array = 1.0,
     dtype: Any = jnp.float64,
 ) -> Estimate:
     """Add-β smoothing of the k-gram counts: the Bayes predictor when rows are Dirichlet(β), here β = 1.
@@ -101,10 +109,7 @@ def add_beta(
     if isinstance(beta, float | int):
         require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
     counts = matching.counts(matching.window_matches(tokens, order), tokens, alphabet_size)
-    smoothed = counts.astype(dtype) + jnp.asarray(beta, dtype)
-    probabilities = smoothed / smoothed.sum(axis=1, keepdims=True)
-    defined = has_window(len(tokens), order)
-    return Estimate(jnp.where(defined[:, None], probabilities, jnp.nan), defined)
+    return where_full(_smoothed(counts, beta, dtype), order)
 
 
 def bag(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:

@@ -77,9 +77,7 @@ def summarise(losses: Float[Array, "count predicted"] | Float[np.ndarray, "count
     position_mean, position_error = _mean_and_error(values)
     sequence_means, _ = _mean_and_error(values.T)
     mean, error = _mean_and_error(sequence_means[:, None])
-    return Summary(
-        float(mean[0]), float(error[0]), float(1 - np.isnan(values).mean()), position_mean, position_error
-    )
+    return Summary(float(mean[0]), float(error[0]), float(1 - np.isnan(values).mean()), position_mean, position_error)
 
 
 def _mean_and_error(values: Float[np.ndarray, "rows columns"]) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,9 @@ one-hot tokens, and the pseudo-attention map is the matrix with its rows divided
 
 from __future__ import annotations
 
+from functools import partial
+
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
@@ -27,6 +30,7 @@ def causal(length: int) -> Bool[Array, "length length"]:
     return jnp.tri(length, dtype=bool)
 
 
+@partial(jax.jit, static_argnames="order")
 def window_matches(tokens: Int[Array, "length"], order: int) -> Bool[Array, "length length"]:
     """True at (n, i) where the k tokens before i equal the last k tokens up to n: Definition 2, k ≤ i ≤ n.
 
@@ -45,6 +49,7 @@ def window_matches(tokens: Int[Array, "length"], order: int) -> Bool[Array, "len
     return matches & causal(length)
 
 
+@partial(jax.jit, static_argnames=("order", "alphabet_size"))
 def bag_matches(tokens: Int[Array, "length"], order: int, alphabet_size: int) -> Bool[Array, "length length"]:
     """As `window_matches`, with the k tokens compared as multisets: what uniform weights 1/k can tell apart.
 
@@ -60,6 +65,7 @@ def bag_matches(tokens: Int[Array, "length"], order: int, alphabet_size: int) ->
     return shifted(equal, 0, 1) & _full(len(tokens), order)
 
 
+@partial(jax.jit, static_argnames="order")
 def aligned_openings(tokens: Int[Array, "length"], order: int) -> Bool[Array, "length length"]:
     """True at (n, i), i < k, where the partial window before i points the same way as the full one at n.
 
@@ -90,6 +96,7 @@ def _full(length: int, order: int) -> Bool[Array, "length length"]:
     return causal(length) & (places >= order - 1)[:, None] & (places >= order)[None, :]
 
 
+@partial(jax.jit, static_argnames="alphabet_size")
 def counts(
     matches: Bool[Array, "length length"], tokens: Int[Array, "length"], alphabet_size: int
 ) -> Int[Array, "length symbols"]:
@@ -104,6 +111,7 @@ def counts(
     return (matches.astype(jnp.float32) @ one_hot).astype(jnp.int32)
 
 
+@partial(jax.jit, static_argnames="order")
 def pseudo_attention(tokens: Int[Array, "length"], order: int) -> Float[Array, "length length"]:
     """The ideal attention map: row n is uniform over the matching positions, and zero where there are none.
 

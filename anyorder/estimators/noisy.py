@@ -14,11 +14,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.special
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from anyorder.errors import require
 from anyorder.estimators import matching
-from anyorder.estimators.counting import Tokens, as_tokens, has_window
+from anyorder.estimators.counting import Tokens, as_tokens, where_full
 from anyorder.estimators.result import Estimate
 
 #: Quadrature nodes that are held at once; n nodes an axis are n^(S-1) in all.
@@ -55,7 +55,7 @@ def bayes_under_transition_noise(
     *,
     order: int,
     alphabet_size: int,
-    strength: float,
+    strength: float | int | Array,
     concentration: float = 1.0,
     nodes: int | None = None,
     dtype: Any = jnp.float64,
@@ -88,5 +88,4 @@ def bayes_under_transition_noise(
     counts = matching.counts(matching.window_matches(tokens, order), tokens, alphabet_size)
     log_likelihood = counts.astype(dtype) @ jnp.log(rows).T  # (length, nodes)
     posterior = jax.nn.softmax(log_likelihood + jnp.log(jnp.asarray(weights, dtype)), axis=1)
-    defined = has_window(len(tokens), order)
-    return Estimate(jnp.where(defined[:, None], posterior @ rows, jnp.nan), defined)
+    return where_full(posterior @ rows, order)

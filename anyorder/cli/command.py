@@ -1,0 +1,44 @@
+"""What a sub-command is: a frozen dataclass whose fields are its flags, with a `run` that gives an `Outcome`."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from typing import Any, NamedTuple
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+
+class Outcome(NamedTuple):
+    """What a command found: a JSON-ready report, what a person is shown, and whether every check passed."""
+
+    report: dict[str, Any]
+    shown: RenderableType | None = None
+    passed: bool = True
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Command(abc.ABC):
+    """Flags that every command has."""
+
+    json: bool = False
+    """Print exactly one JSON object on standard output, and nothing else there."""
+
+    @abc.abstractmethod
+    def run(self) -> Outcome:
+        """Do the work; raise `InputError` for what the user can mend."""
+
+
+def progress() -> Progress:
+    """A progress bar on standard error, gone when the work is done and silent where that is no terminal."""
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )

@@ -1,0 +1,239 @@
+"""`anyorder sample` and `anyorder estimate`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+import tyro
+from rich.table import Table
+
+from anyorder.cli.command import Command, Outcome, progress
+from anyorder.errors import InputError, require
+
+if TYPE_CHECKING:  # JAX takes a second to import: not for --help
+    from anyorder.chains import Prior
+    from anyorder.chains.noise import Noise
+
+#: Tokens fed at a time: large enough to be fast, small enough for a moving progress bar.
+CHUNK = 1 << 20
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Sample(Command):
+    """Sample sequences, each from a kernel of its own, or all from one that you give.
+
+    Examples:
+      anyorder sample --order 2 --alphabet-size 3 --length 100 --seed 7
+      anyorder sample --order 3 --length 64 --count 1000 --out chains.npy --kernels kernels.npy
+      anyorder sample --kernel mine.npy --length 500 --start stationary
+    """
+
+    order: int = 1
+    """Order k: how many past tokens the next one depends on."""
+    alphabet_size: int = 2
+    """Number of symbols S."""
+    length: int = 64
+    """Tokens in each sequence."""
+    count: int = 1
+    """Sequences, each from an independent kernel."""
+    seed: int = 0
+    """The same seed gives the same sequences."""
+    out: str = "-"
+    """Where to: .npy (count × length), any other name for text with one sequence a line, - for standard output."""
+    prior: Literal["dirichlet", "floored", "reversible"] = "dirichlet"
+    """Where kernels come from: Dirichlet rows, rows with a floor, or reversible kernels."""
+    concentration: float = 1.0
+    """Dirichlet parameter of each row; 1 is uniform on the simplex."""
+    gamma: float = 0.2
+    """Floor of the floored prior: every transition has probability at least γ/S."""
+    kernel: str | None = None
+    """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
+    start: Literal["uniform", "stationary"] = "uniform"
+    """Distribution of the first k tokens."""
+    token_noise: float = 0.0
+    """Probability with which each token is replaced by a different one."""
+    transition_noise: float = 0.0
+    """Weight of a fresh random kernel in every step."""
+    kernels: str | None = None
+    """Also write the kernels, as .npy of shape (count,) + (S,)*k + (S,)."""
+
+    def run(self) -> Outcome:
+        """Sample, write, and say what was written."""
+        import jax
+
+        from anyorder import chains, files
+
+        prior = self._prior()
+        noise = self._noise()
+        drawn = chains.sample(
+            jax.random.key(self.seed),
+            prior,
+            length=self.length,
+            count=self.count,
+            start=self.start,
+            noise=noise,
+        )
+        tokens = np.asarray(drawn.tokens)
+        report = {
+            "order": prior.order,
+            "alphabet_size": prior.alphabet_size,
+            "length": self.length,
+            "count": self.count,
+            "seed": self.seed,
+            "prior": "kernel" if self.kernel else self.prior,
+            "start": self.start,
+            "token_noise": self.token_noise,
+            "transition_noise": self.transition_noise,
+            "out": self.out,
+        }
+        if self.kernels is not None:
+            require(
+                self.kernels.endswith(".npy"),
+                f"--kernels {self.kernels} must end in .npy; kernels are arrays",
+            )
+            files.write_array(self.kernels, np.asarray(drawn.kernels))
+            report["kernels"] = self.kernels
+        if self.out == files.STANDARD_STREAM:
+            report["tokens"] = tokens.tolist()
+            return Outcome(report, "\n".join(files.format_row(row) for row in tokens))
+        files.write_array(self.out, tokens)
+        return Outcome(report, f"{self.count} × {self.length} tokens of order {prior.order} in {self.out}")
+
+    def _prior(self) -> Prior:
+        from anyorder import chains, files
+
+        if self.kernel is not None:
+            return chains.PointMass(chains.Kernel(files.read_array(self.kernel)))
+        if self.prior == "floored":
+            return chains.Floored(self.order, self.alphabet_size, self.gamma)
+        if self.prior == "reversible":
+            return chains.Reversible(self.order, self.alphabet_size)
+        return chains.Dirichlet(self.order, self.alphabet_size, self.concentration)
+
+    def _noise(self) -> Noise | None:
+        from anyorder import chains
+
+        require(
+            not (self.token_noise and self.transition_noise),
+            f"--token-noise {self.token_noise} and --transition-noise {self.transition_noise} together; "
+            "choose one kind of noise",
+        )
+        if self.token_noise:
+            return chains.TokenNoise(self.token_noise)
+        return chains.TransitionNoise(self.transition_noise) if self.transition_noise else None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Estimate(Command):
+    """Estimate the next-token distribution after every position of one sequence, and score it.
+
+    Examples:
+      anyorder estimate tokens.txt --order 2
+      anyorder estimate book.txt --order 5 --alphabet auto --estimator bayes --json
+      anyorder sample --order 2 --length 500 | anyorder estimate - --order 2 --out distributions.npy
+    """
+
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """The sequence: whitespace-separated integers, text (with --alphabet), or .npy; - is standard input."""
+    order: int
+    """Order k of the estimator."""
+    alphabet_size: int | None = None
+    """Number of symbols; by default the largest token plus one."""
+    alphabet: str | None = None
+    """Characters in the order of their numbers, or auto: distinct characters by first appearance."""
+    estimator: Literal["kgram", "bayes", "bag", "biased", "backoff"] = "kgram"
+    """kgram: Definition 2. bayes: add-β. bag: the last k tokens in any order. biased: also counts aligned
+    opening windows. backoff: the longest suffix seen before."""
+    beta: float = 1.0
+    """Smoothing of the bayes estimator; 1 is optimal for Dirichlet(1) rows."""
+    row: int | None = None
+    """Which sequence of a file that holds several: row of the .npy, or line of the text."""
+    out: str | None = None
+    """Write the distributions: .npy (NaN rows where undefined) or JSON lines (null where undefined)."""
+
+    def run(self) -> Outcome:
+        """Read, feed in chunks, score, and write."""
+        from anyorder import files
+        from anyorder.chains.sampling import check_length
+        from anyorder.estimators import StreamingEstimator
+
+        tokens, size, characters = files.read_tokens(
+            self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row
+        )
+        check_length(len(tokens), self.order)
+        stream = StreamingEstimator(self.order, size, self.estimator, beta=self.beta)
+        positions = len(tokens)
+        distributions = None
+        if self.out is not None:
+            _check_memory(positions * size * 8)
+            distributions = np.empty((positions, size))
+        assigned = np.empty(positions)
+        with progress() as bar:
+            task = bar.add_task(f"{self.estimator}, order {self.order}", total=positions)
+            for begin in range(0, positions, CHUNK):
+                chunk = slice(begin, min(begin + CHUNK, positions))
+                if distributions is None:
+                    assigned[chunk] = stream.probabilities(tokens[chunk])
+                else:
+                    distributions[chunk] = stream.distributions(tokens[chunk])
+                bar.advance(task, chunk.stop - chunk.start)
+        if distributions is not None:
+            assigned[0] = np.nan
+            assigned[1:] = np.take_along_axis(distributions[:-1], tokens[1:, None], axis=1)[:, 0]
+            last_defined = not np.isnan(distributions[-1]).any()
+        else:
+            last_defined = stream.defined
+        report = {
+            "file": self.file,
+            "estimator": self.estimator,
+            "order": self.order,
+            "alphabet_size": size,
+            **({"alphabet": characters} if characters else {}),
+            **score(assigned, last_defined),
+            "uniform_bits_per_symbol": math.log2(size),
+        }
+        if distributions is not None:
+            assert self.out is not None
+            files.write_array(self.out, distributions)
+            report["out"] = self.out
+        return Outcome(report, _table(report))
+
+
+def score(assigned: np.ndarray, last_defined: bool) -> dict[str, float | int | None]:
+    """Loss and coverage from the probability given to each token before it was seen (NaN: undefined)."""
+    scored = assigned[~np.isnan(assigned)]
+    defined = len(scored) + last_defined
+    zeros = int((scored == 0).sum())
+    loss = None if zeros or not len(scored) else float(-np.log(scored).mean())
+    return {
+        "positions": len(assigned),
+        "defined": defined,
+        "coverage": defined / len(assigned),
+        "scored": len(scored),
+        "zero_probability": zeros,
+        "log_loss_nats": loss,
+        "bits_per_symbol": None if loss is None else loss / math.log(2),
+    }
+
+
+def _check_memory(needed: int, limit: int = 1 << 33) -> None:
+    if needed > limit:
+        raise InputError(
+            f"the distributions need {needed / 2**30:.1f} GiB, the limit is {limit >> 30} GiB; "
+            "drop --out to score without keeping them"
+        )
+
+
+def _table(report: dict[str, Any]) -> Table:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    infinite = report["zero_probability"] > 0
+    for key, value in report.items():
+        if value is None:
+            shown = "infinite: a token came that had probability zero" if infinite else "undefined"
+        else:
+            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+        table.add_row(key.replace("_", " "), shown)
+    return table

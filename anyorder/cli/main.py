@@ -1,0 +1,107 @@
+"""Parse, run, print, exit: 0 on success, 1 when a check fails, 2 on bad input with one line that says why."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import tyro
+from rich.console import Console
+
+from anyorder.cli.command import Command, Outcome
+from anyorder.errors import InputError
+
+#: Sub-command → module and class. Modules are imported only for the command that is called.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("anyorder.cli.demo", "Demo"),
+    "sample": ("anyorder.cli.ground", "Sample"),
+    "estimate": ("anyorder.cli.ground", "Estimate"),
+}
+
+DESCRIPTION = "A laboratory for in-context learning of Markov chains of any order."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; give its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        command = parse(words)
+        outcome = command.run()
+        return _print(outcome, command.json)
+    except InputError as error:
+        print(f"anyorder: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("anyorder: interrupted; nothing was written half-way", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone: not an error of ours
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def parse(words: list[str]) -> Command:
+    """The command that the words ask for; tyro's boxes become one line."""
+    names = [words[0]] if words and words[0] in COMMANDS else list(COMMANDS)
+    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+        raise InputError(f"{words[0]!r} is not a command; choose from {', '.join(COMMANDS)}")
+    if not words:
+        words = ["--help"]
+    commands = {name: _load(name) for name in names}
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            return tyro.extras.subcommand_cli_from_dict(commands, prog="anyorder", description=DESCRIPTION, args=words)
+    except SystemExit as exit:
+        if exit.code in (0, None):
+            raise
+        called = f"anyorder {words[0]}" if words[0] in COMMANDS else "anyorder"
+        raise InputError(f"{_one_line(said.getvalue())}; see {called} --help") from None
+
+
+def _load(name: str) -> Any:
+    module, attribute = COMMANDS[name]
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _one_line(boxed: str) -> str:
+    """The message inside one of tyro's boxes: the text up to the first rule, without the frame."""
+    message = []
+    for line in boxed.splitlines()[1:]:
+        content = line.strip("│╭╮╰╯\n").rstrip()
+        if not content.strip(" ─"):
+            break
+        if not content.startswith(" " * 8):  # deeper lines repeat the help of a flag
+            message.append(content.strip())
+    return re.sub(r"\s+", " ", " ".join(message)).rstrip(".") or "the command line could not be read"
+
+
+def _print(outcome: Outcome, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps(finite(outcome.report), allow_nan=False))
+    elif outcome.shown is not None:
+        Console(soft_wrap=True).print(outcome.shown)
+    sys.stdout.flush()
+    return 0 if outcome.passed else 1
+
+
+def finite(value: Any) -> Any:
+    """The value with NaN and infinities, which JSON does not have, as null.
+
+    >>> finite({"a": [1.0, float("inf")]})
+    {'a': [1.0, None]}
+    """
+    if isinstance(value, dict):
+        return {key: finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,1 @@
+"""Figures: the same style everywhere, labelled, colour-blind safe."""

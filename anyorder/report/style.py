@@ -1,0 +1,35 @@
+"""One style for all figures, and one way to write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # files only: no window, no display needed
+
+from cycler import cycler
+from matplotlib.figure import Figure
+
+from anyorder.files import whole_file
+
+#: Okabe and Ito's colours, which stay apart for colour-blind readers.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+STYLE: Any = {
+    "axes.prop_cycle": cycler(color=COLOURS),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": "medium",
+    "figure.constrained_layout.use": True,
+    "font.size": 9.0,
+    "legend.frameon": False,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "anyorder",  # the same figure gives the same bytes
+}
+
+
+def write_figure(figure: Figure, path: str | Path) -> None:
+    """Write a figure, whole or not at all; the ending of the name is the format."""
+    with whole_file(path) as temporary:
+        figure.savefig(temporary, metadata={"Date": None} if str(path).endswith(".svg") else None)
