@@ -18,7 +18,7 @@ from jaxtyping import Float, PRNGKeyArray
 
 from anyorder.chains import lifted
 from anyorder.chains.kernel import Kernel
-from anyorder.chains.priors import Prior, second_hop
+from anyorder.chains.priors import RETURN_STEPS, Prior, return_counts, second_hop
 from anyorder.errors import require
 
 
@@ -121,7 +121,8 @@ def check_any_order(kernel: Kernel) -> list[Check]:
     smallest = float(eigenvalues.real.min()) if real else float("nan")
     sound = kernel.irreducible and kernel.aperiodic
     printed, mended = _projections(kernel) if defect < 1e-9 else (float("nan"), float("nan"))
-    decay = _return_decay(kernel)
+    counts = np.asarray(return_counts(jnp.asarray(kernel.probabilities), RETURN_STEPS))
+    decay = float((counts[:-1] - counts[1:]).min())
     return [
         Check("irreducibility and aperiodicity", sound, float(sound), 1.0, "both hold"),
         _reversible(kernel),
@@ -136,7 +137,7 @@ def check_any_order(kernel: Kernel) -> list[Check]:
         Check("mended projection", bool(mended > 1e-9), mended, 0.0,
               "smallest β_m with f(a, b) = number of entries of a equal to the newest of b"),
         Check("falling return count", decay > 0, decay, 0.0,
-              "smallest g_l - g_{l+1}, l < 8, the conclusion that the assumptions are for"),
+              "smallest g_l - g_{l+1}, what the assumptions are for"),
     ]  # fmt: skip
 
 
@@ -159,19 +160,6 @@ def _projections(kernel: Kernel) -> tuple[float, float]:
     printed = (functions * distinct[:, None]).sum(axis=0) * (functions * weights[:, None]).sum(axis=0)
     mended = np.einsum("am,bm,b,ab->m", functions, functions, weights, matches)
     return float(printed.min()), float(mended.min())
-
-
-def _return_decay(kernel: Kernel, steps: int = 9) -> float:
-    """Smallest g_l - g_{l+1} with g_l = Σ_a Σ_j Pr(the token l steps after context a equals a_j)."""
-    size = kernel.alphabet_size
-    contexts = np.array(list(itertools.product(range(size), repeat=kernel.order)))
-    matches = (contexts[:, :, None] == np.arange(size)).sum(axis=1)  # how often each symbol stands in a
-    newest = np.zeros((len(contexts), size))
-    newest[np.arange(len(contexts)), contexts[:, -1]] = 1.0
-    matrix = kernel.transition_matrix
-    powers = itertools.accumulate(range(1, steps), lambda power, _: matrix @ power, initial=matrix @ newest)
-    counts = np.array([(matches * power).sum() for power in powers])
-    return float((counts[:-1] - counts[1:]).min())
 
 
 def _standard_scores(samples: Float[np.ndarray, count * shape]) -> Float[np.ndarray, "*shape"]:

@@ -165,12 +165,13 @@ def second_hop(kernel: Float[Array, "2 2 2"]) -> Float[Array, ""]:
 class Reversible(Prior):
     """Reversible kernels of any order: Gibbs measures whose weights do not change when read backwards.
 
-    Each word w of k + 1 tokens has the weight exp(σ·z(w) + c·Σ_j 1[w_0 = w_j]/k), averaged over the word
-    and its mirror image, with normal z. The kernel is the Gibbs measure of these weights: with M the
-    transfer matrix on contexts and r its leading right eigenvector, π(s|a) = M(a,b) r(b) / (λ r(a)).
-    The stationary process is reversible by construction and every transition is possible. For order one
-    the kernel is made lazy, (I + π)/2, which makes its spectrum positive; see `assumptions.check_any_order`
-    for what a positive spectrum can and cannot mean above order one.
+    Each word w of k + 1 tokens has the energy σ·z(w) + c·Σ_j 1[w_0 = w_j]/k with normal z, averaged over the
+    word and its mirror image, and the weight exp(energy). The kernel is the Gibbs measure of these weights:
+    with M the transfer matrix on contexts and r its leading right eigenvector,
+    π(s|a) = M(a,b) r(b) / (λ r(a)). The stationary process is reversible by construction and every transition
+    is possible. For order one the kernel is made lazy, (I + π)/2, which makes its spectrum positive. Kernels
+    are drawn again until their return counts fall, which is what App. D wants its assumptions for; see
+    `assumptions.check_any_order` for what a positive spectrum can and cannot mean above order one.
 
     >>> Kernel(Reversible(order=3, alphabet_size=2).draw(jax.random.key(0))).reversible
     True
@@ -183,7 +184,14 @@ class Reversible(Prior):
     iterations: int = eqx.field(static=True, default=400)
 
     def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
-        """One kernel from random reversal-symmetric weights."""
+        """One kernel from random reversal-symmetric weights, whose return counts fall."""
+        return draw_until(
+            key,
+            lambda key: self._gibbs(key, dtype),
+            lambda kernel: (jnp.diff(return_counts(kernel, RETURN_STEPS)) < 0).all(),
+        )
+
+    def _gibbs(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
         size, shape = self.alphabet_size, dense_shape(self.order, self.alphabet_size)
         noise = jax.random.normal(key, shape, dtype)
         tokens = jnp.indices(shape)
@@ -201,6 +209,28 @@ class Reversible(Prior):
         unnormalised = weights * leading[None]
         kernel = unnormalised / unnormalised.sum(axis=-1, keepdims=True)
         return (kernel + jnp.eye(size, dtype=dtype)) / 2 if self.order == 1 else kernel
+
+
+#: How many return counts are compared: those of lags 1 … 8.
+RETURN_STEPS = 8
+
+
+def return_counts(kernel: Float[Array, "*contexts symbols"], steps: int) -> Float[Array, "{steps}"]:
+    """g_l = Σ_a Σ_j Pr(the token l steps after context a equals a_j), l = 1 … steps (App. F, second lemma).
+
+    >>> return_counts(jnp.eye(2), 3).tolist()
+    [2.0, 2.0, 2.0]
+    """
+    tokens = jnp.indices(kernel.shape)
+    matches = sum(
+        tokens[j] == tokens[-1] for j in range(kernel.ndim - 1)
+    )  # how often the last axis's symbol stands in a
+
+    def step(later: Array, _: None) -> tuple[Array, Float[Array, ""]]:
+        # later[a, s] = Pr(s comes l steps after a); one step more goes through the context (a_2 … a_k, s')
+        return (kernel[..., None] * later[None]).sum(axis=-2), (matches * later).sum()
+
+    return jax.lax.scan(step, kernel, None, length=steps)[1]
 
 
 class PointMass(Prior):

@@ -1,0 +1,354 @@
+"""Compiled loops that count what follows each context: exact, in memory that grows with what occurs.
+
+An *index* is a table of (key, payload) rows with open addressing and linear probing; payload 0 means free.
+The *counts* of a context are a row of 32-bit cells,
+
+    total   count of symbol 0   count of symbol 1 …      small alphabets
+    total   newest pair of this context                  large alphabets
+
+where a pair (symbol, count, next pair of the same context) exists only if it occurred. Contexts, pairs and
+nodes are numbered from 1; number n is row n - 1 of its array.
+
+A context with an exact key and a small alphabet starts cheaper: its payload is positive and holds all counts
+in bit fields, so that counting it touches one cache line. When a field is full, the counts move to a row and
+the payload becomes minus its number. A key that merely hashes the context is confirmed against the stored
+tokens: a collision costs time and never changes a count.
+
+All compiled code is in this file, because the on-disk cache of numba watches one file only. Arguments that
+are None select code when it is compiled: `pairs` for small alphabets, `tokens` for exact keys.
+"""
+
+from __future__ import annotations
+
+from typing import no_type_check
+
+import numpy as np
+from numba import njit
+
+from anyorder.estimators.prefetching import prefetch
+
+KEY, PAYLOAD = 0, 1
+TOTAL, COUNTS = 0, 1
+SYMBOL, COUNT, NEXT = 0, 1, 2
+DEPTH, WINDOW = 0, 1
+#: How much of each store is used, in this order.
+INDEX, ROWS, PAIRS, WINDOWS = 0, 1, 2, 3
+_AHEAD = 64  # index rows that are fetched together
+_MIX = (-0x61C8864680B583EB, -0x40A7B892E31B1A47)  # odd 64-bit multipliers with well spread bits
+
+
+compiled = njit(cache=True, error_model="numpy")
+
+
+@compiled
+@no_type_check
+def home(key, capacity):
+    """First slot to look at. It grows with the mixed key, so that an index doubles in one forward sweep."""
+    mixed = key * _MIX[0]
+    mixed = (mixed ^ (mixed >> 32)) * _MIX[1]
+    return (((mixed >> 32) & 0xFFFFFFFF) * capacity) >> 32
+
+
+@compiled
+@no_type_check
+def seek(index, key, slot):
+    """The first slot from this one on that has the key or is free."""
+    while index[slot, PAYLOAD] != 0 and index[slot, KEY] != key:
+        slot = (slot + 1) & (index.shape[0] - 1)
+    return slot
+
+
+@compiled
+@no_type_check
+def find(index, key):
+    """The slot of an exact key, or the free slot where it belongs."""
+    return seek(index, key, home(key, index.shape[0]))
+
+
+@compiled
+@no_type_check
+def find_context(index, tokens, key, slot, windows, start):
+    """The slot of the context `windows[start:]`, or the free slot where it belongs, from `slot` on."""
+    slot = seek(index, key, slot)
+    if tokens is not None:
+        same = 0
+        while index[slot, PAYLOAD] != 0 and same < tokens.shape[1]:
+            if tokens[-index[slot, PAYLOAD] - 1, same] == windows[start + same]:
+                same += 1
+            else:
+                same = 0
+                slot = seek(index, key, (slot + 1) & (index.shape[0] - 1))
+    return slot
+
+
+@compiled
+@no_type_check
+def rehash(old, index):
+    """Copy every used row to its place in a larger, empty index."""
+    for row in range(old.shape[0]):
+        if old[row, PAYLOAD] != 0:
+            slot = home(old[row, KEY], index.shape[0])
+            while index[slot, PAYLOAD] != 0:
+                slot = (slot + 1) & (index.shape[0] - 1)
+            index[slot, KEY] = old[row, KEY]
+            index[slot, PAYLOAD] = old[row, PAYLOAD]
+
+
+@compiled
+@no_type_check
+def add(counts, row, symbol, times, symbols, pair_index, pairs, used):
+    """Count `symbol` that many times in a row."""
+    counts[row, TOTAL] += times
+    if pairs is None:
+        counts[row, COUNTS + symbol] += times
+    else:
+        slot = find(pair_index, row * symbols + symbol)
+        if pair_index[slot, PAYLOAD] == 0:
+            pairs[used[PAIRS], SYMBOL] = symbol
+            pairs[used[PAIRS], COUNT] = 0
+            pairs[used[PAIRS], NEXT] = counts[row, COUNTS]
+            used[PAIRS] += 1
+            pair_index[slot, KEY] = row * symbols + symbol
+            pair_index[slot, PAYLOAD] = used[PAIRS]
+            counts[row, COUNTS] = used[PAIRS]
+        pairs[pair_index[slot, PAYLOAD] - 1, COUNT] += times
+
+
+@compiled
+@no_type_check
+def count(counts, row, symbol, symbols, pair_index, pairs):
+    """How often `symbol` was counted in a row."""
+    number = np.int64(0)
+    if pairs is None:
+        number = np.int64(counts[row, COUNTS + symbol])
+    else:
+        pair = pair_index[find(pair_index, row * symbols + symbol), PAYLOAD]
+        if pair != 0:
+            number = np.int64(pairs[pair - 1, COUNT])
+    return number
+
+
+@compiled
+@no_type_check
+def write_distribution(counts, row, beta, symbols, pairs, out, place):
+    """Write (count + β)/(total + β S) of every symbol into `out[place]`."""
+    total = counts[row, TOTAL] + beta * symbols
+    if pairs is None:
+        for symbol in range(symbols):
+            out[place, symbol] = (counts[row, COUNTS + symbol] + beta) / total
+    else:
+        for symbol in range(symbols):
+            out[place, symbol] = beta / total
+        pair = counts[row, COUNTS]
+        while pair != 0:
+            out[place, pairs[pair - 1, SYMBOL]] = (pairs[pair - 1, COUNT] + beta) / total
+            pair = pairs[pair - 1, NEXT]
+
+
+@compiled
+@no_type_check
+def has_room(used, stop):
+    """Whether one more token fits into every store."""
+    room = True
+    for store in range(4):
+        room &= used[store] <= stop[store]
+    return room
+
+
+@compiled
+@no_type_check
+def field(payload, symbol, bits):
+    """The count of a symbol in a payload of bit fields."""
+    return (payload >> (symbol * bits)) & ((1 << bits) - 1)
+
+
+@compiled
+@no_type_check
+def field_total(payload, symbols, bits):
+    """The sum of all counts in a payload of bit fields."""
+    total = np.int64(0)
+    for symbol in range(symbols):
+        total += field(payload, symbol, bits)
+    return total
+
+
+@compiled
+@no_type_check
+def window_keys(windows, stride, order, base, keys):
+    """Key of every window: the number that its tokens spell in this base, modulo 2^64."""
+    top = np.int64(1)
+    for _ in range(order - 1):
+        top *= base
+    key = np.int64(0)
+    for w in range(keys.size):
+        if w == 0 or stride != 1:
+            key = np.int64(0)
+            for i in range(order):
+                key = key * base + np.int64(windows[w * stride + i])
+        else:  # drop the oldest token, append the newest
+            key = (key - np.int64(windows[w - 1]) * top) * base + np.int64(windows[w + order - 1])
+        keys[w] = key
+
+
+@compiled
+@no_type_check
+def count_contexts(
+    index, counts, tokens, pair_index, pairs, used, stop,
+    keys, windows, stride, stream, place, first, symbols, beta, chances, distributions,
+):  # fmt: skip
+    """Count each token of `stream[place:]` in the window before it, from position `first` on.
+
+    Window `w` is `windows[w * stride:]` and has key `keys[w]`; it stands before token `w`. Writes the
+    probability that each token had, and the distribution after it (either array may be empty). Stops when
+    a store has to grow, and gives the position reached.
+    """
+    bits = 63 // symbols
+    slots = np.empty(_AHEAD, np.int64)  # of the next windows; their rows are on the way to the cache
+    for w in range(place, min(place + _AHEAD, stream.size)):
+        slots[w % _AHEAD] = home(keys[w], index.shape[0])
+        prefetch(index, slots[w % _AHEAD])
+    while place < stream.size and has_room(used, stop):
+        near = slots[place % _AHEAD]
+        if place + _AHEAD < stream.size:
+            far = home(keys[place + _AHEAD], index.shape[0])
+            slots[place % _AHEAD] = far
+            prefetch(index, far)
+        if place >= first:
+            symbol = np.int64(stream[place])
+            slot = find_context(index, tokens, keys[place], near, windows, place * stride)
+            payload = index[slot, PAYLOAD]
+            row = -payload - 1
+            here, total = np.int64(0), np.int64(0)
+            if payload < 0:
+                here = count(counts, row, symbol, symbols, pair_index, pairs)
+                total = np.int64(counts[row, TOTAL])
+            elif payload > 0:
+                here, total = field(payload, symbol, bits), field_total(payload, symbols, bits)
+            else:
+                used[INDEX] += 1
+                index[slot, KEY] = keys[place]
+            if chances.size:
+                chances[place] = (here + beta) / (total + beta * symbols)
+            if pairs is None and tokens is None and payload >= 0 and here + 1 < 1 << bits:
+                index[slot, PAYLOAD] = payload + (1 << (symbol * bits))
+            else:
+                if payload >= 0:
+                    row = used[ROWS]
+                    used[ROWS] += 1
+                    index[slot, PAYLOAD] = -used[ROWS]
+                    if tokens is not None:
+                        for i in range(tokens.shape[1]):
+                            tokens[row, i] = windows[place * stride + i]
+                    elif pairs is None:
+                        counts[row, TOTAL] = total
+                        for s in range(symbols):
+                            counts[row, COUNTS + s] = field(payload, s, bits)
+                add(counts, row, symbol, 1, symbols, pair_index, pairs, used)
+        place += 1
+        if distributions.size and place >= first:
+            slot = home(keys[place], index.shape[0])
+            slot = find_context(index, tokens, keys[place], slot, windows, place * stride)
+            payload = index[slot, PAYLOAD]
+            if payload < 0:
+                write_distribution(counts, -payload - 1, beta, symbols, pairs, distributions, place - 1)
+            else:
+                total = field_total(payload, symbols, bits)
+                for s in range(symbols):
+                    distributions[place - 1, s] = (field(payload, s, bits) + beta) / (total + beta * symbols)
+    return place
+
+
+@compiled
+@no_type_check
+def descend(index, spans, windows, path, stream, newest, order, symbols):
+    """Follow the window that ends at `stream[newest]` down the suffix tree, from its newest token backwards.
+
+    Gives the number of nodes put into `path` and the number of tokens matched. If the match ends inside an
+    edge, the last node is the one below: it has the same counts as every place on its edge.
+    """
+    path[0] = 0
+    steps, depth = 1, 0
+    matching = True
+    while matching and depth < order:
+        key = path[steps - 1] * (symbols + 1) + np.int64(stream[newest - depth])
+        child = index[find(index, key), PAYLOAD] - 1
+        matching = child >= 0
+        if matching:
+            path[steps] = child
+            steps += 1
+            window, end = spans[child, WINDOW], spans[child, DEPTH]
+            depth += 1
+            while depth < end and windows[window, depth] == stream[newest - depth]:
+                depth += 1
+            matching = depth == end
+    return steps, depth
+
+
+@compiled
+@no_type_check
+def set_child(index, node, token, symbols, child, used):
+    """Make `child` the node that this token leads to."""
+    key = node * (symbols + 1) + np.int64(token)
+    slot = find(index, key)
+    if index[slot, PAYLOAD] == 0:
+        used[INDEX] += 1
+        index[slot, KEY] = key
+    index[slot, PAYLOAD] = child + 1
+
+
+@compiled
+@no_type_check
+def count_suffixes(
+    index, counts, spans, windows, pair_index, pairs, used, stop,
+    path, stream, place, order, symbols, chances, distributions,
+):  # fmt: skip
+    """Count token `stream[order + place]` and those after it in every suffix of the window before each.
+
+    The suffixes of all windows are a tree over tokens read backwards, in which a chain without a branch is
+    one edge: an inner node spells the first DEPTH tokens of its stored window, a leaf all `order` of them.
+    Tokens before the beginning of the stream are `symbols`, which is no token, so they match nothing.
+    Writes and stops like `count_contexts`.
+    """
+    length = stream.size - order
+    while place < length and has_room(used, stop):
+        newest = place + order - 1
+        symbol = np.int64(stream[newest + 1])
+        steps, depth = descend(index, spans, windows, path, stream, newest, order, symbols)
+        last = path[steps - 1]
+        if chances.size:
+            here = count(counts, last, symbol, symbols, pair_index, pairs)
+            chances[place] = here / np.int64(counts[last, TOTAL])
+        if spans[last, DEPTH] > depth:  # branch off inside an edge: a new node splits it
+            middle = used[ROWS]
+            used[ROWS] += 1
+            window = spans[last, WINDOW]
+            spans[middle, WINDOW], spans[middle, DEPTH] = window, depth
+            parent = path[steps - 2]
+            set_child(index, parent, windows[window, spans[parent, DEPTH]], symbols, middle, used)
+            set_child(index, middle, windows[window, depth], symbols, last, used)
+            if pairs is None:
+                for cell in range(counts.shape[1]):
+                    counts[middle, cell] = counts[last, cell]
+            else:
+                pair = np.int64(counts[last, COUNTS]) - 1
+                while pair >= 0:
+                    other, times = np.int64(pairs[pair, SYMBOL]), np.int64(pairs[pair, COUNT])
+                    add(counts, middle, other, times, symbols, pair_index, pairs, used)
+                    pair = np.int64(pairs[pair, NEXT]) - 1
+            path[steps - 1] = middle
+        for step in range(steps):
+            add(counts, path[step], symbol, 1, symbols, pair_index, pairs, used)
+        if depth < order:
+            leaf = used[ROWS]
+            used[ROWS] += 1
+            spans[leaf, WINDOW], spans[leaf, DEPTH] = used[WINDOWS], order
+            for i in range(order):
+                windows[used[WINDOWS], i] = stream[newest - i]
+            used[WINDOWS] += 1
+            set_child(index, path[steps - 1], stream[newest - depth], symbols, leaf, used)
+            add(counts, leaf, symbol, 1, symbols, pair_index, pairs, used)
+        if distributions.size:
+            steps, depth = descend(index, spans, windows, path, stream, newest + 1, order, symbols)
+            write_distribution(counts, path[steps - 1], 0.0, symbols, pairs, distributions, place)
+        place += 1
+    return place

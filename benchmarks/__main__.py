@@ -1,0 +1,26 @@
+"""Run every benchmark, one after the other, each in a process of its own: memory and threads start fresh."""
+
+import importlib.util
+import pkgutil
+import subprocess
+import sys
+
+import benchmarks
+from benchmarks.measure import HELPERS
+
+
+def main() -> int:
+    names = sorted(
+        module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in HELPERS
+    )
+    wanted = sys.argv[1:] or names
+    for name in wanted:
+        if importlib.util.find_spec(f"benchmarks.{name}") is None:
+            print(f"no benchmark {name!r}; choose from {', '.join(names)}", file=sys.stderr)
+            return 2
+    codes = [subprocess.run([sys.executable, "-m", f"benchmarks.{name}"]).returncode for name in wanted]
+    return max(codes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""Timing and printing, shared by the benchmarks."""
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+HELPERS = ("__main__", "measure")
+
+
+class Row(NamedTuple):
+    """One line of a benchmark: what, how much, and what it is held against."""
+
+    what: str
+    value: float
+    unit: str = ""
+    goal: str = ""
+
+
+def seconds(function: Callable[[], object], repeats: int = 20, warm_up: int = 1) -> float:
+    """Median time of a call, after the compilation of the first ones."""
+    for _ in range(warm_up):
+        function()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def show(title: str, rows: list[Row]) -> None:
+    """Print the rows as a table."""
+    print(f"\n{title}")
+    width = max(len(row.what) for row in rows)
+    for row in rows:
+        goal = f"   (goal {row.goal})" if row.goal else ""
+        print(f"  {row.what:<{width}}  {row.value:>10.4g} {row.unit}{goal}")

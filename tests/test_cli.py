@@ -1,0 +1,170 @@
+"""The command line as a user meets it: output, exit codes, error lines."""
+
+import io
+import json
+import math
+import sys
+
+import numpy as np
+import oracles
+import pytest
+
+from anyorder.cli import main
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*words):
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def test_sample_to_standard_output_and_json_agree(run):
+    code, text, _ = run("sample", "--order", 2, "--alphabet-size", 3, "--length", 12, "--count", 2, "--seed", 5)
+    assert code == 0
+    rows = [list(map(int, line.split())) for line in text.splitlines()]
+    assert [len(row) for row in rows] == [12, 12]
+    code, text, _ = run(
+        "sample", "--order", 2, "--alphabet-size", 3, "--length", 12, "--count", 2, "--seed", 5, "--json"
+    )
+    assert json.loads(text)["tokens"] == rows
+
+
+def test_sample_writes_tokens_and_kernels(run, tmp_path):
+    out, kernels = tmp_path / "t.npy", tmp_path / "k.npy"
+    code, _, _ = run("sample", "--order", 2, "--length", 9, "--count", 3, "--out", out, "--kernels", kernels)
+    assert code == 0
+    assert np.load(out).shape == (3, 9)
+    np.testing.assert_allclose(np.load(kernels).sum(axis=-1), 1)
+    again = tmp_path / "again.npy"
+    one = tmp_path / "one.npy"
+    np.save(one, np.load(kernels)[0])
+    assert run("sample", "--kernel", one, "--length", 50, "--out", again)[0] == 0
+    assert np.load(again).shape == (1, 50)
+
+
+@pytest.mark.parametrize("estimator", ["kgram", "bayes", "bag", "biased", "backoff"])
+def test_estimate_reports_what_brute_force_finds(run, tmp_path, estimator):
+    tokens = np.random.default_rng(1).integers(0, 3, 60).tolist()
+    source, out = tmp_path / "t.txt", tmp_path / "d.npy"
+    source.write_text(" ".join(map(str, tokens)))
+    code, text, _ = run("estimate", source, "--order", 2, "--estimator", estimator, "--out", out, "--json")
+    assert code == 0
+    report = json.loads(text)
+    oracle = oracles.ESTIMATORS[{"bayes": "add_beta"}.get(estimator, estimator)]
+    expected = [oracle(tokens, n, 2, 3) for n in range(60)]
+    written = np.load(out)
+    for row, distribution in zip(written, expected, strict=True):
+        if distribution is None:
+            assert np.isnan(row).all()
+        else:
+            np.testing.assert_allclose(row, [float(p) for p in distribution], atol=1e-15)
+    defined = [distribution is not None for distribution in expected]
+    assert report["positions"] == 60
+    assert report["defined"] == sum(defined)
+    assert report["coverage"] == sum(defined) / 60
+    given = [float(expected[n][tokens[n + 1]]) for n in range(59) if defined[n]]
+    if 0 in given:
+        assert report["log_loss_nats"] is None
+        assert report["zero_probability"] == given.count(0)
+    else:
+        loss = -sum(map(math.log, given)) / len(given)
+        assert report["log_loss_nats"] == pytest.approx(loss)
+        assert report["bits_per_symbol"] == pytest.approx(loss / math.log(2))
+    # Without --out only probabilities are computed: the report is the same.
+    _, text, _ = run("estimate", source, "--order", 2, "--estimator", estimator, "--json")
+    assert json.loads(text) == {key: value for key, value in report.items() if key != "out"}
+
+
+def test_estimate_reads_text_and_standard_input(run, tmp_path, monkeypatch):
+    source = tmp_path / "t.txt"
+    source.write_text("abracadabra\n")
+    _, text, _ = run("estimate", source, "--order", 1, "--alphabet", "auto", "--estimator", "bayes", "--json")
+    report = json.loads(text)
+    assert (report["alphabet"], report["alphabet_size"], report["positions"]) == ("abrcd", 5, 11)
+
+    class Pipe:
+        buffer = io.BytesIO(b"0 1 0 1 0 1 0")
+
+    monkeypatch.setattr(sys, "stdin", Pipe)
+    code, text, _ = run("estimate", "-", "--order", 1, "--json")
+    assert code == 0
+    assert json.loads(text)["log_loss_nats"] == pytest.approx(0.0)
+
+
+def test_estimate_shows_a_table_with_the_reference(run, tmp_path):
+    source = tmp_path / "t.txt"
+    source.write_text("0 1 0 0 1 1 0 1 0 1")
+    code, text, _ = run("estimate", source, "--order", 1, "--estimator", "bayes")
+    assert code == 0
+    for label in ("log loss nats", "bits per symbol", "uniform bits per symbol", "coverage"):
+        assert label in text
+
+
+def test_demo_writes_a_figure_and_reports_every_predictor(run, tmp_path):
+    code, text, _ = run("demo", "--out", tmp_path, "--orders", 1, "--length", 9, "--count", 32, "--json")
+    assert code == 0
+    report = json.loads(text)
+    predictors = report["orders"][0]["predictors"]
+    assert set(predictors) >= {"Bayes (add-one)", "k-gram", "bag of k", "back-off"}
+    assert predictors["k-gram"]["excess"] is None  # infinite, which JSON does not have
+    assert (tmp_path / "floor.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+BAD = [
+    (["smaple"], "'smaple' is not a command; choose from"),
+    (["sample", "--order", "x"], "--order"),
+    (["sample", "--order", "0"], "order is 0, must be at least 1"),
+    (["sample", "--order", "5", "--length", "5"], "order is 5, must be smaller than the length 5"),
+    (["sample", "--alphabet-size", "1"], "alphabet size is 1, must be at least 2"),
+    (["sample", "--order", "40", "--length", "100"], "has about 10^12 entries, the limit is 134217728"),
+    (["sample", "--count", "0"], "count is 0"),
+    (["sample", "--token-noise", "2"], "probability is 2.0, must be between 0 and 1"),
+    (["sample", "--token-noise", "0.1", "--transition-noise", "0.1"], "choose one kind of noise"),
+    (["sample", "--kernels", "kernels.txt"], "must end in .npy"),
+    (["sample", "--kernel", "{dir}/absent.npy"], "No such file"),
+    (["sample", "--kernel", "{dir}/bad_sum.npy"], "row of context (1,) sums to 1.1, must be 1"),
+    (["sample", "--kernel", "{dir}/nan.npy"], "NaN at (0, 1)"),
+    (["sample", "--start", "nowhere"], "nowhere"),
+    (["estimate"], "--order"),
+    (["estimate", "{dir}/t.txt"], "--order"),
+    (["estimate", "{dir}/absent", "--order", "1"], "No such file"),
+    (["estimate", "{dir}/empty", "--order", "1"], "is empty"),
+    (["estimate", "{dir}/t.txt", "--order", "0"], "order is 0, must be at least 1"),
+    (["estimate", "{dir}/t.txt", "--order", "4"], "order is 4, must be smaller than the length 4"),
+    (["estimate", "{dir}/t.txt", "--order", "1", "--alphabet-size", "2"], "token 2 at position 3, must be 0 to 1"),
+    (["estimate", "{dir}/t.txt", "--order", "1", "--estimator", "best"], "best"),
+    (["estimate", "{dir}/t.txt", "--order", "1", "--estimator", "bayes", "--beta", "0"], "beta is 0.0, must be above"),
+    (["estimate", "{dir}/cut.npy", "--order", "1"], "is not a whole .npy file"),
+    (["estimate", "{dir}/nantokens.npy", "--order", "1"], "has nan at position 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "message"), BAD)
+def test_bad_input_is_one_line_and_exit_2(run, tmp_path, words, message):
+    (tmp_path / "t.txt").write_text("0 1 0 2")
+    (tmp_path / "empty").write_text("")
+    np.save(tmp_path / "bad_sum.npy", np.array([[0.5, 0.5], [0.6, 0.5]]))
+    np.save(tmp_path / "nan.npy", np.array([[0.5, np.nan], [0.5, 0.5]]))
+    np.save(tmp_path / "nantokens.npy", np.array([0, np.nan]))
+    np.save(tmp_path / "whole.npy", np.arange(100) % 2)
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "whole.npy").read_bytes()[:300])
+    before = sorted(tmp_path.iterdir())
+    out = ["--out", str(tmp_path / "out.npy")] if words[0] in ("sample", "estimate") else []
+    code, text, error = run(*[word.format(dir=tmp_path) for word in words], *out)
+    assert code == 2
+    assert text == ""
+    assert error.startswith("anyorder: ")
+    assert error.count("\n") == 1
+    assert message in error
+    assert sorted(tmp_path.iterdir()) == before  # nothing was written
+
+
+def test_help_has_examples(run):
+    for command in ("sample", "estimate", "demo"):
+        with pytest.raises(SystemExit) as caught:
+            run(command, "--help")
+        assert caught.value.code == 0

@@ -1,0 +1,50 @@
+"""What the README promises."""
+
+import doctest
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).parent.parent
+
+
+def test_importing_the_package_is_light():
+    heavy = ("jax", "matplotlib", "numba", "scipy", "fastapi", "uvicorn", "plotly", "torch", "ray")
+    program = f"import sys, anyorder; print([name for name in {heavy} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def python_blocks(path):
+    return re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_python_examples_in_the_readme_and_docs_run():
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    examples = [(page, block) for page in pages for block in python_blocks(page)]
+    assert any(page.name == "README.md" for page, _ in examples)
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    for page, block in examples:
+        if ">>>" in block:
+            test = parser.get_doctest(block, {}, page.name, str(page), 0)
+            assert runner.run(test).failed == 0, page.name
+        else:
+            exec(compile(block, str(page), "exec"), {})
+
+
+def test_the_readme_names_commands_that_exist():
+    from anyorder.cli.main import COMMANDS
+
+    named = set(re.findall(r"^anyorder ([a-z]+)", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert named
+    assert named <= set(COMMANDS)
+
+
+def test_errors_of_the_command_leave_no_traceback():
+    result = subprocess.run(
+        [sys.executable, "-m", "anyorder", "estimate", "absent.txt", "--order", "1"], capture_output=True, text=True
+    )
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
