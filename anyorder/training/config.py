@@ -214,11 +214,11 @@ def check(config: Config) -> None:
     )
 
 
-def _at_least(flag: str, value: float, least: float) -> None:
+def _at_least(flag: str, value: float | int, least: float | int) -> None:
     require(value >= least, f"{flag} is {value}, must be at least {least}; pass --{flag} {least} or more")
 
 
-def _within(flag: str, value: float, low: float, high: float) -> None:
+def _within(flag: str, value: float | int, low: int, high: int) -> None:
     require(low <= value <= high, f"{flag} is {value}, must be between {low} and {high}")
 
 

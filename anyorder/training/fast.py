@@ -2,31 +2,32 @@
 
 All of it is algebra that holds exactly, up to rounding; the model file remains the definition.
 
-- Layer 1 reads only S distinct vectors, one more with a beginning token: those are projected, not the T rows.
-  With E the one-hot tokens, its scores are E (Q Kᵀ) Eᵀ plus one row of S × T numbers for the offsets, and what it
-  writes is (att E)(V W_proj): no product there has d² numbers for each position.
-- Matrices that always meet are multiplied first: W_Qᵀ W_K in the scores and W_proj W_V in what a head writes,
-  and W_o with them where nothing stands between the last head and the output.
+- Layer 1 reads only S distinct vectors, one more with a beginning token: those are projected, not the rows. With E the
+  one-hot tokens its scores are E (Q Kᵀ) Eᵀ plus, for the offsets, one of S Toeplitz matrices in each row; and what it
+  writes is (att E)(V W_projᵀ). So the stream after it is F U, with few columns in F = [E, att E, …], and the first
+  matrix of the MLP meets U alone.
+- Matrices that always meet are multiplied first: W_Kᵀ W_Q in the scores and W_proj W_V in what a head writes, and
+  W_o with them where nothing stands between the last head and the output.
+- A whole batch at a time, not one sequence: then the gradient of a matrix is one product over all rows, and `linear`
+  says in which order its axes come, which a compiler does not always find.
 """
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from anyorder.transformer import Head, Transformer
+from anyorder.transformer import Head, Layer, Transformer
 from anyorder.transformer.arithmetic import unit
-from anyorder.transformer.mlp import run_stack
 
-#: Probabilities of models without a softmax are raised to this before their logarithm is taken.
-SMALLEST = 1e-6
+Rows = Float[Array, "rows width"]
+Scores = Float[Array, "batch queries keys"]
 
 
 def covers(model: Transformer) -> bool:
-    """Whether `log_probabilities` has a fast form for this model.
+    """Whether there is a fast form of this model.
 
     >>> from anyorder.training.config import Config
     >>> from anyorder.training.initial import initial_model
@@ -39,94 +40,155 @@ def covers(model: Transformer) -> bool:
     )
 
 
-def log_probabilities(model: Transformer, tokens: Int[Array, "length"]) -> Float[Array, "length symbols"]:
-    """Logarithms of the next-token distributions after every position."""
-    begins = model.beginning is not None
-    embedding = model.embedding
+def log_probabilities(
+    model: Transformer, tokens: Int[Array, "batch length"]
+) -> Float[Array, "batch length symbols"]:
+    """Logarithms of the next-token distributions after every position of every sequence."""
+    embedding, output = model.embedding, model.embedding if model.output is None else model.output
     if model.beginning is not None:
         embedding = jnp.concatenate([embedding, model.beginning[None]])
-        tokens = jnp.concatenate([jnp.asarray([model.alphabet_size], tokens.dtype), tokens])
+        tokens = jnp.pad(tokens, ((0, 0), (1, 0)), constant_values=model.alphabet_size)
+    batch = len(tokens)
     one_hot = jax.nn.one_hot(tokens, len(embedding), dtype=embedding.dtype)
+
     first, *others = model.layers
     read = embedding if first.attention_norm is None else first.attention_norm(embedding)
-    x = one_hot @ embedding
+    features, rows = [one_hot], [embedding]
     for head in first.heads:
-        x = x + _first_layer(head, read, one_hot)
-    x = run_stack(first.mlp, first.mlp_norm, x)[-1]
-    output = model.embedding if model.output is None else model.output
-    logits = jnp.zeros((len(tokens), len(output)), x.dtype)
+        weights, values = _first_attention(head, read, one_hot)
+        features.append(weights @ one_hot)
+        rows.append(values)
+    table, flat = jnp.concatenate(rows), _flat(jnp.concatenate(features, axis=-1))
+    x = combine(flat, table)
+    met = combine(flat, table @ first.mlp[0].weight.T) if first.mlp and first.mlp_norm is None else None
+    x = _stack(first, x, met)
+
+    added = jnp.zeros((), x.dtype)
     for layer in others:
         read = x if layer.attention_norm is None else layer.attention_norm(x)
         if layer is model.layers[-1] and not layer.mlp and model.final_norm is None:
-            for head in layer.heads:
-                logits = logits + _attend(head, read, output)
+            added = sum((_attend(head, read, batch, output) for head in layer.heads), added)
         else:
-            for head in layer.heads:
-                x = x + _attend(head, read, None)
-            x = run_stack(layer.mlp, layer.mlp_norm, x)[-1]
+            x = sum((_attend(head, read, batch, None) for head in layer.heads), x)
+            x = _stack(layer, x, None)
     if model.final_norm is not None:
         x = model.final_norm(x)
-    logits = logits + x @ output.T
+    logits = linear(x, output) + added
     if model.output_bias is not None:
         logits = logits + model.output_bias
-    return jax.nn.log_softmax(logits[1:] if begins else logits, axis=-1)
+    logits = logits.reshape(batch, -1, len(output))
+    return jax.nn.log_softmax(logits if model.beginning is None else logits[:, 1:], axis=-1)
 
 
-def _first_layer(
-    head: Head, read: Float[Array, "distinct d"], one_hot: Float[Array, "rows distinct"]
-) -> Float[Array, "rows d"]:
-    """What a head of layer 1 writes, from the distinct vectors that the layer reads."""
+@jax.custom_vjp
+def linear(x: Rows, weight: Float[Array, "outputs width"]) -> Float[Array, "rows outputs"]:
+    """W x for every row.
+
+    >>> linear(jnp.asarray([[1.0, 2.0]]), jnp.asarray([[3.0, 4.0]])).tolist()
+    [[11.0]]
+    """
+    return x @ weight.T
+
+
+linear.defvjp(
+    lambda x, weight: (x @ weight.T, (x, weight)),
+    lambda kept, pulled: (pulled @ kept[1], jnp.einsum("no,ni->oi", pulled, kept[0])),
+)
+
+
+@jax.custom_vjp
+def combine(features: Rows, table: Float[Array, "width outputs"]) -> Float[Array, "rows outputs"]:
+    """The rows of a table, added up with the features as weights.
+
+    >>> combine(jnp.asarray([[0.5, 0.5]]), jnp.asarray([[3.0], [5.0]])).tolist()
+    [[4.0]]
+    """
+    return features @ table
+
+
+combine.defvjp(
+    lambda features, table: (features @ table, (features, table)),
+    lambda kept, pulled: (pulled @ kept[1].T, jnp.einsum("ni,no->io", kept[0], pulled)),
+)
+
+
+def _flat(x: Float[Array, "batch length width"]) -> Rows:
+    return x.reshape(-1, x.shape[-1])
+
+
+def _stack(layer: Layer, x: Rows, met: Rows | None) -> Rows:
+    """The MLP of a layer; `met` is the product of its first matrix with what it reads, if that is known."""
+    points, read = (x,), x if layer.mlp_norm is None else layer.mlp_norm(x)
+    for mlp in layer.mlp:
+        read = mlp.finish(linear(read, mlp.weight) if met is None else met, points)
+        points, met = (*points, read), None
+    return points[-1]
+
+
+def _first_attention(
+    head: Head, read: Float[Array, "distinct d"], one_hot: Float[Array, "batch length distinct"]
+) -> tuple[Scores, Float[Array, "distinct d"]]:
+    """Attention of a head of layer 1, and what it writes for each of the distinct vectors that the layer reads."""
     assert head.projection is not None
-    queries, keys, values = read @ head.query.T, read @ head.key.T, read @ head.value.T @ head.projection.T
+    queries, keys = read @ head.query.T, read @ head.key.T
     if head.normalise:
         queries, keys = unit(queries), unit(keys)
     queries = queries * head.scale
-    scores = one_hot @ (queries @ keys.T) @ one_hot.T
+    by_key = jnp.einsum("bks,qs->bqk", one_hot, queries @ keys.T)  # [batch, symbol of the query, key]
+    scores = jnp.einsum("bns,bsk->bnk", one_hot, by_key)
     if head.key_positions is not None:
-        by_offset = toeplitz(queries @ head.key_positions.T, len(one_hot))  # [symbol, query, key]
-        scores = scores + jnp.einsum("ns,sni->ni", one_hot, by_offset)
-    return (_softmax(scores) @ one_hot) @ values
+        by_offset = toeplitz(queries @ head.key_positions.T, one_hot.shape[1])
+        scores = scores + jnp.einsum("bns,snk->bnk", one_hot, by_offset)
+    return _softmax(scores), read @ head.value.T @ head.projection.T
 
 
-def toeplitz(by_offset: Float[Array, "distinct offsets"], rows: int) -> Float[Array, "distinct rows rows"]:
+def toeplitz(by_offset: Float[Array, "distinct offsets"], length: int) -> Float[Array, "distinct length length"]:
     """The matrices with entry (n, i) equal to that of offset n - i, zero beyond the offsets and above the diagonal.
 
     >>> toeplitz(jnp.asarray([[1.0, 2.0]]), 3)[0].tolist()
     [[1.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 2.0, 1.0]]
     """
-    offset = np.arange(rows)[:, None] - np.arange(rows)[None, :]
-    offset = np.where((offset < 0) | (offset >= by_offset.shape[-1]), by_offset.shape[-1], offset)
-    return jnp.pad(by_offset, ((0, 0), (0, 1)))[:, offset]
+    return jnp.pad(by_offset, ((0, 0), (0, 1)))[:, _offsets(length, by_offset.shape[1])]
+
+
+def _offsets(length: int, table: int) -> Int[np.ndarray, "length length"]:
+    """The offset of every query and key; those that a table of this size does not have are the one after its last."""
+    offset = np.arange(length)[:, None] - np.arange(length)[None, :]
+    return np.where((offset < 0) | (offset >= table), table, offset)
 
 
 def _attend(
-    head: Head, read: Float[Array, "rows d"], output: Float[Array, "symbols d"] | None
+    head: Head, read: Rows, batch: int, output: Float[Array, "symbols d"] | None
 ) -> Float[Array, "rows written"]:
     """What a head writes to the stream, or with `output` what that adds to the logits."""
     assert head.projection is not None
     width, d = head.query.shape
-    fold = not head.normalise and 2 * width > d
-    if fold:
-        queries, keys = read @ (head.query.T @ head.key), read
+    folds = 2 * width > d  # else two narrow products are cheaper than one wide one
+
+    def split(rows: Rows) -> Float[Array, "batch length _"]:
+        return rows.reshape(batch, -1, rows.shape[-1])
+
+    if folds and not head.normalise:
+        queries, keys = linear(read, head.key.T @ head.query), read
     else:
-        queries, keys = read @ head.query.T, read @ head.key.T
+        queries, keys = linear(read, head.query), linear(read, head.key)
     if head.normalise:
         queries, keys = unit(queries), unit(keys)
-    scores = queries @ keys.T
+    scores = jnp.einsum("bnd,bkd->bnk", split(queries), split(keys))
     if head.key_positions is not None:
-        rows = len(read)
-        by_offset = read @ (head.query.T @ head.key_positions.T) if fold else queries @ head.key_positions.T
-        offset = np.minimum(np.arange(rows)[:, None] - np.arange(rows)[None, :], len(head.key_positions))
-        padded = jnp.pad(by_offset, ((0, 0), (0, 1)))
-        scores = scores + jnp.take_along_axis(padded, jnp.asarray(np.maximum(offset, 0), jnp.int32), axis=1)
+        if folds and not head.normalise:
+            by_offset = split(linear(read, head.key_positions @ head.query))
+        else:
+            by_offset = split(linear(queries, head.key_positions))
+        places = jnp.asarray(_offsets(by_offset.shape[1], by_offset.shape[2]), jnp.int32)[None]
+        scores = scores + jnp.take_along_axis(jnp.pad(by_offset, ((0, 0), (0, 0), (0, 1))), places, axis=2)
     weights = _softmax(scores * head.scale)
     if output is not None:
-        return weights @ (read @ (output @ head.projection @ head.value).T)
-    if 2 * width > d:
-        return weights @ (read @ (head.projection @ head.value).T)
-    return weights @ (read @ head.value.T) @ head.projection.T
+        return _flat(weights @ split(linear(read, output @ head.projection @ head.value)))
+    if folds:
+        return _flat(weights @ split(linear(read, head.projection @ head.value)))
+    return linear(_flat(weights @ split(linear(read, head.value))), head.projection)
 
 
-def _softmax(scores: Float[Array, "rows rows"]) -> Float[Array, "rows rows"]:
-    causal = np.tri(len(scores), dtype=bool)
-    return jax.nn.softmax(jnp.where(causal, scores, -jnp.inf), axis=-1)
+def _softmax(scores: Scores) -> Scores:
+    return jax.nn.softmax(jnp.where(np.tri(scores.shape[-1], dtype=bool), scores, -jnp.inf), axis=-1)

@@ -23,6 +23,8 @@ from anyorder.transformer import Transformer
 
 #: Most steps of one call.
 CHUNK = 50
+#: The least probability of a model without a softmax.
+SMALLEST = 1e-5
 
 
 class State(NamedTuple):
@@ -60,25 +62,35 @@ def batch_loss(model: Transformer, config: Config, key: PRNGKeyArray) -> Float[A
     data, settings = config.data, config.optimisation
     drawn = sequences(key, data, settings.batch, model.dtype)
     predicted = slice(data.order - 1, data.length)  # row n predicts token n + 1
-    logarithms = jax.vmap(lambda tokens: log_probabilities(model, tokens))(drawn.tokens[:, :-1])[:, predicted]
+    logarithms = log_probabilities(model, drawn.tokens[:, :-1])[:, predicted]
     if settings.targets == "exact":
         return -(drawn.truth[:, data.order :] * logarithms).sum(axis=-1).mean()
     came = jax.nn.one_hot(drawn.tokens[:, data.order :], data.alphabet_size, dtype=model.dtype)
     return -(came * logarithms).sum(axis=-1).mean()
 
 
-def log_probabilities(model: Transformer, tokens: Int[Array, "length"]) -> Float[Array, "length symbols"]:
-    """Logarithms of the predictions, by the fast form where there is one.
-
-    A model without a softmax gives probabilities that may be zero; they are raised to a small number and
-    divided by their sum, so that its loss is finite and has a gradient.
-    """
+def log_probabilities(
+    model: Transformer, tokens: Int[Array, "batch length"]
+) -> Float[Array, "batch length symbols"]:
+    """Logarithms of the predictions on a batch, by the fast form where there is one."""
     if fast.covers(model):
         return fast.log_probabilities(model, tokens)
     if model.output_map == "softmax":
-        return model.log_probabilities(tokens)
-    raised = jnp.maximum(model(tokens), jnp.asarray(fast.SMALLEST, model.dtype))
-    return jnp.log(raised / raised.sum(axis=-1, keepdims=True))
+        return jax.vmap(model.log_probabilities)(tokens)
+    return jnp.log(raised(jax.vmap(model)(tokens)))
+
+
+def raised(probabilities: Float[Array, "*batch symbols"]) -> Float[Array, "*batch symbols"]:
+    """The output of a model without a softmax as distributions that a loss can be taken of.
+
+    A construction may give zero, and while it is trained its output need not sum to one: entries are raised to a
+    small number at least and divided by their sum.
+
+    >>> raised(jnp.asarray([[1.0, 0.0]], jnp.float64)).round(5).tolist()
+    [[0.99999, 1e-05]]
+    """
+    least = jnp.maximum(probabilities, jnp.asarray(SMALLEST, probabilities.dtype))
+    return least / least.sum(axis=-1, keepdims=True)
 
 
 Advance = Callable[..., tuple[State, Float[Array, "chunk"], Bool[Array, ""]]]
