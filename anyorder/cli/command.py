@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -24,6 +25,11 @@ class Command(abc.ABC):
 
     json: bool = False
     """Print exactly one JSON object on standard output, and nothing else there."""
+
+    @classmethod
+    def default(cls, words: Sequence[str]) -> Self | None:
+        """What flags that are not given are worth, where the others decide that; None: the fields' own defaults."""
+        return None
 
     @abc.abstractmethod
     def run(self) -> Outcome:

@@ -134,11 +134,7 @@ class Measurement:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
-    """A training run: models = learning rates × seeds, all else in common.
-
-    >>> Config(data=Data(order=3, length=64)).data.tokens
-    65
-    """
+    """A training run: one model for every learning rate and seed, all else in common."""
 
     seed: int = 0
     """Seed of the first model: its weights and its data."""

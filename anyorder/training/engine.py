@@ -57,8 +57,8 @@ class SideBySide:
     """One model a device."""
 
     def __init__(self, advance: Any, states: list[State], members: list[tuple]) -> None:
-        self.states, self._members = states, members
-        self._devices = jax.local_devices()[: len(states)]
+        self._devices, self._members = jax.local_devices()[: len(states)], members
+        self.states = [jax.device_put(state, self._devices[0]) for state in states]
 
         def compiled(device: Any) -> Any:
             example = jax.device_put((states[0], *members[0], jnp.int32(0), jnp.int32(0)), device)

@@ -116,7 +116,7 @@ def _flat(x: Float[Array, "batch length width"]) -> Rows:
     return x.reshape(-1, x.shape[-1])
 
 
-def _stack(layer: Layer, x: Rows, met: Rows | None) -> Rows:
+def _stack(layer: Layer, x: Rows, met: Float[Array, "rows hidden"] | None) -> Rows:
     """The MLP of a layer; `met` is the product of its first matrix with what it reads, if that is known."""
     points, read = (x,), x if layer.mlp_norm is None else layer.mlp_norm(x)
     for mlp in layer.mlp:

@@ -9,13 +9,16 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
+
 from anyorder.errors import InputError, require
 from anyorder.files import whole_file, write_json
 from anyorder.training import checkpoint as checkpoints
 from anyorder.training import config as configs
 from anyorder.training.checkpoint import Checkpoint
 from anyorder.training.config import Config
-from anyorder.training.step import State
+from anyorder.training.initial import initial_model
+from anyorder.training.step import State, keys, start
 from anyorder.transformer import Transformer
 
 CONFIG, METRICS, CHECKPOINT, SUMMARY = "config.json", "metrics.jsonl", "checkpoint.safetensors", "summary.json"
@@ -77,6 +80,16 @@ def read_config(path: Path) -> Config:
         raise InputError(f"{path / CONFIG} is not a whole JSON file; give another run") from None
     require(isinstance(stored, dict) and "config" in stored, f"{path / CONFIG} has no config; give another run")
     return configs.from_json(stored["config"], str(path / CONFIG))
+
+
+def read_models(path: Path) -> tuple[int, list[Transformer]]:
+    """The step of the last checkpoint in a folder, and the models in it."""
+    config = read_config(path)
+    configs.check(config)
+    frames = [initial_model(config, keys(seed).weights) for seed, _ in config.members]
+    stored = checkpoints.load(path / CHECKPOINT, config, [start(config, model) for model in frames])
+    models = [eqx.combine(state.weights, frame) for state, frame in zip(stored.states, frames, strict=True)]
+    return stored.step, models
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

@@ -59,36 +59,46 @@ def perturbed(model: Transformer, key: PRNGKeyArray, deviation: float, dtype: np
 
 
 def _random_model(config: Config, key: PRNGKeyArray, dtype: np.dtype) -> Transformer:
+    """All random numbers are one array, drawn once the first, blank model has said how many it takes."""
+    shapes: list[tuple[int, ...]] = []
+
+    def blank(kind: str, *shape: int) -> Float[Array, "..."]:
+        shapes.append(shape)
+        return jnp.zeros(shape, dtype)
+
+    _model(config, blank, dtype)
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    normal = np.asarray(jax.random.normal(key, (int(ends[-1]),), dtype))
+    parts = iter(np.split(normal, ends[:-1]))
+
+    def draw(kind: str, *shape: int) -> Float[Array, "..."]:
+        deviation = np.asarray(_deviation(config, kind, shape[-1]), dtype)
+        return jnp.asarray(deviation * next(parts).reshape(shape))
+
+    return _model(config, draw, dtype)
+
+
+def _deviation(config: Config, kind: str, inputs: int) -> float:
+    """The standard deviation of the weights of one kind."""
+    if kind == "output" and config.initial.zero_output:
+        return 0.0
+    if config.initial.weights == "gpt2":  # smaller where so many are added up
+        return _GPT2 / math.sqrt(2 * config.architecture.layers) if kind == "projection" else _GPT2
+    return 1.0 if kind == "embedding" else 1 / math.sqrt(inputs)
+
+
+def _model(config: Config, draw: Draw, dtype: np.dtype) -> Transformer:
     architecture, size = config.architecture, config.data.alphabet_size
     d = architecture.dimension
-    draw = _drawer(config, key, dtype)
     return Transformer(
         embedding=draw("embedding", size, d),
         layers=tuple(_layer(config, number, draw, dtype) for number in range(architecture.layers)),
         output=None if architecture.tied else draw("output", size, d),
         output_bias=jnp.zeros(size, dtype),
-        beginning=draw("embedding", 1, d)[0] if architecture.beginning else None,
+        beginning=draw("embedding", d) if architecture.beginning else None,
         final_norm=_norm(d, dtype) if architecture.pre_norm else None,
         output_map="softmax",
     )
-
-
-def _drawer(config: Config, key: PRNGKeyArray, dtype: np.dtype) -> Draw:
-    """A function that draws one array after the other, each from a key of its own; the last axis is the input."""
-    counter = iter(range(1 << 20))
-    writes = 1 / math.sqrt(2 * config.architecture.layers)  # GPT-2: smaller, because so many are added up
-
-    def draw(kind: str, *shape: int) -> Float[Array, "..."]:
-        if config.initial.weights == "gpt2":
-            deviation = _GPT2 * (writes if kind == "projection" else 1)
-        else:
-            deviation = 1.0 if kind == "embedding" else 1 / math.sqrt(shape[-1])
-        if kind == "output" and config.initial.zero_output:
-            deviation = 0.0
-        normal = jax.random.normal(jax.random.fold_in(key, next(counter)), shape, dtype)
-        return jnp.asarray(deviation, dtype) * normal
-
-    return draw
 
 
 def _norm(width: int, dtype: np.dtype) -> LayerNorm:

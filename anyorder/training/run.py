@@ -7,11 +7,12 @@ The folder of a run holds `config.json`, `metrics.jsonl` (a line for every round
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import numpy as np
 
 from anyorder.training import config as configs
@@ -137,14 +138,15 @@ class _Run:
         if self.folder is not None and step % measurement.checkpoint_every and step < steps:
             self._save(step)
         finished = step == steps
-        summary = self._summary(step, finished)
+        summary = summarised(self.config, step, self.reference, self.measured)
         models = tuple(self._models())
         if self.folder is not None and finished:
             self.folder.finish(summary, models)
         return Result(models, step, finished, summary)
 
     def _models(self) -> list[Transformer]:
-        return [eqx.combine(state.weights, self.frame) for state in self.engine.states]
+        states = jax.device_put(self.engine.states, jax.local_devices()[0])  # wherever their last steps were taken
+        return [eqx.combine(state.weights, self.frame) for state in states]
 
     def _steps(self, first: int, last: int) -> np.ndarray:
         losses, sound = self.engine.run(first, last)
@@ -154,7 +156,7 @@ class _Run:
                 raise Diverged(first + int(broken[0]) if len(broken) else last - 1, seed, rate)
         self._write(
             [
-                {"kind": "loss", "step": last, **self._member(index), "loss": float(curve.mean())}
+                {"kind": "loss", "step": last, **_member(self.config, index), "loss": float(curve.mean())}
                 for index, curve in enumerate(losses)
             ]
         )
@@ -165,35 +167,15 @@ class _Run:
         if write:
             self._write(
                 [
-                    {"kind": "evaluation", "step": step, **self._member(index), **measured}
+                    {"kind": "evaluation", "step": step, **_member(self.config, index), **measured}
                     for index, measured in enumerate(self.measured)
                 ]
             )
 
-    def _member(self, index: int) -> dict[str, Any]:
-        seed, rate = self.config.members[index]
-        return {"model": index, "seed": seed, "learning_rate": rate}
-
     def _report(self, step: int, losses: np.ndarray, speed: float) -> None:
-        gap, excess = self._mean("gap"), self._mean("excess")
+        gap, excess = _mean(self.measured, "gap"), _mean(self.measured, "excess")
         assert excess is not None
         self.watch(Progress(step, self.config.optimisation.steps, float(losses.mean()), gap, excess, speed))
-
-    def _mean(self, name: str) -> float | None:
-        values = [measured[name] for measured in self.measured]
-        return None if None in values else float(np.mean(values))
-
-    def _summary(self, step: int, finished: bool) -> dict[str, Any]:
-        gaps = [measured["gap"] for measured in self.measured]
-        return {
-            "step": step,
-            "finished": finished,
-            "mean_excess": self._mean("excess"),
-            "mean_gap": self._mean("gap"),
-            "largest_gap": None if None in gaps else max(gaps),
-            "reference": self.reference,
-            "models": [{**self._member(index), **measured} for index, measured in enumerate(self.measured)],
-        }
 
     def _write(self, lines: list[dict[str, Any]]) -> None:
         if self.folder is not None:
@@ -202,3 +184,29 @@ class _Run:
     def _save(self, step: int) -> None:
         if self.folder is not None:
             self.folder.save(Checkpoint(self.config, step, self.engine.states))
+
+
+def summarised(
+    config: Config, step: int, about: dict[str, Any], measured: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """All models of a run together: what was measured on each, means, and the reference."""
+    gaps = [values["gap"] for values in measured]
+    return {
+        "step": step,
+        "finished": step == config.optimisation.steps,
+        "mean_excess": _mean(measured, "excess"),
+        "mean_gap": _mean(measured, "gap"),
+        "largest_gap": None if None in gaps else max(gaps),
+        "reference": about,
+        "models": [{**_member(config, index), **values} for index, values in enumerate(measured)],
+    }
+
+
+def _member(config: Config, index: int) -> dict[str, Any]:
+    seed, rate = config.members[index]
+    return {"model": index, "seed": seed, "learning_rate": rate}
+
+
+def _mean(measured: Sequence[dict[str, Any]], name: str) -> float | None:
+    values = [entry[name] for entry in measured]
+    return None if None in values else float(np.mean(values))
