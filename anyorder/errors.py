@@ -19,3 +19,31 @@ def require(condition: bool, message: str) -> None:
     """
     if not condition:
         raise InputError(message)
+
+
+def check_alphabet(alphabet_size: int) -> None:
+    """Refuse alphabets of fewer than two symbols.
+
+    >>> check_alphabet(1)
+    Traceback (most recent call last):
+    anyorder.errors.InputError: alphabet size is 1, must be at least 2; pass --alphabet-size 2 or more
+    """
+    require(
+        alphabet_size >= 2,
+        f"alphabet size is {alphabet_size}, must be at least 2; pass --alphabet-size 2 or more",
+    )
+
+
+def check_order(order: int, length: int | None = None) -> None:
+    """Refuse orders below one and, where a length is given, sequences without a token that has a full context.
+
+    >>> check_order(3, length=3)
+    Traceback (most recent call last):
+    anyorder.errors.InputError: order is 3, must be smaller than the length 3; lower the order or lengthen the sequence
+    """
+    require(order >= 1, f"order is {order}, must be at least 1; pass --order 1 or more")
+    if length is not None:
+        require(
+            length > order,
+            f"order is {order}, must be smaller than the length {length}; lower the order or lengthen the sequence",
+        )

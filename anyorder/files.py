@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, check_alphabet, require
 
 STANDARD_STREAM = "-"
 _COUNT_OF_SYMBOLS = 1 << 16
@@ -128,7 +129,7 @@ def read_tokens(
         tokens = _tokens_from_integers(data, source)
     require(tokens.size > 0, f"{source} is empty; it needs at least two tokens")
     size = alphabet_size if alphabet_size is not None else max(2, int(tokens.max()) + 1)
-    require(size >= 2, f"alphabet size is {size}, must be at least 2; pass --alphabet-size 2 or more")
+    check_alphabet(size)
     check_tokens(tokens, size, str(source))
     require(
         size <= _COUNT_OF_SYMBOLS,
@@ -205,13 +206,14 @@ def _first(mask: np.ndarray) -> int:
 
 
 def _tokens_from_integers(data: bytes, source: str | Path) -> Int[np.ndarray, "length"]:
-    words = data.split()
-    require(len(words) > 0, f"{source} is empty; it needs at least two tokens")
-    try:
-        return np.array(words, dtype=np.int64)
-    except (ValueError, OverflowError):
-        pass
-    for position, word in enumerate(words):
+    require(not data.isspace(), f"{source} is empty; it needs at least two tokens")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # NumPy stops at what it cannot read, and only warns
+        with contextlib.suppress(DeprecationWarning, ValueError):
+            tokens = np.fromstring(data, dtype=np.int64, sep=" ")
+            if tokens.max() < np.iinfo(np.int64).max:  # where it saturates
+                return tokens
+    for position, word in enumerate(data.split()):
         try:
             np.int64(word)
         except (ValueError, OverflowError):

@@ -10,9 +10,7 @@ from benchmarks.measure import HELPERS
 
 
 def main() -> int:
-    names = sorted(
-        module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in HELPERS
-    )
+    names = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in HELPERS)
     wanted = sys.argv[1:] or names
     for name in wanted:
         if importlib.util.find_spec(f"benchmarks.{name}") is None:

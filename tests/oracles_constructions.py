@@ -69,6 +69,8 @@ def stack_output(layer, v):
 def transformer_output(model, tokens):
     """Definition 3 on one sequence: probabilities, attention maps by layer, and the final stream."""
     stream = [as64(model.embedding)[token] for token in tokens]
+    if model.positions is not None:
+        stream = [row + place for row, place in zip(stream, as64(model.positions), strict=False)]
     if model.beginning is not None:
         stream = [as64(model.beginning), *stream]
     stream, maps = np.array(stream), []
@@ -89,3 +91,43 @@ def transformer_output(model, tokens):
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True), maps, stream
     return logits, maps, stream
+
+
+def kgram(tokens, order, symbols):
+    """Definition 2 by counting in a dictionary: probabilities (NaN rows where 0/0)."""
+    seen, rows = {}, np.full((len(tokens), symbols), np.nan)
+    for n in range(order - 1, len(tokens)):
+        if n >= order:
+            seen.setdefault(tuple(tokens[n - order : n]), np.zeros(symbols))[tokens[n]] += 1
+        counts = seen.get(tuple(tokens[n - order + 1 : n + 1]))
+        if counts is not None:
+            rows[n] = counts / counts.sum()
+    return rows
+
+
+def add_beta(tokens, order, symbols, beta=1.0):
+    """Counting with beta for every symbol; defined wherever there are k tokens."""
+    seen, rows = {}, np.full((len(tokens), symbols), np.nan)
+    for n in range(order - 1, len(tokens)):
+        if n >= order:
+            seen.setdefault(tuple(tokens[n - order : n]), np.zeros(symbols))[tokens[n]] += 1
+        counts = seen.get(tuple(tokens[n - order + 1 : n + 1]), np.zeros(symbols)) + beta
+        rows[n] = counts / counts.sum()
+    return rows
+
+
+def biased(tokens, order, symbols):
+    """k-gram counts, and x_i for every i < k whose word x_0 … x_{i-1} (x_0 for i = 0), repeated, is the window's."""
+    seen, rows = {}, np.full((len(tokens), symbols), np.nan)
+    for n in range(order - 1, len(tokens)):
+        if n >= order:
+            seen.setdefault(tuple(tokens[n - order : n]), np.zeros(symbols))[tokens[n]] += 1
+        window = tuple(tokens[n - order + 1 : n + 1])
+        counts = seen.get(window, np.zeros(symbols)).copy()
+        for i in range(min(order, n + 1)):
+            word = tuple(tokens[: max(i, 1)])
+            if window * len(word) == word * order:
+                counts[tokens[i]] += 1
+        if counts.sum() > 0:
+            rows[n] = counts / counts.sum()
+    return rows

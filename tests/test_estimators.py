@@ -5,7 +5,6 @@ from fractions import Fraction
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracles
 import pytest
 import scipy.integrate
 from hypothesis import given, settings
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from anyorder import estimators
 from anyorder.errors import InputError
+from tests import oracles
 
 SHAPES = [(1, 2, 2), (1, 3, 20), (2, 2, 24), (3, 4, 4), (4, 2, 24), (4, 3, 13)]
 

@@ -4,13 +4,13 @@ import itertools
 
 import jax
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyorder.chains import Dirichlet, Kernel, PointMass, lifted, sample
 from anyorder.errors import InputError
+from tests import oracles
 
 
 def random_kernel(order, size, seed=0):

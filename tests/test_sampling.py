@@ -134,14 +134,13 @@ def test_transition_noise_mixes_in_a_fresh_row_at_every_step():
 
 
 def test_dirichlet_rows_have_the_right_moments():
-    for concentration in (0.5, 1.0, 4.0):
-        for size in (2, 3):
-            prior = Dirichlet(1, size, concentration)
-            kernels = np.asarray(jax.vmap(prior.draw)(jax.random.split(KEY, 20_000)))
-            np.testing.assert_allclose(kernels.mean(axis=0), 1 / size, atol=0.01)
-            variance = (1 / size) * (1 - 1 / size) / (concentration * size + 1)
-            np.testing.assert_allclose(kernels.var(axis=0), variance, rtol=0.05)
-            np.testing.assert_allclose(kernels.sum(axis=-1), 1, rtol=1e-12)
+    for concentration, size in ((1.0, 2), (1.0, 3), (0.5, 2), (4.0, 3)):
+        prior = Dirichlet(1, size, concentration)
+        kernels = np.asarray(jax.jit(jax.vmap(prior.draw))(jax.random.split(KEY, 20_000)))
+        np.testing.assert_allclose(kernels.mean(axis=0), 1 / size, atol=0.01)
+        variance = (1 / size) * (1 - 1 / size) / (concentration * size + 1)
+        np.testing.assert_allclose(kernels.var(axis=0), variance, rtol=0.05)
+        np.testing.assert_allclose(kernels.sum(axis=-1), 1, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("size", "gamma"), [(2, 0.2), (3, 0.2), (4, 0.5)])
@@ -173,7 +172,7 @@ def test_reversible_binary_kernels_satisfy_the_second_order_assumption():
 
 @pytest.mark.parametrize(("order", "size"), [(1, 2), (1, 4), (2, 3), (3, 2)])
 def test_reversible_kernels_and_what_the_any_order_assumption_can_mean(order, size):
-    for seed in range(5):
+    for seed in range(3):
         kernel = Kernel(Reversible(order, size).draw(jax.random.key(seed)))
         assert kernel.reversible
         assert kernel.probabilities.min() > 0

@@ -8,7 +8,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracles
+from tests import oracles
 import pytest
 
 from anyorder import estimators

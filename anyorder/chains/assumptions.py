@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import itertools
+import statistics
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.stats
 from jaxtyping import Float, PRNGKeyArray
 
 from anyorder.chains import lifted
@@ -51,7 +51,7 @@ def check_first_order(
     """
     require(prior.order == 1, f"the prior has order {prior.order}, these assumptions are about order 1")
     require(0 < gamma < 1, f"gamma is {gamma}, must be between 0 and 1")
-    kernels = np.asarray(jax.vmap(prior.draw)(jax.random.split(key, count)))
+    kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(key, count)))
     size = prior.alphabet_size
     stationary = np.linalg.solve(
         np.eye(size) - kernels.transpose(0, 2, 1) + np.ones((size, size)), np.ones((count, size, 1))
@@ -168,7 +168,7 @@ def _standard_scores(samples: Float[np.ndarray, count * shape]) -> Float[np.ndar
 
 
 def _quantile(confidence: float, comparisons: int) -> float:
-    return float(scipy.stats.norm.ppf(1 - (1 - confidence) / (2 * comparisons)))
+    return statistics.NormalDist().inv_cdf(1 - (1 - confidence) / (2 * comparisons))
 
 
 def _permutation_deviation(kernels: Float[np.ndarray, "count s s"], confidence: float) -> tuple[float, float]:

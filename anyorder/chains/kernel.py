@@ -10,7 +10,7 @@ from jaxtyping import Complex, Float
 from numpy.typing import ArrayLike
 
 from anyorder.chains import lifted
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, check_alphabet, check_order, require
 
 #: Rows may miss a sum of one by this much: the rounding of float32 rows, not more.
 ROW_TOLERANCE = 1e-5
@@ -24,11 +24,8 @@ def dense_shape(order: int, alphabet_size: int) -> tuple[int, ...]:
     >>> dense_shape(2, 3)
     (3, 3, 3)
     """
-    require(order >= 1, f"order is {order}, must be at least 1; pass --order 1 or more")
-    require(
-        alphabet_size >= 2,
-        f"alphabet size is {alphabet_size}, must be at least 2; pass --alphabet-size 2 or more",
-    )
+    check_order(order)
+    check_alphabet(alphabet_size)
     entries = alphabet_size ** (order + 1)
     if entries > LARGEST_DENSE_KERNEL:
         size = f"{entries}" if entries < 10**12 else f"about 10^{len(str(entries)) - 1}"

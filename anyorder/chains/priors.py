@@ -100,6 +100,7 @@ class Floored(Prior):
         if isinstance(self.gamma, float | int):
             require(0 < self.gamma < 1, f"gamma is {self.gamma}, must be between 0 and 1; the default is 0.2")
 
+    @eqx.filter_jit
     def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
         """One kernel; drawn again while its rows are too alike, if `mixing`."""
         shape = dense_shape(self.order, self.alphabet_size)
@@ -139,6 +140,7 @@ class ReversibleBinary(Prior):
             "use Reversible for others",
         )
 
+    @eqx.filter_jit
     def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
         """One kernel that satisfies all three parts of the assumption."""
 
@@ -183,6 +185,7 @@ class Reversible(Prior):
     coupling: float | Float[Array, ""] = 1.5
     iterations: int = eqx.field(static=True, default=400)
 
+    @eqx.filter_jit
     def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
         """One kernel from random reversal-symmetric weights, whose return counts fall."""
         return draw_until(

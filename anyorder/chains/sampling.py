@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from anyorder.chains.lifted import DENSE_STATES, successors
 from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise, observed, substitute
 from anyorder.chains.priors import Prior, dirichlet_rows
-from anyorder.errors import require
+from anyorder.errors import check_order, require
 
 Start = Literal["uniform", "stationary"]
 
@@ -54,24 +54,10 @@ def sample(
     >>> chains.kernels.shape, chains.tokens.shape, chains.truth.shape
     ((5, 3, 3, 3), (5, 8), (5, 8, 3))
     """
-    check_length(length, prior.order)
+    check_order(prior.order, length)
     require(count >= 1, f"count is {count}, must be at least 1")
     require(start in ("uniform", "stationary"), f"start is {start!r}, must be 'uniform' or 'stationary'")
     return _sample(key, prior, noise, length, count, start, jnp.dtype(dtype))
-
-
-def check_length(length: int, order: int) -> None:
-    """Refuse sequences that have no token with a full context.
-
-    >>> check_length(3, 3)
-    Traceback (most recent call last):
-    anyorder.errors.InputError: order is 3, must be smaller than the length 3; lower the order or lengthen the sequence
-    """
-    require(order >= 1, f"order is {order}, must be at least 1; pass --order 1 or more")
-    require(
-        length > order,
-        f"order is {order}, must be smaller than the length {length}; lower the order or lengthen the sequence",
-    )
 
 
 @eqx.filter_jit

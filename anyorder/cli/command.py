@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
 
 class Outcome(NamedTuple):
@@ -48,3 +50,18 @@ def progress() -> Progress:
         transient=True,
         disable=not console.is_terminal,
     )
+
+
+def working(description: str) -> contextlib.AbstractContextManager[Any]:
+    """A sign of life on standard error for work of unknown length; silent where that is no terminal."""
+    console = Console(stderr=True)
+    return console.status(description) if console.is_terminal else contextlib.nullcontext()
+
+
+def key_value_table(report: Mapping[str, Any]) -> Table:
+    """A report as two columns for a person."""
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for key, value in report.items():
+        shown = f"{value:.6g}" if isinstance(value, float) else "–" if value is None else str(value)
+        table.add_row(key.replace("_", " "), shown)
+    return table

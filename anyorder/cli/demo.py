@@ -15,6 +15,7 @@ from anyorder.cli.command import Command, Outcome, progress
 from anyorder.errors import require
 
 if TYPE_CHECKING:
+    from anyorder.constructions.verify import Verification
     from anyorder.experiments.floor import Comparison
 
 
@@ -26,7 +27,7 @@ missed: probability of tokens given probability zero    distance: total variatio
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Demo(Command):
-    """Sample chains of several orders and measure every estimator against the true loss and the Bayes floor.
+    """Measure every estimator against the true loss and the Bayes floor, and certify constructed transformers.
 
     Examples:
       anyorder demo --out demo
@@ -51,6 +52,7 @@ class Demo(Command):
         import jax
 
         from anyorder.experiments import floor
+        from anyorder.experiments.certified import SHOWN, certified
         from anyorder.report import floor as figure
         from anyorder.report.style import write_figure
 
@@ -68,6 +70,7 @@ class Demo(Command):
                         count=self.count,
                     )
                 )
+            verified = list(bar.track(certified(), total=len(SHOWN), description="constructions"))
         picture = Path(self.out) / "floor.png"
         write_figure(figure.draw(comparisons), picture)
         report = {
@@ -77,8 +80,12 @@ class Demo(Command):
             "seed": self.seed,
             "figure": str(picture),
             "orders": [_row(comparison) for comparison in comparisons],
+            "constructions": [dataclasses.asdict(verification) for verification in verified],
         }
-        return Outcome(report, Group(*map(_table, comparisons), LEGEND, f"figure: {picture}"))
+        passed = all(verification.passed for verification in verified)
+        return Outcome(
+            report, Group(*map(_table, comparisons), LEGEND, _certified(verified), f"figure: {picture}"), passed
+        )
 
 
 def _row(comparison: Comparison) -> dict[str, Any]:
@@ -124,5 +131,28 @@ def _table(comparison: Comparison) -> Table:
             f"{missed.mean:.1%}",
             f"{distance.mean:.4f}±{distance.standard_error:.4f}",
             f"{excess.coverage:.1%}",
+        )
+    return table
+
+
+def _certified(verified: list[Verification]) -> Table:
+    """Each construction's worst error next to what its certificate promises."""
+    table = Table(
+        title="transformers written down, held against the exact estimator",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for heading in ("construction", "order", "dtype", "weights", "bits", "worst error", "bound"):
+        table.add_column(heading, justify="left" if heading in ("construction", "dtype") else "right", no_wrap=True)
+    for one in verified:
+        table.add_row(
+            one.construction,
+            str(one.order),
+            one.dtype,
+            f"{one.parameters:,}",
+            f"{one.bits_needed}/{one.mantissa_bits}",
+            f"{one.max_error:.1e}",
+            f"{one.bound:.1e}",
         )
     return table

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import tyro
-from rich.table import Table
 
-from anyorder.cli.command import Command, Outcome, progress
-from anyorder.errors import InputError, require
+from anyorder.cli.command import Command, Outcome, key_value_table, progress
+from anyorder.errors import InputError, check_order, require
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.chains import Prior
@@ -157,52 +156,51 @@ class Estimate(Command):
     def run(self) -> Outcome:
         """Read, feed in chunks, score, and write."""
         from anyorder import files
-        from anyorder.chains.sampling import check_length
         from anyorder.estimators import StreamingEstimator
 
         tokens, size, characters = files.read_tokens(
             self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row
         )
-        check_length(len(tokens), self.order)
+        check_order(self.order, len(tokens))
         stream = StreamingEstimator(self.order, size, self.estimator, beta=self.beta)
-        positions = len(tokens)
-        distributions = None
+        length = len(tokens)
         if self.out is not None:
-            _check_memory(positions * size * 8)
-            distributions = np.empty((positions, size))
-        assigned = np.empty(positions)
+            _check_memory(length * size * 8)
+        distributions = np.empty((length, size)) if self.out is not None else None
+        assigned = np.full(length, np.nan)
         with progress() as bar:
-            task = bar.add_task(f"{self.estimator}, order {self.order}", total=positions)
-            for begin in range(0, positions, CHUNK):
-                chunk = slice(begin, min(begin + CHUNK, positions))
+            task = bar.add_task(f"{self.estimator}, order {self.order}", total=length)
+            for begin in range(0, length - 1, CHUNK):
+                chunk = slice(begin, min(begin + CHUNK, length - 1))
                 if distributions is None:
                     assigned[chunk] = stream.probabilities(tokens[chunk])
                 else:
                     distributions[chunk] = stream.distributions(tokens[chunk])
                 bar.advance(task, chunk.stop - chunk.start)
+        assigned[-1], last = stream.step(int(tokens[-1]))
         if distributions is not None:
-            assigned[0] = np.nan
+            distributions[-1] = last
             assigned[1:] = np.take_along_axis(distributions[:-1], tokens[1:, None], axis=1)[:, 0]
-            last_defined = not np.isnan(distributions[-1]).any()
-        else:
-            last_defined = stream.defined
         report = {
             "file": self.file,
             "estimator": self.estimator,
             "order": self.order,
             "alphabet_size": size,
             **({"alphabet": characters} if characters else {}),
-            **score(assigned, last_defined),
+            **score(assigned, last_defined=not np.isnan(last).any()),
             "uniform_bits_per_symbol": math.log2(size),
         }
         if distributions is not None:
             assert self.out is not None
             files.write_array(self.out, distributions)
             report["out"] = self.out
-        return Outcome(report, _table(report))
+        shown = dict(report)
+        if report["zero_probability"]:
+            shown |= dict.fromkeys(("log_loss_nats", "bits_per_symbol"), "infinite: a token had probability 0")
+        return Outcome(report, key_value_table(shown))
 
 
-def score(assigned: np.ndarray, last_defined: bool) -> dict[str, float | int | None]:
+def score(assigned: np.ndarray, *, last_defined: bool) -> dict[str, float | int | None]:
     """Loss and coverage from the probability given to each token before it was seen (NaN: undefined)."""
     scored = assigned[~np.isnan(assigned)]
     defined = len(scored) + last_defined
@@ -225,15 +223,3 @@ def _check_memory(needed: int, limit: int = 1 << 33) -> None:
             f"the distributions need {needed / 2**30:.1f} GiB, the limit is {limit >> 30} GiB; "
             "drop --out to score without keeping them"
         )
-
-
-def _table(report: dict[str, Any]) -> Table:
-    table = Table(show_header=False, box=None, pad_edge=False)
-    infinite = report["zero_probability"] > 0
-    for key, value in report.items():
-        if value is None:
-            shown = "infinite: a token came that had probability zero" if infinite else "undefined"
-        else:
-            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-        table.add_row(key.replace("_", " "), shown)
-    return table

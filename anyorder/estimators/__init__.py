@@ -1,5 +1,7 @@
 """Estimators: exact in-context predictors, the ground truth that everything is judged by."""
 
+from typing import TYPE_CHECKING, Any
+
 from anyorder import numerics as numerics
 from anyorder.estimators.counting import add_beta, backoff, bag, biased, kgram
 from anyorder.estimators.losses import Summary, exact_loss, missed_probability, sampled_loss, summarise, true_loss
@@ -7,8 +9,12 @@ from anyorder.estimators.matching import pseudo_attention
 from anyorder.estimators.noisy import bayes_under_transition_noise
 from anyorder.estimators.result import Estimate
 
+if TYPE_CHECKING:
+    from anyorder.estimators.streaming import StreamingEstimator
+
 __all__ = [
     "Estimate",
+    "StreamingEstimator",
     "Summary",
     "add_beta",
     "backoff",
@@ -23,3 +29,11 @@ __all__ = [
     "summarise",
     "true_loss",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "StreamingEstimator":  # its compiler takes half a second to import: only where it is used
+        from anyorder.estimators.streaming import StreamingEstimator
+
+        return StreamingEstimator
+    raise AttributeError(f"module 'anyorder.estimators' has no attribute {name!r}")

@@ -15,8 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from anyorder.chains.sampling import check_length
-from anyorder.errors import require
+from anyorder.errors import check_alphabet, check_order, require
 from anyorder.estimators import matching
 from anyorder.estimators.result import Estimate
 from anyorder.files import check_tokens
@@ -34,10 +33,7 @@ def as_tokens(tokens: Tokens, order: int | None, alphabet_size: int) -> Int[Arra
     Traceback (most recent call last):
     anyorder.errors.InputError: the sequence has token 2 at position 2, must be 0 to 1; raise the alphabet size to 3
     """
-    require(
-        alphabet_size >= 2,
-        f"alphabet size is {alphabet_size}, must be at least 2; pass --alphabet-size 2 or more",
-    )
+    check_alphabet(alphabet_size)
     array = tokens if isinstance(tokens, jax.Array) else np.asarray(tokens)
     require(array.ndim == 1, f"tokens have shape {array.shape}, must be one sequence (length,); use vmap for more")
     require(
@@ -47,7 +43,7 @@ def as_tokens(tokens: Tokens, order: int | None, alphabet_size: int) -> Int[Arra
     if order is None:
         require(len(array) > 0, "the sequence is empty; give at least one token")
     else:
-        check_length(len(array), order)
+        check_order(order, len(array))
     if not isinstance(array, jax.core.Tracer):
         check_tokens(np.asarray(array), alphabet_size)
     return jnp.asarray(array, jnp.int32)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float64
 from numpy.lib.stride_tricks import sliding_window_view
 
-from anyorder.errors import require
+from anyorder.errors import check_order, require
 from anyorder.estimators.hashing import INDEX, ROWS, count_contexts, count_suffixes, rehash, window_keys
 from anyorder.files import check_tokens
 
@@ -23,7 +23,7 @@ _LONGEST_STREAM = (1 << 32) - 1  # counts have 32 bits
 _DENSE_SYMBOLS = 15  # up to here a context has a count of every symbol, at first of 63 // 15 = 4 bits or more
 _KEY_BITS = 63  # a context that fits is its own key; a longer one is hashed
 _HASH_BASE = 0x2545F4914F6CDD1D
-_SLICE = 4096  # tokens given to the compiled loop at a time
+_SLICE = 1 << 14  # tokens given to the compiled loop at a time
 
 
 class StreamingEstimator:
@@ -41,10 +41,8 @@ class StreamingEstimator:
     (6, 2)
     """
 
-    def __init__(
-        self, order: int, alphabet_size: int, estimator: str = "kgram", *, beta: float = 1.0
-    ) -> None:
-        require(order >= 1, f"order is {order}, must be at least 1; pass --order 1 or more")
+    def __init__(self, order: int, alphabet_size: int, estimator: str = "kgram", *, beta: float = 1.0) -> None:
+        check_order(order)
         require(
             2 <= alphabet_size <= _LARGEST_ALPHABET,
             f"alphabet size is {alphabet_size}, must be 2 to {_LARGEST_ALPHABET}; renumber the tokens",
@@ -77,6 +75,13 @@ class StreamingEstimator:
         chances = np.full(chunk.size, np.nan)
         self._feed(chunk, chances, np.empty((0, self.alphabet_size)))
         return chances
+
+    def step(self, token: int) -> tuple[float, Float64[np.ndarray, "symbols"]]:
+        """Feed one token; give the probability that it had, and the distribution after it."""
+        chunk = self._checked([token])
+        chances, distributions = np.full(1, np.nan), np.full((1, self.alphabet_size), np.nan)
+        self._feed(chunk, chances, distributions)
+        return float(chances[0]), distributions[0]
 
     @property
     def seen(self) -> int:
@@ -125,7 +130,7 @@ class StreamingEstimator:
             self._seen += stream.size - self.order
 
     def _count_early(self, early: np.ndarray) -> None:
-        """Count what a head with normalised queries and keys counts without a full window (findings E7).
+        """Count what a head with normalised queries and keys counts without a full window.
 
         Position i < k has the key of its i tokens, position 0 that of its own token. It points the same way
         as the window of k tokens w iff both, repeated for ever, are the same word: then w is the first k

@@ -5,19 +5,15 @@ One file and one rename: whoever reads finds the last whole checkpoint, whenever
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-import safetensors
-import safetensors.numpy
 
-from anyorder.errors import InputError, require
-from anyorder.files import whole_file
+from anyorder.errors import require
+from anyorder.tensors import read_tensors, write_tensors
 from anyorder.training import config as configs
 from anyorder.training.config import Config
 from anyorder.training.step import State
@@ -44,24 +40,17 @@ def names(states: Sequence[State]) -> dict[str, Any]:
 
 def save(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint, whole or not at all."""
-    arrays = {name: np.asarray(leaf) for name, leaf in names(checkpoint.states).items()}
     about = {"format": FORMAT, "step": checkpoint.step, "config": configs.to_json(checkpoint.config)}
-    with whole_file(path) as temporary:
-        safetensors.numpy.save_file(arrays, temporary, metadata={"anyorder": json.dumps(about)})
+    write_tensors(path, names(checkpoint.states), about)
 
 
 def load(path: Path, config: Config, template: Sequence[State]) -> Checkpoint:
     """Read a checkpoint of this very config, into states of the template's structure."""
     way_out = "resume from another run, or start anew with a new --out"
-    require(path.is_file(), f"{path} does not exist; {way_out}")
-    try:
-        with safetensors.safe_open(path, framework="numpy") as stored:
-            about = json.loads((stored.metadata() or {}).get("anyorder", "{}"))
-            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 (not a dict)
-    except (safetensors.SafetensorError, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path} is not a whole checkpoint ({reason}); {way_out}") from None
-    require(about.get("format") == FORMAT, f"{path} is not a training checkpoint; {way_out}")
+    arrays, about = read_tensors(path)
+    require(
+        isinstance(about, dict) and about.get("format") == FORMAT, f"{path} is not a training checkpoint; {way_out}"
+    )
     differs = configs.difference(configs.from_json(about["config"], str(path)), config)
     require(not differs, f"{path} is of a run with {differs}; {way_out}")
     wanted = names(template)

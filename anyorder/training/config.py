@@ -15,6 +15,10 @@ import tyro
 from anyorder.errors import require
 
 
+#: Numbers in all the kernels that are drawn at once: 2 GiB in float64.
+MOST_NUMBERS = 1 << 28
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Data:
     """The chains that sequences are drawn from."""
@@ -203,6 +207,13 @@ def check(config: Config) -> None:
     _at_least("evaluation-count", measurement.evaluation_count, 2)
     _at_least("evaluation-seed", measurement.evaluation_seed, 0)
     _at_least("checkpoint-every", measurement.checkpoint_every, 1)
+    kernel = config.data.alphabet_size ** (config.data.order + 1)
+    for flag, count in (("evaluation-count", measurement.evaluation_count), ("batch", config.optimisation.batch)):
+        require(
+            count * kernel <= MOST_NUMBERS,
+            f"{count} kernels of {kernel} numbers are drawn at once, the limit is {MOST_NUMBERS} numbers; "
+            f"pass a smaller --{flag} or --order",
+        )
     _at_least("perturbation", initial.perturbation, 0)
     require(
         initial.perturbation == 0 or initial.from_model is not None,

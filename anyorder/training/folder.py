@@ -11,6 +11,7 @@ from typing import Any
 
 import equinox as eqx
 
+from anyorder import transformer
 from anyorder.errors import InputError, require
 from anyorder.files import whole_file, write_json
 from anyorder.training import checkpoint as checkpoints
@@ -22,6 +23,7 @@ from anyorder.training.step import State, keys, start
 from anyorder.transformer import Transformer
 
 CONFIG, METRICS, CHECKPOINT, SUMMARY = "config.json", "metrics.jsonl", "checkpoint.safetensors", "summary.json"
+START = "start.safetensors"
 
 
 class Folder:
@@ -39,7 +41,7 @@ class Folder:
         else:
             require(not path.exists() or path.is_dir(), f"{path} is a file; --out is a folder")
 
-    def begin(self, states: list[State]) -> tuple[list[State], int]:
+    def begin(self, states: list[State], given: Transformer | None) -> tuple[list[State], int]:
         """The states and the step to start from; what was measured after that step is forgotten."""
         if self.resume and (self.path / CHECKPOINT).exists():
             stored = checkpoints.load(self.path / CHECKPOINT, self.config, states)
@@ -47,6 +49,8 @@ class Folder:
             with whole_file(self.path / METRICS) as temporary:
                 temporary.write_text("".join(map(_line, kept)), encoding="utf-8")
             return stored.states, stored.step
+        if given is not None:  # the run must not depend on a file elsewhere
+            transformer.save(given, self.path / START)
         write_json(self.path / CONFIG, {"config": configs.to_json(self.config), "versions": versions()})
         (self.path / METRICS).unlink(missing_ok=True)
         return states, 0
@@ -62,6 +66,8 @@ class Folder:
 
     def finish(self, summary: dict[str, Any], models: Sequence[Transformer]) -> None:
         """Write what a finished run leaves behind."""
+        for index, model in enumerate(models):
+            transformer.save(model, self.path / f"model-{index}.safetensors")
         write_json(self.path / SUMMARY, summary)
 
 
@@ -82,11 +88,17 @@ def read_config(path: Path) -> Config:
     return configs.from_json(stored["config"], str(path / CONFIG))
 
 
+def read_start(path: Path) -> Transformer | None:
+    """The model that the run in a folder started from, if it did not start from random weights."""
+    return transformer.load(path / START) if (path / START).exists() else None
+
+
 def read_models(path: Path) -> tuple[int, list[Transformer]]:
     """The step of the last checkpoint in a folder, and the models in it."""
     config = read_config(path)
     configs.check(config)
-    frames = [initial_model(config, keys(seed).weights) for seed, _ in config.members]
+    given = read_start(path)
+    frames = [initial_model(config, keys(seed).weights, given) for seed, _ in config.members]
     stored = checkpoints.load(path / CHECKPOINT, config, [start(config, model) for model in frames])
     models = [eqx.combine(state.weights, frame) for state, frame in zip(stored.states, frames, strict=True)]
     return stored.step, models

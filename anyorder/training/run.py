@@ -18,12 +18,13 @@ import numpy as np
 from anyorder.training import config as configs
 from anyorder.training.checkpoint import Checkpoint
 from anyorder.training.config import Config
+from anyorder.training.data import prior
 from anyorder.training.engine import engine
 from anyorder.training.evaluation import evaluate, evaluation_set, reference
-from anyorder.training.folder import Folder
+from anyorder.training.folder import Folder, read_start
 from anyorder.training.initial import initial_model
 from anyorder.training.step import State, keys, start
-from anyorder.transformer import Transformer
+from anyorder.transformer import Transformer, load
 
 #: Steps between two reports of the loss.
 ROUND = 100
@@ -87,11 +88,16 @@ def train(
     (2, True)
     """
     configs.check(config)
+    prior(config.data)  # refuses kernels that are too large
     folder = None if out is None else Folder(Path(out), config, resume)
+    if resume and out is not None:
+        given = read_start(Path(out))
+    elif given is None and config.initial.from_model is not None:
+        given = load(config.initial.from_model)
     fresh = [initial_model(config, keys(seed).weights, given) for seed, _ in config.members]
     states, first = [start(config, model) for model in fresh], 0
     if folder is not None:
-        states, first = folder.begin(states)
+        states, first = folder.begin(states, given)
     run = _Run(config, fresh[0], states, folder, watch, stacked)
     return run.go(first, stop)
 

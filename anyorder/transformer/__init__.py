@@ -4,5 +4,17 @@ from anyorder.transformer.attention import Head
 from anyorder.transformer.certificate import Certificate
 from anyorder.transformer.mlp import LayerNorm, MLPLayer, UnitNorm
 from anyorder.transformer.model import Layer, Trace, Transformer
+from anyorder.transformer.storage import load, save
 
-__all__ = ["Certificate", "Head", "Layer", "LayerNorm", "MLPLayer", "Trace", "Transformer", "UnitNorm"]
+__all__ = [
+    "Certificate",
+    "Head",
+    "Layer",
+    "LayerNorm",
+    "MLPLayer",
+    "Trace",
+    "Transformer",
+    "UnitNorm",
+    "load",
+    "save",
+]

@@ -12,6 +12,7 @@ where all matching keys have equal scores E is 0 or 1, the numerators are counts
 from __future__ import annotations
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
@@ -45,9 +46,7 @@ class Head(eqx.Module):
             self.query.shape[-1],
             (self.value if self.projection is None else self.projection).shape[-2],
         )
-        require(
-            written == d, f"a head writes {written} coordinates into a stream of {d}; give it a projection"
-        )
+        require(written == d, f"a head writes {written} coordinates into a stream of {d}; give it a projection")
 
     def __call__(
         self, x: Float[Array, "rows d"], *, keep_weights: bool
@@ -60,6 +59,20 @@ class Head(eqx.Module):
         values = linear(x, self.value)
         mixed, weights = _in_blocks(self, queries, keys, values, keep_weights)
         return (mixed if self.projection is None else linear(mixed, self.projection)), weights
+
+
+def run_heads(
+    heads: tuple[Head, ...], x: Float[Array, "rows d"], *, keep_weights: bool
+) -> tuple[Float[Array, "heads rows d"], Float[Array, "heads rows rows"] | None]:
+    """All heads of a layer on one stream; heads of one shape are one program with one axis more."""
+    alike = {jax.tree.structure(head) for head in heads}
+    shapes = {tuple(jnp.shape(leaf) for leaf in jax.tree.leaves(head)) for head in heads}
+    if len(heads) > 1 and len(alike) == len(shapes) == 1:
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *heads)
+        return eqx.filter_vmap(lambda head: head(x, keep_weights=keep_weights))(stacked)
+    outputs = [head(x, keep_weights=keep_weights) for head in heads]
+    weights = [kept for _, kept in outputs if kept is not None]
+    return jnp.stack([written for written, _ in outputs]), jnp.stack(weights) if weights else None
 
 
 def _in_blocks(

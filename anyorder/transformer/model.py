@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 from anyorder.errors import require
 from anyorder.estimators.counting import Tokens, as_tokens
 from anyorder.transformer.arithmetic import linear, stored, total
-from anyorder.transformer.attention import Head
+from anyorder.transformer.attention import Head, run_heads
 from anyorder.transformer.certificate import Certificate
 from anyorder.transformer.mlp import MLPLayer, Norm, run_stack
 
@@ -67,8 +67,9 @@ class Trace(eqx.Module):
 class Transformer(eqx.Module):
     """Definition 3, with the options that the constructions and training need.
 
-    `beginning` is the embedding of a token that stands before every sequence; `output` is W_o (None: tied to
-    the embedding); `blocks` names the parts of the residual stream in order, as (name, width).
+    `beginning` is the embedding of a token that stands before every sequence; `positions` is a table of
+    absolute positions, added to the embedding (then no sequence may be longer); `output` is W_o (None: tied
+    to the embedding); `blocks` names the parts of the residual stream in order, as (name, width).
 
     >>> head = Head(*(jnp.zeros((2, 2), jnp.float32),) * 2, value=jnp.eye(2, dtype=jnp.float32))
     >>> model = Transformer(jnp.eye(2, dtype=jnp.float32), (Layer((head,)),), jnp.eye(2, dtype=jnp.float32))
@@ -81,6 +82,7 @@ class Transformer(eqx.Module):
     output: Float[Array, "symbols d"] | None = None
     output_bias: Float[Array, "symbols"] | None = None
     beginning: Float[Array, "d"] | None = None
+    positions: Float[Array, "places d"] | None = None
     final_norm: Norm | None = None
     output_map: Literal["identity", "relu", "softmax"] = eqx.field(static=True, default="identity")
     blocks: tuple[tuple[str, int], ...] | None = eqx.field(static=True, default=None)
@@ -90,9 +92,7 @@ class Transformer(eqx.Module):
         d = self.dimension
         for number, layer in enumerate(self.layers, start=1):
             read = {head.query.shape[-1] for head in layer.heads} | {d}
-            require(
-                len(read) == 1, f"layer {number} reads a stream of {sorted(read)} coordinates, it has {d}"
-            )
+            require(len(read) == 1, f"layer {number} reads a stream of {sorted(read)} coordinates, it has {d}")
             if layer.mlp:
                 written = layer.mlp[-1].weight.shape[-2]
                 require(
@@ -129,11 +129,7 @@ class Transformer(eqx.Module):
     def log_probabilities(self, tokens: Tokens) -> Float[Array, "length symbols"]:
         """Logarithms of the distributions; with a softmax output they are taken without a detour."""
         trace = self._run(tokens, keep=False)
-        return (
-            _log_softmax(trace.logits)
-            if self.output_map == "softmax"
-            else stored(jnp.log(trace.probabilities))
-        )
+        return _log_softmax(trace.logits) if self.output_map == "softmax" else stored(jnp.log(trace.probabilities))
 
     def trace(self, tokens: Tokens) -> Trace:
         """Predictions together with every attention map and residual stream."""
@@ -149,15 +145,22 @@ class Transformer(eqx.Module):
 @eqx.filter_jit
 def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool) -> Trace:
     x = model.embedding[tokens]
+    if model.positions is not None:
+        length, places = len(x), len(model.positions)
+        require(
+            length <= places,
+            f"the sequence has {length} tokens, this model has {places} positions; shorten it",
+        )
+        x = stored(x + model.positions[:length])
     if model.beginning is not None:
         x = jnp.concatenate([model.beginning[None], x])
     points, attention = {"embedding": x}, []
     for number, layer in enumerate(model.layers, start=1):
         read = x if layer.attention_norm is None else layer.attention_norm(x)
-        outputs = [head(read, keep_weights=keep) for head in layer.heads]
-        for written, _ in outputs:
-            x = stored(x + written)
-        attention.append([weights for _, weights in outputs if weights is not None])
+        written, weights = run_heads(layer.heads, read, keep_weights=keep)
+        for output in written:
+            x = stored(x + output)
+        attention.append(weights)
         points[f"attention {number}"] = x
         stack = run_stack(layer.mlp, layer.mlp_norm, x)
         for place, point in enumerate(stack[1:], start=1):
@@ -172,7 +175,7 @@ def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool) -> Tr
     return Trace(
         probabilities=_output(model.output_map, logits),
         logits=logits,
-        attention=tuple(jnp.stack(weights) for weights in attention) if keep else (),
+        attention=tuple(weights for weights in attention if weights is not None),
         streams=tuple(points.values()) if keep else (),
         points=tuple(points) if keep else (),
         blocks=None,

@@ -1,0 +1,66 @@
+"""`attention-only`: two attention layers, no MLP, d = 3S + 1.
+
+Give the *most recent* token the largest weight, v_n = Σ_{i=1..k} b^(k-i) e_{x_{n-i}}. The query needs no
+second representation: q_n = b^k e_{x_n} + v_n = b·u_n + e_{x_{n-k}}, where u_n has the form of a key, and
+with normalised Q and K the cosine of q_n and v_i is largest exactly where v_i = u_n, for every base b > 2.
+The integers of the code are made exact by an anchor in the stream, as in `dyadic`; here W_Q and W_K take it
+off through the one-hot token, whose coordinates add up to one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+
+from anyorder.constructions.certificate import Analysis, Request
+from anyorder.constructions.parts import anchor, assemble, rounding_pull, window_head
+from anyorder.constructions.stream import Stream
+from anyorder.transformer import Head, Layer, Transformer
+
+#: The smallest integer above 2: a larger base has smaller margins from order 2 on.
+BASE = 3
+
+
+def code_total(order: int) -> int:
+    """C = 1 + b + … + b^(k-1)."""
+    return (BASE**order - 1) // (BASE - 1)
+
+
+def analyse(request: Request) -> Analysis:
+    """cos(q, match) - cos(q, miss) ≥ (b - 2) / (2C (bC + 1)); equality in the limit of long windows."""
+    c = code_total(request.order)
+    return Analysis(
+        margin=(BASE - 2) / (2 * c * (BASE * c + 1)),
+        miss_units=6.0,
+        code_bits=math.ceil(request.order * math.log2(BASE)) + 4,
+    )
+
+
+def attention_only(request: Request, kappa: float) -> Transformer:
+    """The weights, in float64."""
+    k, s, c, m = request.order, request.alphabet_size, code_total(request.order), anchor(request)
+    stream = Stream(gate=1, token=s, window=s, output=s)
+    ones, space = np.ones((s, s)), Stream(code=s)
+    window = window_head(
+        stream,
+        weights={i: float(BASE ** (k - i)) for i in range(1, k + 1)},
+        write="window",
+        scale=float(c),
+        pull=rounding_pull(request),
+        # att_{n,n-k} = 1 / C: times C² this is C, and without a full window nothing is at offset k.
+        positions={k: {"gate": float(c) ** 2}},
+    )
+    match = Head(
+        # q_n = b^k e_{x_n} + v_n
+        query=stream.map(("token", "code", BASE**k * np.eye(s) - m * ones), ("window", "code", 1.0), to=space),
+        # v_i + (gate - C): v_i with a full window; without one no coordinate is positive, no query near
+        key=stream.map(
+            ("window", "code", 1.0), ("gate", "code", 1.0), ("token", "code", -(2 * m + c) * ones), to=space
+        ),
+        value=stream.map(("token", "output", 1.0)),
+        scale=jnp.asarray(kappa, jnp.float64),
+        normalise=True,
+    )
+    return assemble(stream, Layer((window,)), Layer((match,)), constants={"gate": m, "window": m})

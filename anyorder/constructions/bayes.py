@@ -1,0 +1,53 @@
+"""`bayes`: a beginning token as a sink turns the k-gram into add-β smoothing, the Bayes predictor for β = 1.
+
+On top of `dyadic`. In layer 2 the key of the beginning token scores as an exact match plus log(β S), and its
+value is uniform over the alphabet: softmax then gives (count(s) + β) / (count + β S), which is uniform for
+a context never seen. Windows that contain the beginning token are gated out. β S must be seen next to a
+score of size kappa, which is what costs bits here; `k-head-bayes` has exact scores and does not pay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from anyorder.constructions import dyadic
+from anyorder.constructions.certificate import Analysis, Request
+from anyorder.constructions.parts import anchor, assemble
+from anyorder.constructions.stream import Stream
+from anyorder.errors import require
+from anyorder.transformer import Head, Layer, Transformer
+
+
+def analyse(request: Request, beta: float = 1.0) -> Analysis:
+    """As `dyadic`, but the sink meets rounded matches: six units, and a weight moves p by 1/4 at most."""
+    require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
+    return dataclasses.replace(dyadic.analyse(request), match_units=6.0, sensitivity=0.25, estimator="bayes")
+
+
+def bayes(request: Request, kappa: float, beta: float = 1.0) -> Transformer:
+    """The weights, in float64."""
+    s, m = request.alphabet_size, anchor(request)
+    stream = Stream(gate=1, beginning=1, unused=1, token=s, oldest=s, query=s, window=s, key=s, output=s)
+    first = dyadic.first_head(request, stream)
+    # A window with the beginning token at offset k has gate 2^k - 2^k = 0, nearer than that a negative one.
+    opening = stream.map(("beginning", "gate", -2.0 * (2**request.order - 1)))
+    first = dataclasses.replace(first, value=first.value + opening)
+    return assemble(
+        stream,
+        Layer((first,), dyadic.isolate_and_normalise(request, stream)),
+        Layer((_matching_head(stream, kappa, beta),)),
+        constants={"gate": m, "window": m},
+        beginning=stream.vector(gate=m, window=m, beginning=1.0),
+    )
+
+
+def _matching_head(stream: Stream, kappa: float, beta: float) -> Head:
+    """Score kappa · cos for tokens and kappa + log(β S) for the beginning token."""
+    s = dict(stream.blocks)["token"]
+    space = Stream(code=s, sink=1)
+    return Head(
+        query=stream.map(("query", "code", kappa), ("token", "sink", 1.0), to=space),
+        key=stream.map(("key", "code", 1.0), ("beginning", "sink", kappa + math.log(beta * s)), to=space),
+        value=stream.map(("token", "output", 1.0), ("beginning", "output", 1 / s)),
+    )

@@ -1,0 +1,135 @@
+"""From a margin to a promise: margin → kappa → bound on the error → bits. Derivations: docs/certificates.md.
+
+Attention weights are exp(kappa · s) with s the score of a key. A miss is at least `margin` below a match, so
+all misses together weigh at most T · exp(-kappa · margin) against one match. Rounding moves a score by some
+multiple of u = 2^-p, p the mantissa bits of the dtype; what is left of the margin must still separate.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import jax.numpy as jnp
+
+from anyorder.numerics import DTYPES, mantissa_bits
+from anyorder.transformer import Certificate
+
+#: kappa grows with the logarithm only, so leakage may use a hundredth of the target and rounding the rest.
+LEAKAGE_SHARE = 0.01
+#: What must be left of the margin after rounding, in units of u, for an order to count as held.
+SPARE_UNITS = 2.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What the caller wants: every construction is built from this, and from its own options."""
+
+    order: int
+    alphabet_size: int
+    length: int
+    dtype: str
+    target_error: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Analysis:
+    """What a construction knows about its own scores, in units of kappa; u is the unit roundoff.
+
+    `miss_units`: rounding, in u, of the difference between a match and a miss.
+    `match_units`: the same between two scores that should be equal; zero where equal windows have
+    bit-identical keys. `sensitivity`: error of a probability for a relative error of a weight.
+    `size`: the largest score. `code_bits`: bits for the numbers of the code.
+    `output_units`: rounding of the output; a count over a count has two stored sums and a division.
+    `whole`: kappa becomes a power of two. `estimator`: what is computed, as in `anyorder estimate`.
+    """
+
+    margin: float
+    miss_units: float
+    match_units: float = 0.0
+    sensitivity: float = 0.5
+    size: float = 1.0
+    code_bits: int = 0
+    output_units: float = 4.0
+    whole: bool = False
+    estimator: str = "kgram"
+
+
+def nearest_miss(total: int) -> float:
+    """1 - cos between different codes whose integer coordinates add up to `total`, at the least.
+
+    For distinct vectors v, u of non-negative integers with one sum C the angle satisfies tan θ ≥ 1 / (C - 1),
+    with equality at (C, 0) and (C - 1, 1): the sharp form of the paper's 3^-k (erratum E5).
+
+    >>> nearest_miss(1), round(nearest_miss(7), 6)
+    (1.0, 0.013606)
+    """
+    sine, rest = 1.0, float(total - 1)
+    length = math.hypot(rest, sine)
+    return sine**2 / (length * (length + rest))  # = 1 - rest / length, without cancellation
+
+
+def default_target(dtype: str) -> float:
+    """1e-5, or what the dtype can show if that is coarser.
+
+    >>> default_target("float64"), default_target("bfloat16")
+    (1e-05, 0.03125)
+    """
+    return max(1e-5, 8.0 * unit_roundoff(dtype))
+
+
+def unit_roundoff(dtype: str) -> float:
+    """u = 2^-p, the largest relative error of one rounding.
+
+    >>> unit_roundoff("bfloat16")
+    0.00390625
+    """
+    return 2.0 ** -mantissa_bits(DTYPES[dtype])
+
+
+def certify(name: str, request: Request, analysis: Analysis, kappa: float | None = None) -> Certificate:
+    """The promise of one construction at one dtype; `kappa` None takes what the target error needs."""
+    u = unit_roundoff(request.dtype)
+    usable = analysis.margin - analysis.miss_units * u
+    wanted = math.log(request.length / (LEAKAGE_SHARE * request.target_error))
+    if kappa is None:
+        kappa = wanted / (usable if usable > 0 else analysis.margin)
+        kappa = 2.0 ** math.ceil(math.log2(kappa)) if analysis.whole else kappa
+    leakage = request.length * math.exp(-kappa * max(usable, 0.0))
+    uneven = analysis.sensitivity * math.expm1(min(kappa * analysis.match_units * u, 700.0))
+    return Certificate(
+        construction=name,
+        order=request.order,
+        alphabet_size=request.alphabet_size,
+        length=request.length,
+        dtype=request.dtype,
+        target_error=request.target_error,
+        estimator=analysis.estimator,
+        margin=analysis.margin,
+        kappa=kappa,
+        bound=min(1.0, leakage + uneven + analysis.output_units * u),
+        bits_needed=bits_needed(request, analysis),
+        mantissa_bits=mantissa_bits(DTYPES[request.dtype]),
+    )
+
+
+def bits_needed(request: Request, analysis: Analysis) -> int:
+    """The smallest number of mantissa bits that holds the order for the target error.
+
+    >>> request = Request(order=12, alphabet_size=2, length=1024, dtype="float32", target_error=1e-5)
+    >>> bits_needed(request, Analysis(margin=nearest_miss(2**12 - 1), miss_units=6.0))
+    28
+    """
+    separation = math.log2((analysis.miss_units + SPARE_UNITS) / analysis.margin)
+    wanted = math.log(request.length / (LEAKAGE_SHARE * request.target_error)) / analysis.margin
+    evenness = analysis.sensitivity * wanted * analysis.match_units / request.target_error
+    return max(math.ceil(separation), math.ceil(math.log2(max(evenness, 1.0))), analysis.code_bits)
+
+
+def shortcoming(certificate: Certificate, analysis: Analysis) -> str | None:
+    """Why the dtype cannot hold what the certificate promises, in half a sentence; None if it can."""
+    dtype = certificate.dtype
+    if certificate.bits_needed > certificate.mantissa_bits:
+        return f"needs {certificate.bits_needed} bits, {dtype} has {certificate.mantissa_bits}"
+    largest, limit = certificate.kappa * analysis.size, float(jnp.finfo(DTYPES[dtype]).max)
+    return f"has scores up to {largest:.3g}, {dtype} ends at {limit:.3g}" if largest > limit else None

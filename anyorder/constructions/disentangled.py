@@ -1,0 +1,70 @@
+"""`disentangled`: Nichani et al., literally: one-hot tokens and positions, and streams that are concatenated.
+
+Every head writes to a place of its own, so nothing is ever added to anything: x_n = [e_{x_n}, e_n] has S + T
+coordinates, layer one appends k copies, layer two doubles that. The matrix of layer two has ((k + 1)(S + T))²
+entries, which is why this one stays small. Agreements are counted as in `k-head`: margin 1 whatever k is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from anyorder.constructions.certificate import Request
+from anyorder.constructions.parts import assemble, vanishing_pull
+from anyorder.constructions.stream import Route, Stream
+from anyorder.errors import require
+from anyorder.transformer import Head, Layer, Transformer
+
+#: (k + 1)(S + T), the side of the largest matrix: order 3 at length 1,024 still fits.
+LARGEST_WIDTH = 4608
+
+
+def disentangled(request: Request, kappa: float) -> Transformer:
+    """The weights, in float64; `request.length` is the number of positions there are."""
+    k, s, t = request.order, request.alphabet_size, request.length
+    width = (k + 1) * (s + t)
+    require(
+        width <= LARGEST_WIDTH,
+        f"`disentangled` would have matrices of {width}², at most {LARGEST_WIDTH}² fit; use `k-head`",
+    )
+    base = Stream(token=s, place=t)
+    first = Stream(token=s, place=t, **_copies(request, ""))
+    stream = Stream(token=s, place=t, **_copies(request, ""), output=s, output_place=t, **_copies(request, "output_"))
+
+    def copying(j: int) -> Head:
+        # A^(1)_j: position n asks for position n - j
+        ask = vanishing_pull(request) * np.eye(t, k=j)
+        return Head(
+            query=stream.map(("place", "place", ask), to=base),
+            key=stream.map(("place", "place", 1.0), to=base),
+            value=stream.map(("token", "token", 1.0), ("place", "place", 1.0), to=base),
+            projection=base.map(("token", f"token_{j}", 1.0), ("place", f"place_{j}", 1.0), to=stream),
+        )
+
+    # A^(2): query block j - 1 against key block j; keys at positions below k are masked
+    agree: list[Route] = [("token" if j == 1 else f"token_{j - 1}", f"token_{j}", kappa) for j in range(1, k + 1)]
+    mask = -kappa * (k + 1) * np.repeat(np.arange(t)[:, None] < k, s, axis=1)
+    everything: list[Route] = [(name, name, 1.0) for name, _ in first.blocks]
+    match = Head(
+        query=stream.map(*agree, ("token", "place", mask), to=first),
+        key=stream.map(*everything, to=first),
+        value=stream.map(*everything, to=first),
+        projection=first.map(*((name, _output(name), 1.0) for name, _ in first.blocks), to=stream),
+    )
+    return assemble(
+        stream,
+        Layer(tuple(copying(j) for j in range(1, k + 1))),
+        Layer((match,)),
+        positions=stream.rows(t, place=np.eye(t)),
+    )
+
+
+def _copies(request: Request, prefix: str) -> dict[str, int]:
+    """A token block and a position block for every head of layer one."""
+    widths = {"token": request.alphabet_size, "place": request.length}
+    return {f"{prefix}{name}_{j}": width for j in range(1, request.order + 1) for name, width in widths.items()}
+
+
+def _output(name: str) -> str:
+    """Where layer two writes what it read: `token` becomes `output`, the block that W_o reads."""
+    return "output" if name == "token" else f"output_{name}"

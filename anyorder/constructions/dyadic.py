@@ -1,0 +1,95 @@
+"""`dyadic`: Theorem 3 made for floating point: base 2, a gate inside the MLP, codes that are exact integers.
+
+The architecture is that of `two-layer`: two layers, one head each, three MLP layers, d = 6S + 3. New are
+
+* the base: 2^(k-1) > 2^(k-2) + … + 1 is all that isolating the oldest token needs, and codes stay smaller;
+* the unit: W_V is scaled by C = 2^k - 1, so that v_n = Σ_{i=1..k} 2^(i-1) e_{x_{n-i}} is integer;
+* an anchor M in the embedding of the blocks that attention writes: M + v_n is so large that the last stored
+  bit is 1/2, the residual addition itself rounds the softmax's small errors away, and every reader subtracts
+  M exactly. Equal windows become bit-identical keys;
+* the gate: p^V is non-zero at offset k only, so `gate` is 2^k with a full window and 0 without; the ReLU that
+  forms the key turns keys without a full window into zero. Nothing is added to the score.
+"""
+
+from __future__ import annotations
+
+from anyorder.constructions.certificate import Analysis, Request, nearest_miss
+from anyorder.constructions.parts import anchor, assemble, rounding_pull, window_head
+from anyorder.constructions.stream import Stream
+from anyorder.transformer import Head, Layer, MLPLayer, Transformer, UnitNorm
+
+
+def blocks(alphabet_size: int) -> Stream:
+    """The stream of Theorem 3, d = 6S + 3."""
+    s = alphabet_size
+    return Stream(gate=1, unused=2, token=s, oldest=s, query=s, window=s, key=s, output=s)
+
+
+def analyse(request: Request) -> Analysis:
+    """Codes add up to C = 2^k - 1; six units: two for each of two rounded keys, one for each dot product."""
+    return Analysis(margin=nearest_miss(2**request.order - 1), miss_units=6.0, code_bits=request.order + 4)
+
+
+def dyadic(request: Request, kappa: float) -> Transformer:
+    """The weights, in float64."""
+    stream = blocks(request.alphabet_size)
+    m = anchor(request)
+    return assemble(
+        stream,
+        Layer((first_head(request, stream),), isolate_and_normalise(request, stream)),
+        Layer((matching_head(stream, kappa),)),
+        constants={"gate": m, "window": m},
+    )
+
+
+def first_head(request: Request, stream: Stream) -> Head:
+    """Layer 1: att_{n,n-i} = 2^(i-1) / C for i = 1 … k, hence v_n in `window`."""
+    k, c = request.order, 2.0**request.order - 1
+    return window_head(
+        stream,
+        weights={i: 2.0 ** (i - 1) for i in range(1, k + 1)},
+        write="window",
+        scale=c,
+        pull=rounding_pull(request),
+        # att_{n,n-k} = 2^(k-1) / C: times 2C this is 2^k, and without a full window nothing is at offset k.
+        positions={k: {"gate": 2 * c}},
+        width=stream.dimension,
+    )
+
+
+def isolate_and_normalise(request: Request, stream: Stream) -> tuple[MLPLayer, ...]:
+    """The MLP of App. B.1, in units of 1/C and with the anchor taken off by the biases."""
+    k, m = request.order, anchor(request)
+    norm = UnitNorm()
+    # c = LN(ReLU(v - (2^(k-1) - 1))): only the oldest symbol has 2^(k-1) or more, all others together less.
+    oldest = MLPLayer(
+        stream.map(("window", "oldest", 1.0)),
+        stream.vector(oldest=-(m + 2.0 ** (k - 1) - 1)),
+        norm=norm,
+        skip=0,
+    )
+    # u_n = e_{x_n} + 2 v_n - 2^k e_{x_{n-k}} = Σ_{i=0..k-1} 2^i e_{x_{n-i}}
+    query = MLPLayer(
+        stream.map(("token", "query", 1.0), ("window", "query", 2.0), ("oldest", "query", -(2.0**k))),
+        stream.vector(query=-2 * m),
+        norm=norm,
+        skip=0,
+    )
+    # v_n + (gate - 2^k): v_n < 2^k, so that without a full window the ReLU leaves nothing
+    key = MLPLayer(
+        stream.map(("window", "key", 1.0), ("gate", "key", 1.0)),
+        stream.vector(key=-(2 * m + 2.0**k)),
+        norm=norm,
+        skip=2,
+    )
+    return oldest, query, key
+
+
+def matching_head(stream: Stream, kappa: float) -> Head:
+    """Layer 2: score kappa · <v_i/‖v_i‖, u_n/‖u_n‖>; kappa is in W_Q, so that keys are not rounded twice."""
+    space = Stream(code=dict(stream.blocks)["key"], unused=stream.dimension - dict(stream.blocks)["key"])
+    return Head(
+        query=stream.map(("query", "code", kappa), to=space),
+        key=stream.map(("key", "code", 1.0), to=space),
+        value=stream.map(("token", "output", 1.0)),
+    )

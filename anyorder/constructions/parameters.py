@@ -1,0 +1,167 @@
+"""Counting parameters: Table 1 and the two breakdowns of App. I, next to the arrays of our models.
+
+The paper's accounting: every head has a table of T key positions of its own width, whether or not it is zero;
+value positions and b_o are not counted; a layer norm has parameters although v/‖v‖ has none (two vectors a
+norm in the first breakdown, one in the second). `account` applies these rules to a model's arrays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from anyorder.constructions.registry import construct
+from anyorder.transformer import Layer, Transformer
+
+
+@dataclasses.dataclass(frozen=True)
+class Component:
+    """One row of a breakdown: what the paper prints, its value, and the count of our arrays by its rules."""
+
+    component: str
+    formula: str
+    paper: int
+    counted: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Breakdown:
+    """A table of App. I; `uncounted` is what the construction needs and the table leaves out."""
+
+    construction: str
+    components: tuple[Component, ...]
+    formula: str
+    printed_total: int
+    sum_of_rows: int
+    counted: int
+    uncounted: dict[str, int]
+    note: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A row of Table 1; `alternative` is a second count where two are defensible, `stored` our arrays' entries."""
+
+    work: str
+    construction: str
+    order: str
+    architecture: str
+    formula: str
+    paper: int
+    alternative_formula: str | None
+    alternative: int | None
+    stored: int | None
+    note: str
+
+
+def count_arrays(model: Transformer) -> int:
+    """The number of entries of all weight arrays, as they are stored.
+
+    >>> count_arrays(construct("bigram", order=1, alphabet_size=2, length=8))
+    414
+    """
+    return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array)))
+
+
+def account(model: Transformer, length: int, norm_vectors: int = 2) -> dict[str, int]:
+    """The count of a model by the paper's rules, component by component."""
+    d, counted = model.dimension, {"token embedding": model.embedding.size}
+    for number, layer in enumerate(model.layers, start=1):
+        counted[f"layer {number}: positional encoding"] = sum(head.query.shape[0] for head in layer.heads) * length
+        counted[f"layer {number}: query, key, value"] = sum(
+            head.query.size + head.key.size + head.value.size for head in layer.heads
+        )
+        if layer.mlp:
+            counted[f"layer {number}: MLP weights"] = sum(mlp.weight.size for mlp in layer.mlp)
+            counted[f"layer {number}: MLP biases"] = sum(mlp.bias.size for mlp in layer.mlp if mlp.bias is not None)
+        if _norms(layer):
+            counted[f"layer {number}: layer norms"] = _norms(layer) * norm_vectors * d
+    counted["output projection"] = model.embedding.size if model.output is None else model.output.size
+    return counted
+
+
+def _norms(layer: Layer) -> int:
+    return sum(mlp.norm is not None for mlp in layer.mlp) + 2 * sum(head.normalise for head in layer.heads)
+
+
+def breakdown(construction: str, *, alphabet_size: int, length: int) -> Breakdown:
+    """One of the two tables of App. I, for `two-layer` or `three-layer`.
+
+    >>> table = breakdown("three-layer", alphabet_size=2, length=32)
+    >>> table.sum_of_rows == table.counted, table.printed_total == table.sum_of_rows
+    (True, False)
+    """
+    s, t, d = alphabet_size, length, 6 * alphabet_size + 3
+    model = construct(construction, order=1, alphabet_size=s, length=t)
+    vectors = {"two-layer": 2, "three-layer": 1}[construction]
+    counted = account(model, t, norm_vectors=vectors)
+    values = {"dS": d * s, "dT": d * t, "2d²": 2 * d**2, "3d²": 3 * d**2, "2d": 2 * d, "3d": 3 * d, "6d": 6 * d}
+    components = tuple(
+        Component(name, formula, values[formula], counted[name])
+        for name, formula in zip(counted, _PRINTED[construction], strict=True)
+    )
+    totals = {
+        "two-layer": ("9d² + d(2T + 2S + 9)", 9 * d**2 + d * (2 * t + 2 * s + 9), "its rows add up to its total"),
+        "three-layer": (
+            "15d² + d(3T + 2S + 10)",
+            15 * d**2 + d * (3 * t + 2 * s + 10),
+            "E6: its rows add up to 15d² + d(3T + 2S + 12)",
+        ),
+    }
+    formula, printed, note = totals[construction]
+    return Breakdown(
+        construction=construction,
+        components=components,
+        formula=formula,
+        printed_total=printed,
+        sum_of_rows=sum(row.paper for row in components),
+        counted=sum(counted.values()),
+        uncounted={"value positions of the gate (dT)": d * t, "output bias (S)": s},
+        note=note,
+    )
+
+
+_ATTENTION = ("dT", "3d²")
+_PRINTED = {
+    "two-layer": ("dS", *_ATTENTION, "3d²", "3d", "6d", *_ATTENTION, "dS"),
+    "three-layer": ("dS", *3 * (*_ATTENTION, "2d²", "2d", "2d"), "dS"),
+}
+
+
+def table_one(*, order: int, alphabet_size: int, length: int, dimension: int = 256) -> tuple[Entry, ...]:
+    """Table 1 in numbers; `dimension` is the d of Bietti et al., which is free.
+
+    >>> [entry.paper for entry in table_one(order=2, alphabet_size=2, length=32, dimension=64)][-1]
+    3240
+    """
+    k, s, t = order, alphabet_size, length
+    d, wide = 6 * s + 3, s + t
+
+    def stored(name: str, order: int, **options: Any) -> int | None:
+        if name == "disentangled" and (order + 1) * wide > 1024:
+            return None  # the matrices would fill the memory
+        model = construct(name, order=order, alphabet_size=s, length=t, force=True, **options)
+        return count_arrays(model)
+
+    head = "2 layers, 1 head"
+    nichani = (k + (k + 1) ** 2) * wide**2
+    # fmt: off
+    return (
+        Entry("Bietti et al.", "associative", "1", head, "9d² + dS + Td", 9 * dimension**2 + dimension * (s + t),
+              None, None, stored("associative", 1, dimension=dimension), f"d is free, here {dimension}"),
+        Entry("Edelman et al.", "bigram", "1", head, "21S² + 3TS", 21 * s**2 + 3 * t * s,
+              None, None, stored("bigram", 1), "d = 3S"),
+        Entry("Nichani et al.", "disentangled", "k", "2 layers, k heads", "(k + (k + 1)²)(S + T)² + T(S + T)",
+              nichani + t * wide, "(k + (k + 1)²)(S + T)² + 2(k + 1)(S + T)S", nichani + 2 * (k + 1) * wide * s,
+              stored("disentangled", k), "E12: the tail T(S + T) looks like a position table; "
+              "the published model has an output matrix of 2(k + 1)(S + T)·S"),
+        Entry("Rajaraman et al.", "three-layer", "k", "3 layers, 1 head", "15d² + d(3T + 2S + 10)",
+              15 * d**2 + d * (3 * t + 2 * s + 10), "15d² + d(3T + 2S + 12)", 15 * d**2 + d * (3 * t + 2 * s + 12),
+              stored("three-layer", k), "E6: the rows of App. I add up to the second formula; d = 6S + 3"),
+        Entry("the paper", "two-layer", "k", head, "9d² + d(2T + 2S + 9)", 9 * d**2 + d * (2 * t + 2 * s + 9),
+              None, None, stored("two-layer", k), "d = 6S + 3"),
+    )
+    # fmt: on

@@ -1,0 +1,74 @@
+"""Parts that constructions share: the head that adds up a window, exact integers in the stream, the frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from anyorder.constructions.certificate import Request, unit_roundoff
+from anyorder.constructions.stream import Stream, Value
+from anyorder.transformer import Head, Layer, Transformer
+
+
+def window_head(
+    stream: Stream,
+    *,
+    weights: Mapping[int, float],
+    write: str,
+    scale: float,
+    pull: float,
+    positions: Mapping[int, Mapping[str, Value]] | None = None,
+    width: int = 1,
+) -> Head:
+    """Attend to the offsets in `weights`, in proportion to them, and write scale · Σ att · e_x to a block.
+
+    Appendix A and B: W_Q sums the one-hot token, so that every query is 1 in one coordinate of the head;
+    p^K_i is log(weight) + pull in that coordinate (the appendices write W_K p^K for it, while Definition 3
+    adds positions after W_K). The paper lets `pull` go to infinity. Other offsets have score zero.
+    `width` is the width of the head's space; the paper uses d for every head.
+    """
+    space = Stream(score=1, unused=width - 1)
+    return Head(
+        query=stream.map(("token", "score", 1.0), to=space),
+        key=stream.map(to=space),
+        value=stream.map(("token", write, scale)),
+        key_positions=space.table({offset: {"score": math.log(w) + pull} for offset, w in weights.items()}),
+        value_positions=None if positions is None else stream.table(positions),
+    )
+
+
+def vanishing_pull(request: Request) -> float:
+    """A pull at which all other offsets together weigh at most u²: no trace in a sum with one."""
+    return math.log(request.length + 1) - 2 * math.log(unit_roundoff(request.dtype))
+
+
+def anchor(request: Request) -> float:
+    """M = 3 · 2^(p-3): stored numbers between M and 4M/3 are multiples of 1/2, and 2M + small is still exact.
+
+    A window block that holds M rounds what attention adds to it to the nearest half, and so to the integer
+    that the code means; that is `stored(M + v) - M = v` for every v within 1/4 of an integer.
+    """
+    return 0.75 / unit_roundoff(request.dtype) / 2
+
+
+def rounding_pull(request: Request) -> float:
+    """A pull at which all other offsets move an anchored code by less than 1/16: rounding removes that."""
+    return math.log(16 * (request.length + 1))
+
+
+def assemble(
+    stream: Stream, *layers: Layer, constants: Mapping[str, Value] | None = None, **fields: Any
+) -> Transformer:
+    """The frame of every construction: one-hot tokens, W_o reads `output`, b_o = 0, f = ReLU (Sec. 2.2).
+
+    `constants` fill further blocks of every embedding; `fields` are further fields of the transformer.
+    """
+    return Transformer(
+        embedding=stream.embedding(**(constants or {})),
+        layers=layers,
+        output=stream.readout("output"),
+        output_map="relu",
+        blocks=stream.blocks,
+        **fields,
+    )

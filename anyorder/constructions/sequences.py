@@ -1,0 +1,79 @@
+"""Sequences that are hard for a construction, each from an explicit generator.
+
+Random ones see many contexts, periodic ones with flips see long contexts again and near misses of them,
+sparse ones see the nearest miss of all (a run of one symbol, and the run with its newest token changed), and
+de Bruijn cycles see every context of their order equally often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Int
+
+Maker = Callable[[np.random.Generator, int, int, int], Int[np.ndarray, "length"]]
+
+
+def uniform(rng: np.random.Generator, length: int, symbols: int, order: int) -> Int[np.ndarray, "length"]:
+    """Independent uniform tokens."""
+    return rng.integers(0, symbols, length)
+
+
+def periodic(rng: np.random.Generator, length: int, symbols: int, order: int) -> Int[np.ndarray, "length"]:
+    """A random word of up to 2k + 4 tokens without end, with three in a hundred tokens drawn anew."""
+    word = rng.integers(0, symbols, rng.integers(2, 2 * order + 5))
+    return np.where(rng.random(length) < 0.03, rng.integers(0, symbols, length), np.resize(word, length))
+
+
+def sparse(rng: np.random.Generator, length: int, symbols: int, order: int) -> Int[np.ndarray, "length"]:
+    """One symbol, with others here and there: about one in 2k + 8."""
+    flips = rng.random(length) < 1 / (2 * order + 8)
+    return np.where(flips, rng.integers(0, symbols, length), rng.integers(0, symbols))
+
+
+def de_bruijn(rng: np.random.Generator, length: int, symbols: int, order: int) -> Int[np.ndarray, "length"]:
+    """A de Bruijn cycle without end, rotated and renamed; its order is k, or less to come round thrice.
+
+    >>> de_bruijn(np.random.default_rng(0), 8, 2, 1).tolist()
+    [0, 1, 0, 1, 0, 1, 0, 1]
+    """
+    while order > 1 and symbols**order > length // 3:
+        order -= 1
+    cycle = rng.permutation(symbols)[de_bruijn_cycle(symbols, order)]
+    return np.resize(np.roll(cycle, rng.integers(len(cycle))), length)
+
+
+def de_bruijn_cycle(symbols: int, order: int) -> Int[np.ndarray, "windows"]:
+    """Each word of `order` symbols once, around a circle: greedily the largest symbol that gives a new word.
+
+    >>> de_bruijn_cycle(2, 3).tolist()
+    [1, 1, 1, 0, 1, 0, 0, 0]
+    """
+    word, seen, cycle = (0,) * order, {(0,) * order}, []
+    while len(seen) < symbols**order:
+        for symbol in range(symbols - 1, -1, -1):
+            following = (*word[1:], symbol)
+            if following not in seen:
+                break
+        seen.add(following)
+        cycle.append(symbol)
+        word = following
+    return np.array([*cycle, 0])
+
+
+#: The four kinds, by name.
+KINDS: dict[str, Maker] = {"random": uniform, "periodic": periodic, "sparse": sparse, "de-bruijn": de_bruijn}
+
+
+def hard_sequences(
+    *, count: int, length: int, alphabet_size: int, order: int, seed: int
+) -> Int[np.ndarray, "count length"]:
+    """`count` sequences, the kinds in turn.
+
+    >>> hard_sequences(count=5, length=7, alphabet_size=2, order=1, seed=0).shape
+    (5, 7)
+    """
+    rng = np.random.default_rng(seed)
+    makers = list(KINDS.values())
+    return np.stack([makers[i % len(makers)](rng, length, alphabet_size, order) for i in range(count)])

@@ -1,0 +1,134 @@
+"""`two-layer`: Theorem 3, App. B.1, and `two-layer-qk`: App. B.2, as printed up to their errata.
+
+Base 3, the gate Z_n inside the score, one kappa for both: over the reals they compute the conditional k-gram
+(B.2: a biased one, E7). In floating point the score kappa·(Z_i Z_n + cos) is of size kappa·9^k while
+its margin is kappa·2·9^-k, which is why they end early and `dyadic` does not.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from anyorder.constructions.certificate import Analysis, Request, nearest_miss
+from anyorder.constructions.parts import assemble, vanishing_pull, window_head
+from anyorder.constructions.stream import Stream
+from anyorder.transformer import Head, Layer, MLPLayer, Transformer, UnitNorm
+
+
+def blocks(alphabet_size: int) -> Stream:
+    """x_n = [Z_n, 0, 0, e_{x_n}, c, u_n, v_n, v_n/‖v_n‖, output], d = 6S + 3."""
+    s = alphabet_size
+    return Stream(gate=1, unused=2, token=s, oldest=s, query=s, window=s, key=s, output=s)
+
+
+def code_total(order: int) -> int:
+    """C_attn = 1 + 3 + … + 3^(k-1)."""
+    return (3**order - 1) // 2
+
+
+def gate_value(order: int) -> float:
+    """Z_n with a full window: Σ_i 3^i · 3^(i-1) / C = 3/4 (3^k + 1) (the paper prints 3^(k+1)/5, E2)."""
+    return 0.75 * (3.0**order + 1)
+
+
+def analyse(request: Request) -> Analysis:
+    """Scores of size 1 + Z²; from order 3 on, Z_n may differ in its last bit from position to position."""
+    size = 1 + gate_value(request.order) ** 2
+    uneven = size if request.order > 2 else 0.0  # a sum of two terms does not depend on their order
+    return Analysis(nearest_miss(code_total(request.order)), miss_units=4 * size, match_units=uneven, size=size)
+
+
+def analyse_qk(request: Request) -> Analysis:
+    """Openings count too, and must be told apart: codes of k and of m < k tokens, on one scale C_k · C_m."""
+    total = code_total(request.order) * code_total(max(request.order - 1, 1))
+    uneven = 6.0 if request.order > 2 else 0.0
+    return Analysis(nearest_miss(total), miss_units=6.0, match_units=uneven, estimator="biased")
+
+
+def window(request: Request, stream: Stream) -> Head:
+    """Layer 1: att_{n,n-i} = 3^(i-1) / C for i = 1 … k, p^V_i = 3^i in `gate`."""
+    k = request.order
+    return window_head(
+        stream,
+        weights={i: 3.0**i for i in range(1, k + 1)},
+        write="window",
+        scale=1.0,
+        pull=vanishing_pull(request),
+        positions={i: {"gate": 3.0**i} for i in range(k + 1)},
+        width=stream.dimension,
+    )
+
+
+def isolate(request: Request, stream: Stream) -> MLPLayer:
+    """W_mlp^(1): c = LN(ReLU(v_n - (3^(k-1) - 1) / 2C)) = e_{x_{n-k}}: all later tokens weigh no more."""
+    threshold = (3 ** (request.order - 1) - 1) / (2 * code_total(request.order))
+    return MLPLayer(stream.map(("window", "oldest", 1.0)), stream.vector(oldest=-threshold), norm=UnitNorm(), skip=0)
+
+
+def matching_head(stream: Stream, kappa: float, *, gated: bool) -> Head:
+    """Layer 2: score kappa · Z_i Z_n + kappa · cos(v_i, u_n), with √kappa in W_Q and in W_K.
+
+    The columns are those of the blocks named; the paper's index of W_Q^(2) is off by one block of S.
+    """
+    symbols = dict(stream.blocks)["token"]
+    space = Stream(gate=1, code=symbols, unused=stream.dimension - 1 - symbols)
+    gate = [("gate", "gate", kappa**0.5)] if gated else []
+    return Head(
+        query=stream.map(*gate, ("query", "code", kappa**0.5), to=space),
+        key=stream.map(*gate, ("key", "code", kappa**0.5), to=space),
+        value=stream.map(("token", "output", 1.0)),
+    )
+
+
+def two_layer(request: Request, kappa: float) -> Transformer:
+    """App. B.1: three MLP layers."""
+    stream = blocks(request.alphabet_size)
+    k, c = request.order, code_total(request.order)
+    # W_mlp^(2): u_n = e_{x_n} / C + 3 v_n - 3^k / C · e_{x_{n-k}}; its skip starts at the stack's input
+    query = MLPLayer(
+        stream.map(("token", "query", 1 / c), ("window", "query", 3.0), ("oldest", "query", -(3.0**k) / c)),
+        stream.vector(),
+        norm=UnitNorm(),
+        skip=0,
+    )
+    # W_mlp^(3): the identity reads the block of v_n (E4)
+    key = MLPLayer(stream.map(("window", "key", 1.0)), stream.vector(), norm=UnitNorm(), skip=2)
+    mlp = (isolate(request, stream), query, key)
+    return assemble(stream, Layer((window(request, stream),), mlp), Layer((matching_head(stream, kappa, gated=True),)))
+
+
+def two_layer_qk(request: Request, kappa: float) -> Transformer:
+    """App. B.2: two MLP layers, the second linear and without skip; Q and K normalised after projection."""
+    stream = blocks(request.alphabet_size)
+    k, c = request.order, code_total(request.order)
+    combine = MLPLayer(
+        stream.map(
+            ("gate", "gate", 1.0),
+            ("unused", "unused", 1.0),
+            ("token", "token", 1.0),
+            ("window", "window", 1.0),
+            ("token", "query", 1 / c),
+            ("window", "query", 3.0),
+            ("oldest", "query", -(3.0**k) / c),
+        ),
+        stream.vector(),
+        activation="none",
+    )
+    return assemble(
+        stream,
+        Layer((window(request, stream),), (isolate(request, stream), combine)),
+        Layer((cosine_head(stream, kappa, query="query", key="window"),)),
+    )
+
+
+def cosine_head(stream: Stream, kappa: float, *, query: str, key: str) -> Head:
+    """Layer 2 of the qk variants: softmax of kappa · <LN(W_K x_i), LN(W_Q x_n)>."""
+    symbols = dict(stream.blocks)["token"]
+    space = Stream(code=symbols, unused=stream.dimension - symbols)
+    return Head(
+        query=stream.map((query, "code", 1.0), to=space),
+        key=stream.map((key, "code", 1.0), to=space),
+        value=stream.map(("token", "output", 1.0)),
+        scale=jnp.asarray(kappa, jnp.float64),
+        normalise=True,
+    )

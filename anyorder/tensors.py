@@ -1,0 +1,83 @@
+"""Named arrays and a JSON header in one safetensors file: models and checkpoints. No pickle.
+
+A digest of names, shapes, bytes and header is stored with them, so that a file that was cut short or changed
+is refused with one line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from anyorder.errors import InputError, require
+from anyorder.files import whole_file
+
+_CODES = {
+    "BF16": "bfloat16",
+    "F16": "float16",
+    "F32": "float32",
+    "F64": "float64",
+    "I32": "int32",
+    "I64": "int64",
+    "U32": "uint32",
+    "U64": "uint64",
+    "BOOL": "bool",
+}
+
+
+def write_tensors(path: str | Path, tensors: Mapping[str, Any], header: Any) -> None:
+    """Write arrays by name, with a header of JSON values, whole or not at all.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.safetensors"
+    >>> write_tensors(path, {"w": jnp.ones(2, jnp.bfloat16)}, {"step": 3})
+    >>> tensors, header = read_tensors(path)
+    >>> tensors["w"].dtype, header
+    (dtype(bfloat16), {'step': 3})
+    """
+    arrays = {name: np.ascontiguousarray(array).reshape(np.shape(array)) for name, array in tensors.items()}
+    text = json.dumps(header, allow_nan=False, sort_keys=True)
+    data = safetensors.numpy.save(arrays, {"anyorder": text, "digest": _digest(arrays, text)})
+    with whole_file(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def read_tensors(path: str | Path) -> tuple[dict[str, np.ndarray], Any]:
+    """The arrays and the header of a file that `write_tensors` wrote."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; give a .safetensors file of anyorder") from None
+    try:
+        arrays = {
+            name: np.frombuffer(entry["data"], jnp.dtype(_CODES[entry["dtype"]])).reshape(entry["shape"])
+            for name, entry in safetensors.deserialize(data)
+        }
+        (size,) = struct.unpack("<Q", data[:8])
+        metadata = json.loads(data[8 : 8 + size])["__metadata__"]
+        text, digest = metadata["anyorder"], metadata["digest"]
+        header = json.loads(text)
+    except Exception:
+        raise InputError(
+            f"{path} is not a whole safetensors file of anyorder; it may be cut short, write it again"
+        ) from None
+    require(digest == _digest(arrays, text), f"{path} does not match its own digest; it was changed, write it again")
+    return arrays, header
+
+
+def _digest(arrays: Mapping[str, np.ndarray], text: str) -> str:
+    state = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        state.update(f"{name} {array.dtype.name} {array.shape}".encode())
+        state.update(array.tobytes())
+    return state.hexdigest()
