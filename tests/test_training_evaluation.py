@@ -36,7 +36,7 @@ def test_a_uniform_model_has_the_excess_of_the_uniform_distribution():
             excess[i, place] = math.log(2) - oracles.entropy(truth[token])
             gaps[i, place] = math.log(2) - against
     np.testing.assert_allclose(measured["excess_by_position"], excess.mean(axis=0), rtol=1e-9)
-    np.testing.assert_allclose(measured["gap_by_position"], gaps.mean(axis=0), rtol=1e-7)
+    np.testing.assert_allclose(measured["gap_by_position"], gaps.mean(axis=0), rtol=1e-7, atol=1e-12)
     assert measured["excess"] == pytest.approx(excess.mean())
     assert measured["excess_error"] == pytest.approx(excess.mean(axis=1).std(ddof=1) / 8)
     assert measured["gap"] == pytest.approx(gaps.mean())

@@ -6,7 +6,7 @@ import abc
 import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -29,7 +29,7 @@ class Command(abc.ABC):
     """Print exactly one JSON object on standard output, and nothing else there."""
 
     @classmethod
-    def default(cls, words: Sequence[str]) -> Self | None:
+    def default(cls, words: Sequence[str]) -> Command | None:
         """What flags that are not given are worth, where the others decide that; None: the fields' own defaults."""
         return None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.box import SIMPLE_HEAD
@@ -55,7 +55,7 @@ class Train(Command):
     )
 
     @classmethod
-    def default(cls, words: Sequence[str]) -> Self | None:
+    def default(cls, words: Sequence[str]) -> Train:
         """The config that the flags of this call change: of a run, of a file, or of a preset."""
         named = {flag: _value(words, flag) for flag in ("resume", "config", "preset")}
         given = [f"--{flag}" for flag, value in named.items() if value is not None]
@@ -161,7 +161,7 @@ class _Reporter:
             self._bar = Bar(BarColumn(), MofNCompleteColumn(), facts, TimeRemainingColumn(), console=console, transient=True)
         self._last = time.monotonic()
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> _Reporter:
         if self._bar is not None:
             self._bar.start()
             self._task = self._bar.add_task("steps", total=None, facts="compiling")

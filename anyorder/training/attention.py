@@ -30,7 +30,7 @@ def sums(weights: Float[Array, "heads rows rows"], tokens: Int[Array, "length"],
     >>> tokens = jnp.asarray([0, 1, 0, 1, 0], jnp.int32)
     >>> ideal = pseudo_attention(tokens, 1)
     >>> [values.tolist() for values in sums(ideal[None], tokens, 1)]
-    [[3.0], [0.0], [[0.0]], [0.0]]
+    [[3.0], [0.0], [[2.5]], [0.0]]
     """
     length = len(tokens)
     beginning = jnp.zeros(len(weights), weights.dtype)

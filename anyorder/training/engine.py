@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,25 +27,6 @@ class Round(NamedTuple):
 
     losses: Float[np.ndarray, "models steps"]
     sound: Bool[np.ndarray, "models"]
-
-
-class Engine(Protocol):
-    """Holds the states of all models and moves them on."""
-
-    @property
-    def states(self) -> list[State]:
-        """The state of every model."""
-
-    def run(self, first: int, last: int) -> Round:
-        """Take the steps from `first` to before `last`."""
-
-
-def engine(config: Config, model: Transformer, states: Sequence[State], stacked: bool | None = None) -> Engine:
-    """The engine for this backend, or the one that is asked for."""
-    stacked = jax.default_backend() != "cpu" if stacked is None else stacked
-    members = [(keys(seed).data, jnp.float32(rate)) for seed, rate in config.members]
-    advance = program(config, model)
-    return Stacked(advance, list(states), members) if stacked else SideBySide(advance, list(states), members)
 
 
 def _calls(first: int, last: int) -> list[tuple[Any, Any]]:
@@ -109,3 +90,14 @@ class Stacked:
             given.append((losses[:, : int(count)], sound))
         losses, sound = zip(*jax.device_get(given), strict=True)
         return Round(np.concatenate(losses, axis=1), np.stack(sound).all(axis=0))
+
+
+Engine = SideBySide | Stacked
+
+
+def engine(config: Config, model: Transformer, states: Sequence[State], stacked: bool | None = None) -> Engine:
+    """Both kinds hold the states of all models and move them on; the backend decides, or the caller."""
+    stacked = jax.default_backend() != "cpu" if stacked is None else stacked
+    members = [(keys(seed).data, jnp.float32(rate)) for seed, rate in config.members]
+    advance = program(config, model)
+    return Stacked(advance, list(states), members) if stacked else SideBySide(advance, list(states), members)

@@ -17,6 +17,9 @@ from anyorder.numerics import dtype_of
 from anyorder.training.config import Config
 from anyorder.transformer import Head, Layer, LayerNorm, MLPLayer, Transformer
 
+#: The largest weight of a model to start from. Constructions that round add and take away a number near 2^52: the
+#: gradient of that is of the same size, and the smallest step destroys it.
+LARGEST = 1e6
 #: Standard deviation of GPT-2's weights.
 _GPT2 = 0.02
 
@@ -36,6 +39,12 @@ def initial_model(config: Config, key: PRNGKeyArray, given: Transformer | None =
         given.alphabet_size == config.data.alphabet_size,
         f"the model has {given.alphabet_size} symbols, the chains have {config.data.alphabet_size}; "
         f"pass --alphabet-size {given.alphabet_size}",
+    )
+    largest = max(float(jnp.abs(leaf).max()) for leaf in jax.tree.leaves(eqx.filter(given, eqx.is_inexact_array)))
+    require(
+        largest <= LARGEST,
+        f"the model has a weight of {largest:.1e}, at most {LARGEST:.0e} can be trained; it rounds with such weights, "
+        "start from a construction that does not, such as two-layer, k-head or k-head-bayes",
     )
     # The promise of a construction ends where its weights begin to move.
     return perturbed(dataclasses.replace(given, certificate=None), key, config.initial.perturbation, dtype)
