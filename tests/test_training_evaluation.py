@@ -8,7 +8,6 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tests import oracles
 import pytest
 
 from anyorder import estimators
@@ -16,6 +15,7 @@ from anyorder.training import attention
 from anyorder.training.config import Architecture, Config, Data, Initial
 from anyorder.training.evaluation import evaluate, evaluation_set, no_floor, reference
 from anyorder.training.initial import initial_model
+from tests import oracles
 
 UNIFORM = Config(
     data=Data(order=2, length=8),
@@ -111,9 +111,7 @@ def test_masses_are_means_over_queries():
     totals, queries = 0.0, 0
     for tokens in np.asarray(evaluation.tokens)[:, :-1].tolist():
         for n in range(8):
-            count = sum(
-                all(tokens[i - j] == tokens[n - j + 1] for j in (1, 2)) for i in range(2, n + 1) if n >= 1
-            )
+            count = sum(all(tokens[i - j] == tokens[n - j + 1] for j in (1, 2)) for i in range(2, n + 1) if n >= 1)
             totals, queries = totals + count / (n + 2), queries + (count > 0)
     assert first["matching_mass"] == pytest.approx(totals / queries, rel=1e-6)
     assert evaluation.queries == queries
@@ -123,10 +121,10 @@ def test_transition_noise_has_a_floor_and_token_noise_has_none():
     noisy = Data(order=2, length=16, transition_noise=0.25)
     evaluation = evaluation_set(noisy, 256, 0)
     naive = jax.vmap(
-        lambda tokens, truth: estimators.exact_loss(
-            estimators.add_beta(tokens, order=2, alphabet_size=2).probabilities, truth
+        lambda tokens, truth: (
+            estimators.exact_loss(estimators.add_beta(tokens, order=2, alphabet_size=2).probabilities, truth)
+            - estimators.true_loss(truth)
         )
-        - estimators.true_loss(truth)
     )(evaluation.tokens, evaluation.truth)
     assert evaluation.floor is not None
     assert evaluation.floor.mean() < np.asarray(naive)[:, 1:].mean()

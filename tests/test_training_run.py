@@ -33,8 +33,9 @@ TINY = Config(
     optimisation=Optimisation(steps=120, batch=4, warmup=3, learning_rate=(1e-2,), final_rate=0.0),
     measurement=Measurement(evaluation_count=16, evaluate_every=60, checkpoint_every=40),
 )
-FLAGS = "--order 1 --length 6 --layers 1 --dimension 4 --mlp none --batch 4 --warmup 3 --learning-rate 0.01".split()
-FLAGS += "--evaluation-count 16 --evaluate-every 500 --checkpoint-every 100".split()
+FLAGS = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --batch 4 --warmup 3 --learning-rate 0.01
+--evaluation-count 16 --evaluate-every 500 --checkpoint-every 100"""
+FLAGS = tuple(FLAGS.split())
 
 
 def with_steps(config, steps, **changes):

@@ -95,9 +95,7 @@ def test_value_positions_fall_back_to_the_definition():
     model = initial_model(settings(VALUE_POSITIONS), jax.random.key(0))
     assert not fast.covers(model)
     tokens = jnp.asarray(np.random.default_rng(1).integers(0, SYMBOLS, (2, LENGTH)), jnp.int32)
-    np.testing.assert_allclose(
-        log_probabilities(model, tokens), jax.vmap(model.log_probabilities)(tokens), atol=1e-12
-    )
+    np.testing.assert_allclose(log_probabilities(model, tokens), jax.vmap(model.log_probabilities)(tokens), atol=1e-12)
 
 
 def arrays_in(jaxpr):
@@ -158,7 +156,14 @@ def test_a_step_is_a_function_of_its_number():
 
 def test_adamw_by_hand():
     """Three steps on one scalar-like weight, against the textbook recursion with decay on matrices only."""
-    config = settings({"mlp": "none", "layers": 1, "key_positions": "none"}, clip=0.0, weight_decay=0.1, warmup=0, schedule="constant", steps=3)
+    config = settings(
+        {"mlp": "none", "layers": 1, "key_positions": "none"},
+        clip=0.0,
+        weight_decay=0.1,
+        warmup=0,
+        schedule="constant",
+        steps=3,
+    )
     model = initial_model(config, keys(0).weights)
     rest = eqx.filter(model, eqx.is_inexact_array, inverse=True)
     advance = jax.jit(program(config, model))
@@ -194,9 +199,7 @@ def test_muon_moves_matrices_by_nearly_orthogonal_changes():
     config = settings({"layers": 1}, optimiser="muon", weight_decay=0.0, clip=0.0, warmup=0, schedule="constant")
     model = initial_model(config, keys(0).weights)
     state = start(config, model)
-    after, _, _ = jax.jit(program(config, model))(
-        state, keys(0).data, jnp.float32(0.01), jnp.int32(0), jnp.int32(1)
-    )
+    after, _, _ = jax.jit(program(config, model))(state, keys(0).data, jnp.float32(0.01), jnp.int32(0), jnp.int32(1))
     change = after.weights.layers[0].mlp[1].weight - state.weights.layers[0].mlp[1].weight
     singular = np.linalg.svd(np.asarray(change), compute_uv=False)
     # Five Newton-Schulz steps bring the singular values near one; the size is that of AdamW: 0.2·√8 times the rate.

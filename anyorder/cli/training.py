@@ -95,9 +95,7 @@ class Train(Command):
                 report = {"out": folder, "diverged": {"step": error.step, "seed": error.seed, "rate": error.rate}}
                 return Outcome(report, f"{error}; {kept}", passed=False)
         if not result.finished:
-            raise KeyboardInterrupt(
-                f"interrupted at step {result.step}; go on with: anyorder train --resume {folder}"
-            )
+            raise KeyboardInterrupt(f"interrupted at step {result.step}; go on with: anyorder train --resume {folder}")
         return Outcome({"out": folder, **result.summary}, Group(table(result.summary), f"run: {folder}"))
 
 
@@ -158,7 +156,8 @@ class _Reporter:
         self._bar = None
         if console.is_terminal:
             facts = TextColumn("{task.fields[facts]}")
-            self._bar = Bar(BarColumn(), MofNCompleteColumn(), facts, TimeRemainingColumn(), console=console, transient=True)
+            columns = (BarColumn(), MofNCompleteColumn(), facts, TimeRemainingColumn())
+            self._bar = Bar(*columns, console=console, transient=True)
         self._last = time.monotonic()
 
     def __enter__(self) -> _Reporter:
@@ -182,9 +181,7 @@ class _Reporter:
         elif time.monotonic() - self._last > QUIET or progress.step == progress.steps:
             self._last = time.monotonic()
             left = (progress.steps - progress.step) / progress.speed
-            self._console.print(
-                f"step {progress.step}/{progress.steps}  {facts}  {left:.0f} s left", highlight=False
-            )
+            self._console.print(f"step {progress.step}/{progress.steps}  {facts}  {left:.0f} s left", highlight=False)
 
 
 def table(summary: dict[str, Any]) -> Group:

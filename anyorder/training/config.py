@@ -14,7 +14,6 @@ import tyro
 
 from anyorder.errors import require
 
-
 #: Numbers in all the kernels that are drawn at once: 2 GiB in float64.
 MOST_NUMBERS = 1 << 28
 
@@ -369,4 +368,3 @@ def difference(one: Config, other: Config) -> str:
             shown = [_words(entry) if isinstance(entry, tuple) else str(entry) for entry in (value, wanted)]
             return f"{field.name.replace('_', '-')} {shown[0]}, not {shown[1]}"
     return ""
-

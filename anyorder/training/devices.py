@@ -17,9 +17,9 @@ def prepare(models: int) -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if _COUNT not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {_COUNT}={min(models, cores())}".strip()
-    import jax
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        import jax
 
-    if jax.config.jax_compilation_cache_dir is None:
         jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

@@ -60,7 +60,7 @@ class SideBySide:
                 given.append((losses, sound))
         losses, sound = zip(*jax.device_get(given), strict=True)
         by_model = np.stack(losses).reshape(len(calls), models, CHUNK).swapaxes(0, 1).reshape(models, -1)
-        return Round(by_model[:, : last - first], np.stack(sound).reshape(-1, models).all(axis=0))
+        return Round(by_model[:, : last - first], np.logical_and.reduce(np.stack(sound).reshape(-1, models)))
 
 
 class Stacked:
@@ -89,7 +89,7 @@ class Stacked:
             self._stack, losses, sound = self._advance(self._stack, *self._members, start, count)
             given.append((losses[:, : int(count)], sound))
         losses, sound = zip(*jax.device_get(given), strict=True)
-        return Round(np.concatenate(losses, axis=1), np.stack(sound).all(axis=0))
+        return Round(np.concatenate(losses, axis=1), np.logical_and.reduce(np.stack(sound)))
 
 
 Engine = SideBySide | Stacked

@@ -40,9 +40,7 @@ def covers(model: Transformer) -> bool:
     )
 
 
-def log_probabilities(
-    model: Transformer, tokens: Int[Array, "batch length"]
-) -> Float[Array, "batch length symbols"]:
+def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) -> Float[Array, "batch length symbols"]:
     """Logarithms of the next-token distributions after every position of every sequence."""
     embedding, output = model.embedding, model.embedding if model.output is None else model.output
     if model.beginning is not None:
@@ -118,7 +116,8 @@ def _flat(x: Float[Array, "batch length width"]) -> Rows:
 
 def _stack(layer: Layer, x: Rows, met: Float[Array, "rows hidden"] | None) -> Rows:
     """The MLP of a layer; `met` is the product of its first matrix with what it reads, if that is known."""
-    points, read = (x,), x if layer.mlp_norm is None else layer.mlp_norm(x)
+    points: tuple[Rows, ...] = (x,)
+    read = x if layer.mlp_norm is None else layer.mlp_norm(x)
     for mlp in layer.mlp:
         read = mlp.finish(linear(read, mlp.weight) if met is None else met, points)
         points, met = (*points, read), None

@@ -36,9 +36,7 @@ def optimiser(settings: Optimisation) -> optax.GradientTransformation:
             consistent_rms=_RMS,
         )
     else:
-        changed = optax.adamw(
-            1.0, settings.beta1, settings.beta2, weight_decay=settings.weight_decay, mask=_decayed
-        )
+        changed = optax.adamw(1.0, settings.beta1, settings.beta2, weight_decay=settings.weight_decay, mask=_decayed)
     return optax.chain(optax.clip_by_global_norm(settings.clip), changed) if settings.clip else changed
 
 

@@ -116,9 +116,7 @@ class _Run:
         self.frame = eqx.filter(frame, eqx.is_inexact_array, inverse=True)
         self.engine = engine(config, frame, states, stacked)
         measurement = config.measurement
-        self.evaluation = evaluation_set(
-            config.data, measurement.evaluation_count, measurement.evaluation_seed
-        )
+        self.evaluation = evaluation_set(config.data, measurement.evaluation_count, measurement.evaluation_seed)
         self.reference = reference(self.evaluation)
         self.measured: list[dict[str, Any]] = []
 
@@ -192,9 +190,7 @@ class _Run:
             self.folder.save(Checkpoint(self.config, step, self.engine.states))
 
 
-def summarised(
-    config: Config, step: int, about: dict[str, Any], measured: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
+def summarised(config: Config, step: int, about: dict[str, Any], measured: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """All models of a run together: what was measured on each, means, and the reference."""
     gaps = [values["gap"] for values in measured]
     return {

@@ -69,9 +69,7 @@ def batch_loss(model: Transformer, config: Config, key: PRNGKeyArray) -> Float[A
     return -(came * logarithms).sum(axis=-1).mean()
 
 
-def log_probabilities(
-    model: Transformer, tokens: Int[Array, "batch length"]
-) -> Float[Array, "batch length symbols"]:
+def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) -> Float[Array, "batch length symbols"]:
     """Logarithms of the predictions on a batch, by the fast form where there is one."""
     if fast.covers(model):
         return fast.log_probabilities(model, tokens)
