@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.console import Console, RenderableType
@@ -27,6 +27,11 @@ class Command(abc.ABC):
 
     json: bool = False
     """Print exactly one JSON object on standard output, and nothing else there."""
+
+    @classmethod
+    def default(cls, words: Sequence[str]) -> Command | None:
+        """What flags that are not given are worth, where the others decide that; None: the fields' own defaults."""
+        return None
 
     @abc.abstractmethod
     def run(self) -> Outcome:

@@ -29,6 +29,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("anyorder.cli.constructions", "Verify"),
     "predict": ("anyorder.cli.constructions", "Predict"),
     "build": ("anyorder.cli.constructions", "Build"),
+    "train": ("anyorder.cli.training", "Train"),
+    "evaluate": ("anyorder.cli.training", "Evaluate"),
+    "show": ("anyorder.cli.training", "Show"),
 }
 
 DESCRIPTION = "A laboratory for in-context learning of Markov chains of any order."
@@ -44,8 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"anyorder: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("anyorder: interrupted; nothing was written half-way", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(f"anyorder: {str(interrupt) or 'interrupted; nothing was written half-way'}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output has gone: not an error of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -54,16 +57,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parse(words: list[str]) -> Command:
     """The command that the words ask for; tyro's boxes become one line."""
-    names = [words[0]] if words and words[0] in COMMANDS else list(COMMANDS)
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
         raise InputError(f"{words[0]!r} is not a command; choose from {', '.join(COMMANDS)}")
     if not words:
         words = ["--help"]
-    commands = {name: _load(name) for name in names}
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            return tyro.extras.subcommand_cli_from_dict(commands, prog="anyorder", description=DESCRIPTION, args=words)
+            if words[0] not in COMMANDS:
+                everything = {name: _load(name) for name in COMMANDS}
+                return tyro.extras.subcommand_cli_from_dict(
+                    everything, prog="anyorder", description=DESCRIPTION, args=words
+                )
+            command = _load(words[0])
+            default = command.default(words[1:])
+            given = {} if default is None else {"default": default}
+            return tyro.cli(command, prog=f"anyorder {words[0]}", args=words[1:], **given)
     except SystemExit as exit:
         if exit.code in (0, None):
             raise

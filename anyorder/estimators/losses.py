@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder.errors import require
+from anyorder.estimators.result import Estimate
 
 
 def sampled_loss(
@@ -49,6 +50,17 @@ def true_loss(truth: Float[Array, "length symbols"]) -> Float[Array, "predicted"
     [0.6931]
     """
     return exact_loss(jnp.concatenate([truth[1:], truth[:1]]), truth)
+
+
+def missed_probability(estimate: Estimate, truth: Float[Array, "length symbols"]) -> Float[Array, "predicted"]:
+    """The true probability of the tokens that get probability zero: where it is not zero, the exact loss is infinite.
+
+    >>> certain = Estimate(jnp.array([[1.0, 0.0], [1.0, 0.0]]), jnp.array([True, True]))
+    >>> missed_probability(certain, jnp.array([[0.5, 0.5], [0.75, 0.25]])).tolist()
+    [0.25]
+    """
+    missed = ((estimate.probabilities[:-1] == 0) * truth[1:]).sum(axis=1)
+    return jnp.where(estimate.defined[:-1], missed, jnp.nan)
 
 
 class Summary(NamedTuple):

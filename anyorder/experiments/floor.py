@@ -84,8 +84,7 @@ def _measure(
             estimate = predictor(tokens, order=order, alphabet_size=alphabet_size)
             predicted, true = estimate.probabilities[:-1], truth[1:]
             excess = estimators.exact_loss(estimate.probabilities, truth) - estimators.true_loss(truth)
-            missed = jnp.where(estimate.defined[:-1], ((predicted == 0) * true).sum(axis=1), jnp.nan)
-            return excess, missed, jnp.abs(predicted - true).sum(axis=1) / 2
+            return excess, estimators.missed_probability(estimate, truth), jnp.abs(predicted - true).sum(axis=1) / 2
 
         return jax.vmap(one)(drawn.tokens, drawn.truth)
 

@@ -71,7 +71,14 @@ class MLPLayer(eqx.Module):
         self, x: Float[Array, "rows inputs"], points: tuple[Float[Array, "rows _"], ...]
     ) -> Float[Array, "rows outputs"]:
         """The next point of the stack, from the previous one (as it is read) and all earlier points."""
-        x = stored(_ACTIVATIONS[self.activation](linear(x, self.weight, self.bias)))
+        return self.finish(linear(x, self.weight), points)
+
+    def finish(
+        self, product: Float[Array, "rows outputs"], points: tuple[Float[Array, "rows _"], ...]
+    ) -> Float[Array, "rows outputs"]:
+        """The rest of the layer, once W x is known."""
+        x = product if self.bias is None else stored(product + self.bias)
+        x = stored(_ACTIVATIONS[self.activation](x))
         if self.norm is not None:
             x = self.norm(x)
         return x if self.skip is None else stored(points[self.skip] + x)

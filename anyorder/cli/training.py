@@ -1,0 +1,322 @@
+"""`anyorder train`, `anyorder evaluate` and `anyorder show`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+from anyorder.cli.command import Command, Outcome
+from anyorder.errors import InputError, require
+from anyorder.training import config as configs
+from anyorder.training.config import Config
+
+if TYPE_CHECKING:  # JAX takes a second to import: not for --help
+    from anyorder.training.run import Progress
+
+#: Seconds between two lines of progress where there is no terminal.
+QUIET = 5.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Train(Command):
+    """Train transformers on fresh chains and measure how far they stay from the Bayes floor.
+
+    Examples:
+      anyorder train --out run
+      anyorder train --preset floor --order 3 --length 64 --seeds 5 --out run
+      anyorder train --preset paper --learning-rate 1e-3 1e-2 --out grid
+      anyorder train --resume run
+    """
+
+    out: str | None = None
+    """Folder for config, metrics, checkpoint, models and summary; must be new or empty."""
+    preset: str = "floor"
+    """Defaults of all flags below: paper (the published setting) or floor (the best recipe known here)."""
+    config: str | None = None
+    """Take these defaults from a JSON file instead, such as the config.json of a run."""
+    resume: str | None = None
+    """Continue the run in this folder, with its own config."""
+    settings: Annotated[Config, tyro.conf.OmitArgPrefixes] = dataclasses.field(
+        default_factory=lambda: configs.PRESETS["floor"]
+    )
+
+    @classmethod
+    def default(cls, words: Sequence[str]) -> Train:
+        """The config that the flags of this call change: of a run, of a file, or of a preset."""
+        named = {flag: _value(words, flag) for flag in ("resume", "config", "preset")}
+        given = [f"--{flag}" for flag, value in named.items() if value is not None]
+        require(len(given) <= 1, f"{' and '.join(given)} together; each brings a whole config, choose one")
+        if named["resume"] is not None:
+            return cls(settings=read_run(named["resume"]))
+        if named["config"] is not None:
+            return cls(settings=read_config(named["config"]))
+        return cls(settings=configs.preset(named["preset"] or "floor"))
+
+    def run(self) -> Outcome:
+        """Train, with progress on standard error, and tabulate."""
+        configs.check(self.settings)
+        require(
+            (self.out is None) != (self.resume is None),
+            "pass --out DIR for a new run, or --resume DIR to continue one"
+            + (", not both" if self.out is not None else ""),
+        )
+        from anyorder.training import devices
+
+        devices.prepare(len(self.settings.members))
+        from anyorder.training.run import Diverged, train
+
+        folder = self.out or self.resume
+        assert folder is not None
+        with _interrupts() as interrupted, _Reporter(len(self.settings.members)) as reporter:
+            try:
+                result = train(
+                    self.settings,
+                    folder,
+                    resume=self.resume is not None,
+                    watch=reporter.report,
+                    stop=lambda: bool(interrupted),
+                )
+            except Diverged as error:
+                kept = f"the last good checkpoint is in {folder}"
+                report = {"out": folder, "diverged": {"step": error.step, "seed": error.seed, "rate": error.rate}}
+                return Outcome(report, f"{error}; {kept}", passed=False)
+        if not result.finished:
+            raise KeyboardInterrupt(f"interrupted at step {result.step}; go on with: anyorder train --resume {folder}")
+        return Outcome({"out": folder, **result.summary}, Group(table(result.summary), f"run: {folder}"))
+
+
+def _value(words: Sequence[str], flag: str) -> str | None:
+    """The word after a flag, wherever it stands."""
+    for place, word in enumerate(words):
+        if word == f"--{flag}" and place + 1 < len(words):
+            return words[place + 1]
+        if word.startswith(f"--{flag}="):
+            return word.partition("=")[2]
+    return None
+
+
+def read_config(source: str) -> Config:
+    """The config in a JSON file: a config by itself, or the config.json of a run."""
+    try:
+        values = json.loads(Path(source).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {source}: {error.strerror}; give a JSON file") from None
+    except ValueError as error:
+        raise InputError(f"{source} is not a whole JSON file ({error}); write it again") from None
+    return configs.from_json(values["config"] if isinstance(values, dict) and "config" in values else values, source)
+
+
+def read_run(folder: str) -> Config:
+    """The config of the run in a folder."""
+    from anyorder.training.folder import read_config as read
+
+    return read(Path(folder))
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Collect the first Ctrl-C, so that the current round can end; a second one ends at once."""
+    collected: list[int] = []
+
+    def collect(number: int, _: Any) -> None:
+        collected.append(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    try:
+        before = signal.signal(signal.SIGINT, collect)
+    except ValueError:  # not the main thread: nobody can press Ctrl-C here
+        yield collected
+        return
+    try:
+        yield collected
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class _Reporter:
+    """Progress on standard error: a bar on a terminal, now and then a line elsewhere."""
+
+    def __init__(self, models: int) -> None:
+        console = Console(stderr=True)
+        self._console, self._models = console, models
+        self._bar = None
+        if console.is_terminal:
+            facts = TextColumn("{task.fields[facts]}")
+            columns = (BarColumn(), MofNCompleteColumn(), facts, TimeRemainingColumn())
+            self._bar = Bar(*columns, console=console, transient=True)
+        self._last = time.monotonic()
+
+    def __enter__(self) -> _Reporter:
+        if self._bar is not None:
+            self._bar.start()
+            self._task = self._bar.add_task("steps", total=None, facts="compiling")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def report(self, progress: Progress) -> None:
+        """Show where the run stands."""
+        distance = f"excess {progress.excess:.4f}" if progress.gap is None else f"gap {progress.gap:+.4f}"
+        facts = f"loss {progress.loss:.4f}  {distance}  {progress.speed * self._models:.0f} steps/s"
+        if self._bar is not None:
+            self._bar.update(self._task, completed=progress.step, total=progress.steps, facts=facts)
+        elif time.monotonic() - self._last > QUIET or progress.step == progress.steps:
+            self._last = time.monotonic()
+            left = (progress.steps - progress.step) / progress.speed
+            self._console.print(f"step {progress.step}/{progress.steps}  {facts}  {left:.0f} s left", highlight=False)
+
+
+def table(summary: dict[str, Any]) -> Group:
+    """Every model of a run next to the floor."""
+    reference = summary["reference"]
+    floor = reference["floor_excess"]
+    title = f"true loss {reference['true_loss']:.4f} nats a token, " + (
+        reference["no_floor"] if floor is None else f"Bayes floor {floor:.4f} above it"
+    )
+    result = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("seed", "rate", "excess", "gap to the floor", "matching mass", "at 1 … k"):
+        result.add_column(heading, justify="right", no_wrap=True)
+    for model in summary["models"]:
+        layers = model["attention"]
+        gap = "" if model["gap"] is None else f"{model['gap']:+.5f} ± {model['gap_error']:.5f}"
+        result.add_row(
+            str(model["seed"]),
+            f"{model['learning_rate']:g}",
+            f"{model['excess']:.4f}",
+            gap,
+            ", ".join("/".join(f"{head['matching_mass']:.2f}" for head in heads) for heads in layers),
+            "/".join(f"{sum(head['offset_mass']):.2f}" for head in layers[0]),
+        )
+    kgram = reference["kgram"]
+    notes = [
+        f"uniform attention has a matching mass of {reference['chance_matching_mass']:.2f}; "
+        "masses are by layer, heads divided by /; the last column is layer 1's mass at offsets 1 … k",
+        f"k-gram: defined at {kgram['coverage']:.1%} of the positions, gives zero to "
+        f"{kgram['missed_probability']:.1%} of what then comes" + (": its loss is infinite" * kgram["infinite"]),
+    ]
+    if summary["mean_gap"] is not None:
+        notes.insert(0, f"mean gap {summary['mean_gap']:+.5f}, largest {summary['largest_gap']:+.5f} nats")
+    return Group(result, *notes)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Evaluate(Command):
+    """Measure the models of a run again, on the chains they were trained on or on others.
+
+    Examples:
+      anyorder evaluate run
+      anyorder evaluate run --length 128 --count 16384 --json
+      anyorder evaluate run --order 3 --transition-noise 0.1
+    """
+
+    run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
+    """The --out folder of a training run; its last checkpoint is measured."""
+    order: int | None = None
+    """Order of the chains; by default that of the run, like all that follows."""
+    length: int | None = None
+    """T: sequences have T + 1 tokens."""
+    token_noise: float | None = None
+    """Probability with which each token is replaced by a different one."""
+    transition_noise: float | None = None
+    """Weight of a fresh random kernel in every step."""
+    count: int | None = None
+    """Sequences to measure on."""
+    seed: int | None = None
+    """Seed of the sequences."""
+
+    def run(self) -> Outcome:
+        """Read the checkpoint, measure, and tabulate."""
+        config = read_run(self.run_folder)
+        wanted = ("order", "length", "token_noise", "transition_noise")
+        changes = {name: getattr(self, name) for name in wanted if getattr(self, name) is not None}
+        measurement = config.measurement
+        changed = dataclasses.replace(
+            config,
+            data=dataclasses.replace(config.data, **changes),
+            measurement=dataclasses.replace(
+                measurement,
+                evaluation_count=measurement.evaluation_count if self.count is None else self.count,
+                evaluation_seed=measurement.evaluation_seed if self.seed is None else self.seed,
+            ),
+        )
+        configs.check(changed)
+        from anyorder.training import devices
+
+        devices.prepare(1)
+        from anyorder.training.evaluation import evaluate, evaluation_set, reference
+        from anyorder.training.folder import read_models
+        from anyorder.training.run import summarised
+
+        step, models = read_models(Path(self.run_folder))
+        data, measurement = changed.data, changed.measurement
+        evaluation = evaluation_set(data, measurement.evaluation_count, measurement.evaluation_seed)
+        measured = [evaluate(model, evaluation) for model in models]
+        summary = summarised(config, step, reference(evaluation), measured)
+        report = {"run": self.run_folder, "data": dataclasses.asdict(data), **summary}
+        return Outcome(report, Group(table(summary), f"run: {self.run_folder}, step {step}"))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Show(Command):
+    """Draw a run: loss curve, attention against pseudo-attention, excess at every position against the floor.
+
+    Examples:
+      anyorder show run
+      anyorder show run --model 2 --out figures
+    """
+
+    run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
+    """The --out folder of a training run, finished or not."""
+    out: str | None = None
+    """Folder for the figures; by default that of the run."""
+    model: int = 0
+    """Which model's attention is drawn: 0 is that of the first seed."""
+    sequence: int = 0
+    """Which sequence of the evaluation set it is drawn on."""
+
+    def run(self) -> Outcome:
+        """Read the run, draw, and say where the figures are."""
+        config = read_run(self.run_folder)
+        from anyorder.training import devices
+
+        devices.prepare(1)
+        from anyorder.report import training as figures
+        from anyorder.report.style import write_figure
+        from anyorder.training.folder import read_metrics, read_models
+
+        step, models = read_models(Path(self.run_folder))
+        for flag, value, count in (
+            ("model", self.model, len(models)),
+            ("sequence", self.sequence, config.measurement.evaluation_count),
+        ):
+            require(0 <= value < count, f"--{flag} is {value}, the run has 0 to {count - 1}")
+        metrics = read_metrics(Path(self.run_folder))
+        folder = Path(self.out or self.run_folder)
+        drawn = {
+            "loss": figures.draw_loss(metrics),
+            "positions": figures.draw_positions(metrics),
+            "attention": figures.draw_attention(models[self.model], config, self.sequence),
+        }
+        paths = {name: folder / f"{name}.png" for name in drawn}
+        for name, figure in drawn.items():
+            write_figure(figure, paths[name])
+        report = {"run": self.run_folder, "step": step, **{name: str(path) for name, path in paths.items()}}
+        return Outcome(report, "\n".join(f"{name}: {path}" for name, path in paths.items()))

@@ -1,0 +1,155 @@
+"""The figures of a training run, from its metrics and its models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import matplotlib
+import numpy as np
+from jaxtyping import Float, Int
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from anyorder import estimators
+from anyorder.errors import require
+from anyorder.report.style import COLOURS, STYLE
+from anyorder.training.config import Config
+from anyorder.training.evaluation import evaluation_set
+from anyorder.transformer import Transformer
+
+#: Sequences over which the maps of layer 1 are averaged.
+AVERAGED = 256
+#: Panels in a row of the attention figure.
+ACROSS = 4
+
+Metrics = Sequence[dict[str, Any]]
+
+
+def _kind(metrics: Metrics, kind: str) -> list[dict[str, Any]]:
+    return [line for line in metrics if line["kind"] == kind]
+
+
+def _by_model(lines: Metrics) -> dict[str, list[dict[str, Any]]]:
+    """Lines of every model, by what names it in a legend."""
+    several = len({line["learning_rate"] for line in lines}) > 1
+    named: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        rate = f", rate {line['learning_rate']:g}" if several else ""
+        named.setdefault(f"seed {line['seed']}{rate}", []).append(line)
+    return named
+
+
+def _reference(metrics: Metrics) -> dict[str, Any]:
+    found = _kind(metrics, "reference")
+    require(len(found) > 0, "the run has no metrics yet; let it take its first steps")
+    return found[0]
+
+
+def draw_loss(metrics: Metrics) -> Figure:
+    """Above, the loss on training batches; below, the gap to the floor (or the excess) on the evaluation set."""
+    reference = _reference(metrics)
+    true, floor = reference["true_loss"], reference["floor_excess"]
+    measured = "excess" if floor is None else "gap"
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 5.0))
+        above, below = figure.subplots(2, 1, sharex=True)
+        for index, (name, lines) in enumerate(_by_model(_kind(metrics, "loss")).items()):
+            colour = COLOURS[index % len(COLOURS)]
+            above.plot(*_curve(lines, "loss"), color=colour, linewidth=1.0, label=name)
+        above.axhline(true, color="0.5", linestyle=":", label="true loss")
+        if floor is not None:
+            above.axhline(true + floor, color="black", linestyle="--", linewidth=1.0, label="Bayes floor")
+        for index, lines in enumerate(_by_model(_kind(metrics, "evaluation")).values()):
+            steps, values = _curve(lines, measured)
+            errors = np.array([line[f"{measured}_error"] for line in lines])
+            colour = COLOURS[index % len(COLOURS)]
+            below.errorbar(steps, values, 2 * errors, color=colour, marker="o", markersize=3, linewidth=1.0)
+        below.set_yscale("log")
+        below.set_xlabel("step")
+        above.set_ylabel("training loss (nats)")
+        below.set_ylabel("excess loss (nats)" if floor is None else "gap to the floor (nats)")
+        figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        return figure
+
+
+def _curve(lines: Metrics, name: str) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([line["step"] for line in lines]), np.array([line[name] for line in lines])
+
+
+def draw_positions(metrics: Metrics) -> Figure:
+    """The excess of every model at every position, with bands of two standard errors, against the floor."""
+    reference = _reference(metrics)
+    positions = np.array(reference["position"])
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 3.6))
+        panel = figure.subplots()
+        for index, (name, lines) in enumerate(_by_model(_kind(metrics, "evaluation")).items()):
+            mean = np.array(lines[-1]["excess_by_position"])
+            error = np.array(lines[-1]["excess_by_position_error"])
+            colour = COLOURS[index % len(COLOURS)]
+            panel.plot(positions, mean, color=colour, linewidth=1.0, label=name)
+            panel.fill_between(positions, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, linewidth=0)
+        if reference["floor_excess_by_position"] is not None:
+            floor = reference["floor_excess_by_position"]
+            panel.plot(positions, floor, color="black", linestyle="--", linewidth=1.0, label="Bayes floor")
+        panel.set_xlabel("position of the predicted token")
+        panel.set_ylabel("excess loss (nats)")
+        panel.set_ylim(0, None)
+        figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        return figure
+
+
+def draw_attention(model: Transformer, config: Config, sequence: int) -> Figure:
+    """Layer 1 averaged over sequences, later layers on one, next to the pseudo-attention of that one."""
+    data, measurement = config.data, config.measurement
+    tokens = evaluation_set(data, measurement.evaluation_count, measurement.evaluation_seed).tokens[:, :-1]
+    first = np.asarray(jax.vmap(lambda one: model.trace(one).attention[0])(tokens[:AVERAGED])).mean(axis=0)
+    maps = [np.asarray(layer) for layer in model.trace(tokens[sequence]).attention]
+    ideal = np.asarray(estimators.pseudo_attention(tokens[sequence], data.order))
+    begins = maps[0].shape[1] - len(ideal)
+    ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
+    panels = [(f"layer 1, head {head + 1} (mean)", values) for head, values in enumerate(first)]
+    for number, layer in enumerate(maps[1:], start=2):
+        panels += [(f"layer {number}, head {head + 1}", values) for head, values in enumerate(layer)]
+    # The head that comes nearest to the ideal is the one to hold against it.
+    nearest = min((head for layer in maps for head in layer), key=lambda head: float(np.square(head - ideal).sum()))
+    panels += [("pseudo-attention", ideal), ("difference, nearest head", np.abs(nearest - ideal))]
+    return _maps(panels, np.asarray(tokens[sequence]), begins)
+
+
+def _maps(
+    panels: list[tuple[str, Float[np.ndarray, "rows rows"]]], tokens: Int[np.ndarray, "length"], begins: int
+) -> Figure:
+    across = min(ACROSS, len(panels))
+    down = math.ceil(len(panels) / across)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(2.6 * across + 0.6, 2.7 * down + 0.3))
+        axes = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+        image = None
+        for panel, (title, values) in zip(axes.flat, panels, strict=False):
+            image = panel.imshow(values, vmin=0, vmax=1, cmap="viridis", interpolation="nearest")
+            panel.set_title(title)
+            _label(panel, tokens, begins)
+        for panel in list(axes.flat)[len(panels) :]:
+            panel.set_visible(False)
+        for row in axes:
+            row[0].set_ylabel("query")
+        for panel in axes[-1]:
+            panel.set_xlabel("key")
+        assert image is not None
+        figure.colorbar(image, ax=axes, shrink=0.8, label="attention")
+        return figure
+
+
+def _label(panel: Axes, tokens: Int[np.ndarray, "length"], begins: int) -> None:
+    """Write the tokens along both axes, where there is room for them."""
+    panel.spines[["right", "top"]].set_visible(True)
+    if len(tokens) > 40:
+        return
+    names = ["·"] * begins + [str(token) for token in tokens]
+    for axis in (panel.xaxis, panel.yaxis):
+        axis.set_ticks(range(len(names)), names, fontsize=5)
+        axis.set_tick_params(length=0)

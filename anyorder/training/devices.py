@@ -1,0 +1,45 @@
+"""What must be decided before JAX starts: one device for each core, one thread for each device, a cache of programs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_COUNT = "--xla_force_host_platform_device_count"
+
+
+def prepare(models: int) -> None:
+    """Set the environment for this many models side by side; what the user has set stays as it is.
+
+    Has no effect on the number of devices once JAX has run something.
+    """
+    os.environ.setdefault("NPROC", "1")  # small products: a second thread costs more than it brings
+    flags = os.environ.get("XLA_FLAGS", "")
+    if _COUNT not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} {_COUNT}={min(models, cores())}".strip()
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        import jax
+
+        jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def cores() -> int:
+    """Cores that this process may use.
+
+    >>> cores() >= 1
+    True
+    """
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        return os.cpu_count() or 1
+
+
+def cache_folder() -> Path:
+    """Where compiled programs are kept: $ANYORDER_CACHE, or anyorder under the user's cache folder."""
+    own = os.environ.get("ANYORDER_CACHE")
+    if own:
+        return Path(own) / "xla"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "anyorder" / "xla"

@@ -1,0 +1,103 @@
+"""Where the models of a run are trained: side by side on the cores of a CPU, stacked on accelerators.
+
+On a CPU every model runs the same compiled program, one model a device, where a device is a core (see
+`anyorder.training.devices`): what a model becomes does not depend on how many run with it, to the last bit. On an
+accelerator the models are one stack under `vmap`, spread over the devices where their number allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Bool, Float
+
+from anyorder.training.config import Config
+from anyorder.training.step import CHUNK, State, keys, program
+from anyorder.transformer import Transformer
+
+
+class Round(NamedTuple):
+    """What some steps did to all models: the loss of each step, and whether all weights are still finite."""
+
+    losses: Float[np.ndarray, "models steps"]
+    sound: Bool[np.ndarray, "models"]
+
+
+def _calls(first: int, last: int) -> list[tuple[Any, Any]]:
+    """First step and number of steps of every call."""
+    return [(jnp.int32(start), jnp.int32(min(CHUNK, last - start))) for start in range(first, last, CHUNK)]
+
+
+class SideBySide:
+    """One model a device."""
+
+    def __init__(self, advance: Any, states: list[State], members: list[tuple]) -> None:
+        self._devices, self._members = jax.local_devices()[: len(states)], members
+        self.states = [jax.device_put(state, self._devices[0]) for state in states]
+
+        def compiled(device: Any) -> Any:
+            example = jax.device_put((states[0], *members[0], jnp.int32(0), jnp.int32(0)), device)
+            return jax.jit(advance).lower(*example).compile()
+
+        with ThreadPoolExecutor(len(self._devices)) as pool:
+            self._programs = list(pool.map(compiled, self._devices))
+
+    def run(self, first: int, last: int) -> Round:
+        """Take the steps from `first` to before `last`."""
+        models, calls, given = len(self.states), _calls(first, last), []
+        for turn, call in enumerate(calls):
+            for model, state in enumerate(self.states):
+                # Calls take the devices in turn and do not wait for each other: three models keep two cores busy.
+                place = (turn * models + model) % len(self._devices)
+                arguments = jax.device_put((state, *self._members[model], *call), self._devices[place])
+                self.states[model], losses, sound = self._programs[place](*arguments)
+                given.append((losses, sound))
+        losses, sound = zip(*jax.device_get(given), strict=True)
+        by_model = np.stack(losses).reshape(len(calls), models, CHUNK).swapaxes(0, 1).reshape(models, -1)
+        return Round(by_model[:, : last - first], np.logical_and.reduce(np.stack(sound).reshape(-1, models)))
+
+
+class Stacked:
+    """All models in one program."""
+
+    def __init__(self, advance: Any, states: list[State], members: list[tuple]) -> None:
+        count, devices = len(states), jax.local_devices()
+        used = max(number for number in range(1, len(devices) + 1) if count % number == 0)
+        sharding = NamedSharding(Mesh(np.asarray(devices[:used]), ("models",)), PartitionSpec("models"))
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+        self._stack = jax.device_put(stacked, sharding)
+        self._members = jax.device_put(tuple(map(jnp.stack, zip(*members, strict=True))), sharding)
+        self._advance = jax.jit(jax.vmap(advance, in_axes=(0, 0, 0, None, None)))
+        self._count = count
+
+    @property
+    def states(self) -> list[State]:
+        """The state of every model."""
+        host = jax.device_get(self._stack)
+        return [jax.tree.map(lambda leaf, model=model: jnp.asarray(leaf[model]), host) for model in range(self._count)]
+
+    def run(self, first: int, last: int) -> Round:
+        """Take the steps from `first` to before `last`."""
+        given = []
+        for start, count in _calls(first, last):
+            self._stack, losses, sound = self._advance(self._stack, *self._members, start, count)
+            given.append((losses[:, : int(count)], sound))
+        losses, sound = zip(*jax.device_get(given), strict=True)
+        return Round(np.concatenate(losses, axis=1), np.logical_and.reduce(np.stack(sound)))
+
+
+Engine = SideBySide | Stacked
+
+
+def engine(config: Config, model: Transformer, states: Sequence[State], stacked: bool | None = None) -> Engine:
+    """Both kinds hold the states of all models and move them on; the backend decides, or the caller."""
+    stacked = jax.default_backend() != "cpu" if stacked is None else stacked
+    members = [(keys(seed).data, jnp.float32(rate)) for seed, rate in config.members]
+    advance = program(config, model)
+    return Stacked(advance, list(states), members) if stacked else SideBySide(advance, list(states), members)

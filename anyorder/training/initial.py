@@ -1,0 +1,167 @@
+"""The weights before the first step: random for an architecture, or those of a given model."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from anyorder.errors import require
+from anyorder.numerics import dtype_of
+from anyorder.training.config import Config
+from anyorder.transformer import Head, Layer, LayerNorm, MLPLayer, Transformer
+
+#: The largest weight of a model to start from. Constructions that round add and take away a number near 2^52: the
+#: gradient of that is of the same size, and the smallest step destroys it.
+LARGEST = 1e6
+#: Standard deviation of GPT-2's weights.
+_GPT2 = 0.02
+
+Draw = Callable[..., Float[Array, "..."]]
+
+
+def initial_model(config: Config, key: PRNGKeyArray, given: Transformer | None = None) -> Transformer:
+    """The model before the first step; `given` replaces the architecture of the config.
+
+    >>> initial_model(Config(), jax.random.key(0)).dimension
+    64
+    """
+    dtype = dtype_of(config.optimisation.dtype)
+    if given is None:
+        return _random_model(config, key, dtype)
+    require(
+        given.alphabet_size == config.data.alphabet_size,
+        f"the model has {given.alphabet_size} symbols, the chains have {config.data.alphabet_size}; "
+        f"pass --alphabet-size {given.alphabet_size}",
+    )
+    largest = max(float(jnp.abs(leaf).max()) for leaf in jax.tree.leaves(eqx.filter(given, eqx.is_inexact_array)))
+    require(
+        largest <= LARGEST,
+        f"the model has a weight of {largest:.1e}, at most {LARGEST:.0e} can be trained; it rounds with such weights, "
+        "start from a construction that does not, such as two-layer, k-head or k-head-bayes",
+    )
+    # The promise of a construction ends where its weights begin to move.
+    return perturbed(dataclasses.replace(given, certificate=None), key, config.initial.perturbation, dtype)
+
+
+def perturbed(model: Transformer, key: PRNGKeyArray, deviation: float, dtype: np.dtype) -> Transformer:
+    """The model in another dtype, with normal noise on every weight.
+
+    >>> model = initial_model(Config(), jax.random.key(0))
+    >>> eqx.tree_equal(perturbed(model, jax.random.key(1), 0.0, jnp.dtype("float32")), model).item()
+    True
+    """
+    weights, rest = eqx.partition(model, eqx.is_inexact_array)
+    leaves, structure = jax.tree.flatten(weights)
+    keys = jax.random.split(key, len(leaves))
+    moved = [
+        leaf.astype(dtype) + jnp.asarray(deviation, dtype) * jax.random.normal(key, leaf.shape, dtype)
+        for leaf, key in zip(leaves, keys, strict=True)
+    ]
+    return eqx.combine(jax.tree.unflatten(structure, moved), rest)
+
+
+def _random_model(config: Config, key: PRNGKeyArray, dtype: np.dtype) -> Transformer:
+    """All random numbers are one array, drawn once the first, blank model has said how many it takes."""
+    shapes: list[tuple[int, ...]] = []
+
+    def blank(kind: str, *shape: int) -> Float[Array, "..."]:
+        shapes.append(shape)
+        return jnp.zeros(shape, dtype)
+
+    _model(config, blank, dtype)
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    normal = np.asarray(jax.random.normal(key, (int(ends[-1]),), dtype))
+    parts = iter(np.split(normal, ends[:-1]))
+
+    def draw(kind: str, *shape: int) -> Float[Array, "..."]:
+        deviation = np.asarray(_deviation(config, kind, shape[-1]), dtype)
+        return jnp.asarray(deviation * next(parts).reshape(shape))
+
+    return _model(config, draw, dtype)
+
+
+def _deviation(config: Config, kind: str, inputs: int) -> float:
+    """The standard deviation of the weights of one kind."""
+    if kind == "output" and config.initial.zero_output:
+        return 0.0
+    if config.initial.weights == "gpt2":  # smaller where so many are added up
+        return _GPT2 / math.sqrt(2 * config.architecture.layers) if kind == "projection" else _GPT2
+    return 1.0 if kind == "embedding" else 1 / math.sqrt(inputs)
+
+
+def _model(config: Config, draw: Draw, dtype: np.dtype) -> Transformer:
+    architecture, size = config.architecture, config.data.alphabet_size
+    d = architecture.dimension
+    return Transformer(
+        embedding=draw("embedding", size, d),
+        layers=tuple(_layer(config, number, draw, dtype) for number in range(architecture.layers)),
+        output=None if architecture.tied else draw("output", size, d),
+        output_bias=jnp.zeros(size, dtype),
+        beginning=draw("embedding", d) if architecture.beginning else None,
+        final_norm=_norm(d, dtype) if architecture.pre_norm else None,
+        output_map="softmax",
+    )
+
+
+def _norm(width: int, dtype: np.dtype) -> LayerNorm:
+    return LayerNorm(jnp.ones(width, dtype), jnp.zeros(width, dtype))
+
+
+def _layer(config: Config, number: int, draw: Draw, dtype: np.dtype) -> Layer:
+    architecture = config.architecture
+    d, last = architecture.dimension, number == architecture.layers - 1
+    stacked = not last or architecture.last_mlp or architecture.layers == 1
+    mlp = _STACKS[architecture.mlp](d, draw, dtype) if stacked else ()
+    return Layer(
+        heads=tuple(_head(config, number, draw, dtype) for _ in range(config.heads[number])),
+        mlp=mlp,
+        attention_norm=_norm(d, dtype) if architecture.pre_norm else None,
+        mlp_norm=_norm(d, dtype) if architecture.pre_norm and mlp else None,
+    )
+
+
+def _head(config: Config, number: int, draw: Draw, dtype: np.dtype) -> Head:
+    architecture = config.architecture
+    d = architecture.dimension
+    width = d // config.heads[number]
+    rows = config.data.length + architecture.beginning
+    here = ("first", "all") if number == 0 else ("all",)
+    return Head(
+        query=draw("matrix", width, d),
+        key=draw("matrix", width, d),
+        value=draw("matrix", width, d),
+        projection=draw("projection", d, width),
+        key_positions=draw("matrix", rows, width) if architecture.key_positions in here else None,
+        value_positions=draw("matrix", rows, width) if architecture.value_positions in here else None,
+        # Random vectors of length one have products of size 1/√width, which the scale makes one.
+        scale=jnp.asarray(math.sqrt(width), dtype) if architecture.qk_norm else 1 / math.sqrt(width),
+        normalise=architecture.qk_norm,
+    )
+
+
+def _no_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
+    return ()
+
+
+def _paper_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
+    """App. B.1: x + N(W_1 x), x + N(W_2 ·), · + N(W_3 ·) with a ReLU inside each; N is a layer norm here."""
+    return tuple(
+        MLPLayer(draw("matrix", d, d), jnp.zeros(d, dtype), "relu", _norm(d, dtype), skip) for skip in (0, 0, 2)
+    )
+
+
+def _gpt2_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
+    return (
+        MLPLayer(draw("matrix", 4 * d, d), jnp.zeros(4 * d, dtype), "gelu"),
+        MLPLayer(draw("projection", d, 4 * d), jnp.zeros(d, dtype), "none", skip=0),
+    )
+
+
+_STACKS = {"none": _no_stack, "paper": _paper_stack, "gpt2": _gpt2_stack}

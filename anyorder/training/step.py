@@ -1,0 +1,126 @@
+"""The compiled program of training: many steps in one call, sequences drawn inside it.
+
+A step is a function of the weights, the seed and the number of the step, so that a run continued from any step
+is the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from anyorder.numerics import dtype_of
+from anyorder.training import fast
+from anyorder.training.config import Config
+from anyorder.training.data import sequences
+from anyorder.training.optimiser import optimiser, rate
+from anyorder.transformer import Transformer
+
+#: Most steps of one call.
+CHUNK = 50
+#: The least probability of a model without a softmax.
+SMALLEST = 1e-5
+
+
+class State(NamedTuple):
+    """What a step changes: the arrays of the model, and the optimiser's own."""
+
+    weights: Any
+    moments: Any
+
+
+class Keys(NamedTuple):
+    """What all randomness of one model comes from."""
+
+    weights: PRNGKeyArray
+    data: PRNGKeyArray
+
+
+def keys(seed: int) -> Keys:
+    """The keys of a seed.
+
+    >>> keys(0).data == keys(1).data
+    Array(False, dtype=bool)
+    """
+    root = jax.random.key(seed)
+    return Keys(jax.random.fold_in(root, 0), jax.random.fold_in(root, 1))
+
+
+def start(config: Config, model: Transformer) -> State:
+    """The state before the first step."""
+    weights = eqx.filter(model, eqx.is_inexact_array)
+    return State(weights, optimiser(config.optimisation).init(weights))
+
+
+def batch_loss(model: Transformer, config: Config, key: PRNGKeyArray) -> Float[Array, ""]:
+    """Mean cross-entropy of one fresh batch, over the predictions from a full window."""
+    data, settings = config.data, config.optimisation
+    drawn = sequences(key, data, settings.batch, model.dtype)
+    predicted = slice(data.order - 1, data.length)  # row n predicts token n + 1
+    logarithms = log_probabilities(model, drawn.tokens[:, :-1])[:, predicted]
+    if settings.targets == "exact":
+        return -(drawn.truth[:, data.order :] * logarithms).sum(axis=-1).mean()
+    came = jax.nn.one_hot(drawn.tokens[:, data.order :], data.alphabet_size, dtype=model.dtype)
+    return -(came * logarithms).sum(axis=-1).mean()
+
+
+def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) -> Float[Array, "batch length symbols"]:
+    """Logarithms of the predictions on a batch, by the fast form where there is one."""
+    if fast.covers(model):
+        return fast.log_probabilities(model, tokens)
+    if model.output_map == "softmax":
+        return jax.vmap(model.log_probabilities)(tokens)
+    return jnp.log(raised(jax.vmap(model)(tokens)))
+
+
+def raised(probabilities: Float[Array, "*batch symbols"]) -> Float[Array, "*batch symbols"]:
+    """The output of a model without a softmax as distributions that a loss can be taken of.
+
+    A construction may give zero, and while it is trained its output need not sum to one: entries are raised to a
+    small number at least and divided by their sum.
+
+    >>> raised(jnp.asarray([[1.0, 0.0]], jnp.float64)).round(5).tolist()
+    [[0.99999, 1e-05]]
+    """
+    least = jnp.maximum(probabilities, jnp.asarray(SMALLEST, probabilities.dtype))
+    return least / least.sum(axis=-1, keepdims=True)
+
+
+Advance = Callable[..., tuple[State, Float[Array, "chunk"], Bool[Array, ""]]]
+
+
+def program(config: Config, model: Transformer) -> Advance:
+    """`advance(state, key, rate, first, count)`: `count` ≤ CHUNK steps from step `first` on.
+
+    Gives the new state, the loss of every step, and whether all weights are finite. `model` says what is not an
+    array; its arrays are not used.
+    """
+    frame = eqx.filter(model, eqx.is_inexact_array, inverse=True)
+    change, fraction = optimiser(config.optimisation), rate(config.optimisation)
+    dtype = dtype_of(config.optimisation.dtype)
+
+    def advance(
+        state: State, key: PRNGKeyArray, peak: Float[Array, ""], first: Int[Array, ""], count: Int[Array, ""]
+    ) -> tuple[State, Float[Array, "chunk"], Bool[Array, ""]]:
+        def loss_of(weights: Any, step: Int[Array, ""]) -> Float[Array, ""]:
+            return batch_loss(eqx.combine(weights, frame), config, jax.random.fold_in(key, step))
+
+        def step(place: Int[Array, ""], carried: tuple[State, Array]) -> tuple[State, Array]:
+            (weights, moments), losses = carried
+            loss, gradient = jax.value_and_grad(loss_of)(weights, first + place)
+            changes, moments = change.update(gradient, moments, weights)
+            size = (peak * fraction(first + place)).astype(dtype)
+            weights = jax.tree.map(lambda weight, change: weight + size * change, weights, changes)
+            return State(weights, moments), losses.at[place].set(loss)
+
+        losses = jnp.full(CHUNK, jnp.nan, dtype)
+        state, losses = jax.lax.fori_loop(jnp.int32(0), count, step, (state, losses))
+        sound = jnp.stack([jnp.isfinite(weight).all() for weight in jax.tree.leaves(state.weights)]).all()
+        return state, losses, sound
+
+    return advance

@@ -1,0 +1,299 @@
+"""Whole runs: the same to the last bit however they are interrupted or grouped, and what they leave behind."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import jax
+import numpy as np
+import pytest
+
+from anyorder import transformer
+from anyorder.constructions import construct
+from anyorder.errors import InputError
+from anyorder.tensors import read_tensors, write_tensors
+from anyorder.training import checkpoint
+from anyorder.training.config import Architecture, Config, Data, Initial, Measurement, Optimisation
+from anyorder.training.folder import read_metrics
+from anyorder.training.run import Diverged, train
+
+ROOT = pathlib.Path(__file__).parents[1]
+TINY = Config(
+    seeds=2,
+    data=Data(order=1, length=6),
+    architecture=Architecture(layers=1, dimension=4, mlp="none", beginning=True),
+    optimisation=Optimisation(steps=120, batch=4, warmup=3, learning_rate=(1e-2,), final_rate=0.0),
+    measurement=Measurement(evaluation_count=16, evaluate_every=60, checkpoint_every=40),
+)
+FLAGS = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --batch 4 --warmup 3 --learning-rate 0.01
+--evaluation-count 16 --evaluate-every 500 --checkpoint-every 100"""
+FLAGS = tuple(FLAGS.split())
+
+
+def with_steps(config, steps, **changes):
+    return dataclasses.replace(config, optimisation=dataclasses.replace(config.optimisation, steps=steps), **changes)
+
+
+def assert_same_weights(models, others):
+    for model, other in zip(models, others, strict=True):
+        for one, two in zip(jax.tree.leaves(model), jax.tree.leaves(other), strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished tiny run, and its folder, which tests copy before they touch it."""
+    folder = tmp_path_factory.mktemp("runs") / "finished"
+    reports = []
+    return train(TINY, folder, watch=reports.append), folder, reports
+
+
+def test_a_run_leaves_config_metrics_checkpoint_models_and_summary(finished):
+    result, folder, reports = finished
+    assert result.finished
+    names = ["checkpoint.safetensors", "config.json", "metrics.jsonl", "model-0.safetensors", "model-1.safetensors"]
+    assert sorted(entry.name for entry in folder.iterdir()) == [*names, "summary.json"]
+    assert json.loads((folder / "summary.json").read_text()) == result.summary
+    assert set(json.loads((folder / "config.json").read_text())) == {"config", "versions"}
+    for index, model in enumerate(result.models):
+        assert_same_weights([model], [transformer.load(folder / f"model-{index}.safetensors")])
+    lines = read_metrics(folder)
+    kinds = [(line["kind"], line["step"]) for line in lines]
+    assert kinds[0] == ("reference", 0)
+    for model in (0, 1):
+        of_model = [(line["kind"], line["step"]) for line in lines if line.get("model") == model]
+        losses = [("loss", step) for step in (40, 60, 80, 100, 120)]
+        assert [pair for pair in of_model if pair[0] == "loss"] == losses
+        measured = [("evaluation", step) for step in (0, 60, 120)]
+        assert [pair for pair in of_model if pair[0] == "evaluation"] == measured
+    last = [line for line in lines if line["kind"] == "evaluation"][-1]
+    assert {key: last[key] for key in result.summary["models"][1]} == result.summary["models"][1]
+    assert [report.step for report in reports] == [40, 60, 80, 100, 120]
+    assert reports[-1].gap == result.summary["mean_gap"]
+
+
+def test_a_run_is_a_function_of_its_config(finished):
+    """Once more, without a folder, each seed alone: the same weights to the last bit."""
+    result = finished[0]
+    for index, (seed, _) in enumerate(TINY.members):
+        alone = train(dataclasses.replace(TINY, seed=seed, seeds=1))
+        assert_same_weights(alone.models, [result.models[index]])
+    assert not np.array_equal(result.models[0].embedding, result.models[1].embedding)
+
+
+def test_stopped_and_resumed_it_is_the_same_run(finished, tmp_path):
+    rounds = iter([False, True])
+    stopped = train(TINY, tmp_path / "run", stop=lambda: next(rounds))
+    assert not stopped.finished
+    assert stopped.step == 40
+    assert not (tmp_path / "run" / "summary.json").exists()
+    # A process that is killed leaves lines after its checkpoint and perhaps half a line.
+    with (tmp_path / "run" / "metrics.jsonl").open("a") as stream:
+        stream.write('{"kind": "loss", "step": 60, "model": 0, "loss": 1.0}\n{"kind": "lo')
+    resumed = train(TINY, tmp_path / "run", resume=True)
+    assert_same_weights(resumed.models, finished[0].models)
+    assert read_metrics(tmp_path / "run") == read_metrics(finished[1])
+    again = train(TINY, tmp_path / "run", resume=True)
+    assert_same_weights(again.models, finished[0].models)
+
+
+def test_stacked_models_are_the_same_up_to_rounding(finished):
+    stacked = train(TINY, stacked=True)
+    for model, other in zip(stacked.models, finished[0].models, strict=True):
+        for one, two in zip(jax.tree.leaves(model), jax.tree.leaves(other), strict=True):
+            np.testing.assert_allclose(one, two, atol=1e-4)
+
+
+def environment(tmp_path, devices=2):
+    """For processes of their own: two devices whatever the machine has, one cache of programs for all."""
+    return {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "ANYORDER_CACHE": str(tmp_path / "cache"),
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+    }
+
+
+def command(tmp_path, *words, **options):
+    words = [sys.executable, "-m", "anyorder", "train", *map(str, words)]
+    return subprocess.Popen(words, env=environment(tmp_path), stderr=subprocess.PIPE, text=True, **options)
+
+
+def weights(folder):
+    tensors, header = read_tensors(folder / "checkpoint.safetensors")
+    return header["step"], tensors
+
+
+def wait_for_step(process, folder, step, limit=240):
+    """Wait until the metrics of a running process have come to a step."""
+    begun = time.monotonic()
+    while not any(line["step"] >= step for line in read_metrics(folder)):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() - begun < limit
+        time.sleep(0.02)
+
+
+def test_killed_and_interrupted_it_ends_with_the_same_bits(tmp_path):
+    """Three models on two devices: never interrupted; and SIGKILLed, resumed, Ctrl-C, resumed, finished."""
+    steps = ["--seeds", 3, "--steps", 6000]
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    with command(tmp_path, "--out", whole, *FLAGS, *steps) as process:
+        assert process.wait(300) == 0, process.stderr.read()
+
+    with command(tmp_path, "--out", broken, *FLAGS, *steps) as process:
+        wait_for_step(process, broken, 300)
+        process.kill()
+    assert weights(broken)[0] < 6000
+    with command(tmp_path, "--resume", broken) as process:
+        wait_for_step(process, broken, weights(broken)[0] + 300)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate()[1]
+        assert process.returncode == 130
+    step = weights(broken)[0]
+    assert step < 6000
+    assert said.splitlines()[-1] == (
+        f"anyorder: interrupted at step {step}; go on with: anyorder train --resume {broken}"
+    )
+    with command(tmp_path, "--resume", broken) as process:
+        assert process.wait(300) == 0, process.stderr.read()
+    expected, found = weights(whole), weights(broken)
+    assert expected[0] == found[0] == 6000
+    assert expected[1].keys() == found[1].keys()
+    for name, values in expected[1].items():
+        np.testing.assert_array_equal(values, found[1][name], err_msg=name)
+    assert read_metrics(whole) == read_metrics(broken)
+
+    # One seed by itself, on one device: the last of the three.
+    alone = tmp_path / "alone"
+    with command(tmp_path, "--out", alone, *FLAGS, "--seed", 2, "--seeds", 1, *steps[2:]) as process:
+        assert process.wait(300) == 0, process.stderr.read()
+    for name, values in weights(alone)[1].items():
+        np.testing.assert_array_equal(values, expected[1][name.replace("0", "2", 1)], err_msg=name)
+
+
+def test_a_diverging_run_stops_and_keeps_its_last_good_checkpoint(tmp_path):
+    wild = with_steps(TINY, 120, seeds=1)
+    wild = dataclasses.replace(
+        wild, optimisation=dataclasses.replace(wild.optimisation, learning_rate=(1e38,), warmup=60)
+    )
+    with pytest.raises(Diverged, match=r"the model of seed 0 diverged at step \d+ with learning rate 1e\+38") as error:
+        train(wild, tmp_path / "run")
+    assert error.value.step < 40
+    step, tensors = weights(tmp_path / "run")
+    assert step == 0
+    assert all(np.isfinite(values).all() for values in tensors.values())
+
+
+def test_exact_targets_give_another_run(finished):
+    exact = dataclasses.replace(TINY, optimisation=dataclasses.replace(TINY.optimisation, targets="exact"))
+    result = train(exact)
+    assert not np.array_equal(result.models[0].embedding, finished[0].models[0].embedding)
+    assert result.summary["mean_excess"] > 0
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    return pathlib.Path(shutil.copytree(finished[1], tmp_path / "copy"))
+
+
+def untouched(folder):
+    return {entry.name: entry.read_bytes() for entry in folder.iterdir()}
+
+
+def test_folders_of_other_runs_are_refused_and_not_touched(copied, tmp_path):
+    before = untouched(copied)
+    with pytest.raises(InputError, match=r"already holds a run; choose another --out, or continue with --resume"):
+        train(TINY, copied)
+    with pytest.raises(InputError, match=r"holds a run with batch 4, not 5; drop that flag"):
+        train(
+            dataclasses.replace(TINY, optimisation=dataclasses.replace(TINY.optimisation, batch=5)),
+            copied,
+            resume=True,
+        )
+    assert untouched(copied) == before
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match="already holds other files"):
+        train(TINY, other)
+    with pytest.raises(InputError, match=r"holds no config.json; give the --out folder of a training run"):
+        train(TINY, other, resume=True)
+    with pytest.raises(InputError, match="is a file; --out is a folder"):
+        train(TINY, other / "thesis.txt")
+    assert list(other.iterdir()) == [other / "thesis.txt"]
+
+
+def test_truncated_and_foreign_checkpoints_are_refused_and_not_touched(copied):
+    path = copied / "checkpoint.safetensors"
+    whole = path.read_bytes()
+    for cut in (0, 7, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        before = untouched(copied)
+        with pytest.raises(InputError, match="is not a whole safetensors file"):
+            train(TINY, copied, resume=True)
+        assert untouched(copied) == before
+    tensors, header = _read(whole, copied)
+    other = {**header, "config": {**header["config"], "seed": 9}}
+    write_tensors(path, tensors, other)
+    with pytest.raises(InputError, match="is of a run with seed 9, not 0"):
+        train(TINY, copied, resume=True)
+    write_tensors(path, {**tensors, "0.weights.embedding": np.zeros(3, np.float32)}, header)
+    with pytest.raises(InputError, match=r"has no array 0.weights.embedding of shape \(2, 4\) and type float32"):
+        train(TINY, copied, resume=True)
+    write_tensors(path, tensors, {"format": "anyorder model 1"})
+    with pytest.raises(InputError, match="is not a training checkpoint"):
+        train(TINY, copied, resume=True)
+
+
+def _read(data, folder):
+    path = folder / "again.safetensors"
+    path.write_bytes(data)
+    contents = read_tensors(path)
+    path.unlink()
+    return contents
+
+
+def test_a_checkpoint_is_what_was_saved(finished, tmp_path):
+    """Every array of the state, optimiser included, comes back with its bits and its type."""
+    from anyorder.training.initial import initial_model
+    from anyorder.training.step import keys, start
+
+    states = [start(TINY, initial_model(TINY, keys(seed).weights)) for seed, _ in TINY.members]
+    checkpoint.save(tmp_path / "c.safetensors", checkpoint.Checkpoint(TINY, 7, states))
+    back = checkpoint.load(tmp_path / "c.safetensors", TINY, states)
+    assert (back.step, back.config) == (7, TINY)
+    for one, other in zip(jax.tree.leaves(back.states), jax.tree.leaves(states), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+def test_training_can_start_from_a_construction(tmp_path):
+    """A Bayes construction is at the floor and small steps leave it there; the run survives the loss of its file."""
+    source = tmp_path / "bayes.safetensors"
+    transformer.save(construct("k-head-bayes", order=1, alphabet_size=2, length=8), source)
+    config = Config(
+        data=Data(order=1, length=6),
+        initial=Initial(from_model=str(source)),
+        optimisation=Optimisation(steps=4, batch=4, warmup=0, learning_rate=(1e-6,), dtype="float64"),
+        measurement=Measurement(evaluation_count=32, checkpoint_every=2),
+    )
+    result = train(config, tmp_path / "run")
+    first = next(line for line in read_metrics(tmp_path / "run") if line["kind"] == "evaluation")
+    assert abs(first["gap"]) < 1e-4
+    assert 0 < result.summary["mean_gap"] < 1e-3
+    assert result.models[0].blocks is not None
+    source.unlink()
+    assert_same_weights(train(config, tmp_path / "run", resume=True).models, result.models)
+    with pytest.raises(InputError, match="cannot read"):
+        train(config, tmp_path / "second")
+    with pytest.raises(InputError, match=r"a weight of 6.8e\+15, at most 1e\+06 can be trained"):
+        train(config, tmp_path / "second", given=construct("bayes", order=1, alphabet_size=2, length=8))
+    assert not (tmp_path / "second").exists()
