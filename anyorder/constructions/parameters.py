@@ -74,11 +74,16 @@ def account(model: Transformer, length: int, norm_vectors: int = 2) -> dict[str,
         counted[f"layer {number}: query, key, value"] = sum(
             head.query.size + head.key.size + head.value.size for head in layer.heads
         )
+        projections = sum(head.projection.size for head in layer.heads if head.projection is not None)
+        if projections:  # the paper's heads write to the stream directly
+            counted[f"layer {number}: output of the heads"] = projections
         if layer.mlp:
             counted[f"layer {number}: MLP weights"] = sum(mlp.weight.size for mlp in layer.mlp)
             counted[f"layer {number}: MLP biases"] = sum(mlp.bias.size for mlp in layer.mlp if mlp.bias is not None)
         if _norms(layer):
             counted[f"layer {number}: layer norms"] = _norms(layer) * norm_vectors * d
+    if model.beginning is not None:
+        counted["beginning token"] = d
     counted["output projection"] = model.embedding.size if model.output is None else model.output.size
     return counted
 

@@ -74,7 +74,8 @@ _TABLE = (
     Construction("three-layer", "one head, two MLP layers each", "Rajaraman et al., Theorem 1", "exact",
                  "1, 1, 1", "6S + 3", "15d² + d(3T + 2S + 12)", three_layer.three_layer, two_layer.analyse),
     Construction("k-head", "head j copies the token at offset j", "after Nichani et al.", "exact",
-                 "k, 1", "(k + 2)S + 1", "", k_head.k_head, k_head.analyse),
+                 "k, 1", "(k + 2)S + 1", "d(4(k + 1)(S + 1) - 2) + T(kS + k + 1)",
+                 k_head.k_head, k_head.analyse),
     Construction("disentangled", "one-hot positions, concatenated streams", "Nichani et al.", "exact",
                  "k, 1", "2(k + 1)(S + T)", "(k + (k + 1)²)(S + T)² + T(S + T)",
                  disentangled.disentangled, k_head.analyse),
@@ -85,11 +86,13 @@ _TABLE = (
     Construction("dyadic", "two-layer with base 2, exact codes, gated in the MLP", "ours", "exact",
                  "1, 1", "6S + 3", _PAPER, dyadic.dyadic, dyadic.analyse),
     Construction("attention-only", "no MLP, the most recent token weighs most", "ours", "exact",
-                 "1, 1", "3S + 1", "", attention_only.attention_only, attention_only.analyse),
+                 "1, 1", "3S + 1", "2d² + d(4S + 6) + T(S + 1)",
+                 attention_only.attention_only, attention_only.analyse),
     Construction("bayes", "dyadic with a beginning token as sink: add-β smoothing", "ours", "exact",
-                 "1, 1", "6S + 3", "", bayes.bayes, bayes.analyse),
+                 "1, 1", "6S + 3", "7d² + d(T + 4S + 12) + T(S + 1)", bayes.bayes, bayes.analyse),
     Construction("k-head-bayes", "k-head with the same sink: add-β in every dtype", "ours", "exact",
-                 "k, 1", "(k + 2)S + 1", "", k_head.k_head_bayes, k_head.analyse_bayes),
+                 "k, 1", "(k + 2)S + 1", "d(4(k + 1)(S + 1) - 1) + T(kS + k + 1)",
+                 k_head.k_head_bayes, k_head.analyse_bayes),
 )
 # fmt: on
 
