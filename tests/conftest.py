@@ -1,5 +1,16 @@
 """Fixtures that several test files share."""
 
+import getpass
+import os
+import pathlib
+import tempfile
+
+# Both workers, and later runs, share what was compiled: it is most of the time that tests take.
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR", str(pathlib.Path(tempfile.gettempdir()) / f"anyorder-tests-{getpass.getuser()}")
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+
 import pytest
 
 from anyorder.cli import main

@@ -40,6 +40,7 @@ def noise(data: Data) -> Noise | None:
 def sequences(key: PRNGKeyArray, data: Data, count: int, dtype: Any = jnp.float64) -> Chains:
     """`count` sequences of T + 1 tokens, each from a kernel of its own.
 
+    >>> import jax
     >>> sequences(jax.random.key(0), Data(length=8), 5).tokens.shape
     (5, 9)
     """
