@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-HELPERS = ("__main__", "measure")
+HELPERS = ("__main__", "measure", "training_torch")
 
 
 class Row(NamedTuple):
