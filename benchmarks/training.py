@@ -77,7 +77,9 @@ def main() -> None:
             rows.append(Row(f"T = {length}: ratio", statistics.median(ratios), "×", "≥ 2, aim 3"))
     show(f"Training step, order 2, batch {BATCH}, d = 64, {MODELS} models at once", rows)
     if python is None:
-        print("  PyTorch is not installed, so there is nothing to compare with: make bench-torch installs it and compares")
+        print(
+            "  PyTorch is not installed, so there is nothing to compare with: make bench-torch installs it and compares"
+        )
 
 
 if __name__ == "__main__":

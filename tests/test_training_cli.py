@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 
@@ -18,12 +19,19 @@ TINY = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --no-beginnin
 --evaluation-count 16 --seeds 2 --learning-rate 0.01 0.1"""
 
 
+@pytest.fixture(autouse=True)
+def _no_cache(monkeypatch):
+    """Commands that run in this process leave the user's cache of programs alone."""
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "set, so not ours to set")
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """The folder of a small run with two seeds and two rates, and the JSON that the command printed."""
     folder = tmp_path_factory.mktemp("cli") / "run"
     words = [sys.executable, "-m", "anyorder", "train", "--out", str(folder), "--json", *TINY.split()]
-    done = subprocess.run(words, capture_output=True, text=True)
+    environment = {**os.environ, "ANYORDER_CACHE": str(folder.parent / "cache")}
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 1
     assert done.stderr.splitlines()[-1].startswith("step 30/30  loss ")
@@ -84,6 +92,18 @@ def test_resume_takes_the_config_of_the_run(trained, run):
     )
 
 
+def test_a_diverging_run_exits_with_1_and_advice(run, tmp_path):
+    flags = TINY.replace("--learning-rate 0.01 0.1", "--learning-rate 1e38").split()
+    code, text, _ = run("train", "--out", tmp_path / "run", "--json", *flags)
+    assert code == 1
+    assert json.loads(text)["diverged"]["rate"] == 1e38
+    code, text, _ = run("train", "--resume", tmp_path / "run")
+    assert code == 1
+    assert "diverged at step" in text
+    assert "pass a smaller --learning-rate" in text
+    assert f"the last good checkpoint is in {tmp_path / 'run'}" in text.replace("\n", "")
+
+
 def test_presets_are_defaults_that_flags_override():
     assert parse(["train"]).settings == PRESETS["floor"]
     assert parse(["train", "--preset=paper"]).settings == PRESETS["paper"]
@@ -97,7 +117,7 @@ def test_the_paper_preset_is_the_published_setting():
     architecture, optimisation = config.architecture, config.optimisation
     assert (config.data.alphabet_size, architecture.layers, config.heads) == (2, 2, (1, 1))
     assert (architecture.key_positions, architecture.mlp, architecture.last_mlp) == ("first", "paper", False)
-    assert not (architecture.beginning or architecture.pre_norm or architecture.qk_norm)
+    assert (architecture.beginning, architecture.pre_norm, architecture.qk_norm) == (False, False, False)
     assert (optimisation.optimiser, optimisation.schedule, optimisation.steps) == ("adamw", "cosine", 30_000)
     assert architecture.dimension in (32, 64, 128)
     assert optimisation.batch in (16, 32, 64)
@@ -211,6 +231,11 @@ def test_choices_are_checked_outside_the_command_line_too():
 
 
 def test_help_needs_no_jax():
-    program = "import sys\nfrom anyorder.cli import main\ntry:\n  main(['train', '--help'])\nfinally:\n  print('jax' in sys.modules)"
+    program = """import sys
+from anyorder.cli import main
+try:
+    main(["train", "--help"])
+finally:
+    print("jax" in sys.modules)"""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "False", done.stderr
