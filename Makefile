@@ -5,10 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench figures clean
+.PHONY: help demo test lint format bench bench-torch figures clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.core ## install and run the main job; writes demo/
 	$(BIN)/anyorder demo --out demo
@@ -28,11 +28,14 @@ format: $(VENV)/.test ## rewrite the code in the common format
 bench: $(VENV)/.core ## run the benchmarks, one after the other
 	$(BIN)/python -m benchmarks
 
+bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, which gets an environment of its own
+	TORCH_PYTHON=.venv-torch/bin/python $(BIN)/python -m benchmarks training
+
 figures: $(VENV)/.core ## redraw the pictures of the README
 	$(BIN)/anyorder demo --out docs/images
 
 clean: ## remove the environment and all that is generated
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache build dist
+	rm -rf $(VENV) .venv-torch demo .pytest_cache .mypy_cache .ruff_cache build dist
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"anyorder needs Python 3.11 or newer, $(PYTHON) is {v[0]}.{v[1]}; try make PYTHON=python3.11")'
@@ -45,3 +48,9 @@ $(VENV)/.core: pyproject.toml | $(BIN)/python
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@ $(VENV)/.core
+
+.venv-torch/.done:
+	$(PYTHON) -m venv .venv-torch
+	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 \
+		--extra-index-url https://download.pytorch.org/whl/cpu
+	@touch $@

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from anyorder import chains as chains
     from anyorder import constructions as constructions
     from anyorder import estimators as estimators
+    from anyorder import training as training
     from anyorder import transformer as transformer
     from anyorder.constructions import construct as construct
     from anyorder.transformer import load as load
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("chains", "constructions", "estimators", "transformer")
+_SUBPACKAGES = ("chains", "constructions", "estimators", "training", "transformer")
 _FUNCTIONS = {"construct": "constructions", "load": "transformer", "save": "transformer"}
 
 __all__ = ["__version__", *_SUBPACKAGES, *_FUNCTIONS]

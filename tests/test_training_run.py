@@ -20,7 +20,7 @@ from anyorder import transformer
 from anyorder.constructions import construct
 from anyorder.errors import InputError
 from anyorder.tensors import read_tensors, write_tensors
-from anyorder.training import checkpoint
+from anyorder.training import checkpoint, devices
 from anyorder.training.config import Architecture, Config, Data, Initial, Measurement, Optimisation
 from anyorder.training.folder import read_metrics
 from anyorder.training.run import Diverged, train
@@ -112,6 +112,24 @@ def test_stacked_models_are_the_same_up_to_rounding(finished):
             np.testing.assert_allclose(one, two, atol=1e-4)
 
 
+def test_a_stack_is_spread_over_devices(finished, tmp_path):
+    """Two devices hold one model each of the stack."""
+    program = (
+        "import dataclasses, numpy, jax\n"
+        "from tests.test_training_run import TINY, train\n"
+        "from anyorder.training import engine\n"
+        "result = train(TINY, stacked=True)\n"
+        f"numpy.save({str(tmp_path / 'e.npy')!r}, numpy.stack([model.embedding for model in result.models]))\n"
+        "print(jax.local_device_count())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment(tmp_path), cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.stdout == "2\n", done.stderr
+    expected = np.stack([model.embedding for model in finished[0].models])
+    np.testing.assert_allclose(np.load(tmp_path / "e.npy"), expected, atol=1e-4)
+
+
 def environment(tmp_path, devices=2):
     """For processes of their own: two devices whatever the machine has, one cache of programs for all."""
     return {
@@ -171,6 +189,8 @@ def test_killed_and_interrupted_it_ends_with_the_same_bits(tmp_path):
         np.testing.assert_array_equal(values, found[1][name], err_msg=name)
     assert read_metrics(whole) == read_metrics(broken)
 
+    assert any((tmp_path / "cache" / "xla").iterdir())  # compiled programs are kept
+
     # One seed by itself, on one device: the last of the three.
     alone = tmp_path / "alone"
     with command(tmp_path, "--out", alone, *FLAGS, "--seed", 2, "--seeds", 1, *steps[2:]) as process:
@@ -190,6 +210,26 @@ def test_a_diverging_run_stops_and_keeps_its_last_good_checkpoint(tmp_path):
     step, tensors = weights(tmp_path / "run")
     assert step == 0
     assert all(np.isfinite(values).all() for values in tensors.values())
+
+
+def test_the_environment_is_prepared_once_and_what_is_set_stays(monkeypatch, tmp_path):
+    monkeypatch.setenv("ANYORDER_CACHE", str(tmp_path))
+    assert devices.cache_folder() == tmp_path / "xla"
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))  # keeps JAX's own settings out of this test
+    monkeypatch.setattr(devices, "cores", lambda: 4)
+    monkeypatch.delenv("NPROC", raising=False)
+    for before, models, after in (
+        ("", 3, "--xla_force_host_platform_device_count=3"),
+        ("--xla_a=1", 8, "--xla_a=1 --xla_force_host_platform_device_count=4"),
+        ("--xla_force_host_platform_device_count=7", 2, "--xla_force_host_platform_device_count=7"),
+    ):
+        monkeypatch.setenv("XLA_FLAGS", before)
+        devices.prepare(models)
+        assert os.environ["XLA_FLAGS"] == after
+    assert os.environ["NPROC"] == "1"
+    monkeypatch.setenv("NPROC", "5")
+    devices.prepare(1)
+    assert os.environ["NPROC"] == "5"
 
 
 def test_exact_targets_give_another_run(finished):
@@ -297,3 +337,24 @@ def test_training_can_start_from_a_construction(tmp_path):
     with pytest.raises(InputError, match=r"a weight of 6.8e\+15, at most 1e\+06 can be trained"):
         train(config, tmp_path / "second", given=construct("bayes", order=1, alphabet_size=2, length=8))
     assert not (tmp_path / "second").exists()
+
+
+def test_two_layers_learn_in_context_what_one_layer_cannot():
+    """Order 1, 300 steps: two layers come within 0.01 nats of the Bayes floor, one layer stays above 0.02."""
+
+    def gap(layers):
+        config = Config(
+            data=Data(order=1, length=24),
+            architecture=Architecture(
+                layers=layers, dimension=16, beginning=True, pre_norm=True, qk_norm=True, tied=False
+            ),
+            initial=Initial(weights="fan-in", zero_output=True),
+            optimisation=Optimisation(steps=300, batch=32, warmup=20, learning_rate=(1e-2,), final_rate=0.0),
+            measurement=Measurement(evaluation_count=1024),
+        )
+        measured = train(config).summary["models"][0]
+        assert measured["gap_error"] < 0.002
+        return measured["gap"]
+
+    assert gap(2) < 0.01
+    assert gap(1) > 0.02

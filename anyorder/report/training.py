@@ -80,25 +80,31 @@ def _curve(lines: Metrics, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_positions(metrics: Metrics) -> Figure:
-    """The excess of every model at every position, with bands of two standard errors, against the floor."""
+    """Every model at every position, with bands of two standard errors: its excess, and below it the gap to the floor.
+
+    Gaps are differences on the same sequences, so their bands are far narrower.
+    """
     reference = _reference(metrics)
-    positions = np.array(reference["position"])
+    positions, floor = np.array(reference["position"]), reference["floor_excess_by_position"]
+    shown = ["excess"] if floor is None else ["excess", "gap"]
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 3.6))
-        panel = figure.subplots()
+        figure = Figure(figsize=(6.4, 2.4 * len(shown) + 0.6))
+        panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
         for index, (name, lines) in enumerate(_by_model(_kind(metrics, "evaluation")).items()):
-            mean = np.array(lines[-1]["excess_by_position"])
-            error = np.array(lines[-1]["excess_by_position_error"])
             colour = COLOURS[index % len(COLOURS)]
-            panel.plot(positions, mean, color=colour, linewidth=1.0, label=name)
-            panel.fill_between(positions, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, linewidth=0)
-        if reference["floor_excess_by_position"] is not None:
-            floor = reference["floor_excess_by_position"]
-            panel.plot(positions, floor, color="black", linestyle="--", linewidth=1.0, label="Bayes floor")
-        panel.set_xlabel("position of the predicted token")
-        panel.set_ylabel("excess loss (nats)")
-        panel.set_ylim(0, None)
-        figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+            for panel, measured in zip(panels, shown, strict=True):
+                mean = np.array(lines[-1][f"{measured}_by_position"])
+                error = np.array(lines[-1][f"{measured}_by_position_error"])
+                panel.plot(positions, mean, color=colour, linewidth=1.0, label=name)
+                panel.fill_between(positions, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, linewidth=0)
+        if floor is not None:
+            for panel, line in zip(panels, (floor, np.zeros(len(positions))), strict=True):
+                panel.plot(positions, line, color="black", linestyle="--", linewidth=1.0, label="Bayes floor")
+            panels[1].set_ylabel("gap to the floor (nats)")
+        panels[0].set_ylabel("excess loss (nats)")
+        panels[0].set_ylim(0, None)
+        panels[-1].set_xlabel("position of the predicted token")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
         return figure
 
 

@@ -42,7 +42,7 @@ class Diverged(Exception):
 
 
 class Progress(NamedTuple):
-    """Where a run stands: means over its models; `seconds` is the time spent on steps since the run (re)started."""
+    """Where a run stands: means over its models, and the steps that each takes in a second."""
 
     step: int
     steps: int

@@ -1,0 +1,86 @@
+"""A step of training against the same step in plain PyTorch, both cores busy on each side.
+
+Order 2, batch 32, d = 64, the architecture of the paper preset, sequences drawn inside the step. Two models: here on
+two devices of one process, there in two processes with one thread each. Times are per model and step. PyTorch is
+looked for in this environment, or in the one that TORCH_PYTHON names.
+"""
+
+import dataclasses
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+from benchmarks.measure import Row, show
+
+MODELS, BATCH, STEPS, REPEATS = 2, 32, 300, 3
+SCRIPT = pathlib.Path(__file__).with_name("training_torch.py")
+
+
+def torch_python() -> str | None:
+    """An interpreter that has PyTorch."""
+    for python in filter(None, (os.environ.get("TORCH_PYTHON"), sys.executable)):
+        if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def with_torch(python: str, length: int) -> float:
+    words = [python, "-W", "ignore", str(SCRIPT), str(length), str(BATCH), str(STEPS)]
+    processes = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(MODELS)]
+    return statistics.mean(float(process.communicate()[0]) for process in processes) / MODELS
+
+
+def prepared(length: int):
+    """The engine of two models, compiled."""
+    from anyorder.training.config import PRESETS
+    from anyorder.training.engine import SideBySide, engine
+    from anyorder.training.initial import initial_model
+    from anyorder.training.step import keys, start
+
+    paper = PRESETS["paper"]
+    config = dataclasses.replace(
+        paper,
+        seeds=MODELS,
+        data=dataclasses.replace(paper.data, length=length),
+        optimisation=dataclasses.replace(paper.optimisation, batch=BATCH),
+    )
+    models = [initial_model(config, keys(seed).weights) for seed, _ in config.members]
+    side_by_side = engine(config, models[0], [start(config, model) for model in models])
+    assert isinstance(side_by_side, SideBySide)
+    side_by_side.run(0, 100)
+    return side_by_side
+
+
+def ours(side_by_side) -> float:
+    began = time.perf_counter()
+    side_by_side.run(100, 100 + STEPS)
+    return (time.perf_counter() - began) / STEPS / MODELS * 1e3
+
+
+def main() -> None:
+    from anyorder.training import devices
+
+    devices.prepare(MODELS)
+    python = torch_python()
+    rows = []
+    for length in (32, 64):
+        side_by_side = prepared(length)
+        pairs = [(ours(side_by_side), with_torch(python, length) if python else 0.0) for _ in range(REPEATS)]
+        mine, theirs = (statistics.median(times) for times in zip(*pairs, strict=True))
+        rows.append(Row(f"T = {length}: anyorder", mine, "ms per model and step"))
+        if python:
+            rows.append(Row(f"T = {length}: PyTorch, eager", theirs, "ms per model and step"))
+            ratios = [torch / jax for jax, torch in pairs]
+            rows.append(Row(f"T = {length}: ratio", statistics.median(ratios), "×", "≥ 2, aim 3"))
+    show(f"Training step, order 2, batch {BATCH}, d = 64, {MODELS} models at once", rows)
+    if python is None:
+        print(
+            "  PyTorch is not installed, so there is nothing to compare with: make bench-torch installs it and compares"
+        )
+
+
+if __name__ == "__main__":
+    main()

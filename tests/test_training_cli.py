@@ -1,0 +1,241 @@
+"""`anyorder train`, `evaluate` and `show` as a user meets them: flags, presets, JSON, figures and error lines."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from anyorder.cli.main import parse
+from anyorder.errors import InputError
+from anyorder.training.config import PRESETS, Config, Data, check, from_json, to_json
+from anyorder.transformer import load
+
+TINY = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --no-beginning --batch 4 --steps 30 --warmup 3
+--evaluation-count 16 --seeds 2 --learning-rate 0.01 0.1"""
+
+
+@pytest.fixture(autouse=True)
+def _no_cache(monkeypatch):
+    """Commands that run in this process leave the user's cache of programs alone."""
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "set, so not ours to set")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The folder of a small run with two seeds and two rates, and the JSON that the command printed."""
+    folder = tmp_path_factory.mktemp("cli") / "run"
+    words = [sys.executable, "-m", "anyorder", "train", "--out", str(folder), "--json", *TINY.split()]
+    environment = {**os.environ, "ANYORDER_CACHE": str(folder.parent / "cache")}
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 1
+    assert done.stderr.splitlines()[-1].startswith("step 30/30  loss ")
+    return folder, json.loads(done.stdout)
+
+
+def test_train_reports_every_rate_and_seed(trained):
+    folder, report = trained
+    assert [(model["learning_rate"], model["seed"]) for model in report["models"]] == [
+        (0.01, 0), (0.01, 1), (0.1, 0), (0.1, 1),
+    ]  # fmt: skip
+    assert report["finished"]
+    assert report["largest_gap"] >= report["mean_gap"] > 0
+    assert {key: report[key] for key in report if key != "out"} == json.loads((folder / "summary.json").read_text())
+    assert load(folder / "model-3.safetensors").dimension == 4
+
+
+def test_evaluate_measures_the_same_again_and_other_chains(trained, run):
+    folder, report = trained
+    code, text, _ = run("evaluate", folder, "--json")
+    assert code == 0
+    again = json.loads(text)
+    assert again["models"] == report["models"]
+    code, text, _ = run(
+        "evaluate", folder, "--order", 2, "--length", 12, "--transition-noise", 0.5, "--count", 8, "--json"
+    )
+    other = json.loads(text)
+    assert code == 0
+    assert len(other["reference"]["position"]) == 11
+    assert other["data"]["transition_noise"] == 0.5
+    code, text, _ = run("evaluate", folder, "--token-noise", 0.1, "--count", 8)
+    assert code == 0
+    assert "its Bayes predictor has no closed form" in text
+    assert run("evaluate", folder, "--length", 1)[2] == (
+        "anyorder: length is 1, must be above the order 1; pass --length 2 or more\n"
+    )
+
+
+def test_show_draws_three_figures(trained, run, tmp_path):
+    folder, _ = trained
+    code, text, _ = run("show", folder, "--out", tmp_path, "--model", 2, "--json")
+    assert code == 0
+    for name in ("loss", "positions", "attention"):
+        assert (tmp_path / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+        assert json.loads(text)[name] == str(tmp_path / f"{name}.png")
+    assert run("show", folder, "--model", 4)[2] == "anyorder: --model is 4, the run has 0 to 3\n"
+    assert run("show", folder, "--sequence", 16)[2] == "anyorder: --sequence is 16, the run has 0 to 15\n"
+
+
+def test_resume_takes_the_config_of_the_run(trained, run):
+    folder, _ = trained
+    command = parse(["train", "--resume", str(folder)])
+    assert command.settings.optimisation.learning_rate == (0.01, 0.1)
+    code, out, error = run("train", "--resume", folder, "--batch", 5)
+    assert (code, out) == (2, "")
+    assert (
+        error == f"anyorder: {folder} holds a run with batch 4, not 5; drop that flag, or start anew with a new --out\n"
+    )
+
+
+def test_a_diverging_run_exits_with_1_and_advice(run, tmp_path):
+    flags = TINY.replace("--learning-rate 0.01 0.1", "--learning-rate 1e38").split()
+    code, text, _ = run("train", "--out", tmp_path / "run", "--json", *flags)
+    assert code == 1
+    assert json.loads(text)["diverged"]["rate"] == 1e38
+    code, text, _ = run("train", "--resume", tmp_path / "run")
+    assert code == 1
+    assert "diverged at step" in text
+    assert "pass a smaller --learning-rate" in text
+    assert f"the last good checkpoint is in {tmp_path / 'run'}" in text.replace("\n", "")
+
+
+def test_presets_are_defaults_that_flags_override():
+    assert parse(["train"]).settings == PRESETS["floor"]
+    assert parse(["train", "--preset=paper"]).settings == PRESETS["paper"]
+    changed = parse(["train", "--order", "3", "--preset", "floor", "--length", "64"]).settings
+    data = dataclasses.replace(PRESETS["floor"].data, order=3, length=64)
+    assert changed == dataclasses.replace(PRESETS["floor"], data=data)
+
+
+def test_the_paper_preset_is_the_published_setting():
+    config = PRESETS["paper"]
+    architecture, optimisation = config.architecture, config.optimisation
+    assert (config.data.alphabet_size, architecture.layers, config.heads) == (2, 2, (1, 1))
+    assert (architecture.key_positions, architecture.mlp, architecture.last_mlp) == ("first", "paper", False)
+    assert (architecture.beginning, architecture.pre_norm, architecture.qk_norm) == (False, False, False)
+    assert (optimisation.optimiser, optimisation.schedule, optimisation.steps) == ("adamw", "cosine", 30_000)
+    assert architecture.dimension in (32, 64, 128)
+    assert optimisation.batch in (16, 32, 64)
+    assert config.data.length in (8, 32, 64)
+    assert set(optimisation.learning_rate) <= {1e-4, 1e-3, 1e-2}
+    assert optimisation.weight_decay in (0, 1e-4, 1e-3)
+
+
+def test_a_json_file_is_a_config(tmp_path):
+    path = tmp_path / "config.json"
+    config = dataclasses.replace(PRESETS["paper"], seed=4)
+    path.write_text(json.dumps(to_json(config)))
+    assert parse(["train", "--config", str(path)]).settings == config
+    path.write_text(json.dumps({"config": to_json(config), "versions": {}}))
+    assert parse(["train", "--config", str(path), "--seed", "5"]).settings == dataclasses.replace(config, seed=5)
+
+
+@pytest.mark.parametrize("config", [*PRESETS.values(), Config()])
+def test_json_and_flags_hold_the_whole_config(config):
+    assert from_json(json.loads(json.dumps(to_json(config)))) == config
+    check(config)
+
+
+BAD = {
+    "--order 0": "order is 0, must be at least 1; pass --order 1 or more",
+    "--alphabet-size 1": "alphabet-size is 1, must be at least 2; pass --alphabet-size 2 or more",
+    "--order 32": "length is 32, must be above the order 32; pass --length 33 or more",
+    "--order 30 --length 64": "4096 kernels of 2147483648 numbers are drawn at once, the limit is 268435456 numbers; "
+    "pass a smaller --evaluation-count or --order",
+    "--concentration 0": "concentration is 0.0, must be above 0; the paper uses 1",
+    "--gamma 1": "gamma is 1.0, must be between 0 and 1; the default is 0.2",
+    "--token-noise 1.5": "token-noise is 1.5, must be between 0 and 1",
+    "--transition-noise -1": "transition-noise is -1.0, must be between 0 and 1",
+    "--token-noise 0.1 --transition-noise 0.1": "token noise 0.1 and transition noise 0.1 together; choose one kind",
+    "--layers 4": "layers is 4, must be between 1 and 3",
+    "--dimension 0": "dimension is 0, must be at least 1; pass --dimension 1 or more",
+    "--heads 3": "3 heads do not divide the dimension 64; pass --heads or --dimension so that they do",
+    "--heads 1 2 4": "heads are 1 2 4 for 2 layers; give one number, or one for each layer",
+    "--tied --zero-output": "a tied output of zeros is an embedding of zeros; pass --no-tied, or drop --zero-output",
+    "--steps 0": "steps is 0, must be at least 1; pass --steps 1 or more",
+    "--batch 0": "batch is 0, must be at least 1; pass --batch 1 or more",
+    "--learning-rate": "learning-rate is empty; give at least one",
+    "--learning-rate 0": "learning-rate is 0.0, must be above 0; the paper tries 1e-4 to 1e-2",
+    "--learning-rate nan": "learning-rate is nan, must be above 0; the paper tries 1e-4 to 1e-2",
+    "--learning-rate 1 1": "learning rates 1.0 1.0 repeat one; give each once",
+    "--beta1 1": "beta1 is 1.0, must be at least 0 and below 1",
+    "--beta2 -0.1": "beta2 is -0.1, must be at least 0 and below 1",
+    "--weight-decay -1": "weight-decay is -1.0, must be at least 0; pass --weight-decay 0 or more",
+    "--clip -1": "clip is -1.0, must be at least 0; pass --clip 0 or more",
+    "--final-rate 2": "final-rate is 2.0, must be between 0 and 1",
+    "--steps 10 --warmup 10": "warmup is 10, must be below the 10 steps; pass a smaller --warmup",
+    "--seeds 0": "seeds is 0, must be at least 1; pass --seeds 1 or more",
+    "--seed -1": "seed is -1, must be at least 0; pass --seed 0 or more",
+    "--evaluate-every 0": "evaluate-every is 0, must be at least 1; pass --evaluate-every 1 or more",
+    "--evaluation-count 1": "evaluation-count is 1, must be at least 2; pass --evaluation-count 2 or more",
+    "--evaluation-seed -1": "evaluation-seed is -1, must be at least 0; pass --evaluation-seed 0 or more",
+    "--checkpoint-every 0": "checkpoint-every is 0, must be at least 1; pass --checkpoint-every 1 or more",
+    "--perturbation -1": "perturbation is -1.0, must be at least 0; pass --perturbation 0 or more",
+    "--perturbation 1": "perturbation is 1.0 without a model to perturb; pass --from MODEL, or drop it",
+    "--preset best": "preset is 'best', must be one of paper, floor",
+    "--preset paper --config a.json": "--config and --preset together; each brings a whole config, choose one",
+    "--resume other": "pass --out DIR for a new run, or --resume DIR to continue one, not both",
+    "--config absent.json": "cannot read absent.json: No such file or directory; give a JSON file",
+    "--from absent.safetensors": "cannot read absent.safetensors: No such file or directory; "
+    "give a .safetensors file of anyorder",
+}
+
+
+@pytest.mark.parametrize("flags", BAD)
+def test_bad_input_gets_one_line_and_touches_nothing(flags, run, tmp_path, monkeypatch, trained):
+    monkeypatch.chdir(tmp_path)
+    words = flags.replace("other", str(trained[0])).split()
+    code, out, error = run("train", "--out", "run", *words)
+    assert (code, out, error) == (2, "", f"anyorder: {BAD[flags]}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_neither_out_nor_resume_is_one_line(run):
+    assert run("train")[2] == "anyorder: pass --out DIR for a new run, or --resume DIR to continue one\n"
+    assert run("train", "--resume", "absent")[2] == (
+        "anyorder: absent is not a folder; give the --out folder of a training run\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[1]", "has [1] where an object is expected"),
+        ('{"data": 3}', "has 3 where an object is expected"),
+        ('{"order": 3}', "has the unknown field 'order'; known are seed, seeds, data,"),
+        ('{"data": {"order": "3"}}', "has order '3', must be of type int"),
+        ('{"data": {"order": true}}', "has order True, must be of type int"),
+        ('{"optimisation": {"learning_rate": 1e-3}}', "has learning_rate 0.001, must be a list"),
+        ('{"seed": ', "is not a whole JSON file"),
+    ],
+)
+def test_bad_config_files_are_one_line(text, words, tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    with pytest.raises(InputError) as error:
+        parse(["train", "--config", str(path)])
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_choices_are_checked_outside_the_command_line_too():
+    data = Data()
+    object.__setattr__(data, "prior", "uniform")  # past the type checker that tests run under
+    with pytest.raises(InputError, match="prior is 'uniform', must be one of dirichlet, floored, reversible"):
+        check(Config(data=data))
+
+
+def test_help_needs_no_jax():
+    program = """import sys
+from anyorder.cli import main
+try:
+    main(["train", "--help"])
+finally:
+    print("jax" in sys.modules)"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "False", done.stderr
