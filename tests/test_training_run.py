@@ -132,8 +132,9 @@ def test_a_stack_is_spread_over_devices(finished, tmp_path):
 
 def environment(tmp_path, devices=2):
     """For processes of their own: two devices whatever the machine has, one cache of programs for all."""
+    inherited = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
     return {
-        **os.environ,
+        **inherited,
         "PYTHONPATH": str(ROOT),
         "ANYORDER_CACHE": str(tmp_path / "cache"),
         "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
