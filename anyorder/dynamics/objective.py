@@ -136,7 +136,7 @@ def evaluate(
     >>> found = evaluate({"start": initial(length=16, a_2=0.0)}, Dirichlet(1, 2), jax.random.key(0),
     ...                  length=16, epsilon=1e-3, count=64)
     >>> list(found.standings)
-    ['start', 'k-gram', 'bag of k', 'Bayes']
+    ['start', 'k-gram', 'Bayes']
     """
     entropy, measured = _evaluate(models, prior, key, length, epsilon, count)
     standings = {}
@@ -160,7 +160,8 @@ def _evaluate(
         rows, counts = kernel.reshape(-1, size), followers(tokens, order, size)
         predicted = {name: model.predict(tokens, contexts, size) for name, model in models.items()}
         predicted["k-gram"] = frequencies(counts)
-        predicted["bag of k"] = frequencies(bagged(counts, order))
+        if order > 1:  # for order one it is the k-gram
+            predicted["bag of k"] = frequencies(bagged(counts, order))
         if bayes is not None:
             predicted["Bayes"] = bayes(counts)
         entropy = excess(jnp.ones_like(rows), rows, 0.0)  # Σ π log π, for logits of one
