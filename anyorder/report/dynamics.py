@@ -112,6 +112,7 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
     shown = min(SHOWN, attention.shape[1])
     rest = attention.shape[1] > shown
     floor = trajectory.floor
+    context = "offset 1" if trajectory.order == 1 else f"offsets 1 to {trajectory.order}"
     frames = []
     for state in _frames(len(attention)).tolist():
         row = attention[state, :shown].tolist() + ([float(attention[state, shown:].sum())] if rest else [])
@@ -124,7 +125,7 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
     return {
         "title": f"First-layer attention while it is learned: {trajectory.algorithm}, order {trajectory.order}",
         "about": f"The share of its attention that the last position gives to each of the "
-        f"{attention.shape[1]} positions; offsets 1 to {trajectory.order} are those of the chain's context.",
+        f"{attention.shape[1]} positions; the chain's own context is {context}.",
         "order": trajectory.order,
         "labels": [str(offset) for offset in range(shown)] + ([f"{shown}+"] if rest else []),
         "frames": frames,
