@@ -31,7 +31,6 @@ def test_two_stage_with_a_sweep(run, tmp_path):
     assert code == 0, errors
     report = json.loads(text)
     assert report["violated"] == ["minimum transition probability", "non-trivial mixing"]
-    assert report["leads_at_every_step"] is True
     assert report["attention"][1] > 0.8
     assert report["bayes_floor"] > report["true_loss"]
     assert report["gradients"]["cosine"] > 0.9
