@@ -24,7 +24,7 @@ from anyorder.errors import require
 def pair_distribution(kernel: Float[Array, "*contexts symbols"], lags: int) -> Float[Array, "{lags} symbols symbols"]:
     """P(x_{i-j} = s, x_i = s') of the stationary chain at [j, s, s'], for j = 0 … lags - 1.
 
-    >>> pair_distribution(jnp.array([[0.75, 0.25], [0.25, 0.75]]), 2).tolist()
+    >>> pair_distribution(jnp.array([[0.75, 0.25], [0.25, 0.75]]), 2).round(9).tolist()
     [[[0.5, 0.0], [0.0, 0.5]], [[0.375, 0.125], [0.125, 0.375]]]
     """
     size = kernel.shape[-1]
@@ -46,7 +46,7 @@ def lag_scores(kernel: Float[Array, "*contexts symbols"], lags: int) -> Float[Ar
 
     The limit for long lags is zero, where x_i and x_{i-j} are independent.
 
-    >>> lag_scores(jnp.array([[0.75, 0.25], [0.25, 0.75]]), 3).tolist()
+    >>> lag_scores(jnp.array([[0.75, 0.25], [0.25, 0.75]]), 3).round(9).tolist()
     [0.5, 0.25, 0.125]
     """
     order, size = kernel.ndim - 1, kernel.shape[-1]
