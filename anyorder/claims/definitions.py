@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from fractions import Fraction
 
@@ -61,9 +62,7 @@ def conditional_kgram() -> Finding:
         given, defined = map(np.asarray, estimate(jnp.asarray(sequences, jnp.int32)))
         for x, probabilities, known in zip(sequences, given[:, -1], defined[:, -1], strict=True):
             last = len(x) - 1
-            agree = [
-                i for i in range(order, last + 1) if all(x[i - j] == x[last - j + 1] for j in range(1, order + 1))
-            ]
+            agree = [i for i in range(order, last + 1) if all(x[i - j] == x[last - j + 1] for j in range(1, order + 1))]
             rows, undefined = rows + 1, undefined + (not agree)
             if bool(agree) != bool(known):
                 worst = np.inf
@@ -79,9 +78,10 @@ def conditional_kgram() -> Finding:
 
 
 @claim(
-    "def-data", "Sec. 2.1, data", "Rows of the kernel are Dirichlet(1, …, 1), that is uniform on the simplex; the first k "
-    "tokens are uniform."
-)  # fmt: skip
+    "def-data",
+    "Sec. 2.1, data",
+    "Rows of the kernel are Dirichlet(1, …, 1), that is uniform on the simplex; the first k tokens are uniform.",
+)
 def data() -> Finding:
     """First and second moments of the rows, and frequencies of the openings, in standard errors."""
     size, order, count = 3, 2, 4096
@@ -103,9 +103,10 @@ def data() -> Finding:
 
 
 @claim(
-    "def-transformer", "Definition 3", "Embedding, relative attention with key and value positions, residual, MLP with "
-    "norm and skips, linear output."
-)  # fmt: skip
+    "def-transformer",
+    "Definition 3",
+    "Embedding, relative attention with key and value positions, residual, MLP with norm and skips, linear output.",
+)
 def transformer() -> Finding:
     """A reading of the definition in NumPy, with the query printed and with that of position n."""
     model, tokens = built("two-layer", 2), hard(2)[0][:64]
@@ -124,9 +125,11 @@ def transformer() -> Finding:
 
 
 @claim(
-    "def-induction-head", "Definition 4", "A head is an induction head of order k if att_{T,i} is maximal exactly where "
-    "the k tokens before i are the last k tokens."
-)  # fmt: skip
+    "def-induction-head",
+    "Definition 4",
+    "A head is an induction head of order k if att_{T,i} is maximal exactly where "
+    "the k tokens before i are the last k tokens.",
+)
 def induction_head() -> Finding:
     """The positions of largest attention of three constructions, against the positions that match."""
     order, seen, agree, unseen = 3, 0, 0, 0
@@ -150,13 +153,20 @@ def induction_head() -> Finding:
     )
 
 
+@functools.cache
+def second_order_floor(length: int) -> floor.Comparison:
+    """Every predictor on binary Dirichlet(1) chains of order 2."""
+    return floor.compare(jax.random.key(0), order=2, length=length + 1, count=2048)
+
+
 @claim(
-    "claim-bayes", "Sec. 3, opening", "The k-gram is close to Laplace smoothing, which is the Bayes predictor of the next "
-    "token."
-)  # fmt: skip
+    "claim-bayes",
+    "Sec. 3, opening",
+    "The k-gram is close to Laplace smoothing, which is the Bayes predictor of the next token.",
+)
 def bayes() -> Finding:
     """Excess loss of add-one against other predictors on Dirichlet(1) chains of order 2, T = 32."""
-    compared = floor.compare(jax.random.key(0), order=2, length=33, count=2048)
+    compared = second_order_floor(32)
     excess = {name: scores.excess.mean for name, scores in compared.scores.items()}
     others = [value for name, value in excess.items() if name != floor.FLOOR]
     kgram = compared.scores["k-gram"]
@@ -174,9 +184,10 @@ def bayes() -> Finding:
 
 
 @claim(
-    "claim-layer-norm", "App. A.1", "Standard layer norm of [x; -x], divided by √d, is x / ‖x‖: the mean is 0, the "
-    "standard deviation ‖x‖/√d."
-)  # fmt: skip
+    "claim-layer-norm",
+    "App. A.1",
+    "Standard layer norm of [x; -x], divided by √d, is x / ‖x‖: the mean is 0, the standard deviation ‖x‖/√d.",
+)
 def layer_norm() -> Finding:
     """Layer norm without its epsilon, and with the usual 1e-5."""
     x = np.random.default_rng(0).normal(size=(64, 15)) * np.logspace(-2, 2, 64)[:, None]
@@ -198,12 +209,14 @@ def layer_norm() -> Finding:
 
 
 @claim(
-    "claim-one-layer", "Abstract, Sec. 1", "One layer with one head cannot represent an induction head unless it is "
-    "exponentially wide."
-)  # fmt: skip
+    "claim-one-layer",
+    "Abstract, Sec. 1",
+    "One layer with one head cannot represent an induction head unless it is exponentially wide.",
+)
 def one_layer() -> Finding:
     """A lower bound over all weights, cited from elsewhere."""
     return untestable(
-        "a lower bound over all weights, cited from Sanford et al.; no finite number of runs decides it. Trained one-layer "
+        "a lower bound over all weights, cited from Sanford et al.; no finite number of runs decides it. Trained "
+        "one-layer "
         "models are in tab-depth"
     )

@@ -1,1 +1,407 @@
-"""x"""
+"""App. D and F: the assumptions for higher orders, Algorithm 2, its two theorems, and the monotonicity lemmas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from anyorder import chains, dynamics
+from anyorder.chains import Dirichlet, Kernel, Prior, Reversible, ReversibleBinary
+from anyorder.chains.priors import draw_until, second_hop
+from anyorder.claims.entry import Finding, claim, judge
+from anyorder.claims.gradient import closed_descent, mean_scores, softmax
+from anyorder.claims.measures import drawn
+from anyorder.dynamics.objective import all_contexts, bagged, followers, frequencies
+
+#: Differences below this are rounding.
+ROUNDING = 1e-12
+
+
+class NewestFirst(Prior):
+    """Assumption 2 with contexts read newest token first, as App. D writes x_n = s_1, x_{n-1} = s_2.
+
+    `chains.ReversibleBinary` reads them oldest first. Both preferences are about π(s|s,s) and the context that
+    differs in one token: here the newer one, there the older one.
+    """
+
+    order: int = eqx.field(static=True, default=2)
+    alphabet_size: int = eqx.field(static=True, default=2)
+
+    @eqx.filter_jit
+    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "2 2 2"]:
+        """One kernel; drawn again while the second-hop likelihood is below 1."""
+
+        def propose(key: PRNGKeyArray) -> Float[Array, "2 2 2"]:
+            pairs = jax.random.uniform(key, (2, 2), dtype)
+            zero = jnp.stack([jnp.sort(pairs[0])[::-1], jnp.sort(pairs[1])[::-1]])  # π(0 | older, newer)
+            return jnp.stack([zero, 1 - zero], axis=-1)
+
+        return draw_until(key, propose, lambda kernel: second_hop(kernel) >= 1)
+
+
+def random_kernels(count: int, seed: int = 0) -> list[Kernel]:
+    """Second-order binary kernels with uniform entries."""
+    zero = np.random.default_rng(seed).random((count, 2, 2))
+    return [Kernel(np.stack([entry, 1 - entry], axis=-1)) for entry in zero]
+
+
+def _reversible(order: int) -> Float[np.ndarray, "count *kernel"]:
+    """Sixteen kernels that are reversible as processes."""
+    return drawn(Reversible(order, 3 if order == 1 else 2), 64)[:16]
+
+
+@claim(
+    "asm-second-order",
+    "App. D, Assumption 2",
+    "Binary second-order kernels: reversible, π(0|0,0) > π(0|1,0) and π(1|1,1) > π(1|0,1), and Σ_s π²(s|s,s) ≥ 1.",
+)
+def second_order_assumption() -> Finding:
+    """The three parts for a prior made for them; reversibility for any kernel at all."""
+    checks = [chains.check_second_order(Kernel(kernel)) for kernel in drawn(ReversibleBinary(), 400)[:16]]
+    defect = max(kernel.reversibility_defect for kernel in random_kernels(64))
+    return judge(
+        {
+            "kernels that meet all three": sum(all(check.holds for check in entry) for entry in checks),
+            "of": len(checks),
+            "largest reversibility defect of 64 arbitrary kernels": defect,
+        },
+        printed=all(check.holds for entry in checks for check in entry) and defect < 1e-9,
+        note="it can be met; the first part holds for every binary second-order chain and asks for nothing",
+        failure="the parts exclude each other",
+    )
+
+
+@claim(
+    "asm-any-order",
+    "App. D, Assumption 3",
+    "Kernels of order k that are reversible, whose lifted chain is self-adjoint with positive "
+    "spectrum, and β_m > 0 for all m.",
+)
+def any_order_assumption() -> Finding:
+    """Which parts fail for kernels that are reversible as processes, by order."""
+    failing = {
+        order: sorted(
+            {
+                check.name
+                for kernel in _reversible(order)[:8]
+                for check in chains.check_any_order(Kernel(kernel))
+                if not check.holds
+            }
+        )
+        for order in (1, 2, 3)
+    }
+    printed = {"spectral assumptions: self-adjoint", "spectral assumptions: positive", "non-degenerate projection"}
+    return judge(
+        {f"parts that fail, order {order}": names for order, names in failing.items()},
+        printed=not any(printed & set(names) for names in failing.values()),
+        failure="no chain meets it: β_m = 0 for every m ≥ 2 (E15), and above order one no irreducible lifted chain "
+        "is self-adjoint "
+        "(E16)",
+    )
+
+
+@claim("E15", "App. D, Assumption 3", "β_m = Σ_{a,b} φ_m(a) φ_m(b) π(b) f(a) > 0 for all m.")
+def projections() -> Finding:
+    """β_m as printed on reversible first-order chains, where eigenfunctions exist, and with f(a, b)."""
+    found = [
+        {check.name: check.measured for check in chains.check_any_order(Kernel(kernel))} for kernel in _reversible(1)
+    ]
+    printed = max(abs(entry["non-degenerate projection"]) for entry in found)
+    mended = min(entry["mended projection"] for entry in found)
+    return judge(
+        {"chains": len(found), "largest |β_m| as printed, m ≥ 2": printed, "smallest β_m with f(a, b)": mended},
+        printed=min(entry["non-degenerate projection"] for entry in found) > 1e-9,
+        failure="β_m = 0 for m ≥ 2, whatever the chain: φ_m is orthogonal to the constant, and f(a) does not see b; "
+        "with f(a, b), as "
+        "in the proof, it is positive at order one",
+    )
+
+
+@claim("E16", "App. D, Assumption 3", "The lifted transition matrix is self-adjoint on ℓ²(π).")
+def self_adjoint() -> Finding:
+    """The largest |μ(a)P(a→b) - μ(b)P(b→a)| of reversible processes and of random ones, by order."""
+
+    def defect(kernel: np.ndarray) -> float:
+        chain = Kernel(kernel)
+        flow = chain.stationary.ravel()[:, None] * np.asarray(chain.transition_matrix)
+        return float(np.abs(flow - flow.T).max())
+
+    reversible = {order: [defect(kernel) for kernel in _reversible(order)] for order in (1, 2, 3)}
+    others = [defect(kernel) for order in (2, 3) for kernel in drawn(Dirichlet(order, 2), 64)]
+    return judge(
+        {
+            **{f"smallest defect, reversible, order {order}": min(values) for order, values in reversible.items()},
+            "smallest defect of 128 random kernels, orders 2 and 3": min(others),
+        },
+        printed=max(max(values) for values in reversible.values()) < 1e-9,
+        failure="only at order one: above it a step a → b can hardly ever be undone in one step, and no irreducible "
+        "lifted chain is "
+        "self-adjoint",
+    )
+
+
+@claim("E17", "App. F, second lemma", "The return count Σ_{a,b} P^l(a→b) f(a) falls with l.")
+def return_count() -> Finding:
+    """Its change over eight lags as printed, and the count of the lemma's first line."""
+    found = [dynamics.spectral_decay(Kernel(kernel)) for kernel in _reversible(2)[:8]]
+    return judge(
+        {
+            "largest change as printed": max(entry.printed_change for entry in found),
+            "smallest step down of Σ Pr(X_{i+l} = s_j | context)": min(entry.measured for entry in found),
+        },
+        printed=min(entry.printed_change for entry in found) > 1e-9,
+        corrected=all(entry.measured > 0 for entry in found),
+        correction="rows of P^l add up to one, so that it does not depend on l; with f(a, b), as in the proof, it "
+        "is the count of the "
+        "first line, which falls for the chains of `Reversible`",
+        failure="neither falls",
+    )
+
+
+@claim(
+    "lem-spectral",
+    "App. F, second lemma",
+    "g_l - g_{l+1} = Σ_{m ≥ 2} λ_m^l (1 - λ_m) β_m ≥ 0, and g_1 - g_l = Σ (λ_m² - λ_m^l) β_m > 0.",
+)
+def spectral() -> Finding:
+    """Both formulas with the mended β at order one, and the fall of g at order two, where no formula applies."""
+    first = [dynamics.spectral_decay(Kernel(kernel)) for kernel in _reversible(1)[:8]]
+    second = [dynamics.spectral_decay(Kernel(kernel)) for kernel in _reversible(2)[:8]]
+    others = [dynamics.spectral_decay(Kernel(kernel)) for kernel in drawn(Dirichlet(2, 2), 8)]
+    numbers = {
+        "largest error of the first formula, order 1, β with f(a, b)": max(entry.formula_error for entry in first),
+        "smallest g_l - g_{l+1}, order 1": min(entry.measured for entry in first),
+        "smallest g_l - g_{l+1}, reversible, order 2": min(entry.measured for entry in second),
+        "the same for random kernels of order 2": min(entry.measured for entry in others),
+    }
+    return judge(
+        numbers,
+        printed=all(entry.formula_error < 1e-9 for entry in first + second),
+        corrected=max(entry.formula_error for entry in first) < 1e-9 and all(entry.measured > 0 for entry in first),
+        correction="for order one, with β_m from f(a, b) (E15 to E17); above it there is no such spectrum",
+        failure="the formula is wrong at order one too",
+    )
+
+
+@claim(
+    "lem-second-order",
+    "App. F, first lemma",
+    "If π(0|0,0) - π(0|1,0) and π(1|1,1) - π(1|0,1) are at least δ' > 0, then P^i(0|0,0) and P^i(1|1,1) fall with i.",
+)
+def second_order_monotone() -> Finding:
+    """Random kernels that prefer to stay, contexts read newest first, oldest first, and both."""
+    counted = {"newest first": [0, 0], "oldest first": [0, 0], "both": [0, 0], "newest first, Σ π² ≥ 1": [0, 0]}
+    worst = 0.0
+    for kernel in random_kernels(1500):
+        found = dynamics.second_order_decay(kernel)
+        newest, oldest = found.preference > 0, found.preference_oldest_first > 0
+        hop = found.returns[:, 1].sum() >= 1
+        readings = (newest, oldest, newest and oldest, newest and hop)
+        for tally, met in zip(counted.values(), readings, strict=True):
+            if met:
+                tally[0] += 1
+                tally[1] += found.measured > -ROUNDING
+        worst = min(worst, found.measured) if newest else worst
+    return judge(
+        {
+            **{f"kernels and of these falling, {name}": tally for name, tally in counted.items()},
+            "largest rise of P^i, newest first": -worst,
+        },
+        printed=counted["newest first"][0] == counted["newest first"][1]
+        or counted["oldest first"][0] == counted["oldest first"][1],
+        corrected=counted["both"][0] == counted["both"][1] > 50,
+        correction="if π(s|s,s) is above both contexts that differ in one token, it fell in all kernels tried; with "
+        "one of them alone "
+        "it need not (the proof uses a recursion that is false, E9)",
+        failure="it need not fall",
+    )
+
+
+@claim("E9", "App. F, first lemma", "P^(i+1)(0|0,0) = π(0|1,0) + (π(0|0,0) - π(0|1,0)) P^i(0|0,0).")
+def recursion() -> Finding:
+    """The recursion against the lifted chain: one kernel in full, and the share of random ones where it fails."""
+    zero = np.array([[0.8, 0.3], [0.45, 0.25]])  # π(0 | older, newer); the paper's π(0|1,0) is newest first: 0.3
+    example = dynamics.second_order_decay(Kernel(np.stack([zero, 1 - zero], axis=-1)))
+    errors = [dynamics.second_order_decay(kernel).recursion_error for kernel in random_kernels(100)]
+    first_order = Kernel(np.broadcast_to(np.array([[0.8, 0.2], [0.3, 0.7]]), (2, 2, 2)))
+    same = dynamics.second_order_decay(first_order).recursion_error
+    return judge(
+        {
+            "P^1, P^2, P^3 of an example": example.returns[0, :3].tolist(),
+            "by the recursion": example.recursion[0, :3].tolist(),
+            "random kernels, and of these wrong": [len(errors), sum(error > 1e-6 for error in errors)],
+            "error for a chain that is of first order": same,
+        },
+        printed=max(errors) < 1e-9,
+        failure="from i = 2 on the token before last matters; it holds for first-order chains only",
+    )
+
+
+@claim("eq-g-second-order", "App. D.2.1", "Detailed balance gives g_{i,j} = 2(Σ_s P^|i-j|(s|s,s) - 1).")
+def second_order_identity() -> Finding:
+    """g_j against 2(Σ_s P^m(s|s,s) - 1) with m = j + 1, which the derivation gives, and with m = j."""
+    errors, plain = [], []
+    for kernel in drawn(NewestFirst(), 400)[:32]:
+        found = dynamics.second_order_decay(Kernel(kernel))
+        errors.append(found.identity_error)
+        plain.append(float(np.abs(found.scores - 2 * (found.returns.sum(axis=0) - 1)).max()))
+    first_order = Kernel(np.broadcast_to(np.array([[0.8, 0.2], [0.3, 0.7]]), (2, 2, 2)))
+    return judge(
+        {
+            "kernels": len(errors),
+            "smallest and largest error, m = j + 1": [min(errors), max(errors)],
+            "smallest and largest error, m = j": [min(plain), max(plain)],
+            "error for a chain that is of first order, m = j + 1": dynamics.second_order_decay(
+                first_order
+            ).identity_error,
+        },
+        printed=max(plain) < 1e-9 or max(errors) < 1e-9,
+        failure="P(x_{i-j} | x_i = s') forgets the token before x_i, P^m(s|s,s) does not; equal for first-order "
+        "chains only, with m = j + 1",
+    )
+
+
+@claim("eq-g-monotone", "App. D.2.1", "Under Assumption 2, g_{i,0} > g_{i,1} > g_{i,2} > … .")
+def second_order_scores() -> Finding:
+    """E[g_j] and single kernels, contexts read newest first and oldest first."""
+    numbers: dict[str, Any] = {}
+    falls = {}
+    for name, prior in (("newest first", NewestFirst()), ("oldest first", ReversibleBinary())):
+        scores = np.array([dynamics.second_order_decay(Kernel(kernel)).scores for kernel in drawn(prior, 400)])
+        mean, error = scores.mean(axis=0), np.diff(scores, axis=1).std(axis=0) / np.sqrt(len(scores))
+        falls[name] = bool((np.diff(mean) < 2 * error).all())
+        numbers[f"E[g_1] … E[g_6], {name}"] = mean[:6].tolist()
+        numbers[f"share of kernels with falling g, {name}"] = float(
+            (np.diff(scores, axis=1) < ROUNDING).all(axis=1).mean()
+        )
+    return judge(
+        numbers,
+        printed=all(falls.values()) and all(value == 1.0 for key, value in numbers.items() if "share" in key),
+        corrected=falls["newest first"],
+        correction="in the mean over the prior, which the gradient needs, and with contexts read newest first; not "
+        "for every kernel, and "
+        "not oldest first, where g_2 is above g_1",
+        failure="not even in the mean",
+    )
+
+
+@claim("eq-preconditioner", "App. D.2", "D⁻¹ = diag(0, 1, d_1/d_2, …, d_1/d_k, 1, …) moves p_1 … p_k alike.")
+def preconditioner() -> Finding:
+    """The scalars p_1 … p_k over 400 steps of the closed form, orders 2 and 3."""
+    spreads = []
+    for order in (2, 3):
+        p = closed_descent(mean_scores(Reversible(order, 2), 64), order, 2**order)
+        spreads.append(float(np.ptp(p[:, 1 : order + 1], axis=1).max()))
+    return judge(
+        {"orders": [2, 3], "largest difference among p_1 … p_k": spreads},
+        printed=max(spreads) < 1e-9,
+        failure="they part",
+    )
+
+
+def _limit(order: int, prior: Prior, weights: Float[np.ndarray, "offsets"]) -> dict[str, float]:
+    """The head with these weights at a large kappa and with norms, against the k-gram and the bag of k, T = 256."""
+    return {
+        name: float(value) for name, value in _distances(order, prior, jnp.asarray(np.log(weights + 1e-300))).items()
+    }
+
+
+@eqx.filter_jit
+def _distances(order: int, prior: Prior, p: Float[Array, "offsets"]) -> dict[str, Float[Array, ""]]:
+    length, size = 256, prior.alphabet_size
+    sampled = chains.sample(jax.random.key(5), prior, length=length, count=16)
+    padded = jnp.concatenate([p, jnp.full(length - len(p), dynamics.reduced.EXCLUDED, p.dtype)])
+    model = dynamics.Reduced(padded, jnp.asarray(1e4, p.dtype), jnp.zeros(order, p.dtype), True)
+
+    def one(tokens: Array) -> dict[str, Array]:
+        counts = followers(tokens, order, size)
+        given = model.predict(tokens, all_contexts(order, size), size)
+        exact = {"k-gram": frequencies(counts), "bag of k": frequencies(bagged(counts, order))}
+        return {name: jnp.abs(given - rows).max(axis=1).mean() for name, rows in exact.items()}
+
+    return {name: values.mean() for name, values in jax.vmap(one)(sampled.tokens).items()}
+
+
+@claim(
+    "thm-second-order",
+    "App. D, second-order theorem",
+    "Under Assumption 2, Algorithm 2 ends with weights 1/2 on offsets 1 and 2, and as "
+    "the temperature changes the model becomes the 2-gram.",
+)
+def second_order() -> Finding:
+    """The closed form under both readings of the assumption, and the estimator that weights 1/2 give."""
+    ends = {
+        name: softmax(closed_descent(mean_scores(prior, 400), 2, 4)[-1])
+        for name, prior in (("newest first", NewestFirst()), ("oldest first", ReversibleBinary()))
+    }
+    distances = _limit(2, NewestFirst(), np.array([0.0, 0.5, 0.5]))
+    weights = {name: end[1:3].tolist() for name, end in ends.items()}
+    reached = {name: min(pair) > 0.49 for name, pair in weights.items()}
+    return judge(
+        {
+            **{f"weights at offsets 1 and 2, {name}": pair for name, pair in weights.items()},
+            **{f"mean distance of the limit to the {name}": value for name, value in distances.items()},
+        },
+        printed=all(reached.values()) and distances["k-gram"] < 0.02,
+        failure="read newest first the weights come to 1/2 each, and that is the bag of 2, not the 2-gram (E8)"
+        if reached["newest first"] and distances["bag of k"] < distances["k-gram"]
+        else "the weights do not come to 1/2 each",
+    )
+
+
+@claim(
+    "thm-any-order",
+    "App. D, any-order theorem",
+    "Under Assumption 3, Algorithm 2 ends with weights 1/k on offsets 1 … k, and the model becomes the k-gram.",
+)
+def any_order() -> Finding:
+    """The closed form on reversible chains of orders 2 and 3 (no chain meets the assumption), and what 1/k gives."""
+    numbers: dict[str, Any] = {}
+    reached, bag = [], []
+    for order in (2, 3):
+        weights = softmax(closed_descent(mean_scores(Reversible(order, 2), 64), order, 2**order)[-1])[1 : order + 1]
+        distances = _limit(order, Dirichlet(order, 2), np.array([0.0, *[1 / order] * order]))
+        reached.append(bool(weights.min() > 1 / order - 0.01))
+        bag.append(distances["bag of k"] < distances["k-gram"] and distances["k-gram"] > 0.02)
+        numbers[f"weights at 1 … k, order {order}"] = weights.tolist()
+        numbers[f"mean distance of the limit to k-gram and bag, order {order}"] = [
+            distances["k-gram"],
+            distances["bag of k"],
+        ]
+    return judge(
+        numbers,
+        printed=all(reached) and not any(bag),
+        failure="on reversible chains the weights come to 1/k each, but that is the bag of k, not the k-gram (E8); "
+        "and no chain meets the "
+        "assumption (E15, E16)"
+        if all(reached)
+        else "the weights do not come to 1/k each",
+    )
+
+
+@claim(
+    "alg-2",
+    "App. D, Algorithm 2",
+    "Preconditioned steps on the second head's scalars, p_0 = -∞, first head fixed: p_1 = … = p_k lead.",
+    quick=False,
+)
+def algorithm_two() -> Finding:
+    """A run with sampled gradients on reversible chains of order 2, T = 64."""
+    run = dynamics.preconditioned(Reversible(2, 2), dynamics.Preconditioned(length=64, steps=200, batch=64))
+    standings = run.evaluation.standings
+    return judge(
+        {
+            "they lead after every step": run.leads,
+            "largest difference among them": run.spread,
+            "weights at offsets 1 and 2": run.attention[-1, 1:3].tolist(),
+            "excess of 2-gram, bag of 2": [standings["k-gram"].excess, standings["bag of k"].excess],
+        },
+        printed=run.leads and run.spread < 1e-9 and run.attention[-1, 1:3].min() > 0.49,
+        note="the chains are reversible as processes; what the weights are good for is in E8 and thm-any-order",
+        failure="they do not lead",
+    )

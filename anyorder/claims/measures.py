@@ -1,4 +1,4 @@
-"""What several entries measure with: codes of contexts, verified constructions, and a second reading of Definition 3."""
+"""What several entries measure with: codes of contexts, verified constructions, another reading of Definition 3."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ TOLERANCE = 1e-6
 @functools.cache
 def verified(name: str, order: int, alphabet_size: int = 2, dtype: str = "float64", **options: Any) -> Verification:
     """A construction held against its exact estimator on hard sequences; measured once a process."""
-    settings = {"length": LENGTH, "dtype": dtype, "sequences": SEQUENCES}
-    return verify(name, order=order, alphabet_size=alphabet_size, **settings, **options)
+    return verify(
+        name, order=order, alphabet_size=alphabet_size, length=LENGTH, dtype=dtype, sequences=SEQUENCES, **options
+    )
 
 
 def built(name: str, order: int, alphabet_size: int = 2, **options: Any) -> Transformer:
@@ -42,9 +43,7 @@ def hard(order: int, alphabet_size: int = 2) -> Int[np.ndarray, "count length"]:
     return hard_sequences(count=SEQUENCES, length=LENGTH, alphabet_size=alphabet_size, order=order, seed=0)
 
 
-def distance_to_kgram(
-    predict: Callable[[Int[np.ndarray, "length"]], Any], order: int, alphabet_size: int = 2
-) -> float:
+def distance_to_kgram(predict: Callable[[Int[np.ndarray, "length"]], Any], order: int, alphabet_size: int = 2) -> float:
     """The largest error against Definition 2 over the common sequences, where it is defined."""
     worst = 0.0
     for tokens in hard(order, alphabet_size):
@@ -156,6 +155,7 @@ def slope(x: Any, y: Any) -> float:
     return float(np.polyfit(np.log(np.asarray(x, float)), np.log(np.asarray(y, float)), 1)[0])
 
 
+@functools.cache
 def drawn(prior: Any, count: int, seed: int = 0) -> Float[np.ndarray, "count *kernel"]:
-    """Kernels from a prior."""
+    """Kernels from a prior, drawn once a process."""
     return np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(jax.random.key(seed), count)))

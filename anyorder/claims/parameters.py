@@ -19,7 +19,9 @@ def _formulas(name: str, printed: Callable[[int, int, int], int]) -> tuple[list[
     return [printed(6 * s + 3, s, t) for s, t in SIZES], counted
 
 
-@claim("rem-parameters", "Remark 2, Table 1", "The two-layer construction has 9d² + d(2T + 2S + 9) parameters, d = 6S + 3.")
+@claim(
+    "rem-parameters", "Remark 2, Table 1", "The two-layer construction has 9d² + d(2T + 2S + 9) parameters, d = 6S + 3."
+)
 def two_layer() -> Finding:
     """The formula against arrays at three sizes."""
     printed, counted = _formulas("two-layer", lambda d, s, t: 9 * d**2 + d * (2 * t + 2 * s + 9))
@@ -52,12 +54,16 @@ def first_breakdown() -> Finding:
     rows = all(row.paper == row.counted for table in tables for row in table.components)
     left_out = [sum(table.uncounted.values()) for table in tables]
     return judge(
-        {"(S, T)": [list(size) for size in SIZES], "total": [table.printed_total for table in tables],
-         "sum of rows": [table.sum_of_rows for table in tables], "needed and not counted": left_out},
+        {
+            "(S, T)": [list(size) for size in SIZES],
+            "total": [table.printed_total for table in tables],
+            "sum of rows": [table.sum_of_rows for table in tables],
+            "needed and not counted": left_out,
+        },
         printed=rows and all(table.sum_of_rows == table.printed_total for table in tables),
         note="the value positions that the gate uses and b_o are in no row",
         failure="the rows add up to something else",
-    )  # fmt: skip
+    )
 
 
 @claim("E6", "App. I, second table; Table 1", "The three-layer construction has 15d² + d(3T + 2S + 10) parameters.")
@@ -67,19 +73,23 @@ def second_breakdown() -> Finding:
     dimensions = [6 * s + 3 for s, _ in SIZES]
     missing = [(table.sum_of_rows - table.printed_total) / d for table, d in zip(tables, dimensions, strict=True)]
     return judge(
-        {"(S, T)": [list(size) for size in SIZES], "printed": [table.printed_total for table in tables],
-         "sum of rows": [table.sum_of_rows for table in tables], "counted": [table.counted for table in tables],
-         "rows less total, in d": missing},
+        {
+            "(S, T)": [list(size) for size in SIZES],
+            "printed": [table.printed_total for table in tables],
+            "sum of rows": [table.sum_of_rows for table in tables],
+            "counted": [table.counted for table in tables],
+            "rows less total, in d": missing,
+        },
         printed=not any(missing),
         corrected=missing == [2.0] * len(SIZES) and all(table.sum_of_rows == table.counted for table in tables),
         correction="its rows add up to 15d² + d(3T + 2S + 12), and so do the arrays",
         failure="rows and arrays disagree",
-    )  # fmt: skip
+    )
 
 
 @claim("tab-one-edelman", "Table 1, Edelman et al.", "Order 1 with two layers and one head: 21S² + 3TS parameters.")
 def edelman() -> Finding:
-    """One matrix a layer, an embedding and one table of positions, d = 3S; and the same model by the rules of App. I."""
+    """One matrix a layer, an embedding and one table of positions, d = 3S; and the same by the rules of App. I."""
     printed = [21 * s**2 + 3 * t * s for s, t in SIZES]
     dimensions = [(3 * s, s, t) for s, t in SIZES]
     lean = [2 * d**2 + d * s + d * t for d, s, t in dimensions]
@@ -88,7 +98,8 @@ def edelman() -> Finding:
         {"(S, T)": [list(size) for size in SIZES], "printed": printed, "2d² + dS + dT": lean, "rules of App. I": full},
         printed=printed == full,
         corrected=printed == lean,
-        correction="it counts one matrix a layer, one embedding and one table; by the rules of the paper's own row the same "
+        correction="it counts one matrix a layer, one embedding and one table; by the rules of the paper's own row "
+        "the same "
         "architecture has 6d² + d(2T + 2S) = 60S² + 6TS",
         failure="no count of the model gives it",
     )
@@ -117,22 +128,29 @@ def nichani() -> Finding:
     row = next(row for row in table_one(order=k, alphabet_size=s, length=t) if row.construction == "disentangled")
     counted = matrices + model.output.size
     return judge(
-        {"(k, S, T)": [k, s, t], "printed": row.paper, "counted": counted, "with the output matrix": row.alternative,
-         "matrices alone": matrices},
+        {
+            "(k, S, T)": [k, s, t],
+            "printed": row.paper,
+            "counted": counted,
+            "with the output matrix": row.alternative,
+            "matrices alone": matrices,
+        },
         printed=counted == row.paper,
         corrected=counted == row.alternative,
         correction="the tail is the output matrix, 2(k + 1)(S + T)·S; T(S + T) looks like a table of positions",
         failure="the matrices have another number",
-    )  # fmt: skip
+    )
 
 
 @claim(
-    "claim-compact", "Sec. 1, App. I", "As order and length grow, the two-layer construction stays the one with the "
-    "fewest parameters."
-)  # fmt: skip
+    "claim-compact",
+    "Sec. 1, App. I",
+    "As order and length grow, the two-layer construction stays the one with the fewest parameters.",
+)
 def compact() -> Finding:
     """Table 1 over a grid of k, S and T; rows for order 1 take part only there."""
-    smallest, total, crossing, first_orders = 0, 0, {}, 0
+    smallest = total = first_orders = 0
+    crossing: dict[tuple[int, int], int] = {}
     for s in (2, 4, 16):
         for t in (8, 32, 64, 128, 256, 512, 1024, 2048, 4096):
             for k in (1, 2, 3, 8):
@@ -147,17 +165,21 @@ def compact() -> Finding:
     model = construct("attention-only", order=k, alphabet_size=s, length=t)
     d = 6 * s + 3
     numbers = {
-        "points where it is smallest among those of order k": smallest, "points": total,
-        "from T = … on, (S, k) = (2, 1), (2, 3), (16, 1), (16, 3)": [crossing.get(key) for key in ((2, 1), (2, 3), (16, 1), (16, 3))],
+        "points where it is smallest among those of order k": smallest,
+        "points": total,
+        "from T = … on, (S, k) = (2, 1), (2, 3), (16, 1), (16, 3)": [
+            crossing.get(key) for key in ((2, 1), (2, 3), (16, 1), (16, 3))
+        ],
         "points of order 1 where Edelman et al. have fewer": first_orders,
         "two-layer, k = 3, S = 2, T = 1024": 9 * d**2 + d * (2 * t + 2 * s + 9),
         "attention-only (ours), same": sum(account(model, t).values()),
-    }  # fmt: skip
+    }
     return judge(
         numbers,
         printed=smallest == total and not first_orders,
         corrected=len(crossing) == 12,
-        correction="from some T on (Nichani et al. are smaller for short sequences and large alphabets), and above order 1 "
+        correction="from some T on (Nichani et al. are smaller for short sequences and large alphabets), and above "
+        "order 1 "
         "(Edelman et al. are smaller at order 1); `attention-only`, which is not in the table, is smaller",
         failure="it is not even for long sequences",
     )

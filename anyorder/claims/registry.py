@@ -11,7 +11,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from anyorder.claims import constructions, definitions, errata, experiments, gradient, higher_order, parameters
+from anyorder.claims import (
+    constructions,
+    definitions,
+    errata,
+    experiments,
+    gradient,
+    higher_order,
+    lemmas,
+    parameters,
+    proofs,
+)
 from anyorder.claims.entry import Claim
 from anyorder.errors import InputError
 
@@ -29,13 +39,15 @@ def _entries(module: ModuleType) -> list[Claim]:
 def _parts() -> Parts:
     modules = {
         "Definitions (Sec. 2 and 3)": definitions,
-        "Constructions (Theorems 1 to 3, App. A and B)": constructions,
+        "Constructions (Theorems 1 to 3)": constructions,
+        "Steps of their proofs (Sec. 4, App. A and B)": proofs,
         "Parameters (Table 1, App. I)": parameters,
-        "Gradient descent, first order (Sec. 5, App. C, E and G)": gradient,
+        "Gradient descent, first order (Sec. 5, App. C)": gradient,
+        "Lemmas of the first order (App. C, E and G)": lemmas,
         "Gradient descent, higher order (App. D and F)": higher_order,
         "Trained models (Fig. 2, App. H)": experiments,
     }
-    parts = {heading: [entry for entry in _entries(module)] for heading, module in modules.items()}
+    parts = {heading: _entries(module) for heading, module in modules.items()}
     numbered = [*_entries(errata), *(entry for entries in parts.values() for entry in entries)]
     parts = {heading: [e for e in entries if not _number(e.id)] for heading, entries in parts.items()}
     parts["Errata"] = sorted((entry for entry in numbered if _number(entry.id)), key=lambda entry: _number(entry.id))
@@ -60,9 +72,9 @@ def find(ids: Iterable[str]) -> list[Claim]:
 
     >>> [entry.where for entry in find(["thm-two-layer"])]
     ['Theorem 3, App. B']
-    >>> find(["thm-two-layers"])
+    >>> find(["tab-dept"])
     Traceback (most recent call last):
-    anyorder.errors.InputError: no claim 'thm-two-layers'; nearest are thm-two-layer, thm-three-layer, thm-two-layer-variants
+    anyorder.errors.InputError: no claim 'tab-dept'; nearest are tab-depth, tab-bits, tab-settings
     """
     wanted = list(ids)
     for id in wanted:

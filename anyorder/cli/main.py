@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("anyorder.cli.training", "Train"),
     "evaluate": ("anyorder.cli.training", "Evaluate"),
     "show": ("anyorder.cli.training", "Show"),
+    "claims": ("anyorder.cli.claims", "Claims"),
 }
 
 DESCRIPTION = "A laboratory for in-context learning of Markov chains of any order."

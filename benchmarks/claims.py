@@ -1,0 +1,41 @@
+"""Measure every claim of the ledger, and keep what was found: the record of the package and docs/claims.md.
+
+python -m benchmarks.claims                 # some minutes; says which verdicts differ from the record
+python -m benchmarks.claims --write [ID …]  # measures all, or these, and rewrites record and page
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from anyorder.claims import CLAIMS, check, find
+from anyorder.claims.ledger import page
+from anyorder.claims.registry import PATH, recorded
+from anyorder.cli.main import finite
+from anyorder.files import whole_file, write_json
+
+PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
+
+
+def main() -> None:
+    words = [word for word in sys.argv[1:] if word != "--write"]
+    before = recorded()
+    checked = check(find(words), before, watch=lambda claim: print(claim.id, file=sys.stderr))
+    differing = [
+        f"{entry.claim.id}: {entry.recorded} → {entry.finding.verdict}" for entry in checked if not entry.agrees
+    ]
+    print("\n".join(differing) or "all verdicts are those on record")
+    if "--write" in sys.argv[1:]:
+        found = {entry.claim.id: entry.as_dict() for entry in checked}
+        kept = ("verdict", "detail", "numbers", "seconds")
+        table = {id: {key: (found.get(id) or before[id])[key] for key in kept} for id in CLAIMS}
+        write_json(PATH, finite(table))
+        with whole_file(PAGE) as temporary:
+            temporary.write_text(page(finite(table)), encoding="utf-8")
+    elif differing:
+        sys.exit("verdicts differ from the record; keep these with --write")
+
+
+if __name__ == "__main__":
+    main()
