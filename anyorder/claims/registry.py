@@ -20,6 +20,7 @@ from anyorder.claims import (
     higher_order,
     lemmas,
     parameters,
+    preconditioned,
     proofs,
 )
 from anyorder.claims.entry import Claim
@@ -44,7 +45,8 @@ def _parts() -> Parts:
         "Parameters (Table 1, App. I)": parameters,
         "Gradient descent, first order (Sec. 5, App. C)": gradient,
         "Lemmas of the first order (App. C, E and G)": lemmas,
-        "Gradient descent, higher order (App. D and F)": higher_order,
+        "Assumptions and lemmas of higher orders (App. D and F)": higher_order,
+        "Gradient descent, higher order (App. D)": preconditioned,
         "Trained models (Fig. 2, App. H)": experiments,
     }
     parts = {heading: _entries(module) for heading, module in modules.items()}
