@@ -48,7 +48,7 @@ def linearisation(
     require(0 <= a_2 <= 1, f"a_2 is {a_2}, the lemma is about 0 to 1")
     require(epsilon > 0, f"epsilon is {epsilon}, must be above 0")
     size, order = prior.alphabet_size, prior.order
-    mean, largest = _pull_difference(prior, key, a_2, epsilon, length, count)
+    mean, largest = _pull_difference(prior, key, jnp.float64(a_2), jnp.float64(epsilon), length, count)
     scale = size ** (order + 1) / epsilon**2
     return Linearisation(
         measured=float(mean),
@@ -61,14 +61,16 @@ def linearisation(
 
 @eqx.filter_jit
 def _pull_difference(
-    prior: Prior, key: PRNGKeyArray, a_2: float, epsilon: float, length: int, count: int
+    prior: Prior, key: PRNGKeyArray, a_2: Float[Array, ""], epsilon: Float[Array, ""], length: int, count: int
 ) -> tuple[Array, Array]:
     drawn = chains.sample(key, prior, length=length, count=count, start="stationary")
     model = initial(length=length, a_2=0.0, order=prior.order)
     size = prior.alphabet_size
     contexts = all_contexts(prior.order, size)
 
-    def pull(tokens: Int[Array, "length"], kernel: Float[Array, "..."], a_2: float) -> Float[Array, "length length"]:
+    def pull(
+        tokens: Int[Array, "length"], kernel: Float[Array, "..."], a_2: Float[Array, ""]
+    ) -> Float[Array, "length length"]:
         """g_{i,j} = n Σ_{c,s'} π(s'|c) A_i (1[x_i = s'] - logit(s')) u_c(x_j) / (logit(s') + ε)."""
         queries = model.queries(contexts, size)
         attention = jax.nn.softmax(a_2 * queries @ model.windows(tokens, size).T, axis=1)
@@ -78,7 +80,7 @@ def _pull_difference(
         towards = attention * (weights @ symbols.T - (weights * logits).sum(axis=1, keepdims=True))
         return length * towards.T @ queries[:, tokens]
 
-    differences = jax.vmap(lambda tokens, kernel: pull(tokens, kernel, a_2) - pull(tokens, kernel, 0.0))(
+    differences = jax.vmap(lambda tokens, kernel: pull(tokens, kernel, a_2) - pull(tokens, kernel, 0 * a_2))(
         drawn.tokens, drawn.kernels
     )
     return jnp.abs(differences.mean(axis=0)).max(), jnp.abs(differences).max()
@@ -88,8 +90,8 @@ def _pull_difference(
 class FrequencyRatio(Measured):
     """Lemma G.2 extended: |E[(1[x_i=s'] - μ̂)1[x_j=s]/(μ̂+ε)] - (P/μ - P)| · √(n(1-λ)), against a constant.
 
-    The lemma names no constant; `bound` is the largest value over the shorter lengths, so that `holds` says
-    that the scaled error does not grow with the length.
+    The lemma names no constant. Its proof bounds the error by E[(|μ̂ - μ| + ε)/μ²], which with ε = (n(1-λ))^{-1/2}
+    and the constant 1/2 of the variance is (1 + √½)/min μ², the `bound` here.
     """
 
     lengths: tuple[int, ...]
@@ -97,7 +99,7 @@ class FrequencyRatio(Measured):
     """Largest error over s, s' and lags 1 … 4, averaged over positions."""
     scaled: Float[np.ndarray, "lengths"]
     exponent: float
-    """Exponent of the error in n; the lemma says -1/2."""
+    """Exponent of the error in n: -1/2 in the lemma, -1 in the last line of its proof."""
     modulus: float
 
 
@@ -108,13 +110,13 @@ def frequency_ratio(
     modulus = abs(kernel.second_eigenvalue)
     scales = np.sqrt(np.array(lengths) * (1 - modulus))
     errors = np.array([
-        float(_ratio_error(PointMass(kernel), key, 1 / scale, length, count))
+        float(_ratio_error(PointMass(kernel), key, jnp.float64(1 / scale), length, count))
         for length, scale in zip(lengths, scales, strict=True)
     ])  # fmt: skip
     scaled = errors * scales
     return FrequencyRatio(
-        measured=float(scaled[-1]),
-        bound=float(scaled[:-1].max()),
+        measured=float(scaled.max()),
+        bound=float((1 + math.sqrt(0.5)) / kernel.symbol_distribution.min() ** 2),
         side="at most",
         lengths=tuple(lengths),
         errors=errors,
@@ -126,7 +128,7 @@ def frequency_ratio(
 
 @eqx.filter_jit
 def _ratio_error(
-    prior: PointMass, key: PRNGKeyArray, epsilon: float | Array, length: int, count: int
+    prior: PointMass, key: PRNGKeyArray, epsilon: Float[Array, ""], length: int, count: int
 ) -> Float[Array, ""]:
     lags = 5
     drawn = chains.sample(key, prior, length=length, count=count, start="stationary")
@@ -205,9 +207,9 @@ def convergence_time(
     k, contexts = prior.order, prior.alphabet_size**prior.order
     require(0 < alpha < 1 / k, f"alpha is {alpha}, must be between 0 and 1/k = {1 / k:.3g}")
     times, shapes = [], []
+    scores = expected_lag_scores(prior, key, lags=max(lengths), count=512).mean
     for n in lengths:
-        scores = expected_lag_scores(prior, key, lags=n, count=512).mean
-        taken, rate = _steps_until(scores, alpha, step, contexts, k, limit)
+        taken, rate = _steps_until(scores[:n], alpha, step, contexts, k, limit)
         require(int(taken) < limit, f"softmax(p) has not come within {alpha} of 1/k after {limit} steps; raise step")
         times.append(float(taken) * float(rate))
         shapes.append(n * (n * math.log(2 * n) + math.log((1 / k - alpha) * (n - k) / (k * alpha)) / alpha))
