@@ -104,7 +104,7 @@ def test_the_command_shows_numbers_and_says_how_long_it_takes(run, monkeypatch):
     monkeypatch.setattr(registry, "recorded", lambda: slow)
     code, text, error = run("claims", "E9")
     assert code == 0
-    assert error == "1 claims, about 75 s\n"
+    assert error == "1 claims, about 75 CPU seconds\n"
     assert "fails: from i = 2 on" in text
     assert "P^1, P^2, P^3 of an example: 0.8, 0.7, 0.622" in text
     assert "all as on record" in text

@@ -12,7 +12,7 @@ from anyorder.claims.entry import Claim, Finding, Tables, Verdict
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """A claim, what was found now, what is on record, and the seconds it took.
+    """A claim, what was found now, what is on record, and what it cost in CPU seconds.
 
     `recorded` is None for a claim without a record. A claim that was not measured, now or when the record was
     made, contradicts nothing.
@@ -60,11 +60,11 @@ def check(
     checked = []
     for claim in claims:
         watch(claim)
-        start = time.perf_counter()
+        start = time.process_time()
         finding = _measure(claim, results or {})
         record = records.get(claim.id)
         before = None if record is None else Verdict(record["verdict"])
-        checked.append(Checked(claim, finding, before, time.perf_counter() - start))
+        checked.append(Checked(claim, finding, before, time.process_time() - start))
     return checked
 
 

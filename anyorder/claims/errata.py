@@ -14,6 +14,7 @@ from anyorder import chains, estimators
 from anyorder.chains import Dirichlet
 from anyorder.claims.entry import Finding, claim, judge
 from anyorder.claims.measures import (
+    LENGTH,
     TOLERANCE,
     built,
     codes,
@@ -315,10 +316,10 @@ def _seen_before(tokens: np.ndarray, order: int) -> float:
 
 def _unseen() -> dict[str, float]:
     """Agreement, in tokens from either end, of the window attended to where no window matches, against the best."""
-    order, symbols, result = 4, 3, {}
+    order, symbols, result = 5, 2, {}
     for name, oldest_first in (("two-layer", True), ("attention-only", False)):
         model, good, seen = built(name, order, symbols), 0, 0
-        for tokens in np.random.default_rng(0).integers(0, symbols, (2, 60)):
+        for tokens in np.random.default_rng(0).integers(0, symbols, (2, LENGTH)):
             weights = second_attention(model, tokens)
             unseen = ~np.asarray(estimators.kgram(tokens, order=order, alphabet_size=symbols).defined)
             for n in np.flatnonzero(unseen):

@@ -23,8 +23,6 @@ anyorder claims --results DIR         # with the tables of trained models that `
 
 """
 
-_WRITTEN = "seconds"
-
 
 def page(records: Mapping[str, Mapping[str, Any]] | None = None) -> str:
     """The page as Markdown."""
@@ -39,23 +37,28 @@ def page(records: Mapping[str, Mapping[str, Any]] | None = None) -> str:
 def _summary(records: Mapping[str, Mapping[str, Any]]) -> str:
     counted = Counter(record["verdict"] for record in records.values())
     quick = [entry for entries in PARTS.values() for entry in entries if entry.quick]
-    seconds = sum(records[entry.id][_WRITTEN] for entry in quick)
+    seconds = sum(records[entry.id]["seconds"] for entry in quick)
     rows = [f"| {verdict.value} | {counted[verdict.value]} |" for verdict in Verdict if counted[verdict.value]]
     table = "\n".join(["| verdict | claims |", "|---|---|", *rows])
-    return f"{table}\n\nThe {len(quick)} quick ones took {_rounded(seconds)} s when the record was made.\n"
+    return f"{table}\n\nThe {len(quick)} quick ones took {_rounded(seconds)} CPU seconds when the record was made, compilation included.\n"
 
 
 def _entry(entry: Claim, record: Mapping[str, Any]) -> str:
     detail = f": {record['detail']}" if record["detail"] else ""
-    measured = "; ".join(f"{name} {shown(value)}" for name, value in record["numbers"].items())
-    cost = (
-        ""
-        if entry.experiments
-        else f"{_rounded(record[_WRITTEN])} s" + ("" if entry.quick else ", not in the quick set")
-    )
-    last = "  \n".join(part for part in (f"*{measured}*" if measured else "", cost) if part)
-    lines = [f"**`{entry.id}`** ({entry.where}) {entry.says}  ", f"**{record['verdict']}**{detail}  ", last]
-    return "\n".join(line for line in lines if line).rstrip() + "\n"
+    measured = "; ".join(f"{name}: {shown(value)}" for name, value in record["numbers"].items())
+    cost = f"{_rounded(record['seconds'])} CPU s" + ("" if entry.quick else ", not in the quick set")
+    lines = [
+        f"**`{entry.id}`** ({entry.where}) {entry.says}",
+        f"**{record['verdict']}**{detail}",
+        f"Measured: {measured}." if measured else "",
+        "" if entry.experiments else f"Cost: {cost}.",
+    ]
+    return "  \n".join(_escaped(line) for line in lines if line) + "\n"
+
+
+def _escaped(line: str) -> str:
+    """L* is no emphasis."""
+    return line.replace("L*", "L\\*")
 
 
 def shown(value: Any) -> str:

@@ -92,13 +92,13 @@ def _announce(claims: Sequence[Claim], records: Mapping[str, Mapping[str, Any]])
     """How long it will take, before it starts, by what it took when the record was made."""
     seconds = sum(records.get(claim.id, {}).get("seconds", 0.0) for claim in claims)
     if seconds >= 10:
-        Console(stderr=True).print(f"{len(claims)} claims, about {seconds:.0f} s", highlight=False)
+        Console(stderr=True).print(f"{len(claims)} claims, about {seconds:.0f} CPU seconds", highlight=False)
 
 
 def _table(checked: Sequence[Checked]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("claim", "where", "verdict", "which, how or why", "s"):
-        table.add_column(heading, justify="right" if heading == "s" else "left", no_wrap=heading == "claim")
+    for heading in ("claim", "where", "verdict", "which, how or why", "CPU s"):
+        table.add_column(heading, justify="right" if heading == "CPU s" else "left", no_wrap=heading == "claim")
     for entry in checked:
         table.add_row(entry.claim.id, entry.claim.where, _verdict(entry), entry.finding.detail, f"{entry.seconds:.1f}")
     return table
@@ -115,7 +115,7 @@ def _in_full(checked: Sequence[Checked]) -> RenderableType:
             f"  {entry.claim.says}",
             f"  {_verdict(entry)}{detail}",
             *(f"    {name}: {shown(value)}" for name, value in entry.finding.numbers.items()),
-            f"  {entry.seconds:.1f} s",
+            f"  {entry.seconds:.1f} CPU seconds",
         ]
         blocks.append("\n".join(line.replace("[", "\\[") for line in lines))
     return Group(*blocks)
@@ -130,4 +130,4 @@ def _summary(report: Mapping[str, Any]) -> str:
     counted = ", ".join(f"{count} {verdict}" for verdict, count in report["verdicts"].items())
     differing = report["differing"]
     ending = f"differing from the record: {', '.join(differing)}" if differing else "all as on record"
-    return f"{counted}; {ending}; {report['seconds']:.0f} s"
+    return f"{counted}; {ending}; {report['seconds']:.0f} CPU seconds"
