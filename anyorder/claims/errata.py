@@ -303,7 +303,8 @@ def denominator() -> Finding:
         corrected=min(coverage) > 0 and verified("two-layer", 2).max_error < TOLERANCE,
         correction="an unseen context is 0/0: undefined here, with its share reported; there a construction attends "
         "to the "
-        "nearest code, the paper's to windows that agree in the oldest tokens, `attention-only` to the longest suffix",
+        "nearest code, the paper's to windows that agree in the oldest tokens, `attention-only` nearly always to "
+        "the longest suffix",
         failure="it is wrong where the denominator is not zero",
     )
 

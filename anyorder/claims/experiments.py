@@ -26,8 +26,8 @@ TOKEN_NOISE = {"0.0": (0.10, 0.003), "0.1": (0.15, 0.010), "0.25": (0.18, 0.002)
 TRANSITION_NOISE = {"0.0": (0.100, 0.003), "0.1": (0.101, 0.003), "0.25": (0.141, 0.005), "0.5": (0.181, 0.004)}
 BITS = {"2": (4.6108, 0.7190), "4": (4.5842, 0.9826), "8": (3.8615, 0.4590), "32": (3.7700, 0.4725)}
 
-#: Two means agree if they differ by at most this many standard deviations of the difference, and half a printed unit.
-DEVIATIONS, HALF_UNIT = 2.0, 0.005
+#: Two means agree if they differ by at most this many standard deviations of the difference, and what print rounds off.
+DEVIATIONS = 2.0
 
 
 def _rows(tables: Tables, table: str, level: str, value: str) -> dict[str, dict[str, Any]]:
@@ -39,8 +39,8 @@ def _rows(tables: Tables, table: str, level: str, value: str) -> dict[str, dict[
     return {str(row[level]): row for row in tables[table]}
 
 
-def _near(a: tuple[float, float], b: tuple[float, float]) -> bool:
-    return abs(a[0] - b[0]) <= DEVIATIONS * math.hypot(a[1], b[1]) + HALF_UNIT
+def _near(a: tuple[float, float], b: tuple[float, float], rounding: float = 0.0) -> bool:
+    return abs(a[0] - b[0]) <= DEVIATIONS * math.hypot(a[1], b[1]) + rounding
 
 
 def _compared(
@@ -60,10 +60,11 @@ def _compared(
         "measured": [mean for mean, _ in found],
         "standard deviation": [std for _, std in found],
     }
+    rounding = 0.005 if printed is TOKEN_NOISE else 0.0005  # two digits there, three elsewhere
     floors = [ours[key].get("floor") for key in printed]
     if any(entry is not None for entry in floors):
         numbers["Bayes floor"] = floors
-    return found, numbers, all(_near(a, b) for a, b in zip(found, printed.values(), strict=True))
+    return found, numbers, all(_near(a, b, rounding) for a, b in zip(found, printed.values(), strict=True))
 
 
 def _rises(found: list[tuple[float, float]]) -> bool:
