@@ -32,7 +32,7 @@ class Claims(Command):
       anyorder claims tab-depth tab-bits --results reproduced --json
     """
 
-    ids: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="ID")] = ()
+    ids: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ID …]")] = ()
     """Which claims, by id; all of them where none is given. The ids are in docs/claims.md."""
     quick: bool = False
     """Only those that decide in seconds."""
