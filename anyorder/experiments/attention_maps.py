@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import equinox as eqx
 import jax
 import numpy as np
+from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
-from anyorder.experiments.experiment import Experiment, Result, Table, Task, to_the_floor
+from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, to_the_floor
 from anyorder.training.config import Data
 from anyorder.training.evaluation import evaluation_set
+from anyorder.transformer import Transformer
 
-ORDERS = (1, 2, 3)
+ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (1, 2, 3), "paper": (1, 2, 3)}
 SEQUENCES, AVERAGED = 3, 256
+
+Maps = Float[Array, "count rows rows"]
+
+
+@eqx.filter_jit
+def attention(model: Transformer, tokens: Int[Array, "count length"]) -> tuple[Maps, Maps]:
+    """The first head of both layers on every sequence."""
+
+    def one(row: Int[Array, "length"]) -> tuple[Array, Array]:
+        first, second = model.trace(row).attention
+        return first[0], second[0]
+
+    return jax.lax.map(one, tokens, batch_size=32)
 
 
 def run(task: Task) -> Result:
     """Train a model of every order; keep its maps, and how much attention lies where it should."""
     rows: list[dict[str, object]] = []
     arrays: dict[str, np.ndarray] = {}
-    for part, order in enumerate(ORDERS):
+    orders = ORDERS[task.budget]
+    for part, order in enumerate(orders):
         data = Data(order=order, length=32)
         config = to_the_floor(task, data)
-        trained = task.train(config, part, len(ORDERS))
+        trained = task.train(config, part, len(orders))
         reference = trained.summary["reference"]
         best = min(range(len(trained.models)), key=lambda index: trained.summary["models"][index]["excess"])
         model, measured = trained.models[best], trained.summary["models"][best]
         drawn = evaluation_set(data, config.measurement.evaluation_count, config.measurement.evaluation_seed)
         tokens = drawn.tokens[:, :-1]
-        first = jax.lax.map(lambda row: model.trace(row).attention[0][0], tokens[:AVERAGED], batch_size=32)
-        second = jax.vmap(lambda row: model.trace(row).attention[1][0])(tokens[:SEQUENCES])
-        ideal = jax.vmap(lambda row: estimators.pseudo_attention(row, order))(tokens[:SEQUENCES])
+        first, second = attention(model, tokens[:AVERAGED])
+        second, ideal = (
+            second[:SEQUENCES],
+            jax.vmap(partial(estimators.pseudo_attention, order=order))(tokens[:SEQUENCES]),
+        )
         begins = second.shape[1] - ideal.shape[1]
         arrays |= {
             f"tokens_{order}": np.asarray(tokens[:SEQUENCES]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 
 from anyorder import estimators
@@ -44,8 +43,8 @@ def run(task: Task) -> Result:
             measurement = config(task, layers).measurement
             drawn = evaluation_set(DATA, measurement.evaluation_count, measurement.evaluation_seed)
             tokens = drawn.tokens[:SEQUENCES, :-1]
-            maps = jax.vmap(lambda row: trained.models[0].trace(row).attention[0][0])(tokens)
-            ideal = jax.vmap(lambda row: estimators.pseudo_attention(row, DATA.order))(tokens)
+            maps = [trained.models[0].trace(row).attention[0][0] for row in tokens]
+            ideal = [estimators.pseudo_attention(row, DATA.order) for row in tokens]
             arrays = {
                 "tokens": np.asarray(tokens),
                 "one_layer": np.asarray(maps, np.float32),

@@ -115,9 +115,7 @@ def to_the_floor(task: Task, data: Data) -> Config:
     """The recipe that reaches the Bayes floor; its 2,000 steps are enough for every budget."""
     config = dataclasses.replace(configs.PRESETS["floor"], data=data, seeds=task.seeds)
     steps = min(config.optimisation.steps, STEPS[task.budget])
-    return shrunk(
-        task, dataclasses.replace(config, optimisation=dataclasses.replace(config.optimisation, steps=steps))
-    )
+    return shrunk(task, dataclasses.replace(config, optimisation=dataclasses.replace(config.optimisation, steps=steps)))
 
 
 def shrunk(task: Task, config: Config) -> Config:

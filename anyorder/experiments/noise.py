@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -36,13 +37,14 @@ def clean_loss(data: Data, count: int) -> float:
     return float(np.asarray(jax.jit(jax.vmap(one))(drawn.kernels, drawn.clean)).mean())
 
 
-def run(task: Task, kind: str, printed: dict[float, str]) -> Result:
+def run(task: Task, data_of: Callable[[float], Data], printed: dict[float, str]) -> Result:
     """Train at every level of one kind of noise."""
     rows = []
-    for part, (level, there) in enumerate(printed.items()):
-        data = Data(order=2, length=32, **{kind: level})
+    levels = sorted(printed) if task.budget != "tiny" else [min(printed), max(printed)]
+    for part, level in enumerate(levels):
+        data = data_of(level)
         config = published(task, data)
-        trained = task.train(config, part, len(printed))
+        trained = task.train(config, part, len(levels))
         models, reference = trained.summary["models"], trained.summary["reference"]
         clean = clean_loss(data, config.measurement.evaluation_count)
         mean, deviation = spread([model["excess"] for model in models])
@@ -58,7 +60,7 @@ def run(task: Task, kind: str, printed: dict[float, str]) -> Result:
                 "floor": reference["floor_excess"],
                 "matching_mass": mass,
                 "chance_mass": reference["chance_matching_mass"],
-                "printed": there,
+                "printed": printed[level],
                 "seeds": len(models),
             }
         )
@@ -82,7 +84,7 @@ TOKEN_NOISE = Experiment(
         "numbers follow reading B.",
     ),
     {"tiny": 0.5, "quick": 2.5, "paper": 50},
-    partial(run, kind="token_noise", printed=TOKEN),
+    partial(run, data_of=lambda level: Data(order=2, length=32, token_noise=level), printed=TOKEN),
 )
 TRANSITION_NOISE = Experiment(
     "transition-noise",
@@ -96,5 +98,5 @@ TRANSITION_NOISE = Experiment(
         "reading A.",
     ),
     {"tiny": 0.5, "quick": 2.5, "paper": 50},
-    partial(run, kind="transition_noise", printed=TRANSITION),
+    partial(run, data_of=lambda level: Data(order=2, length=32, transition_noise=level), printed=TRANSITION),
 )

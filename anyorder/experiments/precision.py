@@ -102,7 +102,7 @@ def run(task: Task) -> Result:
                 kept,
             ),
             "again": Table("Two of them measured again, on 128 tokens.", again),
-            "bits": Table("Significant bits of every number at which errors are at most 1/T, next to log2 T + k.", bits),
+            "bits": Table("Significant bits of every number for errors of at most 1/T, next to log2 T + k.", bits),
             "growth": Table("Bits for one order more, by least squares.", growth),
         },
         settings={"alphabet": 2, "sequences": "4 hard ones each"},

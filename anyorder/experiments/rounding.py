@@ -78,7 +78,7 @@ def to_mantissa(bits: Int[Array, ""]) -> Rounding:
 
 
 def to_levels(bits: int) -> Rounding:
-    """Uniform quantisation to 2^bits - 1 levels around zero, scaled to the largest entry of the array.
+    """Uniform quantisation to 2^bits - 1 levels around zero, scaled to the largest of each vector (the last axis).
 
     >>> to_levels(2)(jnp.array([1.0, 0.4, -0.6])).tolist()
     [1.0, 0.0, -1.0]
@@ -86,7 +86,7 @@ def to_levels(bits: int) -> Rounding:
     steps = 2 ** (bits - 1) - 1
 
     def rounding(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-        largest = jnp.maximum(jnp.abs(values).max(), jnp.finfo(values.dtype).tiny)
+        largest = jnp.maximum(jnp.abs(values).max(axis=-1, keepdims=True), jnp.finfo(values.dtype).tiny)
         return jnp.round(values / largest * steps) / steps * largest
 
     return rounding
@@ -98,4 +98,5 @@ def to_format(dtype: Any) -> Rounding:
     >>> to_format(jnp.bfloat16)(jnp.float32(1.001)).item()
     1.0
     """
-    return lambda values: values.astype(dtype).astype(values.dtype)
+    largest = float(jnp.finfo(dtype).max)  # beyond it a format without infinity has only NaN
+    return lambda values: jnp.clip(values, -largest, largest).astype(dtype).astype(values.dtype)
