@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import jax
+
 from anyorder.claims import CLAIMS, Claim, check, find
 from anyorder.claims.ledger import page
 from anyorder.claims.registry import PATH, recorded
@@ -25,6 +27,8 @@ def _begin(claim: Claim) -> None:
     for value in [value for module in modules for value in vars(module).values()] if not claim.quick else ():
         if hasattr(value, "cache_clear") and value is not recorded:
             value.cache_clear()
+    if not claim.quick:
+        jax.clear_caches()
 
 
 def main() -> None:

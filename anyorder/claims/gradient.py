@@ -102,7 +102,12 @@ def model_assumption() -> Finding:
     )
 
 
-@claim("eq-reduced", "App. C.1", "With p and a_2 in its weights the two-layer transformer is the reduced model.")
+@claim(
+    "eq-reduced",
+    "App. C.1",
+    "With p and a_2 in its weights the two-layer transformer is the reduced model.",
+    quick=False,
+)
 def reduced() -> Finding:
     """The reduced model and the same as a transformer on one sequence, with and without norms."""
     tokens, gap = hard(1, 3)[0][:24], 0.0

@@ -62,7 +62,7 @@ def linearisation() -> Finding:
 def row_gap() -> Finding:
     """C over rows and offsets along the descent, and at a p where another offset leads."""
     scores = np.asarray(mean_scores(PRIOR, 1024))
-    along = closed_descent(jnp.asarray(scores), 1, 3, steps=100)
+    along = closed_descent(jnp.asarray(scores), 1, 3)[:100]
     led = min(dynamics.row_gap(scores, p, alphabet_size=3).measured for p in (np.zeros(len(scores)), *along[::20]))
     other = np.zeros(len(scores))
     other[[0, 2]] = 5.0  # a low and a high score lead together: their mean is what p_2 is compared with
@@ -130,6 +130,7 @@ def stage_two_slope() -> Finding:
     "lem-covariance",
     "App. G, second lemma (Levin, Peres)",
     "|Cov(f(z_t), f(z_t'))| ≤ λ^|t-t'| Var f for a reversible chain.",
+    quick=False,
 )
 def covariance() -> Finding:
     """The largest ratio of both sides: reversible chains of order one, and lifted chains of order two."""

@@ -127,7 +127,9 @@ def leading_score() -> Finding:
     )
 
 
-@claim("eq-preconditioner", "App. D.2", "D⁻¹ = diag(0, 1, d_1/d_2, …, d_1/d_k, 1, …) moves p_1 … p_k alike.")
+@claim(
+    "eq-preconditioner", "App. D.2", "D⁻¹ = diag(0, 1, d_1/d_2, …, d_1/d_k, 1, …) moves p_1 … p_k alike.", quick=False
+)
 def preconditioner() -> Finding:
     """The scalars p_1 … p_k over 400 steps of the closed form, orders 2 and 3."""
     spreads = []
@@ -195,6 +197,7 @@ def second_order() -> Finding:
     "thm-any-order",
     "App. D, any-order theorem",
     "Under Assumption 3, Algorithm 2 ends with weights 1/k on offsets 1 … k, and the model becomes the k-gram.",
+    quick=False,
 )
 def any_order() -> Finding:
     """The closed form on reversible chains of orders 2 and 3 (no chain meets the assumption), and what 1/k gives."""
