@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import jax
@@ -146,6 +147,24 @@ def covariance() -> Finding:
 
 
 @claim(
+    "E23",
+    "App. G, covariance decay",
+    "|Cov| ≤ λ^j Var serves for the lifted chains of every order.",
+    quick=False,
+)
+def lifted_covariance() -> Finding:
+    """The largest ratio of both sides for reversible processes of order two, whose lifted chain is not reversible."""
+    numbers = covariance.measure().numbers
+    return judge(
+        numbers,
+        printed=numbers["largest ratio, reversible processes of order 2"] <= 1 + 1e-6,
+        corrected=numbers["largest ratio, order 1"] <= 1 + 1e-6,
+        correction="for reversible chains of order one; λ bounds no norm where the operator is not self-adjoint",
+        failure="not even for order one",
+    )
+
+
+@claim(
     "lem-variance",
     "App. G, third lemma",
     "E[(μ̂(s) - μ(s))²] ≤ C/(n(1 - λ)) with one C for all stationary chains of order k.",
@@ -195,6 +214,14 @@ def frequency_ratio() -> Finding:
         correction="the statement's power -1/2 is right, the last line of the proof is not: ε itself is of that size",
         failure="the error does not fall",
     )
+
+
+power_erratum = dataclasses.replace(
+    frequency_ratio,
+    id="E24",
+    where="App. G, Lemma G.2",
+    says="The last line of the proof bounds the error by C/(n(1 - λ)).",
+)
 
 
 @claim(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -82,6 +83,9 @@ def second_order_identity() -> Finding:
     )
 
 
+scores_erratum = dataclasses.replace(second_order_identity, id="E21", where="App. D, second order")
+
+
 @claim("eq-g-monotone", "App. D.2.1", "Under Assumption 2, g_{i,0} > g_{i,1} > g_{i,2} > … .")
 def second_order_scores() -> Finding:
     """E[g_j] and single kernels, contexts read newest first and oldest first."""
@@ -104,6 +108,14 @@ def second_order_scores() -> Finding:
         "not oldest first, where g_2 is above g_1",
         failure="not even in the mean",
     )
+
+
+preference_erratum = dataclasses.replace(
+    second_order_scores,
+    id="E22",
+    where="App. D, second order",
+    says="The transition preference π(0|0,0) > π(0|1,0) makes g fall, with contexts written oldest first.",
+)
 
 
 @claim("eq-g-positive", "App. D.2", "Assumptions 2 and 3 give g_{i,1} > 1, and so -dL/dp_1 ≥ 0 at the start.")
