@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 
 import numpy as np
 import pytest
+from rich.console import Console
+
+from anyorder import chains, dynamics
+from anyorder.cli.dynamics import plain, sweep_table
+from anyorder.report import dynamics as figures
+from anyorder.report.style import write_figure
 
 #: Shapes of test_dynamics.py, so that programs compiled there serve here too.
 SMALL = ("--length", 32, "--steps", 60)
@@ -24,10 +31,10 @@ def page_data(path):
     return json.loads(re.search(r"const data = (.*);\n", text).group(1))
 
 
-def test_two_stage_with_a_sweep(run, tmp_path):
+def test_two_stage_writes_its_files(run, tmp_path):
     code, text, errors = run(
         "dynamics", "two-stage", "--alphabet-size", 2, *SMALL, "--batch", 64, "--steps-2", 50,
-        "--sweep", 8, 16, 32, "--out", tmp_path, "--json",
+        "--out", tmp_path, "--json",
     )  # fmt: skip
     assert code == 0, errors
     report = json.loads(text)
@@ -35,17 +42,11 @@ def test_two_stage_with_a_sweep(run, tmp_path):
     assert report["attention"][1] > 0.8
     assert report["bayes_floor"] > report["true_loss"]
     assert report["gradients"]["cosine"] > 0.9
-    sweep = report["sweep"]
-    assert [point["length"] for point in sweep["points"]] == [8, 16, 32]
-    assert sweep["excess"]["exponent"] < -0.1
-    assert sweep["generalisation"]["exponent"] < -0.1
-    for point in sweep["points"]:
-        assert point["learned"]["excess"] > point["bayes"]["excess"] > 0
     with np.load(tmp_path / "trajectory.npz", allow_pickle=False) as stored:
         assert stored["p"].shape == (111, 33)
         assert stored["true_loss"] == report["true_loss"]
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [
-        "attention.html", "run.png", "sweep.png", "trajectory.npz",
+        "attention.html", "run.png", "trajectory.npz",
     ]  # fmt: skip
     data = page_data(tmp_path / "attention.html")
     assert data["frames"][-1]["step"] == 110
@@ -53,6 +54,24 @@ def test_two_stage_with_a_sweep(run, tmp_path):
     for frame in data["frames"]:
         assert len(frame["row"]) == len(data["labels"])
         assert sum(frame["row"]) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_sweep_is_fitted_tabulated_and_drawn(tmp_path):
+    prior = chains.PointMass(chains.Kernel([[0.2, 0.8], [0.7, 0.3]]))
+    settings = dynamics.TwoStage(steps=50, steps_2=50, batch=16)
+    found = dynamics.sweep(prior, settings, (8, 16, 32))
+    report = plain(found)
+    assert [point["length"] for point in report["points"]] == [8, 16, 32]
+    excess = [point["learned"]["excess"] for point in report["points"]]
+    assert report["excess"]["exponent"] == pytest.approx(np.polyfit(np.log([9, 17, 33]), np.log(excess), 1)[0])
+    assert report["excess"]["exponent"] < -0.1
+    assert report["generalisation"]["exponent"] < -0.1
+    assert report["floor"] is None  # the kernel is known: there is nothing to learn, and no power law
+    console = Console(file=io.StringIO(), width=80)
+    console.print(sweep_table(found))
+    assert f"{excess[2]:.4f}" in console.file.getvalue()
+    write_figure(figures.draw_sweep(found), tmp_path / "sweep.png")
+    assert (tmp_path / "sweep.png").stat().st_size > 10_000
 
 
 def test_preconditioned_runs_on_a_prior_that_violates_an_assumption(run, tmp_path):
