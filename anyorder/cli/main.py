@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("anyorder.cli.training", "Train"),
     "evaluate": ("anyorder.cli.training", "Evaluate"),
     "show": ("anyorder.cli.training", "Show"),
+    "explore": ("anyorder.cli.explore", "Explore"),
 }
 
 DESCRIPTION = "A laboratory for in-context learning of Markov chains of any order."
@@ -103,6 +104,8 @@ def _print(outcome: Outcome, as_json: bool) -> int:
     elif outcome.shown is not None:
         Console(soft_wrap=True).print(outcome.shown)
     sys.stdout.flush()
+    if outcome.then is not None:
+        outcome.then()
     return 0 if outcome.passed else 1
 
 
