@@ -11,9 +11,10 @@ from anyorder.constructions.registry import CONSTRUCTIONS
 from anyorder.errors import require
 from anyorder.numerics import DTYPES
 from anyorder.web import limits, schema
+from anyorder.web.compare import verify
 from anyorder.web.stories import story_of
 from anyorder.web.story import tell
-from anyorder.web.view import Explorer, verify
+from anyorder.web.view import Explorer
 from anyorder.web.work import Check, Work
 
 _REFUSALS: dict[int | str, dict[str, Any]] = {
@@ -67,7 +68,7 @@ def choices(explorer: Explorer) -> schema.Options:
             for entry in CONSTRUCTIONS.values()
         ],
         dtypes=list(DTYPES),
-        stored=explorer.library.list(),
+        stored=explorer.library.listed(),
         limits={
             "tokens": limits.MOST_TOKENS,
             "symbols": limits.MOST_SYMBOLS,

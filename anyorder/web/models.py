@@ -108,7 +108,7 @@ class Library:
                 name += "+"
             self.roots[name] = root
 
-    def list(self) -> list[StoredInfo]:
+    def listed(self) -> list[StoredInfo]:
         """Every run and every model file, runs without the files inside them."""
         found: list[StoredInfo] = []
         for name, root in self.roots.items():

@@ -21,7 +21,7 @@ from anyorder.transformer import Head, MLPLayer
 from anyorder.transformer.arithmetic import linear, stored, unit
 from anyorder.web import schema
 from anyorder.web.limits import padded
-from anyorder.web.view import Seen, finite
+from anyorder.web.seen import Seen, finite
 
 
 @dataclasses.dataclass(frozen=True)
