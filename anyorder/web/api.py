@@ -77,6 +77,7 @@ def choices(explorer: Explorer) -> schema.Options:
             "coldest": limits.COLDEST,
             "warmest": limits.WARMEST,
         },
+        example=schema.EXAMPLE,
     )
 
 

@@ -17,6 +17,8 @@ from anyorder.web import limits
 Dtype = Literal["bfloat16", "float16", "float32", "float64"]
 Order = Annotated[int, Field(ge=1, le=limits.MOST_ORDER)]
 Symbols = Annotated[int, Field(ge=2, le=limits.MOST_SYMBOLS)]
+#: A sequence in which a reader sees windows of two letters come back.
+EXAMPLE = "barbara had a banana bar and a barbarian band"
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -80,7 +82,7 @@ class ViewRequest(Asked):
     """One model on one sequence."""
 
     model: Model = Constructed()
-    sequence: Sequence = Chain()
+    sequence: Sequence = Text(kind="text", text=EXAMPLE)
 
 
 class StoryRequest(ViewRequest):
@@ -160,6 +162,7 @@ class Options(BaseModel):
     dtypes: list[str]
     stored: list[StoredInfo]
     limits: dict[str, float]
+    example: str
 
 
 class Promise(BaseModel):

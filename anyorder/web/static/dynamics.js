@@ -1,0 +1,1 @@
+export class DynamicsPage { constructor(place, work, change) { this.place = place; } show() {} }

@@ -1,0 +1,75 @@
+// Wires the address, the controls and the pages.
+import { get } from "./api.js";
+import { Controls } from "./controls.js";
+import { DynamicsPage } from "./dynamics.js";
+import { ModelPage } from "./model.js";
+import { onSchemeChange } from "./palette.js";
+import { fromHash, toHash, viewRequest } from "./state.js";
+
+const $ = (id) => document.getElementById(id);
+
+// At most one computation for this page: a newer one, or the Cancel button, closes the request of the older.
+const work = {
+  controller: null,
+  async do(task, name) {
+    this.controller?.abort();
+    const controller = (this.controller = new AbortController());
+    const shown = setTimeout(() => { $("busy-text").textContent = name; $("busy").hidden = false; }, 250);
+    try {
+      const result = await task(controller.signal);
+      problem(null);
+      return controller.signal.aborted ? undefined : result;
+    } catch (error) {
+      if (error.name === "AbortError") { if (controller.cancelled) problem("Cancelled; change something to start again."); return undefined; }
+      problem(error instanceof TypeError ? "The explorer does not answer; is it still running?" : error.message);
+      return undefined;
+    } finally {
+      clearTimeout(shown);
+      if (this.controller === controller) $("busy").hidden = true;
+    }
+  },
+  cancel() { if (this.controller) { this.controller.cancelled = true; this.controller.abort(); } },
+};
+
+function problem(message) { $("problem").hidden = message === null; $("problem").textContent = message ?? ""; document.body.dataset.problem = message ?? ""; }
+
+let state = fromHash(location.hash), timer = null, controls;
+const model = new ModelPage(work, change), dynamics = new DynamicsPage($("dynamics-page"), work, change);
+model.request = () => viewRequest(state);
+
+function change(changes, { typing = false } = {}) {
+  const page = changes.page && changes.page !== state.page;
+  state = { ...state, ...changes };
+  history[page ? "pushState" : "replaceState"](null, "", toHash(state));
+  clearTimeout(timer);
+  show(false);
+  if (typing) timer = setTimeout(refresh, 150); else refresh();
+}
+
+function show() {
+  for (const button of document.querySelectorAll("nav button")) { if (button.dataset.page === state.page) button.setAttribute("aria-current", "page"); else button.removeAttribute("aria-current"); }
+  $("model-page").hidden = state.page !== "model"; $("dynamics-page").hidden = state.page !== "dynamics";
+  controls.show(state);
+}
+
+const refresh = () => (state.page === "model" ? model.show(state) : dynamics.show(state));
+
+async function start() {
+  let options;
+  try { options = await get("api/options"); } catch (error) { problem(error.message); return; }
+  if (state.text === null) state.text = options.example;
+  controls = new Controls(options, change);
+  dynamics.options = options;
+  for (const button of document.querySelectorAll("nav button")) button.addEventListener("click", () => change({ page: button.dataset.page }));
+  $("cancel").addEventListener("click", () => work.cancel());
+  $("copy").addEventListener("click", async () => {
+    try { await navigator.clipboard.writeText(location.href); $("copy").textContent = "Copied"; } catch { $("copy").textContent = "Copy it from the address bar"; }
+    setTimeout(() => ($("copy").textContent = "Copy address"), 1500);
+  });
+  addEventListener("hashchange", () => { state = { ...fromHash(location.hash) }; if (state.text === null) state.text = options.example; show(); refresh(); });
+  onSchemeChange(() => { model.repaint(state); dynamics.repaint?.(); });
+  history.replaceState(null, "", toHash(state));
+  show(); refresh();
+}
+
+start();
