@@ -115,7 +115,8 @@ class Explorer:
         ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
         check()
         maps = [(layer, head, weights[:rows, :rows]) for layer, head, weights in _maps(seen.trace)]
-        nearest = min(range(len(maps)), key=lambda m: float(np.square(maps[m][2] - ideal)[begins:].sum()))
+        distances = [float(np.square(weights - ideal).sum()) for _, _, weights in maps]
+        nearest = int(np.argmin(distances)) if seen.opened.construction is None else len(maps) - 1
         predicted = np.asarray(seen.trace.probabilities)[:length]
         wrong, exactness = exactness_of(seen, predicted, bayes)
         check()

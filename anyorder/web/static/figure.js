@@ -1,5 +1,5 @@
 // A figure with a name and two buttons that save it: SVG, and PNG made from the same SVG.
-import { element } from "./format.js";
+import { element, math } from "./format.js";
 
 export function save(blob, name) {
   const link = element("a", { href: URL.createObjectURL(blob), download: name });
@@ -26,7 +26,7 @@ export function figure(name, content, draw, extra = null) {
   const file = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "") || "figure";
   const button = (kind, act) => element("button", { type: "button", title: `Save ${name} as ${kind}`, "aria-label": `Save ${name} as ${kind}`, on: { click: act } }, kind);
   return element("figure", {},
-    element("figcaption", {}, element("span", { class: "name" }, name), extra,
+    element("figcaption", {}, element("span", { class: "name" }, math(name)), extra,
       button("SVG", () => save(new Blob([draw()], { type: "image/svg+xml" }), `${file}.svg`)),
       button("PNG", async () => save(await png(draw()), `${file}.png`))),
     content);

@@ -111,8 +111,7 @@ export class ModelPage {
     const series = [["model", "model", view.predicted], ["k-gram", "vermillion", view.kgram], [view.bayes_name, "green", view.bayes], ...(view.truth ? [["true kernel", "purple", view.truth]] : [])]
       .map(([name, colour, matrix]) => ({ name, colour, values: matrix.row(n).map((value) => (Number.isNaN(value) ? null : value)) }));
     const title = `Next token after n = ${n}`;
-    const draw = () => bars({ title, labels, series, most: 1, height: 190 });
-    const legend = element("p", { class: "legend" }, ...series.flatMap((one) => { const dot = element("span", {}, "■ "); dot.style.color = `var(--${one.colour})`; return [dot, `${one.name}   `]; }));
+    const draw = () => bars({ title, labels, series, most: 1, height: 190, width: 380 });
     const error = view.errors[n], bound = view.exactness.bound;
     const errors = () => curves({ title: "Error at every position", xs: view.errors.map((_, at) => at), series: [{ name: "", colour: "model", dots: true, values: view.errors.map((value) => (value === null ? null : Math.max(value, 1e-18))) }], rules: [{ name: `bound ${number(bound)}`, value: bound, colour: "vermillion" }], cursor: n, log: true, xname: "position n", yname: "largest error of a probability" });
     const chart = parsed(errors().svg);
@@ -122,7 +121,7 @@ export class ModelPage {
     });
     const outcome = n === view.tokens.length - 1 ? view.outcome : view.tokens[n + 1];
     $("predictions").replaceChildren(
-      element("div", {}, figure(title, element("div", { class: "scroll" }, parsed(draw())), draw), legend,
+      element("div", {}, figure(title, element("div", { class: "scroll" }, parsed(draw())), draw),
         element("p", {}, `Error here ${number(error)}; ${outcome === null || outcome === undefined ? "nothing came after it" : `then came ${labels[outcome]}`}.`)),
       figure("Error at every position", chart, () => errors().svg));
     const losses = view.losses;
@@ -146,7 +145,7 @@ export class ModelPage {
       ["bound", `${number(promise.bound)} for a target of ${number(promise.target_error)}`], ["bits", `needs ${promise.bits_needed}, ${model.dtype} has ${promise.mantissa_bits}`]);
     else facts.push(["promise", "none: this model has no certificate"]);
     const result = element("p", { id: "verified", role: "status" });
-    const verify = model.construction === null || !this.view.model.certified_kappa || this.stored ? null : element("button", { type: "button", id: "verify", on: { click: async () => {
+    const verify = this.request().model.kind !== "construction" ? null : element("button", { type: "button", id: "verify", on: { click: async () => {
       const { model: asked } = this.request();
       const length = Math.max(this.view.tokens.length, asked.order + 1);
       const found = await this.work.do((signal) => post("api/verify", { model: asked, alphabet_size: this.view.model.alphabet_size, length }, signal), "Verifying on hard sequences…");

@@ -1,5 +1,5 @@
 // The proof at one position, a step at a time.
-import { element, symbol } from "./format.js";
+import { element, math, symbol } from "./format.js";
 import { figure } from "./figure.js";
 import { bars, keys, parsed } from "./svg.js";
 
@@ -9,16 +9,16 @@ export class Story {
   show(story, step) {
     this.story = story;
     const at = Math.min(Math.max(step, 0), story.steps.length - 1), shown = story.steps[at];
-    this.steps.replaceChildren(...story.steps.map((one, place) => element("li", {}, element("button", { type: "button", "aria-current": place === at ? "step" : null, on: { click: () => this.go(place) } }, one.title))));
+    this.steps.replaceChildren(...story.steps.map((one, place) => element("li", {}, element("button", { type: "button", "aria-current": place === at ? "step" : null, on: { click: () => this.go(place) } }, math(one.title)))));
     const turn = (to, name) => element("button", { type: "button", disabled: to < 0 || to >= story.steps.length, on: { click: () => this.go(to) } }, name);
     this.place.replaceChildren(
       element("div", {},
-        element("h3", {}, `${at + 1}. ${shown.title}`), element("p", {}, shown.text),
-        shown.here ? element("p", { class: "here" }, visible(shown.here)) : null,
-        element("p", { class: "equation" }, shown.equation),
-        element("p", {}, element("small", {}, `Where: ${shown.source}`)),
+        element("h3", {}, math(`${at + 1}. ${shown.title}`)), element("p", {}, math(shown.text)),
+        shown.here ? element("p", { class: "here" }, math(visible(shown.here))) : null,
+        element("p", { class: "equation" }, math(shown.equation)),
+        element("p", {}, element("small", {}, math(`Where: ${shown.source}`))),
         element("small", {}, "Weights that do it"),
-        element("ul", { class: "weights" }, ...shown.weights.map((weight) => element("li", {}, element("code", {}, weight.name), ` ${weight.shape.length ? `(${weight.shape.join(" × ")})` : ""}: ${weight.does}`))),
+        element("ul", { class: "weights" }, ...shown.weights.map((weight) => element("li", {}, element("code", {}, weight.name), ` ${weight.shape.length ? `(${weight.shape.join(" × ")})` : ""}: `, math(weight.does)))),
         element("div", { class: "turn" }, turn(at - 1, "Previous step"), turn(at + 1, "Next step"))),
       element("div", { class: "parts" }, ...shown.parts.map((part) => drawn(part, story.position))));
   }
@@ -30,7 +30,9 @@ const visible = (sentence) => sentence.replace(/[\n\t\r]/g, (c) => symbol(c)).re
 function drawn(part, position) {
   const labels = part.labels.map(symbol), title = `${part.name} at n = ${position}`;
   const draw = () => (part.kind === "bars"
-    ? bars({ title, labels, series: [{ name: part.name, colour: "model", values: part.values }], line: part.line, marks: part.marks, height: 130 })
+    ? bars({ title, labels, series: [{ name: part.name, colour: "model", values: part.values }], line: part.line, marks: part.marks, height: 130, width: labels.length < 2 ? 130 : 300 })
     : keys({ title, labels, values: part.values, marks: part.marks, first: part.first }));
-  return figure(title, element("div", { class: "scroll", title: part.read }, parsed(draw())), draw);
+  const made = figure(title, element("div", { class: "scroll", title: part.read }, parsed(draw())), draw);
+  made.classList.add(part.kind === "keys" ? "whole" : labels.length < 2 ? "narrow" : "broad");
+  return made;
 }

@@ -27,7 +27,7 @@ const nice = (value) => { const power = 10 ** Math.floor(Math.log10(value)); ret
 
 // Grouped bars: `series` is [{name, colour, values}], one group for each label.
 export function bars({ title, labels, series, line = null, marks = [], least = 0, most = null, width = 420, height = 150 }) {
-  const left = 34, right = 8, top = 14, bottom = 24;
+  const left = 34, right = 8, top = series.length > 1 ? 22 : 14, bottom = 24;
   const finite = series.flatMap((one) => one.values).filter((v) => v !== null && Number.isFinite(v));
   const high = most ?? nice(Math.max(...finite, line ?? 0, 1e-12)), low = Math.min(least, ...finite, line ?? 0);
   const bottomValue = low < 0 ? -nice(-low) : 0;
@@ -44,12 +44,16 @@ export function bars({ title, labels, series, line = null, marks = [], least = 0
       if (value === null || Number.isNaN(value)) { parts.push(text(x + thick / 2, y(0) - 2, "?", { "text-anchor": "middle", fill: hex("quiet") })); return; }
       const from = Math.min(y(value), y(0)), tall = Math.abs(y(value) - y(0)), marked = marks.includes(place);
       parts.push(tag("rect", { x: x + 0.5, y: from, width: thick - 1, height: Math.max(tall, value === 0 ? 0 : 1), fill: hex(marked ? "vermillion" : one.colour), rx: 1 }, tag("title", {}, escape(`${label}, ${one.name}: ${number(value, 6)}`))));
-      if (series.length === 1 && labels.length <= 16 && value !== 0) parts.push(text(middle, from - 3, number(value), { "text-anchor": "middle", "font-size": 10 }));
+      if (series.length === 1 && labels.length <= 16 && Math.abs(value) > 0.005 * (high - bottomValue)) parts.push(text(middle, from - 3, number(value), { "text-anchor": "middle", "font-size": 10 }));
     });
     parts.push(text(middle, height - 8, label, { "text-anchor": "middle", "font-family": "ui-monospace, monospace" }));
   });
   if (line !== null) parts.push(tag("line", { x1: left, x2: width - right, y1: y(line), y2: y(line), stroke: hex("vermillion"), "stroke-width": 1.5, "stroke-dasharray": "5 3" }),
     text(width - right, y(line) - 3, number(line), { "text-anchor": "end", fill: hex("vermillion"), "font-size": 10 }));
+  if (series.length > 1) {
+    let at = left;
+    for (const one of series) { parts.push(tag("rect", { x: at, y: 2, width: 8, height: 8, fill: hex(one.colour) }), text(at + 12, 10, one.name, { "font-size": 10.5 })); at += one.name.length * 6 + 26; }
+  }
   const told = labels.length <= 24 ? labels.map((label, place) => `${label} ${series.map((one) => number(one.values[place])).join(" / ")}`).join(", ") : `${labels.length} bars`;
   return sheet(width, height, `${title}: ${told}`, ...parts);
 }
