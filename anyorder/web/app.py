@@ -43,18 +43,20 @@ HEADERS = {
 }
 
 
-def create_app(folders: Sequence[str | Path] = (), host: str = "127.0.0.1") -> FastAPI:
-    """The application over some folders of models.
+def create_app(folders: Sequence[str | Path] = (), host: str = "127.0.0.1", *, warm: bool = False) -> FastAPI:
+    """The application over some folders of models; with `warm` it computes its first view before it is asked.
 
     >>> sorted(path for path in create_app().openapi()["paths"])[:2]
     ['/api/options', '/api/story']
     """
-    library = Library(folders)
+    explorer = Explorer(Library(folders))
     quick = Work("views", limits.QUICK, limits.QUICK_WAITING)
     long = Work("long computations", limits.LONG, limits.LONG_WAITING)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if warm:
+            quick.prepare(lambda check: explorer.answer(schema.ViewRequest(), check))
         yield
         quick.close()
         long.close()
@@ -67,7 +69,7 @@ def create_app(folders: Sequence[str | Path] = (), host: str = "127.0.0.1") -> F
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
-    app.include_router(api.routes(Explorer(library), quick, long))
+    app.include_router(api.routes(explorer, quick, long))
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(InputError, _refused)

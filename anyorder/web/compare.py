@@ -101,7 +101,7 @@ def losses_of(
     least = mean(truth[1:])
     return Losses(
         true_loss=least,
-        model_excess=finite(mean(np.asarray(seen.trace.probabilities)) - least),
+        model_excess=finite(mean(np.asarray(seen.trace.probabilities, np.float64)) - least),
         bayes_excess=mean(bayes) - least,
         kgram_excess=finite(mean(kgram) - least),
     )

@@ -235,7 +235,9 @@ class View(BaseModel):
     model: ModelInfo
     maps: list[Map]
     pseudo_attention: Matrix
-    nearest: int = Field(description="index in maps of the head next to pseudo-attention: the last, or a trained one nearest to it")
+    nearest: int = Field(
+        description="index in maps of the head next to pseudo-attention: the last, or a trained one nearest to it"
+    )
     difference: Matrix = Field(description="that head minus pseudo-attention")
     predicted: Matrix
     kgram: Matrix

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import threading
 from collections.abc import Sequence
 
 import uvicorn
 
 from anyorder.errors import InputError
 from anyorder.web.app import create_app
-from anyorder.web.models import Library
-from anyorder.web.schema import ViewRequest
-from anyorder.web.view import Explorer
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -37,15 +33,9 @@ def address(host: str, opened: socket.socket) -> str:
     return f"http://{shown}:{opened.getsockname()[1]}/"
 
 
-def serve(folders: Sequence[str], host: str, opened: socket.socket, *, warm: bool = True) -> None:
-    """Answer until interrupted; compile what the first page needs in the meantime."""
-    server = uvicorn.Server(uvicorn.Config(create_app(folders, host), log_level="warning", server_header=False))
-    if warm:
-        threading.Thread(target=warm_up, daemon=True).start()
+def serve(folders: Sequence[str], host: str, opened: socket.socket) -> None:
+    """Answer until interrupted; the first page is compiled in the meantime."""
+    app = create_app(folders, host, warm=True)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False))
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[opened])
-
-
-def warm_up() -> None:
-    """Compile the programs of the default view."""
-    Explorer(Library()).view(ViewRequest(), lambda: None)

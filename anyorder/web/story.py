@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from anyorder.constructions.stream import Stream
 from anyorder.estimators import matching
 from anyorder.transformer import Head, MLPLayer
 from anyorder.transformer.arithmetic import linear, stored, unit
@@ -52,7 +53,11 @@ class Look:
 
     def block(self, name: str, point: str) -> Float[np.ndarray, "width"]:
         """One named block of the stream at n."""
-        return np.asarray(self.seen.trace.block(name, point))[self.row]
+        return np.asarray(self.seen.trace.stream(point), np.float64)[self.row, self.place(name)]
+
+    def place(self, name: str) -> slice:
+        """Where a block lies in the stream."""
+        return Stream(**dict(self.seen.opened.model.blocks or ())).place(name)
 
 
 Show = Callable[[Look], schema.Part]
@@ -145,7 +150,7 @@ def attention(name: str, layer: int, head: int = 0, *, offsets: tuple[int, int] 
     """The attention weights of a head from n to every key; marked are the matches, or the tokens at some offsets."""
 
     def show(look: Look) -> schema.Part:
-        weights = np.asarray(look.seen.trace.attention[layer])[head, look.row, : look.row + 1]
+        weights = np.asarray(look.seen.trace.attention[layer], np.float64)[head, look.row, : look.row + 1]
         part = keys(look, name, f"attention of layer {layer + 1}, head {head + 1}, row {look.position}", weights)
         if offsets is None:
             return part
@@ -160,8 +165,8 @@ def scores(name: str, layer: int, point: str, head: int = 0) -> Show:
 
     def show(look: Look) -> schema.Part:
         model = look.seen.opened.model
-        x = jnp.asarray(look.seen.trace.stream(point), model.dtype)
-        product = np.asarray(_scores(model.layers[layer].heads[head], x, jnp.int32(look.row)))[: look.row + 1]
+        x, chosen = look.seen.trace.stream(point), model.layers[layer].heads[head]
+        product = np.asarray(_scores(chosen, x, jnp.int32(look.row)))[: look.row + 1]
         promise = model.certificate
         unit_of = "" if promise is None else " / kappa"
         product = product if promise is None else product / promise.kappa
@@ -174,7 +179,7 @@ def prediction(name: str = "prediction") -> Show:
     """The next-token distribution of the model at n."""
 
     def show(look: Look) -> schema.Part:
-        row = np.asarray(look.seen.trace.probabilities)[look.position]
+        row = np.asarray(look.seen.trace.probabilities, np.float64)[look.position]
         return bars(name, "output of the model", look.seen.symbols, row)
 
     return show
@@ -200,10 +205,8 @@ def keys(look: Look, name: str, read: str, values: Float[np.ndarray, "keys"]) ->
 def _inside(look: Look, layer: int, place: int, of: str, point: str) -> Float[np.ndarray, "width"]:
     model = look.seen.opened.model
     mlp = model.layers[layer].mlp[place]
-    blocks = dict(model.blocks or ())
-    start = sum(width for _, width in list(blocks.items())[: list(blocks).index(of)])
-    given = np.asarray(_given(mlp, jnp.asarray(look.seen.trace.stream(point), model.dtype)))
-    return given[look.row, start : start + blocks[of]]
+    given = np.asarray(_given(mlp, look.seen.trace.stream(point)))
+    return given[look.row, look.place(of)]
 
 
 @eqx.filter_jit

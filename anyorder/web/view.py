@@ -90,8 +90,7 @@ class Explorer:
         most = limits.padded(length) if places is None else min(limits.padded(length), len(places))
         tokens = np.pad(drawn.tokens, (0, max(most - length, 0)))
         try:
-            trace = opened.model.trace(tokens)
-            trace = jax.tree.map(lambda leaf: np.asarray(leaf.astype(jnp.float64)), jax.block_until_ready(trace))
+            trace = jax.block_until_ready(opened.model.trace(tokens))
         except InputError:
             raise
         except Exception as error:
@@ -109,7 +108,7 @@ class Explorer:
         order, size, begins = seen.opened.order, seen.alphabet_size, seen.begins
         length, rows = seen.length, seen.length + begins
         tokens = jnp.asarray(np.pad(seen.drawn.tokens, (0, limits.padded(length) - length)), jnp.int32)
-        kgram = estimators.kgram(tokens, order=order, alphabet_size=size)
+        kgram = np.asarray(estimators.kgram(tokens, order=order, alphabet_size=size).probabilities)[:length]
         bayes, bayes_name = bayes_predictor(seen, asked.sequence, tokens)
         ideal = np.asarray(estimators.pseudo_attention(tokens, order))[:length, :length]
         ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
@@ -117,7 +116,7 @@ class Explorer:
         maps = [(layer, head, weights[:rows, :rows]) for layer, head, weights in _maps(seen.trace)]
         distances = [float(np.square(weights - ideal).sum()) for _, _, weights in maps]
         nearest = int(np.argmin(distances)) if seen.opened.construction is None else len(maps) - 1
-        predicted = np.asarray(seen.trace.probabilities)[:length]
+        predicted = np.asarray(seen.trace.probabilities, np.float64)[:length]
         wrong, exactness = exactness_of(seen, predicted, bayes)
         check()
         return View(
@@ -131,13 +130,13 @@ class Explorer:
             nearest=nearest,
             difference=Matrix.of(maps[nearest][2] - ideal),
             predicted=Matrix.of(predicted),
-            kgram=Matrix.of(np.asarray(kgram.probabilities)[:length]),
+            kgram=Matrix.of(kgram),
             bayes=Matrix.of(bayes),
             bayes_name=bayes_name,
             truth=None if seen.drawn.truth is None else Matrix.of(wide(seen.drawn.truth[1:], size)),
             errors=[finite(value) for value in wrong.tolist()],
             exactness=exactness,
-            losses=losses_of(seen, bayes, np.asarray(kgram.probabilities)),
+            losses=losses_of(seen, bayes, kgram),
         )
 
     def answer(self, asked: ViewRequest, check: Check) -> bytes:
@@ -165,7 +164,7 @@ def _fits(size: int, drawn: Drawn) -> None:
 
 def _maps(trace: Trace) -> list[tuple[int, int, Float[np.ndarray, "rows rows"]]]:
     return [
-        (layer, head, np.asarray(weights))
+        (layer, head, np.asarray(weights, np.float64))
         for layer, heads in enumerate(trace.attention, start=1)
         for head, weights in enumerate(heads, start=1)
     ]

@@ -40,6 +40,7 @@ class Work:
         self.name, self.most = name, running + waiting
         self._pool = ThreadPoolExecutor(running, thread_name_prefix=name)
         self._lock, self._taken = threading.Lock(), 0
+        self._closed = threading.Event()
 
     @property
     def taken(self) -> int:
@@ -55,7 +56,7 @@ class Work:
         gone = threading.Event()
 
         def check() -> None:
-            if gone.is_set():
+            if gone.is_set() or self._closed.is_set():
                 raise Cancelled
 
         def run() -> Result:
@@ -80,6 +81,16 @@ class Work:
         with self._lock:
             self._taken -= 1
 
+    def prepare(self, job: Callable[[Check], object]) -> None:
+        """Run a job for nobody in particular, such as the compilation of what will be asked first."""
+
+        def check() -> None:
+            if self._closed.is_set():
+                raise Cancelled
+
+        self._pool.submit(job, check)
+
     def close(self) -> None:
-        """Take no more work, and do not wait for what runs."""
+        """Take no more work; what runs stops at its next check."""
+        self._closed.set()
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -8,30 +8,37 @@ import { fromHash, toHash, viewRequest } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
 
-// At most one computation for this page: a newer one, or the Cancel button, closes the request of the older.
+// At most one view and one long computation for this page: a newer one of its kind, or the Cancel button, closes the
+// request of the older, and the explorer stops computing it.
 const work = {
-  controller: null,
-  async do(task, name) {
-    this.controller?.abort();
-    const controller = (this.controller = new AbortController());
+  running: new Map(),
+  async do(task, name, kind = "view") {
+    this.running.get(kind)?.abort();
+    const controller = new AbortController();
+    this.running.set(kind, controller);
     const shown = setTimeout(() => { $("busy-text").textContent = name; $("busy").hidden = false; }, 250);
     try {
       const result = await task(controller.signal);
+      if (controller.signal.aborted) return undefined;
       problem(null);
-      return controller.signal.aborted ? undefined : result;
+      return result;
     } catch (error) {
       if (error.name === "AbortError") { if (controller.cancelled) problem("Cancelled; change something to start again."); return undefined; }
       problem(error instanceof TypeError ? "The explorer does not answer; is it still running?" : error.message);
       return undefined;
     } finally {
       clearTimeout(shown);
-      if (this.controller === controller) $("busy").hidden = true;
+      if (this.running.get(kind) === controller) this.running.delete(kind);
+      if (!this.running.size) $("busy").hidden = true;
     }
   },
-  cancel() { if (this.controller) { this.controller.cancelled = true; this.controller.abort(); } },
+  cancel() { for (const controller of this.running.values()) { controller.cancelled = true; controller.abort(); } },
 };
 
-function problem(message) { $("problem").hidden = message === null; $("problem").textContent = message ?? ""; document.body.dataset.problem = message ?? ""; }
+// For whoever waits for the page: busy, ready or problem.
+function standing(name) { document.body.dataset.state = name; }
+
+function problem(message) { $("problem").hidden = message === null; $("problem").textContent = message ?? ""; if (message !== null) standing("problem"); }
 
 let state = fromHash(location.hash), timer = null, controls;
 const model = new ModelPage(work, change), dynamics = new DynamicsPage($("dynamics-page"), work, change);
@@ -42,7 +49,8 @@ function change(changes, { typing = false } = {}) {
   state = { ...state, ...changes };
   history[page ? "pushState" : "replaceState"](null, "", toHash(state));
   clearTimeout(timer);
-  show(false);
+  standing("busy");
+  show();
   if (typing) timer = setTimeout(refresh, 150); else refresh();
 }
 
@@ -52,7 +60,7 @@ function show() {
   controls.show(state);
 }
 
-const refresh = () => (state.page === "model" ? model.show(state) : dynamics.show(state));
+async function refresh() { if (await (state.page === "model" ? model : dynamics).show(state)) standing("ready"); }
 
 async function start() {
   let options;
@@ -66,7 +74,7 @@ async function start() {
     try { await navigator.clipboard.writeText(location.href); $("copy").textContent = "Copied"; } catch { $("copy").textContent = "Copy it from the address bar"; }
     setTimeout(() => ($("copy").textContent = "Copy address"), 1500);
   });
-  addEventListener("hashchange", () => { state = { ...fromHash(location.hash) }; if (state.text === null) state.text = options.example; show(); refresh(); });
+  addEventListener("hashchange", () => { state = { ...fromHash(location.hash) }; if (state.text === null) state.text = options.example; standing("busy"); show(); refresh(); });
   onSchemeChange(() => { model.repaint(state); dynamics.repaint?.(); });
   history.replaceState(null, "", toHash(state));
   show(); refresh();

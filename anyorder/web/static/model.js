@@ -17,13 +17,14 @@ export class ModelPage {
     this.story = new Story($("steps"), $("step"), (step) => change({ step }));
   }
 
+  // Gives whether the page shows this state now: not if it was refused, cancelled or overtaken.
   async show(state) {
     const request = viewRequest(state), key = JSON.stringify(request);
     if (key !== this.key) {
       this.key = null;
       $("stage").classList.add("stale");
       const view = await this.work.do((signal) => post("api/view", request, signal), `Running ${state.model.replace(/^stored:/, "")}…`);
-      if (view === undefined) return;
+      if (view === undefined) return false;
       this.#take(view); this.key = key; this.told = null;
     }
     $("stage").classList.remove("stale");
@@ -31,12 +32,12 @@ export class ModelPage {
     const position = Math.min(Math.max(state.position ?? Math.max(last - 2, 0), 0), last);
     if (this.told !== position) {
       const story = await this.work.do((signal) => post("api/story", { ...request, position }, signal), "Reading the proof…");
-      if (story === undefined) return;
+      if (story === undefined) return false;
       this.told = position; this.#tell(story);
     }
     if (this.heads !== state.heads) this.#headings(state.heads);
     this.story.show(this.current, state.step);
-    document.body.dataset.ready = `${this.key}@${position}@${state.step}`;
+    return true;
   }
 
   forget() { this.key = null; }
@@ -144,11 +145,11 @@ export class ModelPage {
       ["kappa", `${number(promise.kappa)}${model.certified_kappa && Math.abs(promise.kappa / model.certified_kappa - 1) > 1e-9 ? `, certified ${number(model.certified_kappa)}` : ", certified"}`],
       ["bound", `${number(promise.bound)} for a target of ${number(promise.target_error)}`], ["bits", `needs ${promise.bits_needed}, ${model.dtype} has ${promise.mantissa_bits}`]);
     else facts.push(["promise", "none: this model has no certificate"]);
-    const result = element("p", { id: "verified", role: "status" });
+    const result = element("p", { id: "verified", "aria-live": "polite" });
     const verify = this.request().model.kind !== "construction" ? null : element("button", { type: "button", id: "verify", on: { click: async () => {
       const { model: asked } = this.request();
       const length = Math.max(this.view.tokens.length, asked.order + 1);
-      const found = await this.work.do((signal) => post("api/verify", { model: asked, alphabet_size: this.view.model.alphabet_size, length }, signal), "Verifying on hard sequences…");
+      const found = await this.work.do((signal) => post("api/verify", { model: asked, alphabet_size: this.view.model.alphabet_size, length }, signal), "Verifying on hard sequences…", "long");
       if (found) result.textContent = `Worst error ${number(found.max_error)} on ${found.positions_checked} positions of 8 hard sequences; ${found.bound === null ? "no bound" : `bound ${number(found.bound)}: ${found.passed ? "kept" : "not kept"}`}.`;
     } } }, "Verify on hard sequences");
     $("certificate").replaceChildren(list(facts), element("p", {}, verify), result);
