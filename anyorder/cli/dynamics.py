@@ -1,0 +1,317 @@
+"""`anyorder dynamics`: gradient descent on the reduced models of App. C and D."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from anyorder.cli.command import Command, Outcome, progress
+from anyorder.errors import require
+
+if TYPE_CHECKING:  # JAX takes a second to import: not for --help
+    from anyorder.chains import Check, Prior
+    from anyorder.dynamics import Evaluation, Trajectory
+    from anyorder.dynamics.algorithms import Agreement
+    from anyorder.dynamics.beyond import Limit, Search
+    from anyorder.dynamics.sweep import Sweep
+
+Algorithm = Literal["two-stage", "preconditioned"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Dynamics(Command):
+    """Run the paper's training algorithms on the reduced model, and measure what they learn.
+
+    Examples:
+      anyorder dynamics two-stage --out run
+      anyorder dynamics two-stage --sweep 32 64 128 256 512 1024 --out sweep
+      anyorder dynamics preconditioned --order 3 --out run
+      anyorder dynamics preconditioned --prior dirichlet --beyond --out run --json
+    """
+
+    algorithm: Annotated[Algorithm, tyro.conf.Positional] = "two-stage"
+    """two-stage: Algorithm 1, first-order chains. preconditioned: Algorithm 2, any order."""
+    out: str = "dynamics"
+    """Folder for trajectory.npz, run.png and attention.html (and sweep.png)."""
+    prior: Literal["floored", "dirichlet", "reversible", "reversible-binary"] = "floored"
+    """Where kernels come from; preconditioned: reversible. A prior that violates an assumption still runs."""
+    kernel: str | None = None
+    """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
+    order: int = 1
+    """Order k of the chains; preconditioned: 2."""
+    alphabet_size: int = 3
+    """Number of symbols S; preconditioned: 2."""
+    gamma: float = 0.2
+    """γ of the floored prior and of the assumptions of App. C."""
+    length: int = 128
+    """T: sequences have T + 1 tokens; preconditioned: 64."""
+    rate: float = 5000.0
+    """η_1, of the steps on p; preconditioned: 20000."""
+    steps: int = 400
+    """T_1: steps on p."""
+    rate_2: float = 10.0
+    """η_2, of the steps on a_2; two-stage only."""
+    steps_2: int = 400
+    """T_2: steps on a_2; two-stage only."""
+    a_2: float = 0.01
+    """a_{2,0}: the attention scalar while p is learned."""
+    batch: int = 128
+    """Fresh chains a step; preconditioned: 64."""
+    epsilon: float = 1e-3
+    """ε of log(logit + ε)."""
+    gradient: Literal["sampled", "closed"] = "sampled"
+    """Of the steps on p: from fresh chains, or the closed form at a_2 → 0 through g_{i,j}."""
+    precondition: bool = True
+    """With --no-precondition, plain gradient descent on the model of Algorithm 2."""
+    sweep: tuple[int, ...] = ()
+    """Also run the two-stage algorithm at these T and fit exponents; the six of the example take minutes."""
+    beyond: bool = False
+    """Also train both heads and a_2 together: from p = 0, from the run's end, and from dyadic and triadic codes."""
+    seed: int = 0
+    """The same seed gives the same numbers."""
+
+    @classmethod
+    def default(cls, words: Sequence[str]) -> Dynamics:
+        """Algorithm 2 is about higher orders: its own defaults."""
+        if "preconditioned" not in words:
+            return cls()
+        return cls(
+            algorithm="preconditioned", prior="reversible", order=2, alphabet_size=2, length=64, rate=20000.0, batch=64
+        )
+
+    def run(self) -> Outcome:
+        """Check the assumptions, run, measure, draw."""
+        two_stage = self.algorithm == "two-stage"
+        require(not (two_stage and self.beyond), "--beyond goes on from Algorithm 2; use it with preconditioned")
+        require(two_stage or not self.sweep, "--sweep is about Algorithm 1; use it with two-stage")
+        from anyorder.training import devices
+
+        devices.prepare(1)
+        import jax
+
+        from anyorder import dynamics
+        from anyorder.dynamics.beyond import Continuation, limit, search
+        from anyorder.dynamics.conditions import conditions
+        from anyorder.dynamics.sweep import sweep
+        from anyorder.files import whole_file
+        from anyorder.report import dynamics as figures
+        from anyorder.report.style import write_figure
+
+        prior, folder = self._prior(), Path(self.out)
+        shared = {
+            name: getattr(self, name)
+            for name in ("length", "rate", "steps", "a_2", "batch", "epsilon", "gradient", "seed")
+        }
+        key = jax.random.fold_in(jax.random.key(self.seed), 1 << 21)
+        found: dict[str, Any] = {}
+        with progress() as bar:
+            task = bar.add_task("steps", total=self.steps + (self.steps_2 if two_stage else 0))
+
+            def watch(step: int, total: int, excess: float) -> None:
+                bar.update(task, completed=step, total=total, description=f"steps, excess {excess:.4f}")
+
+            if two_stage:
+                settings = dynamics.TwoStage(**shared, rate_2=self.rate_2, steps_2=self.steps_2)
+                trajectory = dynamics.two_stage(prior, settings, watch)
+            else:
+                trajectory = dynamics.preconditioned(
+                    prior, dynamics.Preconditioned(**shared, precondition=self.precondition), watch
+                )
+                found["limit"] = limit(trajectory.p[-1], prior, key, length=self.length + 1)
+            start = dynamics.initial(length=self.length + 1, a_2=self.a_2, order=prior.order, exclude_own=not two_stage)
+            found["gradients"] = dynamics.agreement(start, prior, key, epsilon=self.epsilon)
+            checks = conditions(prior, self.gamma, key)
+            if self.sweep:
+                lengths = bar.add_task("lengths", total=len(self.sweep))
+                found["sweep"] = sweep(prior, settings, self.sweep, lambda done, _: bar.update(lengths, completed=done))
+            if self.beyond:
+                starts = bar.add_task("starts", total=4)
+                going_on = Continuation(length=self.length, epsilon=self.epsilon, seed=self.seed)
+                found["search"] = search(prior, going_on, trajectory.p[-1], lambda _: bar.advance(starts))
+        paths = {
+            "trajectory": folder / "trajectory.npz",
+            "figure": folder / "run.png",
+            "page": folder / "attention.html",
+        }
+        dynamics.write_trajectory(trajectory, paths["trajectory"])
+        write_figure(figures.draw_run(trajectory), paths["figure"])
+        with whole_file(paths["page"]) as temporary:
+            temporary.write_text(figures.attention_page(trajectory), encoding="utf-8")
+        if "sweep" in found:
+            paths["sweep_figure"] = folder / "sweep.png"
+            write_figure(figures.draw_sweep(found["sweep"]), paths["sweep_figure"])
+        report = report_of(trajectory, checks) | {name: plain(value) for name, value in found.items()}
+        report |= {"out": self.out, **{name: str(path) for name, path in paths.items()}}
+        return Outcome(report, shown(trajectory, checks, found, paths))
+
+    def _prior(self) -> Prior:
+        from anyorder import chains, files
+
+        if self.kernel is not None:
+            return chains.PointMass(chains.Kernel(files.read_array(self.kernel)))
+        if self.prior == "floored":
+            return chains.Floored(self.order, self.alphabet_size, self.gamma)
+        if self.prior == "reversible":
+            return chains.Reversible(self.order, self.alphabet_size)
+        if self.prior == "reversible-binary":
+            return chains.ReversibleBinary(self.order, self.alphabet_size)
+        return chains.Dirichlet(self.order, self.alphabet_size)
+
+
+def report_of(trajectory: Trajectory, checks: list[Check]) -> dict[str, Any]:
+    """A run as JSON-ready numbers."""
+    order, stage_one = trajectory.order, trajectory.attention[trajectory.stage_one_steps]
+    return {
+        "algorithm": trajectory.algorithm,
+        "order": order,
+        "alphabet_size": trajectory.alphabet_size,
+        "settings": trajectory.settings,
+        "assumptions": [check._asdict() for check in checks],
+        "violated": [check.name for check in checks if not check.holds],
+        "leads_at_every_step": trajectory.leads,
+        "spread_of_p_1_to_k": trajectory.spread,
+        "attention": stage_one[: order + 2].tolist(),
+        "a_2": float(trajectory.a_2[-1]),
+        "true_loss": trajectory.true_loss,
+        "bayes_floor": trajectory.floor,
+        "standings": {name: standing._asdict() for name, standing in trajectory.evaluation.standings.items()},
+    }
+
+
+def plain(value: Limit | Sweep | Search | Agreement) -> dict[str, Any]:
+    """What the further measurements found, as JSON-ready numbers."""
+    from anyorder.dynamics.algorithms import Agreement
+    from anyorder.dynamics.beyond import Search
+    from anyorder.dynamics.sweep import Sweep
+
+    if isinstance(value, Sweep):
+        laws = {name: getattr(value, name) for name in ("excess", "generalisation", "floor")}
+        points = [
+            {
+                "length": point.length,
+                "attention": point.attention,
+                "a_2": point.a_2,
+                **{
+                    name: None if standing is None else standing._asdict()
+                    for name, standing in (("learned", point.learned), ("kgram", point.kgram), ("bayes", point.bayes))
+                },
+            }
+            for point in value.points
+        ]
+        return {"points": points, **{name: None if law is None else law._asdict() for name, law in laws.items()}}
+    if isinstance(value, Search):
+        return {
+            "starts": {
+                name: {
+                    "attention": one.attention[:8].tolist(),
+                    "query_attention": one.query_attention.tolist(),
+                    "a_2": one.a_2,
+                    "offsets": list(one.offsets),
+                }
+                for name, one in value.found.items()
+            },
+            "standings": {name: standing._asdict() for name, standing in value.evaluation.standings.items()},
+        }
+    if isinstance(value, Agreement):
+        return {name: getattr(value, name) for name in ("cosine", "relative_difference", "relative_noise")}
+    return value._asdict()
+
+
+def shown(trajectory: Trajectory, checks: list[Check], found: dict[str, Any], paths: dict[str, Path]) -> RenderableType:
+    """A run for a person: assumptions that fail, the attention that was learned, and losses next to the floor."""
+    order, row = trajectory.order, trajectory.attention[trajectory.stage_one_steps]
+    violated = [f"  {check}" for check in checks if not check.holds]
+    parts: list[RenderableType] = []
+    parts.append(
+        "\n".join(["assumptions that this prior violates:", *violated])
+        if violated
+        else f"all {len(checks)} assumptions on the prior hold"
+    )
+    mass = ", ".join(f"{row[offset]:.4f}" for offset in range(1, order + 1))
+    parts.append(
+        f"softmax(p) at offsets 1 … {order}: {mass} (aim {1 / order:.4f} each); "
+        f"{'ahead' if trajectory.leads else 'NOT ahead'} of all others at every step"
+        + (f"; largest relative difference among them {trajectory.spread:.1e}" if order > 1 else "")
+    )
+    parts.append(f"a_2: {trajectory.a_2[0]:.3g} → {trajectory.a_2[-1]:.3g};  L* = {trajectory.true_loss:.4f} nats")
+    gradients: Agreement = found["gradients"]
+    parts.append(
+        f"gradient at the start, closed form against 2048 chains: cosine {gradients.cosine:.4f}, relative difference "
+        f"{gradients.relative_difference:.3f} (sampling noise {gradients.relative_noise:.3f})"
+    )
+    parts.append(standings_table(trajectory.evaluation))
+    if "limit" in found:
+        end: Limit = found["limit"]
+        parts.append(
+            "with norms and a_2 → ∞, total variation on contexts that were seen: "
+            f"{end.to_bag:.4f} to the bag of k, {end.to_kgram:.4f} to the k-gram "
+            f"(these two are {end.kgram_to_bag:.4f} apart)"
+        )
+    if "sweep" in found:
+        parts.append(sweep_table(found["sweep"]))
+    if "search" in found:
+        parts += search_tables(found["search"])
+    parts.append("\n".join(f"{name.replace('_', ' ')}: {path}" for name, path in paths.items()))
+    return Group(*parts)
+
+
+def standings_table(evaluation: Evaluation) -> Table:
+    """Predictors on the same chains."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("predictor")
+    for heading in ("excess over L*", "sup-norm error"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, one in evaluation.standings.items():
+        table.add_row(
+            name,
+            f"{one.excess:.4f} ± {one.excess_error:.4f}",
+            f"{one.generalisation:.4f} ± {one.generalisation_error:.4f}",
+        )
+    return table
+
+
+def sweep_table(sweep: Sweep) -> Group:
+    """Every length, and the exponents."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("T", "softmax(p)_1", "a_2", "excess", "Bayes floor", "k-gram", "sup-norm error"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for point in sweep.points:
+        table.add_row(
+            str(point.length),
+            f"{point.attention:.4f}",
+            f"{point.a_2:.2f}",
+            f"{point.learned.excess:.4f} ± {point.learned.excess_error:.4f}",
+            "" if point.bayes is None else f"{point.bayes.excess:.4f}",
+            f"{point.kgram.excess:.4f}",
+            f"{point.learned.generalisation:.4f}",
+        )
+    laws = {"excess": sweep.excess, "sup-norm error": sweep.generalisation, "Bayes floor": sweep.floor}
+    fitted = [
+        f"{name} ~ (T+1)^({law.exponent:.3f} ± {law.standard_error:.3f})"
+        for name, law in laws.items()
+        if law is not None
+    ]
+    return Group(table, ";  ".join(fitted))
+
+
+def search_tables(search: Search) -> list[RenderableType]:
+    """What every start found, and how good it is."""
+    table = Table(title="both heads and a_2 trained together", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("start", "attention at offsets 0, 1, …", "query at 0, 1, …", "a_2"):
+        table.add_column(heading, no_wrap=True)
+    for name, one in search.found.items():
+        offsets = len(one.query_attention) + 2
+        table.add_row(
+            name,
+            " ".join(f"{value:.3f}" for value in one.attention[:offsets]),
+            " ".join(f"{value:.3f}" for value in one.query_attention),
+            f"{one.a_2:.2f}",
+        )
+    return [table, standings_table(search.evaluation)]

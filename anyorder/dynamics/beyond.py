@@ -1,0 +1,178 @@
+"""Beyond the paper: what the predictor of Algorithm 2 is, and which offsets gradient descent finds without it.
+
+Uniform weights 1/k cannot tell 01 from 10 (erratum E8). The same reduced model can, with weights b^j in both
+heads: here it is trained on from there, from the end of Algorithm 2, and from p = 0.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from anyorder import chains
+from anyorder.chains import Prior
+from anyorder.dynamics.algorithms import SHARP
+from anyorder.dynamics.objective import (
+    Evaluation,
+    all_contexts,
+    bagged,
+    evaluate,
+    followers,
+    frequencies,
+    model_excess,
+)
+from anyorder.dynamics.reduced import Reduced, coded, initial
+from anyorder.errors import InputError, require
+
+
+class Limit(NamedTuple):
+    """A model with norms and a_2 → ∞, against the estimators it could be, over contexts that were seen.
+
+    Distances are total variation, averaged over contexts (for the bag: bags) that the sequence holds.
+    """
+
+    to_kgram: float
+    to_bag: float
+    kgram_to_bag: float
+    seen: float
+    """The fraction of contexts that the sequences hold."""
+
+
+def limit(p: Float[np.ndarray, "offsets"], prior: Prior, key: PRNGKeyArray, *, length: int, count: int = 256) -> Limit:
+    """What learned positional scalars compute once norms are back and a_2 goes to infinity (erratum E10)."""
+    model = initial(length=length, a_2=SHARP, order=prior.order, normalise=True)
+    model = eqx.tree_at(lambda tree: tree.p, model, jnp.asarray(p))
+    return Limit(*(float(value) for value in _limit(model, prior, key, length, count)))
+
+
+@eqx.filter_jit
+def _limit(
+    model: Reduced, prior: Prior, key: PRNGKeyArray, length: int, count: int
+) -> tuple[Array, Array, Array, Array]:
+    drawn = chains.sample(key, prior, length=length, count=count, start="stationary")
+    order, size = prior.order, prior.alphabet_size
+
+    def one(tokens: Int[Array, "length"]) -> tuple[Array, Array]:
+        counts = followers(tokens, order, size)
+        kgram, bag = frequencies(counts), frequencies(bagged(counts, order))
+        given = model.predict(tokens, all_contexts(order, size), size)
+        seen = counts.sum(axis=1) > 0
+        apart = jnp.stack([jnp.abs(x - y).sum(axis=1) / 2 for x, y in ((given, kgram), (given, bag), (kgram, bag))])
+        return jnp.where(seen, apart, 0).sum(axis=1), seen
+
+    sums, seen = jax.vmap(one)(drawn.tokens)
+    distances = sums.sum(axis=0) / seen.sum()
+    return distances[0], distances[1], distances[2], seen.mean()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Continuation:
+    """How training goes on: Adam on p, on the query's r and on a_2 together, with norms."""
+
+    length: int = 64
+    """T: sequences have T + 1 tokens."""
+    rate: float = 0.03
+    steps: int = 1000
+    batch: int = 64
+    epsilon: float = 1e-3
+    a_2: float = 3.0
+    """a_2 at the start."""
+    seed: int = 0
+
+
+class Found(NamedTuple):
+    """Where one start ended: attention of both heads by offset, a_2, and the model itself."""
+
+    attention: Float[np.ndarray, "offsets"]
+    query_attention: Float[np.ndarray, "order"]
+    a_2: float
+    model: Reduced
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """The offsets that hold at least a twentieth of the first layer's attention."""
+        return tuple(int(offset) for offset in np.flatnonzero(self.attention >= 0.05))
+
+
+class Search(NamedTuple):
+    """Every start of one search, and all of them next to k-gram, bag of k and Bayes on the same fresh chains."""
+
+    found: dict[str, Found]
+    evaluation: Evaluation
+
+
+def search(
+    prior: Prior,
+    settings: Continuation | None = None,
+    learned: Float[np.ndarray, "offsets"] | None = None,
+    watch: Callable[[str], None] | None = None,
+) -> Search:
+    """Train the reduced model from p = 0, from Algorithm 2's end (`learned`), and from dyadic and triadic codes."""
+    settings = settings or Continuation()
+    require(settings.steps >= 1, f"steps is {settings.steps}, must be at least 1")
+    blank = initial(length=settings.length + 1, a_2=settings.a_2, order=prior.order, normalise=True)
+    starts = {"from p = 0": blank}
+    if learned is not None:
+        require(
+            len(learned) == settings.length + 1,
+            f"the learned p has {len(learned)} offsets, this search has {settings.length + 1}; give them one length",
+        )
+        # Trained p differ by tens, where every gradient vanishes: -10 next to the largest is out, yet not out of reach.
+        within = np.maximum(learned - learned.max(), -10.0)
+        starts["from Algorithm 2"] = eqx.tree_at(lambda tree: tree.p, blank, jnp.asarray(within))
+    starts |= {"from dyadic": coded(blank, 2.0), "from triadic": coded(blank, 3.0)}
+    found = {}
+    for name, start in starts.items():
+        if watch is not None:
+            watch(name)
+        trained, excess = _train(start, prior, settings)
+        bad = ~np.isfinite(np.asarray(excess))
+        if bad.any():
+            raise InputError(f"{name}: the run diverged at step {int(bad.argmax()) + 1}; lower the rate")
+        attention, query = jax.nn.softmax(trained.p), jax.nn.softmax(trained.r)
+        found[name] = Found(np.asarray(attention), np.asarray(query), float(trained.a_2), trained)
+    models = {"dyadic, a_2 trained only": _sharpened(coded(blank, 2.0), prior, settings)}
+    models |= {name: one.model for name, one in found.items()}
+    key = jax.random.fold_in(jax.random.key(settings.seed), (1 << 20) + 1)
+    measured = evaluate(models, prior, key, length=settings.length + 1, epsilon=settings.epsilon)
+    return Search(found, measured)
+
+
+def _sharpened(start: Reduced, prior: Prior, settings: Continuation) -> Reduced:
+    """Train a_2 alone: what the code itself is worth."""
+    trained, _ = _train(start, prior, settings, only_a_2=True)
+    return trained
+
+
+@eqx.filter_jit
+def _train(
+    start: Reduced, prior: Prior, settings: Continuation, only_a_2: bool = False
+) -> tuple[Reduced, Float[Array, "steps"]]:
+    optimiser = optax.adam(optax.cosine_decay_schedule(settings.rate, settings.steps))
+
+    def step(state: tuple[Reduced, optax.OptState], key: PRNGKeyArray) -> tuple[tuple, Float[Array, ""]]:
+        model, memory = state
+        drawn = chains.sample(key, prior, length=len(model.p), count=settings.batch, start="stationary")
+
+        def loss(model: Reduced) -> Float[Array, ""]:
+            return jax.vmap(lambda t, k: model_excess(model, t, k, settings.epsilon))(
+                drawn.tokens, drawn.kernels
+            ).mean()
+
+        excess, gradient = jax.value_and_grad(loss)(model)
+        if only_a_2:
+            gradient = eqx.tree_at(lambda tree: (tree.p, tree.r), gradient, (0 * model.p, 0 * model.r))
+        updates, memory = optimiser.update(gradient, memory)
+        return (optax.apply_updates(model, updates), memory), excess
+
+    keys = jax.random.split(jax.random.key(settings.seed), settings.steps)
+    (model, _), excesses = jax.lax.scan(step, (start, optimiser.init(start)), keys)
+    return model, excesses

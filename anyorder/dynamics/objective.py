@@ -1,0 +1,175 @@
+"""The loss of App. C and D on one sequence, and what other predictors have on the same sequence.
+
+The paper asks the model about every context with equal weight (1/S^k), which is also how L* is defined. All
+losses are those of the mixture (logit + ε) / (1 + S·ε): the paper's log(logit + ε) up to the constant
+log(1 + S·ε), so that it is the loss of a distribution and can never be below L*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from anyorder import chains
+from anyorder.chains import Dirichlet, Floored, PointMass, Prior
+from anyorder.dynamics.reduced import Reduced
+from anyorder.estimators.noisy import simplex_rule
+
+#: Quadrature nodes an axis for the Bayes predictor of floored rows, where fewer are not already exact.
+NODES = {2: 512, 3: 96, 4: 24}
+
+
+def all_contexts(order: int, alphabet_size: int) -> Int[Array, "contexts order"]:
+    """Every context, oldest token first, in the order of the rows of a kernel.
+
+    >>> all_contexts(2, 2).tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    return jnp.indices((alphabet_size,) * order, dtype=jnp.int32).reshape(order, -1).T
+
+
+def excess(
+    predicted: Float[Array, "contexts symbols"], rows: Float[Array, "contexts symbols"], epsilon: float
+) -> Float[Array, ""]:
+    """Mean over contexts of the loss less the entropy of the true row.
+
+    >>> excess(jnp.array([[0.5, 0.5]]), jnp.array([[0.5, 0.5]]), 0.0).item()
+    0.0
+    """
+    mixed = (predicted + epsilon) / (1 + rows.shape[1] * epsilon)
+    possible = rows > 0  # 0·log 0 is 0
+    return (rows * jnp.log(jnp.where(possible, rows, 1) / jnp.where(possible, mixed, 1))).sum(axis=1).mean()
+
+
+def model_excess(
+    model: Reduced, tokens: Int[Array, "length"], kernel: Float[Array, "*contexts symbols"], epsilon: float
+) -> Float[Array, ""]:
+    """The excess loss of a reduced model on one sequence, over all contexts."""
+    size = kernel.shape[-1]
+    return excess(model.predict(tokens, all_contexts(model.order, size), size), kernel.reshape(-1, size), epsilon)
+
+
+def followers(tokens: Int[Array, "length"], order: int, alphabet_size: int) -> Float[Array, "contexts symbols"]:
+    """How often each symbol followed each context in the sequence.
+
+    >>> followers(jnp.array([0, 1, 0, 1, 1]), 1, 2).tolist()
+    [[0.0, 2.0], [1.0, 1.0]]
+    """
+    words = sum(tokens[j : len(tokens) - order + j] * alphabet_size ** (order - j) for j in range(order + 1))
+    return jnp.bincount(words, length=alphabet_size ** (order + 1)).reshape(-1, alphabet_size).astype(jnp.float64)
+
+
+def bagged(counts: Float[Array, "contexts symbols"], order: int) -> Float[Array, "contexts symbols"]:
+    """Counts of all contexts that hold the same tokens in another order, added up.
+
+    >>> bagged(jnp.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [0.0, 4.0]]), 2).tolist()
+    [[1.0, 0.0], [3.0, 2.0], [3.0, 2.0], [0.0, 4.0]]
+    """
+    size = counts.shape[1]
+    bags = np.sort(np.indices((size,) * order).reshape(order, -1), axis=0)
+    same = (bags[:, :, None] == bags[:, None, :]).all(axis=0)
+    return jnp.asarray(same, counts.dtype) @ counts
+
+
+def frequencies(counts: Float[Array, "contexts symbols"]) -> Float[Array, "contexts symbols"]:
+    """Counts over their sum; uniform where nothing was counted."""
+    totals = counts.sum(axis=1, keepdims=True)
+    return jnp.where(totals > 0, counts / jnp.where(totals > 0, totals, 1), 1 / counts.shape[1])
+
+
+def bayes_rows(prior: Prior, length: int) -> Callable[[Float[Array, "contexts symbols"]], Float[Array, "_ _"]] | None:
+    """The posterior mean of every row, given the counts; None where rows are not independent under the prior.
+
+    Exact for `Dirichlet`. For `Floored`, whose rows are (1 - γ)θ + γ/S, a quadrature over θ; the redrawing of
+    kernels whose rows are alike, which couples them, is left out, and so is what a stationary start says.
+    """
+    if isinstance(prior, Dirichlet):
+        return lambda counts: (counts + prior.concentration) / (counts + prior.concentration).sum(axis=1, keepdims=True)
+    if isinstance(prior, PointMass):
+        return lambda counts: prior.probabilities.reshape(counts.shape)
+    if not isinstance(prior, Floored) or prior.alphabet_size not in NODES:
+        return None
+    nodes = min(NODES[prior.alphabet_size], length // 2 + 2)
+    points, weights = (jnp.asarray(array, jnp.float64) for array in simplex_rule(prior.alphabet_size, nodes))
+    rows = (1 - prior.gamma) * points + prior.gamma / prior.alphabet_size
+    logs, log_weights = jnp.log(rows), jnp.log(weights)
+    return lambda counts: jax.nn.softmax(counts @ logs.T + log_weights, axis=1) @ rows
+
+
+class Standing(NamedTuple):
+    """One predictor on many chains: its excess loss over L*, and its sup-norm distance to the true row.
+
+    `generalisation` is the mean over chains and contexts of sup_{s'} |f(s') - π(s' | context)|.
+    """
+
+    excess: float
+    excess_error: float
+    generalisation: float
+    generalisation_error: float
+
+
+class Evaluation(NamedTuple):
+    """Predictors on the same fresh chains; `true_loss` is L* of these kernels."""
+
+    true_loss: float
+    standings: dict[str, Standing]
+
+
+def evaluate(
+    models: dict[str, Reduced],
+    prior: Prior,
+    key: PRNGKeyArray,
+    *,
+    length: int,
+    epsilon: float,
+    count: int = 1024,
+) -> Evaluation:
+    """Every model next to the k-gram, the bag of k and, where it is known, the Bayes predictor.
+
+    >>> from anyorder.dynamics.reduced import initial
+    >>> found = evaluate({"start": initial(length=16, a_2=0.0)}, Dirichlet(1, 2), jax.random.key(0),
+    ...                  length=16, epsilon=1e-3, count=64)
+    >>> list(found.standings)
+    ['start', 'k-gram', 'Bayes']
+    """
+    entropy, measured = _evaluate(models, prior, key, length, epsilon, count)
+    standings = {}
+    for name, (over, apart) in measured.items():
+        values = np.asarray(over), np.asarray(apart)
+        facts = [statistic for value in values for statistic in (value.mean(), value.std(ddof=1) / np.sqrt(count))]
+        standings[name] = Standing(*map(float, facts))
+    order = [*models, "k-gram", "bag of k", "Bayes"]
+    return Evaluation(float(entropy), {name: standings[name] for name in order if name in standings})
+
+
+@eqx.filter_jit
+def _evaluate(
+    models: dict[str, Reduced], prior: Prior, key: PRNGKeyArray, length: int, epsilon: float, count: int
+) -> tuple[Array, dict[str, tuple[Array, Array]]]:
+    drawn = chains.sample(key, prior, length=length, count=count, start="stationary")
+    order, size = prior.order, prior.alphabet_size
+    contexts, bayes = all_contexts(order, size), bayes_rows(prior, length)
+
+    def one(tokens: Int[Array, "length"], kernel: Float[Array, "..."]) -> tuple[Array, dict[str, tuple[Array, Array]]]:
+        rows, counts = kernel.reshape(-1, size), followers(tokens, order, size)
+        predicted = {name: model.predict(tokens, contexts, size) for name, model in models.items()}
+        predicted["k-gram"] = frequencies(counts)
+        if order > 1:  # for order one it is the k-gram
+            predicted["bag of k"] = frequencies(bagged(counts, order))
+        if bayes is not None:
+            predicted["Bayes"] = bayes(counts)
+        entropy = excess(jnp.ones_like(rows), rows, 0.0)  # Σ π log π, for logits of one
+        return -entropy, {
+            # The Bayes predictor is nowhere zero and is measured as it is.
+            name: (excess(given, rows, 0.0 if name == "Bayes" else epsilon), jnp.abs(given - rows).max(axis=1).mean())
+            for name, given in predicted.items()
+        }
+
+    entropies, measured = jax.lax.map(lambda pair: one(*pair), (drawn.tokens, drawn.kernels), batch_size=16)
+    return entropies.mean(), measured

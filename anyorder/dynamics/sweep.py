@@ -1,0 +1,75 @@
+"""Algorithm 1 at many lengths T: how fast excess loss and generalisation error fall, with fitted exponents."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from anyorder.chains import Prior
+from anyorder.dynamics.algorithms import TwoStage, two_stage
+from anyorder.dynamics.fit import PowerLaw, power_law
+from anyorder.dynamics.objective import Standing
+from anyorder.errors import require
+
+
+class Point(NamedTuple):
+    """One length: where the run ended, next to the k-gram and the Bayes predictor on the same chains."""
+
+    length: int
+    attention: float
+    """softmax(p)_1 at the end of stage one."""
+    a_2: float
+    learned: Standing
+    kgram: Standing
+    bayes: Standing | None
+
+
+class Sweep(NamedTuple):
+    """All lengths, and power laws in T + 1 through them."""
+
+    points: tuple[Point, ...]
+    excess: PowerLaw
+    generalisation: PowerLaw
+    floor: PowerLaw | None
+
+
+def sweep(
+    prior: Prior,
+    settings: TwoStage | None = None,
+    lengths: Sequence[int] = (32, 64, 128, 256, 512, 1024),
+    watch: Callable[[int, int], None] | None = None,
+) -> Sweep:
+    """Run Algorithm 1 at each length.
+
+    The closed form drives stage one, which then does not depend on a batch. Above T = 128 the batch shrinks with T:
+    the tokens a step stay the same, and so about does the noise.
+    """
+    settings = settings or TwoStage()
+    require(len(set(lengths)) >= 3, f"{len(set(lengths))} lengths, an exponent with an error needs at least 3")
+    points = []
+    for done, length in enumerate(lengths):
+        if watch is not None:
+            watch(done, len(lengths))
+        batch = max(8, settings.batch * 128 // max(length, 128))
+        changed = dataclasses.replace(settings, length=length, batch=batch, gradient="closed")
+        run = two_stage(prior, changed)
+        standings = run.evaluation.standings
+        points.append(
+            Point(
+                length,
+                float(run.attention[run.stage_one_steps, 1]),
+                float(run.a_2[-1]),
+                standings["learned"],
+                standings["k-gram"],
+                standings.get("Bayes"),
+            )
+        )
+    across = [point.length + 1 for point in points]
+    floors = [point.bayes.excess for point in points if point.bayes is not None]
+    return Sweep(
+        tuple(points),
+        power_law(across, [point.learned.excess for point in points]),
+        power_law(across, [point.learned.generalisation for point in points]),
+        power_law(across, floors) if len(floors) == len(points) else None,
+    )

@@ -1,0 +1,86 @@
+"""What a run leaves behind: the parameters at every step, the loss next to L* and the floor, and one `.npz` of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from anyorder.dynamics.objective import Evaluation
+from anyorder.files import whole_file
+
+
+@dataclasses.dataclass(frozen=True)
+class Trajectory:
+    """A run of either algorithm; state t is that before step t + 1, so that there is one state more than steps.
+
+    `excess` is that of each step's fresh batch over the entropy of its own kernels: the noise of L* cancels.
+    `evaluation` has the last state on other chains, next to the k-gram, the bag of k and Bayes.
+    """
+
+    algorithm: str
+    order: int
+    alphabet_size: int
+    p: Float[np.ndarray, "states offsets"]
+    a_2: Float[np.ndarray, "states"]
+    excess: Float[np.ndarray, "steps"]
+    gradient: Float[np.ndarray, "stage_one_steps offsets"]
+    """dL/dp at every step of stage one."""
+    stage_one_steps: int
+    normalise: bool
+    evaluation: Evaluation
+    settings: dict[str, Any]
+
+    @property
+    def true_loss(self) -> float:
+        """L*: the mean entropy of rows of the prior's kernels."""
+        return self.evaluation.true_loss
+
+    @property
+    def loss(self) -> Float[np.ndarray, "steps"]:
+        """The loss that each step saw: L* and the excess."""
+        return self.true_loss + self.excess
+
+    @property
+    def floor(self) -> float | None:
+        """The loss of the Bayes predictor on the evaluation chains, where it is known."""
+        bayes = self.evaluation.standings.get("Bayes")
+        return None if bayes is None else self.true_loss + bayes.excess
+
+    @property
+    def attention(self) -> Float[np.ndarray, "states offsets"]:
+        """softmax(p): the first layer's attention by offset from the last position, at every state."""
+        weights = np.exp(self.p - self.p.max(axis=1, keepdims=True))
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    @property
+    def leads(self) -> bool:
+        """Whether p_1 = … = p_k are above all other scalars after every step of stage one."""
+        inside = self.p[1 : self.stage_one_steps + 1, 1 : self.order + 1].min(axis=1)
+        outside = np.delete(self.p[1 : self.stage_one_steps + 1], range(1, self.order + 1), axis=1).max(axis=1)
+        return bool((inside > outside).all())
+
+    @property
+    def spread(self) -> float:
+        """Largest |p_m - p_1| over m = 1 … k and all states, relative to the largest |p_1|."""
+        inside = self.p[:, 1 : self.order + 1]
+        return float(np.abs(inside - inside[:, :1]).max() / max(1.0, np.abs(inside[:, 0]).max()))
+
+
+def write_trajectory(trajectory: Trajectory, path: str | Path) -> None:
+    """Write the arrays as `.npz`, without pickle, whole or not at all."""
+    with whole_file(path) as temporary, temporary.open("wb") as stream:
+        np.savez_compressed(
+            stream,
+            p=trajectory.p,
+            a_2=trajectory.a_2,
+            excess=trajectory.excess,
+            loss=trajectory.loss,
+            attention=trajectory.attention,
+            true_loss=np.float64(trajectory.true_loss),
+            floor=np.float64(np.nan if trajectory.floor is None else trajectory.floor),
+            stage_one_steps=np.int64(trajectory.stage_one_steps),
+        )
