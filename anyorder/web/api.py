@@ -12,6 +12,7 @@ from anyorder.errors import require
 from anyorder.numerics import DTYPES
 from anyorder.web import limits, schema
 from anyorder.web.compare import verify
+from anyorder.web.dynamics import film
 from anyorder.web.stories import story_of
 from anyorder.web.story import tell
 from anyorder.web.view import Explorer
@@ -48,6 +49,12 @@ def routes(explorer: Explorer, quick: Work, long: Work) -> APIRouter:
     async def verification(request: Request, asked: schema.VerifyRequest) -> Response:
         return await answer(request, long, lambda check: verify(asked, check).model_dump_json().encode())
 
+    @router.post("/dynamics", response_model=schema.Film, summary="A run of Algorithm 1 or 2, as frames")
+    async def play(request: Request, asked: schema.DynamicsRequest) -> Response:
+        return await answer(
+            request, long, lambda check: film(asked, explorer.library, check).model_dump_json().encode()
+        )
+
     return router
 
 
@@ -74,6 +81,8 @@ def choices(explorer: Explorer) -> schema.Options:
             "symbols": limits.MOST_SYMBOLS,
             "order": limits.MOST_ORDER,
             "dimension": limits.MOST_DIMENSION,
+            "length": limits.MOST_LENGTH,
+            "steps": limits.MOST_STEPS,
             "coldest": limits.COLDEST,
             "warmest": limits.WARMEST,
         },

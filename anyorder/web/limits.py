@@ -18,11 +18,13 @@ COLDEST, WARMEST = 2.0**-6, 2.0**20
 MOST_WIDTH, MOST_DIMENSION = 1280, 2048
 #: Sequences of one verification.
 MOST_SEQUENCES = 32
+#: Fresh runs of an algorithm: length and steps of each stage, contexts, frames that are sent, offsets that are shown.
+MOST_LENGTH, MOST_STEPS, MOST_CONTEXTS, MOST_FRAMES, MOST_OFFSETS = 256, 1000, 64, 200, 64
 #: Bytes of a request's body, and of a model's file.
 MOST_BODY, MOST_FILE = 1 << 16, 1 << 26
 #: Requests that are computed at once, and that wait for it: views and clicks, then what takes seconds.
 QUICK, QUICK_WAITING = 2, 16
-LONG, LONG_WAITING = 1, 4
+LONG, LONG_WAITING = 2, 4
 #: Views whose trace is kept, so that a click on a position is a look and not a run.
 KEPT_VIEWS = 12
 #: Lengths are rounded up to a multiple of this for the model, so that typing does not compile at every key.

@@ -132,6 +132,8 @@ class Library:
                 self._search(name, root, entry, depth - 1, found)
             elif entry.suffix == ".safetensors" and entry.is_file() and entry.name not in _PRIVATE:
                 found.append(StoredInfo(path=f"{label}/{entry.name}", kind="file", models=1))
+            elif entry.name == "trajectory.npz" and entry.is_file():
+                found.append(StoredInfo(path=f"{label}/{entry.name}", kind="trajectory", models=0))
 
     def locate(self, path: str) -> tuple[Path, Path]:
         """The root and the resolved path that a listed name stands for; links out of the folder are refused."""
@@ -169,7 +171,7 @@ class Library:
             from anyorder.training.folder import read_config, read_models
 
             config = read_config(target)
-            _fits(target / "checkpoint.safetensors")
+            fits(target / "checkpoint.safetensors")
             step, models = read_models(target)
             require(asked.index < len(models), f"index is {asked.index}, the run has 0 to {len(models) - 1}")
             seed, rate = config.members[asked.index]
@@ -178,7 +180,7 @@ class Library:
                 models[asked.index], title, asked.path, None, asked.order or config.data.order, asked.beta, None, None
             )
         require(target.suffix == ".safetensors", f"{asked.path} is no .safetensors file; give a model or a run")
-        _fits(target)
+        fits(target)
         model = load(target)
         promise = model.certificate
         if promise is None:
@@ -195,7 +197,8 @@ class Library:
         )
 
 
-def _fits(file: Path) -> None:
+def fits(file: Path) -> None:
+    """Refuse a file that is too large to open here."""
     size = file.stat().st_size if file.is_file() else 0
     limits.at_most(
         limits.MOST_FILE,

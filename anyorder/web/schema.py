@@ -101,6 +101,31 @@ class VerifyRequest(Asked):
     seed: int = Field(0, ge=0, le=2**31 - 1)
 
 
+class FreshRun(Asked):
+    """A short run of Algorithm 1 (on floored kernels of order 1) or 2 (on reversible ones of any order)."""
+
+    kind: Literal["fresh"] = "fresh"
+    algorithm: Literal[1, 2] = 1
+    order: int = Field(1, ge=1, le=4)
+    alphabet_size: int = Field(3, ge=2, le=8)
+    length: int = Field(64, ge=4, le=limits.MOST_LENGTH)
+    steps: int = Field(200, ge=1, le=limits.MOST_STEPS, description="of each stage")
+    seed: int = Field(0, ge=0, le=2**31 - 1)
+
+
+class StoredRun(Asked):
+    """The trajectory.npz of `anyorder dynamics`, in a folder that was named on the command line."""
+
+    kind: Literal["stored"]
+    path: str = Field(max_length=1024)
+
+
+class DynamicsRequest(Asked):
+    """A run of gradient descent to play."""
+
+    run: Annotated[FreshRun | StoredRun, Field(discriminator="kind")] = FreshRun()
+
+
 class Limit(BaseModel):
     """The limit that a request ran into."""
 
@@ -148,10 +173,10 @@ class ConstructionInfo(BaseModel):
 
 
 class StoredInfo(BaseModel):
-    """A model file, or a run with some models, that may be opened."""
+    """A model file, a run with some models, or a trajectory of gradient descent, that may be opened."""
 
     path: str
-    kind: Literal["file", "run"]
+    kind: Literal["file", "run", "trajectory"]
     models: int
 
 
@@ -306,3 +331,19 @@ class Verified(BaseModel):
     max_error: float | None
     positions_checked: int
     passed: bool
+
+
+class Film(BaseModel):
+    """A run of gradient descent as frames: the state before some of its steps."""
+
+    title: str
+    algorithm: int
+    order: int | None
+    steps: list[int] = Field(description="the number of steps taken at each frame")
+    stage_one_steps: int
+    attention: Matrix = Field(description="softmax(p), the first layer's attention by offset, one row for each frame")
+    a_2: list[float | None]
+    excess: list[float | None] = Field(description="loss of the frame's batch above the entropy of its own kernels")
+    true_loss: float
+    floor_excess: float | None = Field(description="excess of the Bayes predictor on fresh chains, where it is known")
+    standings: dict[str, float] = Field(description="excess loss of the last state and of others, on fresh chains")

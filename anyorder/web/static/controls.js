@@ -13,7 +13,8 @@ export class Controls {
     this.options = options; this.change = change;
     const model = $("model"), group = (label, entries) => element("optgroup", { label }, ...entries.map(([value, name]) => element("option", { value }, name)));
     model.append(group("Constructions", options.constructions.map((entry) => [entry.name, entry.name])));
-    if (options.stored.length) model.append(group("Runs and files", options.stored.map((entry) => [`stored:${entry.path}`, `${entry.path}${entry.kind === "run" ? " (run)" : ""}`])));
+    const stored = options.stored.filter((entry) => entry.kind !== "trajectory");
+    if (stored.length) model.append(group("Runs and files", stored.map((entry) => [`stored:${entry.path}`, `${entry.path}${entry.kind === "run" ? " (run)" : ""}`])));
     $("dtype").append(...options.dtypes.map((name) => element("option", { value: name }, name)));
     for (const id of ["order", "chain-order"]) $(id).max = options.limits.order;
     for (const id of ["alphabet", "chain-alphabet"]) $(id).max = options.limits.symbols;

@@ -6,12 +6,12 @@ export const DEFAULTS = {
   source: "text", text: null,
   chainOrder: 2, chainAlphabet: 2, chainLength: 64, chainSeed: 0, chainTokenNoise: 0, chainTransitionNoise: 0,
   position: null, step: 0, heads: "",
-  run: "fresh", algorithm: 1, symbols: 3, length: 64, steps: 200, seed: 0, frame: 0,
+  run: "fresh", algorithm: 1, chainsOrder: 2, symbols: 3, length: 64, steps: 200, seed: 0, frame: 0,
 };
 
 const MODEL = ["model", "order", "alphabet", "dtype", "temperature", "beta", "gated", "dimension", "index", "source", "position", "step", "heads"];
 const CHAIN = ["chainOrder", "chainAlphabet", "chainLength", "chainSeed", "chainTokenNoise", "chainTransitionNoise"];
-const DYNAMICS = ["run", "algorithm", "symbols", "length", "steps", "seed", "frame"];
+const DYNAMICS = ["run", "algorithm", "chainsOrder", "symbols", "length", "steps", "seed", "frame"];
 
 export function toHash(state) {
   const names = state.page === "dynamics" ? DYNAMICS : [...MODEL, ...(state.source === "text" ? ["text"] : CHAIN)];
