@@ -25,7 +25,7 @@ format: $(VENV)/.test ## rewrite the code in the common format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.core ## run the benchmarks, one after the other
+bench: $(VENV)/.test ## run the benchmarks, one after the other
 	$(BIN)/python -m benchmarks
 
 bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, which gets an environment of its own

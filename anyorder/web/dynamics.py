@@ -93,7 +93,7 @@ def _stored(asked: StoredRun, library: Library) -> Film:
     return _frames(
         title=asked.path,
         algorithm=1 if int(stage_one_steps) < len(excess) else 2,
-        order=None,
+        order=_order(arrays["p"][-1]),
         attention=attention,
         a_2=a_2,
         excess=excess,
@@ -102,6 +102,12 @@ def _stored(asked: StoredRun, library: Library) -> Film:
         stage_one_steps=int(stage_one_steps),
         standings={},
     )
+
+
+def _order(p: Float[np.ndarray, "offsets"]) -> int | None:
+    """How many scalars from p_1 on are equal: the order, where steps were preconditioned; None if p did not move."""
+    equal = np.isclose(p[1:], p[1], rtol=1e-9, atol=0)
+    return None if equal.all() else int(np.argmin(equal))
 
 
 def _read(target: Path) -> dict[str, np.ndarray]:

@@ -31,7 +31,7 @@ export function math(text) {
     if (place % 2) { out.append(element("code", {}, piece)); continue; }
     let rest = piece;
     while (rest) {
-      const found = /[A-Za-z0-9)}‖]([_^])(?=[A-Za-z0-9({⊢-])/.exec(rest);
+      const found = /[\p{L}∇0-9)}‖]([_^])(?=[A-Za-z0-9({⊢-])/u.exec(rest);
       if (!found) { out.append(rest); break; }
       const start = found.index + 1;
       out.append(rest.slice(0, start));

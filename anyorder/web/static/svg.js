@@ -64,8 +64,9 @@ export function keys({ title, labels, values, marks = [], first = 0, width = 460
   const finite = values.filter((v) => v !== null && Number.isFinite(v));
   let high = Math.max(...finite, 0), low = Math.min(...finite, 0);
   if (high > 0 && high <= 1.0001 && low >= 0) high = 1;
+  if (high > 20) low = high - 1;  // a large common part, such as the paper's gate: what differs is at the top
   if (high === low) high = low + 1;
-  const y = (v) => top + (height - top - bottom) * (1 - (v - low) / (high - low));
+  const y = (v) => top + (height - top - bottom) * (1 - (Math.max(v, low) - low) / (high - low));
   const step = (width - left - right) / count, parts = [];
   for (const value of [low, high]) parts.push(text(left - 4, y(value) + 4, number(value), { "text-anchor": "end", fill: hex("quiet") }), tag("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), stroke: hex("line") }));
   values.forEach((value, place) => {
@@ -99,7 +100,7 @@ export function curves({ title, xs, series, rules = [], cursor = null, log = fal
     if (one.dots) for (const [at, v] of points) parts.push(tag("circle", { cx: x(at).toFixed(1), cy: y(v).toFixed(1), r: xs.length > 150 ? 1.4 : 2.2, fill: hex(one.colour) }));
     else parts.push(tag("path", { d: points.map(([at, v], i) => `${i ? "L" : "M"}${x(at).toFixed(1)} ${y(v).toFixed(1)}`).join(""), fill: "none", stroke: hex(one.colour), "stroke-width": 1.8, "stroke-dasharray": one.dash ?? null }));
   }
-  for (const rule of rules) if (rule.value !== null && (!log || rule.value > 0)) parts.push(tag("line", { x1: left, x2: width - right, y1: y(rule.value), y2: y(rule.value), stroke: hex(rule.colour), "stroke-dasharray": "6 4", "stroke-width": 1.5 }), text(width - right, y(rule.value) - 4, rule.name, { "text-anchor": "end", fill: hex(rule.colour), "font-size": 10 }));
+  for (const rule of rules) if (rule.value !== null && (!log || rule.value > 0)) parts.push(tag("line", { x1: left, x2: width - right, y1: y(rule.value), y2: y(rule.value), stroke: hex(rule.colour), "stroke-dasharray": "6 4", "stroke-width": 1.5 }), text(left + 4, y(rule.value) + (y(rule.value) < top + 8 ? 11 : -4), rule.name, { fill: hex(rule.colour), "font-size": 10 }));
   if (cursor !== null) parts.push(tag("line", { x1: x(cursor), x2: x(cursor), y1: top, y2: height - bottom, stroke: hex("text"), "stroke-width": 1 }));
   let at = width - right;
   for (const one of [...series].reverse()) if (one.name) { parts.push(text(at, 11, one.name, { "text-anchor": "end", fill: hex(one.colour), "font-size": 10.5 })); at -= one.name.length * 6 + 12; }
