@@ -31,8 +31,9 @@ bench: $(VENV)/.test ## run the benchmarks, one after the other
 bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, which gets an environment of its own
 	TORCH_PYTHON=.venv-torch/bin/python $(BIN)/python -m benchmarks training
 
-figures: $(VENV)/.core ## redraw the pictures of the README
+figures: $(VENV)/.test ## redraw the pictures of the README; that of the explorer needs a Chromium
 	$(BIN)/anyorder demo --out docs/images
+	$(BIN)/python examples/explorer_picture.py docs/images/explorer.png
 
 clean: ## remove the environment and all that is generated
 	rm -rf $(VENV) .venv-torch demo .pytest_cache .mypy_cache .ruff_cache build dist

@@ -223,7 +223,7 @@ def test_every_figure_can_be_saved_as_svg_and_png(page, address):
     names = figures.locator("figcaption .name").all_text_contents()
     assert figures.count() == page.get_by_role("button", name="SVG").count() >= 8
     page.click("#steps button >> nth=4")
-    for name in ("score at n = 22", "attention of layer 2 at n = 22", "Layer 2", names[-2], names[-1]):
+    for name in ("score", "attention of layer 2", "Layer 2", names[-2], names[-1]):
         place = figures.locator("figcaption .name").all_text_contents().index(name)
         for kind, start in (("SVG", b"<svg "), ("PNG", b"\x89PNG")):
             with page.expect_download() as download:

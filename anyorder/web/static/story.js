@@ -32,7 +32,7 @@ function drawn(part, position) {
   const draw = () => (part.kind === "bars"
     ? bars({ title, labels, series: [{ name: part.name, colour: "model", values: part.values }], line: part.line, marks: part.marks, height: 130, width: labels.length < 2 ? 130 : 300 })
     : keys({ title, labels, values: part.values, marks: part.marks, first: part.first }));
-  const made = figure(title, element("div", { class: "scroll", title: part.read }, parsed(draw())), draw);
+  const made = figure(part.name, element("div", { class: "scroll", title: part.read }, parsed(draw())), draw);
   made.classList.add(part.kind === "keys" ? "whole" : labels.length < 2 ? "narrow" : "broad");
   return made;
 }
