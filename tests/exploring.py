@@ -36,6 +36,23 @@ def begin_run(path):
     folder.finish({}, models)
 
 
+def trajectory(steps, **changes):
+    """The arrays of a run of Algorithm 2 at order 2: p_1 and p_2 rise together from 0 to 5."""
+    p = np.zeros((steps + 1, 9))
+    p[:, 1:3] = np.linspace(0, 5, steps + 1)[:, None]
+    weights = np.exp(p)
+    arrays = {
+        "p": p, "a_2": np.full(steps + 1, 0.01), "excess": np.linspace(1, 0.1, steps), "loss": np.ones(steps),
+        "attention": weights / weights.sum(axis=1, keepdims=True), "true_loss": 0.5, "floor": np.nan,
+        "stage_one_steps": steps,
+    }  # fmt: skip
+    return {name: np.asarray(value) for name, value in {**arrays, **changes}.items()}
+
+
+def write_trajectory(path, steps, **changes):
+    np.savez_compressed(path, **trajectory(steps, **changes))
+
+
 def fill(folder):
     """A model file, a run of two models, a link that leads out, and a secret beside the folder."""
     models = folder / "models"
@@ -46,6 +63,7 @@ def fill(folder):
     (models / "link.safetensors").symlink_to(folder / "secret.safetensors")
     (models / "cut.safetensors").write_bytes((models / "dyadic.safetensors").read_bytes()[:500])
     begin_run(models / "run")
+    write_trajectory(models / "trajectory.npz", steps=40)
     return models
 
 

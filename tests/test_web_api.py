@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import anyorder
+from anyorder import chains, dynamics
 from anyorder.constructions import CONSTRUCTIONS
 from anyorder.report.style import COLOURS
 from anyorder.web import app as web_app
@@ -316,7 +317,7 @@ PLACES = [("model", name) for name in schema.Constructed.model_fields] + [
 ] + [("model",), ("sequence",), ("position",)]  # fmt: skip
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(place=st.sampled_from(PLACES), junk=JUNK)
 def test_junk_in_any_field_is_answered_in_kind(client, place, junk):
     asked = {
@@ -337,7 +338,7 @@ def test_junk_in_any_field_is_answered_in_kind(client, place, junk):
         refused(response)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     text=st.text(st.sampled_from("ab\n \0é漢😀‮́"), min_size=3, max_size=32),
     temperature=st.floats(limits.COLDEST, limits.WARMEST),
@@ -370,6 +371,7 @@ def test_the_schema_describes_every_route_and_refusal(client):
 
 
 def test_long_work_is_bounded_cancelled_and_blocks_nobody(monkeypatch):
+    monkeypatch.setattr(limits, "LONG", 1)
     monkeypatch.setattr(limits, "LONG_WAITING", 0)
     asked = {"model": {"kind": "construction", "name": "dyadic"}, "length": 512, "sequences": 32}
     with exploring.explorer() as (url, app), httpx.Client(base_url=url, timeout=60) as client:
@@ -413,6 +415,78 @@ def test_long_work_is_bounded_cancelled_and_blocks_nobody(monkeypatch):
         assert found["passed"]
         assert found["max_error"] <= found["bound"]
         assert found["positions_checked"] > 1000
+
+
+@pytest.mark.parametrize(("algorithm", "order"), [(1, 1), (2, 2)])
+def test_a_fresh_run_is_that_of_the_package(client, algorithm, order):
+    asked = {"algorithm": algorithm, "order": order, "alphabet_size": 2, "length": 8, "steps": 12, "seed": 3}
+    film = client.post("/api/dynamics", json={"run": {"kind": "fresh", **asked}}).raise_for_status().json()
+    shared = {"length": 8, "steps": 12, "batch": 64, "seed": 3}
+    if algorithm == 1:
+        run = dynamics.two_stage(chains.Floored(1, 2), dynamics.TwoStage(**shared, rate=5000.0, steps_2=12))
+        assert film["floor_excess"] == pytest.approx(run.evaluation.standings["Bayes"].excess)
+    else:
+        run = dynamics.preconditioned(chains.Reversible(2, 2), dynamics.Preconditioned(**shared, rate=20000.0))
+    assert film["steps"] == list(range(len(run.p)))
+    scores = np.exp(run.p)
+    np.testing.assert_allclose(matrix(film["attention"]), scores / scores.sum(axis=1, keepdims=True), atol=1e-6)
+    assert film["a_2"] == run.a_2.tolist()
+    assert film["excess"] == [*run.excess, run.excess[-1]]
+    assert film["stage_one_steps"] == 12
+    assert film["true_loss"] == run.true_loss
+
+
+def test_a_stored_trajectory_is_played(client, folder):
+    stored = exploring.trajectory(steps=1000)
+    exploring.write_trajectory(folder / "trajectory.npz", steps=1000)
+    listed = client.get("/api/options").json()["stored"]
+    assert {"path": "models/trajectory.npz", "kind": "trajectory", "models": 0} in listed
+    asked = {"run": {"kind": "stored", "path": "models/trajectory.npz"}}
+    film = client.post("/api/dynamics", json=asked).raise_for_status().json()
+    assert (film["algorithm"], film["order"], film["floor_excess"]) == (2, 2, None)
+    assert (film["steps"][0], film["steps"][-1]) == (0, 1000)
+    assert len(film["steps"]) <= limits.MOST_FRAMES + 1
+    np.testing.assert_allclose(matrix(film["attention"]), stored["attention"][film["steps"]], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"attention": np.ones(3)}, {"a_2": np.ones(5)}, {"excess": np.ones((2, 2))}, {"true_loss": np.ones(4)},
+        {"attention": np.ones((1, 9)), "p": np.ones((1, 9))}, {"p": np.array(["x"])}, {"stage_one_steps": np.nan},
+        {"p": np.array([None], dtype=object)},
+    ],
+)  # fmt: skip
+def test_files_that_are_no_trajectory_are_one_line(client, folder, changes):
+    (folder / "odd").mkdir(exist_ok=True)
+    exploring.write_trajectory(folder / "odd" / "trajectory.npz", steps=10, **changes)
+    response = client.post("/api/dynamics", json={"run": {"kind": "stored", "path": "models/odd"}})
+    assert "is not a trajectory" in refused(response)
+
+
+def test_a_trajectory_that_unpacks_to_too_much_is_not_unpacked(client, folder):
+    (folder / "bomb").mkdir()
+    exploring.write_trajectory(folder / "bomb" / "trajectory.npz", steps=10, loss=np.zeros(1 << 24))
+    response = client.post("/api/dynamics", json={"run": {"kind": "stored", "path": "models/bomb/trajectory.npz"}})
+    refused(response)
+    assert response.json()["limit"]["limit"] == limits.MOST_FILE
+    for path in ("../trajectory.npz", "models/link.safetensors", "models/dyadic.safetensors", "models/absent"):
+        refused(client.post("/api/dynamics", json={"run": {"kind": "stored", "path": path}}))
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        ({"kind": "fresh", "algorithm": 1, "order": 2}, "Algorithm 1 is about order 1"),
+        ({"kind": "fresh", "algorithm": 3}, "algorithm is 3"),
+        ({"kind": "fresh", "algorithm": 2, "order": 4, "alphabet_size": 8}, "4096 contexts"),
+        ({"kind": "fresh", "length": 10**9}, "length is 1000000000, must be at most 256"),
+        ({"kind": "fresh", "steps": 0}, "steps is 0, must be at least 1"),
+        ({"kind": "fresh", "algorithm": 2, "order": 4, "alphabet_size": 2, "length": 4}, "must be above the order 4"),
+    ],
+)
+def test_runs_beyond_the_limits_are_one_line(client, run, message):
+    assert message in refused(client.post("/api/dynamics", json={"run": run}))
 
 
 def test_the_page_is_served_whole_and_from_here_alone(client):

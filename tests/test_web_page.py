@@ -258,6 +258,36 @@ def test_a_run_is_shown_next_to_bayes(page, address):
     assert page.locator("#steps button").all_text_contents() == ["Layer 1", "Layer 2", "Prediction"]
 
 
+def test_the_dynamics_are_played_paused_and_restored(page, address):
+    stored = "models/trajectory.npz"
+    page.goto(f"{address}/#page=dynamics&run={stored}&frame=10")
+    settle(page)
+    assert page.text_content("#frame-step") == "step 10 of 40"
+    bars = page.locator(".charts svg").first.get_attribute("aria-label")
+    page.click("#play")
+    wait_for(page, "#frame-step", "step 1[5-9] of 40")
+    page.click("#play")
+    settle(page)
+    frame = int(re.search(r"frame=(\d+)", page.url)[1])
+    assert page.text_content("#frame-step") == f"step {frame} of 40"
+    assert frame > 10
+    assert page.locator(".charts svg").first.get_attribute("aria-label") != bars
+    page.locator("#frame").fill("40")
+    settle(page)
+    assert "frame=40" in page.url
+    # The last state of the file has half of the attention at each of two offsets, up to the rest.
+    assert re.search(
+        r"0 0\.0\d+, 1 0\.48\d+, 2 0\.48\d+", page.locator(".charts svg").first.get_attribute("aria-label")
+    )
+    page.select_option("#dynamics-run", "fresh")
+    page.fill("#dynamics-length", "1000")
+    page.click("#dynamics-go")
+    wait_for(page, "#problem", "length is 1000, must be at most 256")
+    page.click("nav button >> nth=0")
+    page.wait_for_selector("#problem", state="hidden")
+    settle(page)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_narrow_screen_and_has_names_for_everything(browser, address, scheme):
     page = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme=scheme)

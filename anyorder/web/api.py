@@ -39,7 +39,7 @@ def routes(explorer: Explorer, quick: Work, long: Work) -> APIRouter:
 
     @router.post("/view", response_model=schema.View, summary="Run a model on a sequence")
     async def view(request: Request, asked: schema.ViewRequest) -> Response:
-        return await answer(request, quick, lambda check: explorer.answer(asked, check))
+        return await answer(request, quick, lambda check: explorer.view(asked, check).model_dump_json().encode())
 
     @router.post("/story", response_model=schema.Story, summary="The proof at one position")
     async def story(request: Request, asked: schema.StoryRequest) -> Response:

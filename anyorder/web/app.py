@@ -56,7 +56,7 @@ def create_app(folders: Sequence[str | Path] = (), host: str = "127.0.0.1", *, w
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if warm:
-            quick.prepare(lambda check: explorer.answer(schema.ViewRequest(), check))
+            quick.prepare(lambda check: explorer.view(schema.ViewRequest(), check))
         yield
         quick.close()
         long.close()

@@ -25,8 +25,8 @@ MOST_BODY, MOST_FILE = 1 << 16, 1 << 26
 #: Requests that are computed at once, and that wait for it: views and clicks, then what takes seconds.
 QUICK, QUICK_WAITING = 2, 16
 LONG, LONG_WAITING = 2, 4
-#: Views whose trace is kept, so that a click on a position is a look and not a run.
-KEPT_VIEWS = 12
+#: Bytes of models and traces that are kept, so that a click on a position is a look and not a run.
+KEPT_BYTES = 1 << 28
 #: Lengths are rounded up to a multiple of this for the model, so that typing does not compile at every key.
 PADDING = 32
 

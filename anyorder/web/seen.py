@@ -6,6 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Float, Int
@@ -39,6 +40,11 @@ class Seen:
     drawn: Drawn
     trace: Trace
     alphabet_size: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the model and of its trace."""
+        return sum(leaf.nbytes for leaf in jax.tree.leaves((self.opened.model, self.trace)) if eqx.is_array(leaf))
 
     @property
     def length(self) -> int:

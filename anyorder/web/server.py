@@ -11,6 +11,9 @@ import uvicorn
 from anyorder.errors import InputError
 from anyorder.web.app import create_app
 
+#: Seconds that open requests have to end after Ctrl-C.
+GRACE = 2
+
 
 def listen(host: str, port: int) -> socket.socket:
     """An open socket, or one line that says what is in the way."""
@@ -37,6 +40,8 @@ def address(host: str, opened: socket.socket) -> str:
 def serve(folders: Sequence[str], host: str, opened: socket.socket) -> None:
     """Answer until interrupted; the first page is compiled in the meantime."""
     app = create_app(folders, host, warm=True)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=GRACE)
+    )
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[opened])

@@ -36,7 +36,6 @@ class Explorer:
     def __init__(self, library: Library) -> None:
         self.library = library
         self._kept: OrderedDict[str, Seen] = OrderedDict()
-        self._views: OrderedDict[str, bytes] = OrderedDict()
         self._lock = threading.Lock()
 
     def key(self, asked: ViewRequest) -> str:
@@ -55,7 +54,7 @@ class Explorer:
         seen = self._run(asked, check)
         with self._lock:
             self._kept[key] = seen
-            while len(self._kept) > limits.KEPT_VIEWS:
+            while len(self._kept) > 1 and sum(one.size for one in self._kept.values()) > limits.KEPT_BYTES:
                 self._kept.popitem(last=False)
         return seen
 
@@ -138,20 +137,6 @@ class Explorer:
             exactness=exactness,
             losses=losses_of(seen, bayes, kgram),
         )
-
-    def answer(self, asked: ViewRequest, check: Check) -> bytes:
-        """The view as JSON, kept for the next who asks."""
-        key = self.key(asked)
-        with self._lock:
-            if key in self._views:
-                self._views.move_to_end(key)
-                return self._views[key]
-        answer = self.view(asked, check).model_dump_json().encode()
-        with self._lock:
-            self._views[key] = answer
-            while len(self._views) > limits.KEPT_VIEWS:
-                self._views.popitem(last=False)
-        return answer
 
 
 def _fits(size: int, drawn: Drawn) -> None:
