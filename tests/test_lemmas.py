@@ -213,3 +213,18 @@ def test_what_a_lemma_is_not_about_is_refused():
         dynamics.second_order_decay(Kernel([[0.5, 0.5], [0.5, 0.5]]))
     with pytest.raises(InputError, match="a_2 is 2"):
         dynamics.linearisation(Floored(1, 2), KEY, a_2=2.0, epsilon=0.1)
+
+
+def test_the_reading_of_the_transition_preference_decides_which_score_leads():
+    keys = jax.random.split(KEY, 512)
+    means = {}
+    for newest_first in (False, True):
+        prior = chains.ReversibleBinary(newest_first=newest_first)
+        drawn = np.asarray(jax.jit(jax.vmap(prior.draw))(keys))
+        preference = drawn[:, 0, 0, 0] - (drawn[:, 0, 1, 0] if newest_first else drawn[:, 1, 0, 0])
+        assert (preference > 0).all()
+        scores = jax.jit(jax.vmap(lambda kernel: dynamics.lag_scores(kernel, 3)))(drawn)
+        gaps = np.asarray(scores[:, 1] - scores[:, 2])
+        means[newest_first] = gaps.mean() / (gaps.std() / np.sqrt(len(gaps)))
+    assert means[False] < -3  # g_2 leads: Algorithm 2 pulls p_1 and p_2 down
+    assert means[True] > 3

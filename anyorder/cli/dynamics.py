@@ -40,8 +40,9 @@ class Dynamics(Command):
     """two-stage: Algorithm 1, first-order chains. preconditioned: Algorithm 2, any order."""
     out: str = "dynamics"
     """Folder for trajectory.npz, run.png and attention.html (and sweep.png)."""
-    prior: Literal["floored", "dirichlet", "reversible", "reversible-binary"] = "floored"
-    """Where kernels come from; preconditioned: reversible. A prior that violates an assumption still runs."""
+    prior: Literal["floored", "dirichlet", "reversible", "reversible-binary", "reversible-binary-newest"] = "floored"
+    """Where kernels come from; preconditioned: reversible. A prior that violates an assumption still runs. The binary
+    ones satisfy the second-order assumption, with contexts read oldest or newest token first."""
     kernel: str | None = None
     """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
     order: int = 1
@@ -160,8 +161,8 @@ class Dynamics(Command):
             return chains.Floored(self.order, self.alphabet_size, self.gamma)
         if self.prior == "reversible":
             return chains.Reversible(self.order, self.alphabet_size)
-        if self.prior == "reversible-binary":
-            return chains.ReversibleBinary(self.order, self.alphabet_size)
+        if self.prior.startswith("reversible-binary"):
+            return chains.ReversibleBinary(self.order, self.alphabet_size, self.prior.endswith("newest"))
         return chains.Dirichlet(self.order, self.alphabet_size)
 
 

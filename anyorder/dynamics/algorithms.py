@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
@@ -10,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from anyorder import chains
 from anyorder.chains import Prior
@@ -60,7 +61,7 @@ class Settings:
             require(value >= least, f"{name} is {value}, must be at least {least}")
         for name in ("rate", "a_2", "epsilon"):
             value = getattr(self, name)
-            require(value > 0 and np.isfinite(value), f"{name} is {value}, must be above 0 and finite")
+            require(value > 0 and math.isfinite(value), f"{name} is {value}, must be above 0 and finite")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,7 @@ class TwoStage(Settings):
         )
         super().check(prior)
         require(self.steps_2 >= 0, f"steps_2 is {self.steps_2}, must be at least 0")
-        require(self.rate_2 > 0 and np.isfinite(self.rate_2), f"rate_2 is {self.rate_2}, must be above 0 and finite")
+        require(self.rate_2 > 0 and math.isfinite(self.rate_2), f"rate_2 is {self.rate_2}, must be above 0 and finite")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -105,7 +106,7 @@ def two_stage(prior: Prior, settings: TwoStage | None = None, watch: Watch | Non
     total = settings.steps + settings.steps_2
     model = initial(length=settings.length + 1, a_2=settings.a_2)
     first = _descend(model, prior, settings, "p", settings.rate, settings.steps, key, 0, total, watch)
-    model = eqx.tree_at(lambda tree: tree.p, model, first.p[-1])
+    model = eqx.tree_at(lambda tree: tree.p, model, jnp.asarray(first.p[-1]))
     model = dataclasses.replace(model, normalise=True)
     second = _descend(
         model, prior, settings, "a_2", settings.rate_2, settings.steps_2, key, settings.steps, total, watch
@@ -203,7 +204,7 @@ def _descend(
 @eqx.filter_jit
 def _chunk(
     model: Reduced,
-    keys: PRNGKeyArray,
+    keys: Key[Array, "steps"],
     prior: Prior,
     scores: Float[Array, "offsets"] | None,
     rate: Float[Array, ""],

@@ -66,7 +66,7 @@ def sweep(
             )
         )
     across = [point.length + 1 for point in points]
-    floors = [point.bayes.excess for point in points if point.bayes is not None]
+    floors = [point.bayes.excess for point in points if point.bayes is not None and point.bayes.excess > 0]
     return Sweep(
         tuple(points),
         power_law(across, [point.learned.excess for point in points]),
