@@ -52,6 +52,5 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 
 .venv-torch/.done:
 	$(PYTHON) -m venv .venv-torch
-	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 \
-		--extra-index-url https://download.pytorch.org/whl/cpu
+	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	@touch $@

@@ -89,7 +89,7 @@ def test_sampling_inside_another_compiled_program():
 
 
 def test_uniforms_are_uniform_and_below_one():
-    from anyorder.chains.sampling import uniforms
+    from anyorder.chains.random import uniforms
 
     drawn = np.asarray(uniforms(KEY, (100_001,)))
     assert drawn.dtype == np.float32

@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from anyorder import numerics as numerics
 from anyorder.chains.kernel import Kernel, dense_shape
+from anyorder.chains.random import uniforms
 from anyorder.errors import require
 
 
@@ -46,10 +47,10 @@ def dirichlet_rows(
     """
     flat = (math.prod(shape[:-1]), shape[-1])  # two axes compile to much faster code than k + 1
     if concentration == 1.0 and shape[-1] == 2:  # uniform on the segment
-        first = jax.random.uniform(key, flat[:1], dtype)
+        first = uniforms(key, flat[:1], dtype).astype(dtype)
         rows = jnp.stack([first, 1 - first], axis=-1)
     elif concentration == 1.0:  # Gamma(1) is the exponential distribution, much cheaper to draw
-        weights = jax.random.exponential(key, flat, dtype)
+        weights = -jnp.log1p(-uniforms(key, flat, dtype)).astype(dtype)
         rows = weights / weights.sum(axis=-1, keepdims=True)
     else:
         logs = jax.random.loggamma(key, concentration, flat, dtype)  # logarithms: small α underflows

@@ -5,21 +5,23 @@ Everything here is a pure function of a key and can be called inside another com
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt
 
 from anyorder.chains.lifted import DENSE_STATES, successors
 from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise, observed, substitute
 from anyorder.chains.priors import Prior, dirichlet_rows
+from anyorder.chains.random import uniforms
 from anyorder.errors import check_order, require
 
 Start = Literal["uniform", "stationary"]
+#: Pasts that never occur have no next token; dividing by this keeps their rows, which nobody reads, finite.
+TINY = 1e-30
 
 
 class Chains(NamedTuple):
@@ -64,82 +66,88 @@ def sample(
 def _sample(
     key: PRNGKeyArray, prior: Prior, noise: Noise | None, length: int, count: int, start: Start, dtype: Any
 ) -> Chains:
-    kernel_key, start_key, step_key, noise_key = jax.random.split(key, 4)
+    kernel_key, step_key, noise_key = jax.random.split(key, 3)
+    order, size = prior.order, prior.alphabet_size
     kernels = jax.vmap(lambda key: prior.draw(key, dtype))(jax.random.split(kernel_key, count))
-    tokens, clean, truth = jax.vmap(partial(_sequence, start=start, noise=noise))(
-        kernels,
-        uniforms(start_key, (count, prior.order)),
-        uniforms(step_key, (count, length - prior.order)),
-        jax.random.split(noise_key, count),
-    )
-    return Chains(kernels, tokens, clean, truth)
-
-
-def uniforms(key: PRNGKeyArray, shape: tuple[int, ...]) -> Float[Array, "*shape"]:
-    """Uniform float32 numbers in [0, 1), multiples of 2^-24.
-
-    Threefry makes 64 bits at a time and `jax.random.uniform` keeps 32 of them; taking both halves is twice as fast.
-
-    >>> uniforms(jax.random.key(0), (2, 3)).shape
-    (2, 3)
-    """
-    total = math.prod(shape)
-    pairs = jax.random.bits(key, ((total + 1) // 2,), jnp.uint64)
-    halves = jax.lax.bitcast_convert_type(pairs, jnp.uint32).ravel()[:total]
-    return ((halves >> 8).astype(jnp.float32) * jnp.float32(2**-24)).reshape(shape)
-
-
-def _sequence(
-    kernel: Float[Array, "*contexts symbols"],
-    start_uniforms: Float[Array, "order"],
-    step_uniforms: Float[Array, "steps"],
-    noise_key: PRNGKeyArray,
-    start: Start,
-    noise: Noise | None,
-) -> tuple[Int[Array, "length"], Int[Array, "length"], Float[Array, "length symbols"]]:
-    """One sequence: as observed, clean, and the distribution each observed token was drawn from."""
-    order, size, steps = kernel.ndim - 1, kernel.shape[-1], len(step_uniforms)
-    rows = kernel.reshape(-1, size)
-    opening = _opening(start_uniforms, rows, start)
-    first = (opening * size ** jnp.arange(order - 1, -1, -1, dtype=jnp.int32)).sum(dtype=jnp.int32)
-
+    rows = kernels.reshape(count, -1, size)
+    openings = jax.vmap(partial(opening_rows, order=order, start=start))(rows)
+    noise_keys = jax.random.split(noise_key, count)
+    fresh = None
     if isinstance(noise, TransitionNoise):
-        strength = jnp.asarray(noise.strength, rows.dtype)
-        fresh = strength * dirichlet_rows(noise_key, (steps, size), 1.0, rows.dtype)
+        strength = jnp.asarray(noise.strength, dtype)
+        fresh = strength * jax.vmap(lambda key: dirichlet_rows(key, (length, size), 1.0, dtype))(noise_keys)
+        fresh = fresh.at[:, :order].set(0)
         rows = (1 - strength) * rows
-    else:
-        fresh = jnp.zeros((steps, size), rows.dtype)  # folded away by the compiler
+    rows = jnp.concatenate([openings, rows], axis=1)
+    clean, states = walk(rows, order, uniforms(step_key, (length, count)), fresh)
+    truth = jax.vmap(lambda rows, states: rows[states])(rows, states)
+    if fresh is not None:
+        truth = truth + fresh
+    if isinstance(noise, TokenNoise):
+        tokens = jax.vmap(lambda key, row: substitute(key, row, size, noise))(noise_keys, clean)
+        return Chains(kernels, tokens, clean, observed(truth, noise))
+    return Chains(kernels, clean, clean, truth)
 
+
+def walk(
+    rows: Float[Array, "count states symbols"],
+    order: int,
+    uniforms: Float[Array, "length count"],
+    fresh: Float[Array, "count length symbols"] | None = None,
+) -> tuple[Int[Array, "count length"], Int[Array, "count length"]]:
+    """The tokens of every sequence, and the states that they were drawn in.
+
+    The states are the nodes of a tree: the root is the empty past, node v has the children S·v + 1 + s for the
+    symbols s, and level t holds the S^t pasts of t tokens. The last level, k, holds the contexts; from there the
+    oldest token is dropped. So the first k tokens are drawn like all others, each from the row of its state.
+
+    >>> rows = jnp.array([[[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]]])  # order 1: the opening, then 0 → 1 → 0 → …
+    >>> [part.tolist() for part in walk(rows, 1, jnp.full((4, 1), 0.7, jnp.float32))]
+    [[[1, 0, 1, 0]], [[0, 2, 1, 2]]]
+    """
+    count, states, size = rows.shape
+    contexts = size**order
+    level_k, level_after = states - contexts, states  # the first node of level k, and of the level below it
     # Inverse of the distribution function: the symbol is the number of cumulative sums at or below the
     # uniform. The last sum is not compared, so the last symbol takes what is left and rows need no exact sum.
-    sums = jnp.cumsum(rows[:, :-1], axis=1)
-    fresh_sums = jnp.cumsum(fresh[:, :-1], axis=1)
+    # The uniforms are multiples of 2^-24: sums that are finer than float32 would change nothing.
+    sums = jnp.cumsum(rows[..., :-1], axis=-1).astype(jnp.float32).reshape(-1, size - 1)
+    index = jnp.uint32 if count * states < 2**32 else jnp.uint64  # unsigned: an index below zero would need a test
+    own_rows = jnp.arange(count, dtype=index) * states
+    perturbations = None if fresh is None else jnp.cumsum(fresh[..., :-1], axis=-1).astype(jnp.float32).swapaxes(0, 1)
+    narrow = jnp.int8 if size <= 128 else jnp.int32  # the transpose at the end is bound by memory
 
-    def step(context: Int[Array, ""], drawn: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
+    # One gather from one table for the whole batch: a gather per sequence compiles to slower code.
+    def step(
+        state: UInt[Array, "count"], drawn: tuple[Float[Array, "count"], Float[Array, "count bounds"] | None]
+    ) -> tuple[Array, tuple[Array, Array]]:
         uniform, perturbation = drawn
-        symbol = (uniform >= sums[context] + perturbation).sum(dtype=jnp.int32)
-        return (context * size + symbol) % len(rows), (symbol, context)
+        bounds = sums[own_rows + state]
+        if perturbation is not None:
+            bounds = bounds + perturbation
+        symbol = (uniform[:, None] >= bounds).sum(axis=1, dtype=index)
+        child = size * state + 1 + symbol
+        return jnp.where(child < level_after, child, level_k + (child - level_after) % contexts), (
+            symbol.astype(narrow),
+            state,
+        )
 
-    _, (drawn, contexts) = jax.lax.scan(step, first, (step_uniforms, fresh_sums))
-    clean = jnp.concatenate([opening, drawn])
-    followed = rows[contexts] + fresh
-    truth = jnp.concatenate([jnp.full((order, size), 1 / size, rows.dtype), followed])
-    if start == "stationary":
-        truth = truth.at[:order].set(_opening_truth(rows, opening))
-    if isinstance(noise, TokenNoise):
-        return substitute(noise_key, clean, size, noise), clean, observed(truth, noise)
-    return clean, clean, truth
+    _, (tokens, visited) = jax.lax.scan(step, jnp.zeros(count, index), (uniforms, perturbations))
+    return tokens.T.astype(jnp.int32), visited.T.astype(jnp.int32)
 
 
-def _opening(
-    uniforms: Float[Array, "order"], rows: Float[Array, "contexts symbols"], start: Start
-) -> Int[Array, "order"]:
-    """The first k tokens."""
-    size, order = rows.shape[1], len(uniforms)
+def opening_rows(rows: Float[Array, "contexts symbols"], *, order: int, start: Start) -> Float[Array, "pasts symbols"]:
+    """The distribution of the next token after each past of fewer than k tokens, the empty one first.
+
+    >>> opening_rows(jnp.array([[0.5, 0.5], [1.0, 0.0]]), order=1, start="stationary").round(3).tolist()
+    [[0.667, 0.333]]
+    """
+    size = rows.shape[1]
     if start == "uniform":
-        return (uniforms * size).astype(jnp.int32)
-    context = (uniforms[0] >= jnp.cumsum(stationary_contexts(rows))[:-1]).sum(dtype=jnp.int32)
-    return context // size ** jnp.arange(order - 1, -1, -1, dtype=jnp.int32) % size  # its digits, oldest first
+        return jnp.full(((size**order - 1) // (size - 1), size), 1 / size, rows.dtype)
+    contexts = stationary_contexts(rows)
+    joint = [contexts.reshape(size**level, size, -1).sum(axis=2) for level in range(order)]
+    return jnp.concatenate([level / jnp.maximum(level.sum(axis=1, keepdims=True), TINY) for level in joint])
 
 
 def stationary_contexts(rows: Float[Array, "contexts symbols"]) -> Float[Array, "contexts"]:
@@ -159,17 +167,3 @@ def stationary_contexts(rows: Float[Array, "contexts symbols"]) -> Float[Array, 
     # μ = μP and Σμ = 1 together: (I - Pᵀ + 11ᵀ) μ = 1.
     system = jnp.eye(contexts, dtype=rows.dtype) - matrix.T + 1
     return jnp.maximum(jnp.linalg.solve(system, jnp.ones(contexts, rows.dtype)), 0)
-
-
-def _opening_truth(
-    rows: Float[Array, "contexts symbols"], opening: Int[Array, "order"]
-) -> Float[Array, "order symbols"]:
-    """The distribution of each of the first k tokens given those before it, in the stationary chain."""
-    size, order = rows.shape[1], len(opening)
-    joint = stationary_contexts(rows).reshape((size,) * order)
-    truths = []
-    for position in range(order):
-        marginal = joint.reshape(size, -1).sum(axis=1)
-        truths.append(marginal / marginal.sum())
-        joint = joint[opening[position]]
-    return jnp.stack(truths)

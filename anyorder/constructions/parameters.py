@@ -136,8 +136,10 @@ _PRINTED = {
 }
 
 
-def table_one(*, order: int, alphabet_size: int, length: int, dimension: int = 256) -> tuple[Entry, ...]:
-    """Table 1 in numbers; `dimension` is the d of Bietti et al., which is free.
+def table_one(
+    *, order: int, alphabet_size: int, length: int, dimension: int = 256, stored: bool = True
+) -> tuple[Entry, ...]:
+    """Table 1 in numbers; `dimension` is the d of Bietti et al., which is free. Models are built only if `stored`.
 
     >>> [entry.paper for entry in table_one(order=2, alphabet_size=2, length=32, dimension=64)][-1]
     3180
@@ -145,9 +147,9 @@ def table_one(*, order: int, alphabet_size: int, length: int, dimension: int = 2
     k, s, t = order, alphabet_size, length
     d, wide = 6 * s + 3, s + t
 
-    def stored(name: str, order: int, **options: Any) -> int | None:
-        if name == "disentangled" and (order + 1) * wide > 1024:
-            return None  # the matrices would fill the memory
+    def entries(name: str, order: int, **options: Any) -> int | None:
+        if not stored or (name == "disentangled" and (order + 1) * wide > 1024):
+            return None  # its matrices would fill the memory
         model = construct(name, order=order, alphabet_size=s, length=t, force=True, **options)
         return count_arrays(model)
 
@@ -156,17 +158,17 @@ def table_one(*, order: int, alphabet_size: int, length: int, dimension: int = 2
     # fmt: off
     return (
         Entry("Bietti et al.", "associative", "1", head, "9d² + dS + Td", 9 * dimension**2 + dimension * (s + t),
-              None, None, stored("associative", 1, dimension=dimension), f"d is free, here {dimension}"),
+              None, None, entries("associative", 1, dimension=dimension), f"d is free, here {dimension}"),
         Entry("Edelman et al.", "bigram", "1", head, "21S² + 3TS", 21 * s**2 + 3 * t * s,
-              None, None, stored("bigram", 1), "d = 3S"),
+              None, None, entries("bigram", 1), "d = 3S"),
         Entry("Nichani et al.", "disentangled", "k", "2 layers, k heads", "(k + (k + 1)²)(S + T)² + T(S + T)",
               nichani + t * wide, "(k + (k + 1)²)(S + T)² + 2(k + 1)(S + T)S", nichani + 2 * (k + 1) * wide * s,
-              stored("disentangled", k), "E12: the tail T(S + T) looks like a position table; "
+              entries("disentangled", k), "E12: the tail T(S + T) looks like a position table; "
               "the published model has an output matrix of 2(k + 1)(S + T)·S"),
         Entry("Rajaraman et al.", "three-layer", "k", "3 layers, 1 head", "15d² + d(3T + 2S + 10)",
               15 * d**2 + d * (3 * t + 2 * s + 10), "15d² + d(3T + 2S + 12)", 15 * d**2 + d * (3 * t + 2 * s + 12),
-              stored("three-layer", k), "E6: the rows of App. I add up to the second formula; d = 6S + 3"),
+              entries("three-layer", k), "E6: the rows of App. I add up to the second formula; d = 6S + 3"),
         Entry("the paper", "two-layer", "k", head, "9d² + d(2T + 2S + 9)", 9 * d**2 + d * (2 * t + 2 * s + 9),
-              None, None, stored("two-layer", k), "d = 6S + 3"),
+              None, None, entries("two-layer", k), "d = 6S + 3"),
     )
     # fmt: on

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 import matplotlib
 import numpy as np
-from jaxtyping import Float, Int
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anyorder import estimators
 from anyorder.errors import require
+from anyorder.report.maps import Panel, draw_maps
 from anyorder.report.style import COLOURS, STYLE
 from anyorder.training.config import Config
 from anyorder.training.evaluation import evaluation_set
@@ -117,45 +115,14 @@ def draw_attention(model: Transformer, config: Config, sequence: int) -> Figure:
     ideal = np.asarray(estimators.pseudo_attention(tokens[sequence], data.order))
     begins = maps[0].shape[1] - len(ideal)
     ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
-    panels = [(f"layer 1, head {head + 1} (mean)", values) for head, values in enumerate(first)]
+    row = np.asarray(tokens[sequence])
+    panels = [Panel(f"layer 1, head {head + 1} (mean)", values, row) for head, values in enumerate(first)]
     for number, layer in enumerate(maps[1:], start=2):
-        panels += [(f"layer {number}, head {head + 1}", values) for head, values in enumerate(layer)]
+        panels += [Panel(f"layer {number}, head {head + 1}", values, row) for head, values in enumerate(layer)]
     # The head that comes nearest to the ideal is the one to hold against it.
     nearest = min((head for layer in maps for head in layer), key=lambda head: float(np.square(head - ideal).sum()))
-    panels += [("pseudo-attention", ideal), ("difference, nearest head", np.abs(nearest - ideal))]
-    return _maps(panels, np.asarray(tokens[sequence]), begins)
-
-
-def _maps(
-    panels: list[tuple[str, Float[np.ndarray, "rows rows"]]], tokens: Int[np.ndarray, "length"], begins: int
-) -> Figure:
-    across = min(ACROSS, len(panels))
-    down = math.ceil(len(panels) / across)
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(2.6 * across + 0.6, 2.7 * down + 0.3))
-        axes = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
-        image = None
-        for panel, (title, values) in zip(axes.flat, panels, strict=False):
-            image = panel.imshow(values, vmin=0, vmax=1, cmap="viridis", interpolation="nearest")
-            panel.set_title(title)
-            _label(panel, tokens, begins)
-        for panel in list(axes.flat)[len(panels) :]:
-            panel.set_visible(False)
-        for row in axes:
-            row[0].set_ylabel("query")
-        for panel in axes[-1]:
-            panel.set_xlabel("key")
-        assert image is not None
-        figure.colorbar(image, ax=axes, shrink=0.8, label="attention")
-        return figure
-
-
-def _label(panel: Axes, tokens: Int[np.ndarray, "length"], begins: int) -> None:
-    """Write the tokens along both axes, where there is room for them."""
-    panel.spines[["right", "top"]].set_visible(True)
-    if len(tokens) > 40:
-        return
-    names = ["·"] * begins + [str(token) for token in tokens]
-    for axis in (panel.xaxis, panel.yaxis):
-        axis.set_ticks(range(len(names)), names, fontsize=5)
-        axis.set_tick_params(length=0)
+    panels += [
+        Panel("pseudo-attention", ideal, row),
+        Panel("difference, nearest head", np.abs(nearest - ideal), row),
+    ]
+    return draw_maps([panels[start : start + ACROSS] for start in range(0, len(panels), ACROSS)])

@@ -1,0 +1,52 @@
+"""Random numbers: the generator of JAX, written so that a CPU makes them in one pass.
+
+`jax.random` compiles the twenty rounds of Threefry as a loop that stores its state after every four of them, and
+keeps half of the bits for 32-bit numbers. Sampling is bound by exactly this, so here the rounds are unrolled and
+all bits are used. The bits are those of `jax.random.bits(key, (count,), uint64)`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray, UInt64
+
+#: Key schedule and rotations of Threefry-2x32-20 (Salmon et al., SC 2011).
+PARITY = 0x1BD11BDA
+ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
+
+def uniforms(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Float[Array, "*shape"]:
+    """Uniform numbers in [0, 1): multiples of 2^-52 in float64, of 2^-24 in float32 and any narrower type.
+
+    >>> uniforms(jax.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    total = math.prod(shape)
+    if jnp.dtype(dtype) == jnp.float64:
+        one = jnp.uint64(0x3FF0000000000000)  # the bits of 1.0: with 52 random ones below, a number in [1, 2)
+        return jax.lax.bitcast_convert_type(threefry(key, total) >> 12 | one, jnp.float64).reshape(shape) - 1
+    halves = jax.lax.bitcast_convert_type(threefry(key, (total + 1) // 2), jnp.uint32).ravel()[:total]
+    return ((halves >> 8).astype(jnp.float32) * jnp.float32(2**-24)).reshape(shape)
+
+
+def threefry(key: PRNGKeyArray, count: int) -> UInt64[Array, "count"]:
+    """`count` times 64 random bits: Threefry-2x32 of the counters 0, 1, …
+
+    >>> bool((threefry(jax.random.key(3), 5) == jax.random.bits(jax.random.key(3), (5,), jnp.uint64)).all())
+    True
+    """
+    first, second = jax.random.key_data(key)
+    keys = (first, second, first ^ second ^ jnp.uint32(PARITY))
+    left = jnp.zeros(count, jnp.uint32) + keys[0]
+    right = jnp.arange(count, dtype=jnp.uint32) + keys[1]
+    for group in range(5):
+        for rotation in ROTATIONS[group % 2]:
+            left = left + right
+            right = left ^ (right << rotation | right >> (32 - rotation))
+        left = left + keys[(group + 1) % 3]
+        right = right + keys[(group + 2) % 3] + jnp.uint32(group + 1)
+    return left.astype(jnp.uint64) << 32 | right.astype(jnp.uint64)

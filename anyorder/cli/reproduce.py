@@ -1,0 +1,144 @@
+"""`anyorder reproduce`: every table and figure from one command."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from anyorder.cli.command import Command, Outcome
+from anyorder.errors import require
+
+if TYPE_CHECKING:  # JAX takes a second to import: not for --help
+    from anyorder.experiments.experiment import Budget, Experiment, Watch
+    from anyorder.experiments.runner import Outcome as Ran
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Reproduce(Command):
+    """Run experiments and write a report: each table and figure next to what the paper prints.
+
+    The same command again goes on where it was interrupted; finished experiments are not run twice.
+
+    Examples:
+      anyorder reproduce
+      anyorder reproduce depth bits --out two
+      anyorder reproduce all --budget paper --seeds 5 --out paper
+    """
+
+    ids: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Experiments by id; none, or all: every one. `anyorder reproduce list` names them."""
+    budget: Literal["tiny", "quick", "paper"] = "quick"
+    """quick: all in twenty minutes on two cores. paper: the published steps. tiny: only to see that all runs."""
+    seeds: int = 3
+    """Models of each kind."""
+    out: str = "reproduce"
+    """Folder for index.html, tables, figures and trained models."""
+
+    def run(self) -> Outcome:
+        """Run, write after every experiment, and say what failed."""
+        from anyorder.training import devices
+
+        require(self.seeds >= 1, f"seeds is {self.seeds}, must be at least 1; pass --seeds 1 or more")
+        devices.prepare(max(2, self.seeds))
+        from anyorder.experiments.experiment import Task
+        from anyorder.experiments.registry import EXPERIMENTS, chosen
+        from anyorder.experiments.runner import run_all
+        from anyorder.report import reproduce
+        from anyorder.report.page import write_section
+
+        if self.ids == ("list",):
+            return _listed(list(EXPERIMENTS.values()))
+        experiments, folder = chosen(self.ids), Path(self.out)
+        sections, ran = [], []
+        with _bars(experiments, self.budget) as (begin, watch):
+            for outcome in run_all(experiments, folder, Task(self.budget, self.seeds), begin, watch):
+                ran.append(outcome)
+                sections.append(reproduce.section(outcome))
+                if outcome.result is not None:
+                    write_section(folder / outcome.experiment.id, sections[-1])
+                page = reproduce.write(folder, sections)
+        report = {
+            "out": self.out,
+            "page": str(page),
+            "budget": self.budget,
+            "seeds": self.seeds,
+            "failed": {one.experiment.id: one.failure for one in ran if one.failure is not None},
+            "experiments": {
+                one.experiment.id: {
+                    "seconds": one.about["seconds"],
+                    "kept": one.kept,
+                    "tables": {name: table.rows for name, table in one.result.tables.items()},
+                }
+                for one in ran
+                if one.result is not None
+            },
+        }
+        return Outcome(report, Group(_table(ran), f"report: {page}"), passed=not report["failed"])
+
+
+def _listed(experiments: list[Experiment]) -> Outcome:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("id", "what", "where", "quick", "paper"):
+        table.add_column(heading, justify="right" if heading in ("quick", "paper") else "left")
+    for one in experiments:
+        table.add_row(one.id, one.title, one.where, *(f"{one.minutes[name]:g} min" for name in ("quick", "paper")))
+    listed: list[dict[str, Any]] = [
+        {"id": one.id, "title": one.title, "where": one.where, "minutes": one.minutes} for one in experiments
+    ]
+    return Outcome({"experiments": listed}, table)
+
+
+def _table(ran: list[Ran]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("experiment", "time", "outcome"):
+        table.add_column(heading, justify="right" if heading == "time" else "left")
+    for one in ran:
+        time = f"{one.about['seconds']:.0f} s" if one.about else ""
+        said = f"FAILED: {one.failure}" if one.failure is not None else "kept" if one.kept else "done"
+        table.add_row(one.experiment.id, time, said)
+    return table
+
+
+@contextlib.contextmanager
+def _bars(experiments: list[Experiment], budget: Budget) -> Iterator[tuple[Callable[[Experiment], None], Watch]]:
+    """One bar for all and one for the running experiment; plain lines where there is no terminal."""
+    console = Console(stderr=True)
+    minutes = {one.id: one.minutes[budget] for one in experiments}
+    console.print(
+        f"{len(experiments)} experiments at budget {budget}, about {sum(minutes.values()):.0f} min on two cores: "
+        + ", ".join(f"{id} {cost:g}" for id, cost in minutes.items())
+    )
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        overall = bars.add_task("all", total=sum(minutes.values()))
+        running = bars.add_task("", total=1.0)
+        done = [0.0, 0.0]  # minutes of what is finished, and of what is running
+        name = [""]
+
+        def begin(experiment: Experiment) -> None:
+            done[:] = [sum(done), minutes[experiment.id]]
+            name[0] = experiment.id
+            bars.reset(running, total=1.0, description=experiment.id)
+            bars.update(overall, completed=done[0])
+            if not console.is_terminal:
+                console.print(f"{experiment.id}: about {done[1]:g} min")
+
+        def watch(fraction: float, doing: str) -> None:
+            bars.update(running, completed=fraction, description=f"{name[0]}: {doing}")
+            bars.update(overall, completed=done[0] + fraction * done[1])
+
+        yield begin, watch

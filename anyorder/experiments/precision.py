@@ -1,0 +1,121 @@
+"""How many bits "any order" takes: the largest exact order by dtype, and the bits that each order needs."""
+
+from __future__ import annotations
+
+import math
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from anyorder.constructions import construct
+from anyorder.constructions.exact_orders import measure, measured
+from anyorder.constructions.sequences import hard_sequences
+from anyorder.constructions.verify import expected
+from anyorder.experiments.experiment import Experiment, Result, Table, Task
+from anyorder.experiments.rounding import rounded, to_mantissa
+from anyorder.numerics import DTYPES, mantissa_bits
+from anyorder.transformer import Transformer
+
+#: The anchor of `dyadic`, `bayes` and `attention-only` relies on the rounding of the number type that they are built
+#: for, so their bits are read off the orders that real number types reach.
+ROUNDED, ANCHORED = ("two-layer", "three-layer", "k-head"), ("dyadic", "attention-only", "bayes")
+#: Orders and lengths of the measured bits, by budget.
+GRID: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "tiny": ((1, 2), (32,)),
+    "quick": ((1, 2, 3, 4, 5), (32, 128)),
+    "paper": ((1, 2, 3, 4, 5, 6, 7), (32, 128, 512)),
+}
+
+
+@eqx.filter_jit
+def _predict(model: Transformer, tokens: Int[Array, "length"], bits: Int[Array, ""]) -> Float[Array, "length symbols"]:
+    weights, frame = eqx.partition(model, eqx.is_array)
+
+    def predict(weights: Transformer, tokens: Int[Array, "length"]) -> Float[Array, "length symbols"]:
+        return eqx.combine(weights, frame)(tokens)
+
+    return rounded(predict, to_mantissa(bits), products_only=False)(weights, tokens)
+
+
+def bits_needed(name: str, order: int, length: int) -> int | None:
+    """The fewest significant bits, of weights and of every intermediate number, at which all errors are at most 1/T.
+
+    None where 52 bits are not enough. The error is not monotone in the bits, so the fewest from which on all
+    are enough is what counts.
+    """
+    target = 1 / length
+    model = construct(name, order=order, alphabet_size=2, length=length, target_error=target / 2, force=True)
+    batch = hard_sequences(count=4, length=length, alphabet_size=2, order=order, seed=order)
+    exact = [expected(model, row, order) for row in batch]
+    needed = None
+    for bits in range(52, 2, -1):
+        for row, want in zip(batch, exact, strict=True):
+            found = np.asarray(_predict(model, jnp.asarray(row, jnp.int32), jnp.int32(bits)), np.float64)
+            if not np.nanmax(np.abs(found - want), initial=0.0) <= target:
+                return needed
+        needed = bits
+    return needed
+
+
+def run(task: Task) -> Result:
+    """Bits over orders and lengths; orders by dtype are kept with the package, and two are measured again."""
+    orders, lengths = GRID[task.budget]
+    cells = [(name, order, length) for name in ROUNDED for length in lengths for order in orders]
+    bits = []
+    for part, (name, order, length) in enumerate(cells):
+        task.watch(part / len(cells), f"{name}, order {order}, T = {length}")
+        needed = bits_needed(name, order, length)
+        bits.append(
+            {
+                "construction": name,
+                "order": order,
+                "length": length,
+                "bits": needed,
+                "log2_T_plus_k": math.log2(length) + order,
+            }
+        )
+    growth = []
+    for name in ROUNDED:
+        points = [(row["order"], row["bits"]) for row in bits if row["construction"] == name and row["bits"]]
+        across, up = np.array(points, np.float64).T
+        slope = float(np.polyfit(across, up, 1)[0]) if len(set(across)) > 1 else None
+        growth.append({"construction": name, "bits_per_order": slope, "from": "rounded arithmetic"})
+    for name in ANCHORED:
+        narrow, wide = measured()[name]["float32"].exact, measured()[name]["float64"].exact
+        slope = (mantissa_bits(DTYPES["float64"]) - mantissa_bits(DTYPES["float32"])) / (wide - narrow)
+        growth.append({"construction": name, "bits_per_order": slope, "from": "float32 and float64"})
+    kept = [
+        {"construction": name, **{dtype: row[dtype].exact for dtype in DTYPES}, "tried": row["float64"].tried}
+        for name, row in measured().items()
+    ]
+    again = [
+        {"construction": name, "dtype": "float32", "exact": measure(name, "float32", length=128).exact, "length": 128}
+        for name in ("two-layer", "attention-only")
+    ]
+    return Result(
+        {
+            "orders": Table(
+                "The largest order with errors of at most 1e-5 on hard sequences of 1,024 tokens, by number type; "
+                "zero: not even order 1, equal to `tried`: no end was found.",
+                kept,
+            ),
+            "again": Table("Two of them measured again, on 128 tokens.", again),
+            "bits": Table("Significant bits of every number for errors of at most 1/T, next to log2 T + k.", bits),
+            "growth": Table("Bits for one order more, by least squares.", growth),
+        },
+        settings={"alphabet": 2, "sequences": "4 hard ones each"},
+    )
+
+
+EXPERIMENT = Experiment(
+    "precision",
+    "What an order costs in bits",
+    "Sec. 1 and App. H.4, on bits per parameter",
+    "log T + k bits per parameter, up to a constant factor, give an additive error of 1/T.",
+    "Every weight and every intermediate number is rounded to b significant bits, operation by operation, and b is "
+    "lowered until an error exceeds 1/T.",
+    {"tiny": 0.5, "quick": 2, "paper": 8},
+    run,
+)

@@ -1,0 +1,50 @@
+"""All experiments, in the order of the report."""
+
+from __future__ import annotations
+
+from anyorder.errors import InputError
+from anyorder.experiments import (
+    attention_maps,
+    bits,
+    breakdowns,
+    depth,
+    dynamics,
+    floor,
+    head_trade_off,
+    noise,
+    precision,
+    table_one,
+)
+from anyorder.experiments.experiment import Experiment
+
+#: Every experiment, by id.
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.id: experiment
+    for experiment in (
+        table_one.EXPERIMENT,
+        attention_maps.EXPERIMENT,
+        depth.EXPERIMENT,
+        noise.TOKEN_NOISE,
+        noise.TRANSITION_NOISE,
+        bits.EXPERIMENT,
+        breakdowns.EXPERIMENT,
+        precision.EXPERIMENT,
+        floor.EXPERIMENT,
+        dynamics.TWO_STAGE,
+        dynamics.PRECONDITIONED,
+        head_trade_off.EXPERIMENT,
+    )
+}
+
+
+def chosen(ids: tuple[str, ...]) -> list[Experiment]:
+    """The experiments of these ids, in the order of the report; none or `all` are all.
+
+    >>> [experiment.id for experiment in chosen(("bits", "depth"))]
+    ['depth', 'bits']
+    """
+    unknown = [id for id in ids if id not in EXPERIMENTS and id != "all"]
+    if unknown:
+        raise InputError(f"no experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}, and all")
+    everything = not ids or "all" in ids
+    return [experiment for experiment in EXPERIMENTS.values() if everything or experiment.id in ids]

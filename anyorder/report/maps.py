@@ -1,0 +1,59 @@
+"""Attention maps on a grid: one colour scale, tokens on the axes where there is room for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import matplotlib
+import numpy as np
+from jaxtyping import Float, Int
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from anyorder.report.style import STYLE
+
+#: Tokens are written along the axes up to this many.
+LABELLED = 40
+
+
+class Panel(NamedTuple):
+    """One map; rows and columns before the tokens, if there are more than tokens, are a beginning token's."""
+
+    title: str
+    values: Float[np.ndarray, "rows rows"]
+    tokens: Int[np.ndarray, "length"] | None = None
+
+
+def draw_maps(grid: Sequence[Sequence[Panel | None]], size: float = 2.6) -> Figure:
+    """Rows of panels, with one bar for the colours of all; None leaves a place empty."""
+    down, across = len(grid), max(map(len, grid))
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(size * across + 0.6, (size + 0.15) * down + 0.2))
+        axes = figure.subplots(down, across, squeeze=False)
+        image = None
+        for row, panels in zip(axes, grid, strict=True):
+            for column, place in enumerate(row):
+                panel = panels[column] if column < len(panels) else None
+                if panel is None:
+                    place.set_visible(False)
+                    continue
+                image = place.imshow(panel.values, vmin=0, vmax=1, cmap="viridis", interpolation="nearest")
+                place.set_title(panel.title)
+                _label(place, panel)
+            row[0].set_ylabel("query")
+        for place in axes[-1]:
+            place.set_xlabel("key")
+        assert image is not None
+        figure.colorbar(image, ax=axes, shrink=0.8 if down == 1 else 0.5, label="attention")
+        return figure
+
+
+def _label(place: Axes, panel: Panel) -> None:
+    place.spines[["right", "top"]].set_visible(True)
+    if panel.tokens is None or len(panel.tokens) > LABELLED:
+        return
+    names = ["·"] * (len(panel.values) - len(panel.tokens)) + [str(token) for token in panel.tokens]
+    for axis in (place.xaxis, place.yaxis):
+        axis.set_ticks(range(len(names)), names, fontsize=5)
+        axis.set_tick_params(length=0)

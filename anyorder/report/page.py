@@ -1,0 +1,128 @@
+"""A report as one HTML file that needs no network: text, tables, and figures inside it."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import importlib.resources
+import io
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from anyorder.experiments.experiment import Table
+from anyorder.files import whole_file, write_json
+from anyorder.report.experiments import Drawn
+from anyorder.report.style import write_figure
+
+#: Tables with more rows than this are folded away.
+LONG = 24
+
+
+class Section(NamedTuple):
+    """One part of a report; `facts` are shown as term and text, `how` says how it was run."""
+
+    id: str
+    title: str
+    where: str
+    facts: dict[str, str]
+    tables: dict[str, Table]
+    figures: dict[str, Drawn]
+    how: str
+    failure: str | None = None
+
+
+def write_section(folder: Path, section: Section) -> None:
+    """The parts as files: every table as CSV, all as JSON, every figure as PNG and SVG."""
+    for name, table in section.tables.items():
+        with whole_file(folder / f"{name}.csv") as temporary:
+            temporary.write_text(as_csv(table), encoding="utf-8")
+    write_json(folder / "tables.json", {name: table.rows for name, table in section.tables.items()})
+    for name, drawn in section.figures.items():
+        for ending in ("png", "svg"):
+            write_figure(drawn.figure, folder / f"{name}.{ending}")
+
+
+def write_page(folder: Path, title: str, lead: str, sections: Sequence[Section]) -> Path:
+    """`index.html` in the folder, from sections that were written there."""
+    style = importlib.resources.files("anyorder.report").joinpath("page.css").read_text(encoding="utf-8")
+    links = "".join(f'<li><a href="#{section.id}">{escape(section.title)}</a></li>' for section in sections)
+    body = "".join(_section(folder, section) for section in sections)
+    text = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(title)}</title><style>{style}</style></head><body>"
+        f"<header><h1>{escape(title)}</h1><p>{escape(lead)}</p></header>"
+        f'<nav aria-label="Contents"><ol>{links}</ol></nav><main>{body}</main></body></html>\n'
+    )
+    path = folder / "index.html"
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path
+
+
+def _section(folder: Path, section: Section) -> str:
+    parts = [f'<section id="{section.id}"><h2>{escape(section.title)}</h2><p class="where">{escape(section.where)}</p>']
+    if section.failure is not None:
+        parts.append(f'<p class="failed">This experiment failed: {escape(section.failure)}</p>')
+    facts = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in section.facts.items())
+    parts.append(f"<dl>{facts}</dl>")
+    for name, drawn in section.figures.items():
+        data = base64.b64encode((folder / section.id / f"{name}.png").read_bytes()).decode()
+        caption = escape(drawn.caption)
+        parts.append(
+            f'<figure><img src="data:image/png;base64,{data}" alt="{caption}"><figcaption>{caption} '
+            f'<a href="{section.id}/{name}.svg">SVG</a></figcaption></figure>'
+        )
+    parts += [_table(section.id, name, table) for name, table in section.tables.items() if table.rows]
+    if section.how:
+        parts.append(f'<p class="how">{escape(section.how)}</p>')
+    return "".join(parts) + "</section>"
+
+
+def _table(id: str, name: str, table: Table) -> str:
+    columns = list(table.rows[0])
+    numeric = {column for column in columns if all(isinstance(row[column], int | float | None) for row in table.rows)}
+    side = {column: ' class="number"' if column in numeric else "" for column in columns}
+    head = "".join(f'<th scope="col"{side[column]}>{escape(column.replace("_", " "))}</th>' for column in columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td{side[column]}>{escape(shown(row[column]))}</td>" for column in columns) + "</tr>"
+        for row in table.rows
+    )
+    caption = f'{escape(table.caption)} <a href="{id}/{name}.csv">CSV</a>'
+    whole = (
+        f'<div class="wide"><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+    return whole if len(table.rows) <= LONG else f"<details><summary>{escape(table.caption)}</summary>{whole}</details>"
+
+
+def shown(value: Any) -> str:
+    """A value for a person.
+
+    >>> shown(0.08647123), shown(None), shown(True), shown(1234567), shown("k")
+    ('0.08647', '–', 'yes', '1,234,567', 'k')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def as_csv(table: Table) -> str:
+    """The rows as CSV, numbers in full, nothing where there is no value.
+
+    >>> as_csv(Table("", [{"a": 0.5, "b": None}]))
+    'a,b\\r\\n0.5,\\r\\n'
+    """
+    stream = io.StringIO()
+    if table.rows:
+        writer = csv.DictWriter(stream, list(table.rows[0]))
+        writer.writeheader()
+        writer.writerows(table.rows)
+    return stream.getvalue()

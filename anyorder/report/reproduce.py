@@ -1,0 +1,40 @@
+"""From outcomes of experiments to files and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from anyorder.experiments.runner import Outcome
+from anyorder.report.experiments import figures
+from anyorder.report.page import Section, write_page
+
+TITLE = "In-context learning of Markov chains, reproduced"
+LEAD = (
+    "Every table and figure of the paper, and our own, next to what is printed there. Losses are in nats per token. "
+    "Mean ± standard deviation is over seeds; the Bayes floor is what no predictor can beat on average."
+)
+
+
+def section(outcome: Outcome) -> Section:
+    """What the report says of one experiment."""
+    experiment, result, about = outcome.experiment, outcome.result, outcome.about
+    facts = {}
+    if experiment.paper is not None:
+        facts["The paper says"] = experiment.paper
+    if experiment.reading is not None:
+        facts["How it is read"] = experiment.reading
+    if result is None:
+        return Section(experiment.id, experiment.title, experiment.where, facts, {}, {}, "", outcome.failure)
+    if result.notes:
+        facts["To note"] = " ".join(result.notes)
+    how = "; ".join(f"{name} {value}" for name, value in result.settings.items())
+    made = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    how = f"Run with {how}. Budget {about['budget']}, {about['seeds']} seeds from 0, {about['seconds']:.0f} s. {made}."
+    drawn = figures(experiment.id, result)
+    return Section(experiment.id, experiment.title, experiment.where, facts, result.tables, drawn, how)
+
+
+def write(folder: Path, sections: Sequence[Section]) -> Path:
+    """The page over all sections."""
+    return write_page(folder, TITLE, LEAD, sections)
