@@ -22,6 +22,7 @@ from anyorder import chains, dynamics
 from anyorder.constructions import CONSTRUCTIONS
 from anyorder.report.style import COLOURS
 from anyorder.web import app as web_app
+from anyorder.web import dynamics as web_dynamics
 from anyorder.web import limits, schema
 from tests import exploring, oracles
 from tests.exploring import matrix
@@ -418,10 +419,12 @@ def test_long_work_is_bounded_cancelled_and_blocks_nobody(monkeypatch):
 
 
 @pytest.mark.parametrize(("algorithm", "order"), [(1, 1), (2, 2)])
-def test_a_fresh_run_is_that_of_the_package(client, algorithm, order):
+def test_a_fresh_run_is_that_of_the_package(client, monkeypatch, algorithm, order):
+    # The shapes are those of the doctests of the algorithms: compiling them takes most of the time, once for all.
+    monkeypatch.setattr(web_dynamics, "BATCH", 16)
     asked = {"algorithm": algorithm, "order": order, "alphabet_size": 2, "length": 8, "steps": 12, "seed": 3}
     film = client.post("/api/dynamics", json={"run": {"kind": "fresh", **asked}}).raise_for_status().json()
-    shared = {"length": 8, "steps": 12, "batch": 64, "seed": 3}
+    shared = {"length": 8, "steps": 12, "batch": 16, "seed": 3}
     if algorithm == 1:
         run = dynamics.two_stage(chains.Floored(1, 2), dynamics.TwoStage(**shared, rate=5000.0, steps_2=12))
         assert film["floor_excess"] == pytest.approx(run.evaluation.standings["Bayes"].excess)
