@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from pathlib import Path
 
@@ -85,21 +86,23 @@ def _stored(asked: StoredRun, library: Library) -> Film:
         attention, excess, a_2 = arrays["attention"], arrays["excess"], arrays["a_2"]
         shapes = attention.ndim == 2 and attention.shape == arrays["p"].shape and len(attention) >= 2
         whole = shapes and a_2.shape == attention.shape[:1] and excess.shape == (len(attention) - 1,)
-        numbers = [float(arrays[name]) for name in ("true_loss", "floor", "stage_one_steps")]
+        true_loss, floor, boundary = (float(arrays[name]) for name in ("true_loss", "floor", "stage_one_steps"))
+        whole = whole and math.isfinite(true_loss) and boundary in range(len(attention))
+    except limits.BeyondLimit:
+        raise
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError):
         raise InputError(unreadable) from None
     require(whole, unreadable)
-    true_loss, floor, stage_one_steps = numbers
     return _frames(
         title=asked.path,
-        algorithm=1 if int(stage_one_steps) < len(excess) else 2,
+        algorithm=1 if boundary < len(excess) else 2,
         order=_order(arrays["p"][-1]),
         attention=attention,
         a_2=a_2,
         excess=excess,
         true_loss=true_loss,
         floor=finite(floor - true_loss),
-        stage_one_steps=int(stage_one_steps),
+        stage_one_steps=int(boundary),
         standings={},
     )
 

@@ -41,7 +41,7 @@ export class DynamicsPage {
     this.built = true;
     const { limits, stored } = this.options, films = stored.filter((entry) => entry.kind === "trajectory");
     const field = (name, label, least, most) => element("label", {}, label, element("input", { id: `dynamics-${name}`, type: "number", min: least, max: most }));
-    const form = element("form", { "aria-label": "Run", autocomplete: "off", on: { submit: (event) => { event.preventDefault(); this.#ask(); } } },
+    const form = element("form", { "aria-label": "Run", autocomplete: "off", novalidate: true, on: { submit: (event) => { event.preventDefault(); this.#ask(); } } },
       element("fieldset", {}, element("legend", {}, "Run"),
         element("label", {}, "Which", element("select", { id: "dynamics-run" }, element("option", { value: "fresh" }, "fresh, short"), ...films.map((entry) => element("option", { value: entry.path }, entry.path)))),
         element("label", {}, "Algorithm", element("select", { id: "dynamics-algorithm" }, element("option", { value: "1" }, "1: two stages, order 1"), element("option", { value: "2" }, "2: preconditioned, any order"))),
