@@ -32,7 +32,9 @@ bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, w
 	TORCH_PYTHON=.venv-torch/bin/python $(BIN)/python -m benchmarks training
 
 figures: $(VENV)/.test ## redraw the pictures of the README; that of the explorer needs a Chromium
-	$(BIN)/anyorder demo --out docs/images
+	$(BIN)/anyorder demo --out build/figures
+	cp build/figures/floor/floor.png docs/images/floor.png
+	cp build/figures/training/attention.png docs/images/attention.png
 	$(BIN)/python examples/explorer_picture.py docs/images/explorer.png
 
 clean: ## remove the environment and all that is generated
