@@ -52,7 +52,10 @@ def bayes_predictor(
 
 
 def exactness_of(
-    seen: Seen, predicted: Float[np.ndarray, "length symbols"], bayes: Float[np.ndarray, "length symbols"]
+    seen: Seen,
+    predicted: Float[np.ndarray, "length symbols"],
+    bayes: Float[np.ndarray, "length symbols"],
+    bayes_name: str,
 ) -> tuple[Float[np.ndarray, "length"], Exactness]:
     """The largest error of a probability at every position: against the promise, or against Bayes without one."""
     opened, promise = seen.opened, seen.opened.model.certificate
@@ -69,7 +72,7 @@ def exactness_of(
         "biased": "the biased k-gram",
         "bayes": f"add-{opened.beta:g} smoothing",
     }
-    compared = names[promise.estimator if promise is not None else "kgram"] if constructed else "add-β smoothing"
+    compared = names[promise.estimator if promise is not None else "kgram"] if constructed else bayes_name
     return wrong, Exactness(
         compared_with=compared,
         max_error=finite(worst) if defined.any() else None,

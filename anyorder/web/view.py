@@ -116,7 +116,7 @@ class Explorer:
         distances = [float(np.square(weights - ideal).sum()) for _, _, weights in maps]
         nearest = int(np.argmin(distances)) if seen.opened.construction is None else len(maps) - 1
         predicted = np.asarray(seen.trace.probabilities, np.float64)[:length]
-        wrong, exactness = exactness_of(seen, predicted, bayes)
+        wrong, exactness = exactness_of(seen, predicted, bayes, bayes_name)
         check()
         return View(
             symbols=seen.symbols,

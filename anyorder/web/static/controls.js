@@ -62,7 +62,7 @@ export class Controls {
     $("index-label").hidden = !run || run.models < 2;
     if (run) $("index").replaceChildren(...Array.from({ length: run.models }, (_, place) => element("option", { value: place, selected: place === state.index }, `model ${place}`)));
     const factor = 2 ** state.temperature;
-    $("temperature-out").textContent = state.temperature === 0 ? "certified" : `${factor >= 1 ? Number(factor.toPrecision(3)) + "× warmer" : Number((1 / factor).toPrecision(3)) + "× colder"}`;
+    $("temperature-out").textContent = state.temperature === 0 ? (entry?.exactness === "approximate" ? "its own" : "certified") : `${factor >= 1 ? Number(factor.toPrecision(3)) + "× warmer" : Number((1 / factor).toPrecision(3)) + "× colder"}`;
     $("temperature").setAttribute("aria-valuetext", $("temperature-out").textContent);
     $("text-label").hidden = $("text-hint").hidden = state.source !== "text"; $("chain").hidden = state.source !== "chain";
     $("text-hint").textContent = `${[...(state.text ?? "")].length} of at most ${this.options.limits.tokens} characters; each is a token.`;

@@ -3,6 +3,7 @@ import { get } from "./api.js";
 import { Controls } from "./controls.js";
 import { DynamicsPage } from "./dynamics.js";
 import { ModelPage } from "./model.js";
+import { math } from "./format.js";
 import { onSchemeChange } from "./palette.js";
 import { fromHash, toHash, viewRequest } from "./state.js";
 
@@ -38,7 +39,7 @@ const work = {
 // For whoever waits for the page: busy, ready or problem.
 function standing(name) { document.body.dataset.state = name; }
 
-function problem(message) { $("problem").hidden = message === null; $("problem").textContent = message ?? ""; if (message !== null) standing("problem"); }
+function problem(message) { $("problem").hidden = message === null; $("problem").replaceChildren(math(message ?? "")); if (message !== null) standing("problem"); }
 
 let state = fromHash(location.hash), timer = null, controls;
 const model = new ModelPage(work, change), dynamics = new DynamicsPage($("dynamics-page"), work, change);

@@ -1,6 +1,6 @@
 // The page of one model on one sequence.
 import { post, Matrix } from "./api.js";
-import { element, list, number, symbol } from "./format.js";
+import { element, list, math, number, symbol } from "./format.js";
 import { figure } from "./figure.js";
 import { HeatMap } from "./heatmap.js";
 import { bars, curves, parsed } from "./svg.js";
@@ -49,6 +49,7 @@ export class ModelPage {
     for (const map of view.maps) map.weights = new Matrix(map.weights);
     this.view = view; this.heads = null;
     this.tokens.show(view.tokens, view.symbols);
+    $("story-title").textContent = view.model.construction === null ? "What the model does at this position" : "The proof at this position";
     this.#verdict(); this.#certificate();
   }
 
@@ -135,7 +136,7 @@ export class ModelPage {
     $("verdict").replaceChildren(
       element("span", { class: `badge ${badge}`, id: "badge" }, name),
       list([["error", element("span", { id: "error" }, number(exactness.max_error))], ["bound", element("span", { id: "bound" }, number(exactness.bound))], ["against", exactness.compared_with], ["checked", `${exactness.positions_checked} positions`], ...(exactness.at === null ? [] : [["worst at", `n = ${exactness.at}`]])]),
-      ...(model.refusal ? [element("p", { id: "refusal" }, element("small", {}, `Built by force: ${model.refusal}`))] : []));
+      ...(model.refusal ? [element("p", { id: "refusal" }, element("small", {}, math(`Built by force: ${model.refusal}`)))] : []));
   }
 
   #certificate() {

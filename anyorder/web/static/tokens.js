@@ -24,6 +24,9 @@ export class Tokens {
       option.tabIndex = at === position ? 0 : -1;
       option.setAttribute("aria-description", [inWindow.has(at) ? "in the window" : "", matched.has(at) ? "matches" : ""].filter(Boolean).join(", "));
     });
+    // Only the row of tokens scrolls, not the page.
+    const chosen = this.place.children[position], top = chosen.offsetTop - this.place.offsetTop;
+    if (top < this.place.scrollTop || top + chosen.offsetHeight > this.place.scrollTop + this.place.clientHeight) this.place.scrollTop = top - this.place.clientHeight / 2;
   }
 
   #key(event) {

@@ -16,7 +16,7 @@ def unknown(order: int, heads: list[int]) -> tuple[Step, ...]:
         weights = {f"layers.{layer}.heads.0.query": "W_Q", f"layers.{layer}.heads.0.key": "W_K"}
         text = "Where this layer looks from position n. "
         text += (
-            "Marked keys are those after which the same window ended: an induction head of order k looks there."
+            "Marked are the tokens that followed the same window before: an induction head of order k looks there."
             if last
             else "A code of the window would look at the k tokens before n, older ones with other weights."
         )
@@ -24,8 +24,8 @@ def unknown(order: int, heads: list[int]) -> tuple[Step, ...]:
             Step(
                 f"Layer {layer + 1}",
                 text,
-                "Definition 3",
-                "learnt weights",
+                "x_n + Σ_i att(n, i) (W_V x_i + p^V_{n-i}),   att(n, i) ∝ exp <W_K x_i + p^K_{n-i}, W_Q x_n>",
+                "Definition 3; the weights are learnt",
                 weights,
                 shown,
                 matches_here if last else window_here,

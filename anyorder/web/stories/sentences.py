@@ -37,8 +37,8 @@ def matches_here(look: Look) -> str:
     found = look.matches
     context = look.word(look.position - look.order + 1, look.position)
     if not found:
-        return f"{context} has not been seen before: the softmax goes to the nearest code instead, or to the sink."
-    places = ", ".join(map(str, found[:12])) + (" …" if len(found) > 12 else "")
+        return f"{context} has not been seen before: nothing matches, and attention goes to the largest score left."
+    places = ", ".join(map(str, found[:12])) + (" and later ones" if len(found) > 12 else "")
     return f"{context} stands right before {len(found)} position{'s' * (len(found) > 1)}: {places}."
 
 
