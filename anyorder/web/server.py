@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Sequence
+from types import FrameType
 
 import uvicorn
 
@@ -37,11 +38,20 @@ def address(host: str, opened: socket.socket) -> str:
     return f"http://{shown}:{opened.getsockname()[1]}/"
 
 
+class Server(uvicorn.Server):
+    """A server that tells its computations to stop as soon as it is told to stop."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Close the pools of work, so that open requests are answered and the connections can end."""
+        state = self.config.app.state  # type: ignore[union-attr]
+        state.quick.close()
+        state.long.close()
+        super().handle_exit(sig, frame)
+
+
 def serve(folders: Sequence[str], host: str, opened: socket.socket) -> None:
     """Answer until interrupted; the first page is compiled in the meantime."""
     app = create_app(folders, host, warm=True)
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=GRACE)
-    )
+    config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=GRACE)
     with contextlib.suppress(KeyboardInterrupt):
-        server.run(sockets=[opened])
+        Server(config).run(sockets=[opened])

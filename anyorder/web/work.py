@@ -50,7 +50,7 @@ class Work:
     async def do(self, request: Request, job: Callable[[Check], Result]) -> Result:
         """Run `job(check)` in a thread; raise `Busy` without a place, `Cancelled` if the client leaves."""
         with self._lock:
-            if self._taken >= self.most:
+            if self._taken >= self.most or self._closed.is_set():
                 raise Busy(self.name, self.most)
             self._taken += 1
         gone = threading.Event()
@@ -70,7 +70,7 @@ class Work:
         try:
             while not future.done():
                 await asyncio.wait([future], timeout=GLANCE)
-                if not future.done() and await request.is_disconnected():
+                if not future.done() and (self._closed.is_set() or await request.is_disconnected()):
                     raise Cancelled
             return future.result()
         finally:
