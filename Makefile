@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-torch figures clean
+.PHONY: help demo test lint format bench bench-torch claims figures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ bench: $(VENV)/.test ## run the benchmarks, one after the other
 
 bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, which gets an environment of its own
 	TORCH_PYTHON=.venv-torch/bin/python $(BIN)/python -m benchmarks training
+
+claims: $(VENV)/.core ## measure every claim of the paper; rewrites docs/claims.md and the record
+	$(BIN)/python -m benchmarks.claims --write
 
 figures: $(VENV)/.test ## redraw the pictures of the README; that of the explorer needs a Chromium
 	$(BIN)/anyorder demo --out build/figures

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import io
 import json
 import math
@@ -34,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("anyorder.cli.training", "Show"),
     "reproduce": ("anyorder.cli.reproduce", "Reproduce"),
     "dynamics": ("anyorder.cli.dynamics", "Dynamics"),
+    "claims": ("anyorder.cli.claims", "Claims"),
     "explore": ("anyorder.cli.explore", "Explore"),
 }
 
@@ -75,7 +77,9 @@ def parse(words: list[str]) -> Command:
             command = _load(words[0])
             default = command.default(words[1:])
             given = {} if default is None else {"default": default}
-            return tyro.cli(command, prog=f"anyorder {words[0]}", args=words[1:], **given)
+            # The docstring as it stands: tyro's own reading of it drops the examples.
+            described = inspect.getdoc(command)
+            return tyro.cli(command, prog=f"anyorder {words[0]}", description=described, args=words[1:], **given)
     except SystemExit as exit:
         if exit.code in (0, None):
             raise
