@@ -3,7 +3,9 @@ import { element, math } from "./format.js";
 
 export function save(blob, name) {
   const link = element("a", { href: URL.createObjectURL(blob), download: name });
-  document.body.append(link); link.click(); link.remove();
+  document.body.append(link);
+  link.click();
+  link.remove();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
@@ -12,7 +14,8 @@ export function png(svg, scale = 2) {
     const image = new Image();
     image.onload = () => {
       const canvas = document.createElement("canvas");
-      canvas.width = image.width * scale; canvas.height = image.height * scale;
+      canvas.width = image.width * scale;
+      canvas.height = image.height * scale;
       canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
       canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the figure could not be drawn"))), "image/png");
     };
@@ -23,11 +26,28 @@ export function png(svg, scale = 2) {
 
 // `draw()` gives the SVG as text; `content` is what stands on the page.
 export function figure(name, content, draw, extra = null) {
-  const file = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "") || "figure";
-  const button = (kind, act) => element("button", { type: "button", title: `Save ${name} as ${kind}`, "aria-label": `Save ${name} as ${kind}`, on: { click: act } }, kind);
-  return element("figure", {},
-    element("figcaption", {}, element("span", { class: "name" }, math(name)), extra,
+  const file =
+    name
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}]+/gu, "-")
+      .replace(/^-|-$/g, "") || "figure";
+  const button = (kind, act) =>
+    element(
+      "button",
+      { type: "button", title: `Save ${name} as ${kind}`, "aria-label": `Save ${name} as ${kind}`, on: { click: act } },
+      kind,
+    );
+  return element(
+    "figure",
+    {},
+    element(
+      "figcaption",
+      {},
+      element("span", { class: "name" }, math(name)),
+      extra,
       button("SVG", () => save(new Blob([draw()], { type: "image/svg+xml" }), `${file}.svg`)),
-      button("PNG", async () => save(await png(draw()), `${file}.png`))),
-    content);
+      button("PNG", async () => save(await png(draw()), `${file}.png`)),
+    ),
+    content,
+  );
 }

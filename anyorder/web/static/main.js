@@ -17,14 +17,20 @@ const work = {
     this.running.get(kind)?.abort();
     const controller = new AbortController();
     this.running.set(kind, controller);
-    const shown = setTimeout(() => { $("busy-text").textContent = name; $("busy").hidden = false; }, 250);
+    const shown = setTimeout(() => {
+      $("busy-text").textContent = name;
+      $("busy").hidden = false;
+    }, 250);
     try {
       const result = await task(controller.signal);
       if (controller.signal.aborted) return undefined;
       problem(null);
       return result;
     } catch (error) {
-      if (error.name === "AbortError") { if (controller.cancelled) problem("Cancelled; change something to start again."); return undefined; }
+      if (error.name === "AbortError") {
+        if (controller.cancelled) problem("Cancelled; change something to start again.");
+        return undefined;
+      }
       problem(error instanceof TypeError ? "The explorer does not answer; is it still running?" : error.message);
       return undefined;
     } finally {
@@ -33,16 +39,30 @@ const work = {
       if (!this.running.size) $("busy").hidden = true;
     }
   },
-  cancel() { for (const controller of this.running.values()) { controller.cancelled = true; controller.abort(); } },
+  cancel() {
+    for (const controller of this.running.values()) {
+      controller.cancelled = true;
+      controller.abort();
+    }
+  },
 };
 
 // For whoever waits for the page: busy, ready or problem.
-function standing(name) { document.body.dataset.state = name; }
+function standing(name) {
+  document.body.dataset.state = name;
+}
 
-function problem(message) { $("problem").hidden = message === null; $("problem").replaceChildren(math(message ?? "")); if (message !== null) standing("problem"); }
+function problem(message) {
+  $("problem").hidden = message === null;
+  $("problem").replaceChildren(math(message ?? ""));
+  if (message !== null) standing("problem");
+}
 
-let state = fromHash(location.hash), timer = null, controls;
-const model = new ModelPage(work, change), dynamics = new DynamicsPage($("dynamics-page"), work, change);
+let state = fromHash(location.hash),
+  timer = null,
+  controls;
+const model = new ModelPage(work, change),
+  dynamics = new DynamicsPage($("dynamics-page"), work, change);
 model.request = () => viewRequest(state);
 
 function change(changes, { typing = false } = {}) {
@@ -52,33 +72,61 @@ function change(changes, { typing = false } = {}) {
   clearTimeout(timer);
   standing("busy");
   show();
-  if (typing) timer = setTimeout(refresh, 150); else refresh();
+  if (typing) timer = setTimeout(refresh, 150);
+  else refresh();
 }
 
 function show() {
-  for (const button of document.querySelectorAll("nav button")) { if (button.dataset.page === state.page) button.setAttribute("aria-current", "page"); else button.removeAttribute("aria-current"); }
-  $("model-page").hidden = state.page !== "model"; $("dynamics-page").hidden = state.page !== "dynamics";
+  for (const button of document.querySelectorAll("nav button")) {
+    if (button.dataset.page === state.page) button.setAttribute("aria-current", "page");
+    else button.removeAttribute("aria-current");
+  }
+  $("model-page").hidden = state.page !== "model";
+  $("dynamics-page").hidden = state.page !== "dynamics";
   controls.show(state);
 }
 
-async function refresh() { if (await (state.page === "model" ? model : dynamics).show(state)) standing("ready"); }
+async function refresh() {
+  if (await (state.page === "model" ? model : dynamics).show(state)) standing("ready");
+}
 
 async function start() {
   let options;
-  try { options = await get("api/options"); } catch (error) { problem(error.message); return; }
+  try {
+    options = await get("api/options");
+  } catch (error) {
+    problem(error.message);
+    return;
+  }
   if (state.text === null) state.text = options.example;
   controls = new Controls(options, change);
   dynamics.options = options;
-  for (const button of document.querySelectorAll("nav button")) button.addEventListener("click", () => change({ page: button.dataset.page }));
+  for (const button of document.querySelectorAll("nav button"))
+    button.addEventListener("click", () => change({ page: button.dataset.page }));
   $("cancel").addEventListener("click", () => work.cancel());
   $("copy").addEventListener("click", async () => {
-    try { await navigator.clipboard.writeText(location.href); $("copy").textContent = "Copied"; } catch { $("copy").textContent = "Copy it from the address bar"; }
+    try {
+      await navigator.clipboard.writeText(location.href);
+      $("copy").textContent = "Copied";
+    } catch {
+      $("copy").textContent = "Copy it from the address bar";
+    }
     setTimeout(() => ($("copy").textContent = "Copy address"), 1500);
   });
-  addEventListener("hashchange", () => { state = { ...fromHash(location.hash) }; if (state.text === null) state.text = options.example; standing("busy"); show(); refresh(); });
-  onSchemeChange(() => { model.repaint(state); dynamics.repaint?.(); });
+  addEventListener("hashchange", () => {
+    state = { ...fromHash(location.hash) };
+    if (state.text === null) state.text = options.example;
+    standing("busy");
+    show();
+    refresh();
+  });
+  onSchemeChange(() => {
+    model.repaint(state);
+    dynamics.repaint?.();
+  });
   history.replaceState(null, "", toHash(state));
-  show(); refresh();
+  show();
+  refresh();
 }
 
 start();
