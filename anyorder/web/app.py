@@ -46,8 +46,8 @@ HEADERS = {
 def create_app(folders: Sequence[str | Path] = (), host: str = "127.0.0.1", *, warm: bool = False) -> FastAPI:
     """The application over some folders of models; with `warm` it computes its first view before it is asked.
 
-    >>> sorted(path for path in create_app().openapi()["paths"])[:2]
-    ['/api/options', '/api/story']
+    >>> sorted(create_app().openapi()["paths"])
+    ['/api/dynamics', '/api/options', '/api/story', '/api/verify', '/api/view']
     """
     explorer = Explorer(Library(folders))
     quick = Work("views", limits.QUICK, limits.QUICK_WAITING)
