@@ -209,6 +209,9 @@ def test_a_prior_that_violates_an_assumption_is_named():
     second = dynamics.conditions(PointMass(STICKY), 0.2, KEY, count=2)
     assert [check.name for check in second] == ["time reversibility", "transition preference", "second-hop likelihood"]
     assert all(check.holds for check in second)
+    newest = dynamics.conditions(chains.ReversibleBinary(newest_first=True), 0.2, KEY)
+    assert all(check.holds for check in newest)
+    assert "newest token first" in newest[1].detail
 
 
 @pytest.mark.parametrize(

@@ -279,16 +279,17 @@ def standings_table(evaluation: Evaluation) -> Table:
 
 
 def sweep_table(sweep: Sweep) -> Group:
-    """Every length, and the exponents."""
+    """Every length, and the exponents; "p at 1" is softmax(p)_1."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("T", "softmax(p)_1", "a_2", "excess", "Bayes floor", "k-gram", "sup-norm error"):
+    for heading in ("T", "p at 1", "a_2", "excess", "± s.e.", "floor", "k-gram", "sup norm"):
         table.add_column(heading, justify="right", no_wrap=True)
     for point in sweep.points:
         table.add_row(
             str(point.length),
             f"{point.attention:.4f}",
             f"{point.a_2:.2f}",
-            f"{point.learned.excess:.4f} ± {point.learned.excess_error:.4f}",
+            f"{point.learned.excess:.4f}",
+            f"{point.learned.excess_error:.4f}",
             "" if point.bayes is None else f"{point.bayes.excess:.4f}",
             f"{point.kgram.excess:.4f}",
             f"{point.learned.generalisation:.4f}",
