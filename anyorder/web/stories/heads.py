@@ -123,7 +123,7 @@ def bigram(order: int) -> tuple[Step, ...]:
     return (
         Step(
             "Copy the previous token",
-            "One head attends to offset 1. Position 0 can only attend to itself: the gate, a value position at offset 0, "
+            "One head attends to offset 1. Position 0 can only attend to itself: the gate, a value position, "
             "makes this one key negative, so that it never matches. Without the gate it counts as a match of x_0.",
             "att(n, n-1) = 1,   previous_n = e_{x_{n-1}}",
             "Edelman et al., layer 1; the gate is ours",
