@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from anyorder.constructions.associative import default_kappa
 from anyorder.constructions.certificate import Request, certify, default_target
 from anyorder.constructions.registry import Construction, find
 from anyorder.errors import InputError, require
+from anyorder.training.folder import read_config, read_models
 from anyorder.transformer import Transformer, load
 from anyorder.web import limits
 from anyorder.web.schema import Constructed, Stored, StoredInfo
@@ -118,8 +120,8 @@ class Library:
     def _search(self, name: str, root: Path, folder: Path, depth: int, found: list[StoredInfo]) -> None:
         label = "/".join((name, *folder.relative_to(root).parts))
         if (folder / "config.json").is_file() and (folder / "checkpoint.safetensors").is_file():
-            models = max(1, len(list(folder.glob("model-*.safetensors"))))
-            found.append(StoredInfo(path=label, kind="run", models=models))
+            with contextlib.suppress(InputError):  # a run that cannot be read is not offered
+                found.append(StoredInfo(path=label, kind="run", models=len(read_config(folder).members)))
             return
         try:
             entries = sorted(folder.iterdir())
@@ -168,8 +170,6 @@ class Library:
 
     def _read(self, asked: Stored, target: Path) -> Opened:
         if target.is_dir():
-            from anyorder.training.folder import read_config, read_models
-
             config = read_config(target)
             fits(target / "checkpoint.safetensors")
             step, models = read_models(target)

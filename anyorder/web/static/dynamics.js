@@ -249,7 +249,7 @@ export class DynamicsPage {
         title: "Loss above the true loss",
         xs: film.steps,
         series: [{ name: "this run", colour: "model", values: film.excess }],
-        rules: [{ name: "Bayes floor", value: film.floor_excess, colour: "green" }],
+        rules: [{ name: "Bayes", value: film.floor_excess, colour: "green" }],
         cursor: step,
         log: true,
         xname: "step",
