@@ -346,6 +346,6 @@ class Film(BaseModel):
     excess: list[float | None] = Field(description="loss of the frame's batch above the entropy of its own kernels")
     true_loss: float
     floor_excess: float | None = Field(
-        description="excess of the Bayes predictor for independent rows, where it is known"
+        description="excess of Bayes for independent rows, where it is known"
     )
     standings: dict[str, float] = Field(description="excess loss of the last state and of others, on fresh chains")
