@@ -345,7 +345,5 @@ class Film(BaseModel):
     a_2: list[float | None]
     excess: list[float | None] = Field(description="loss of the frame's batch above the entropy of its own kernels")
     true_loss: float
-    floor_excess: float | None = Field(
-        description="excess of Bayes for independent rows, where it is known"
-    )
+    floor_excess: float | None = Field(description="excess of Bayes for independent rows, where it is known")
     standings: dict[str, float] = Field(description="excess loss of the last state and of others, on fresh chains")
