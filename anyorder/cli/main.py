@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reproduce": ("anyorder.cli.reproduce", "Reproduce"),
     "dynamics": ("anyorder.cli.dynamics", "Dynamics"),
     "claims": ("anyorder.cli.claims", "Claims"),
+    "explore": ("anyorder.cli.explore", "Explore"),
 }
 
 DESCRIPTION = "A laboratory for in-context learning of Markov chains of any order."
@@ -109,6 +110,8 @@ def _print(outcome: Outcome, as_json: bool) -> int:
     elif outcome.shown is not None:
         Console(soft_wrap=True).print(outcome.shown)
     sys.stdout.flush()
+    if outcome.then is not None:
+        outcome.then()
     return 0 if outcome.passed else 1
 
 
