@@ -399,7 +399,7 @@ def test_long_work_is_bounded_cancelled_and_blocks_nobody(monkeypatch):
         while not steps:
             time.sleep(0.01)
         busy = client.post("/api/verify", json=asked)
-        assert busy.status_code == 503
+        assert busy.status_code == 429
         assert busy.json()["limit"] == {"name": "long computations", "value": 1, "limit": 1}
         assert busy.headers["retry-after"] == "1"
         assert client.post("/api/view", json=body()).status_code == 200

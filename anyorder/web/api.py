@@ -22,7 +22,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
     403: {"model": schema.Problem, "description": "a path outside the folders of this explorer"},
     413: {"model": schema.Problem, "description": "a body larger than the limit"},
     422: {"model": schema.Problem, "description": "a value beyond a limit, or a combination that makes no model"},
-    503: {"model": schema.Problem, "description": "all places are taken; try again"},
+    429: {"model": schema.Problem, "description": "all places are taken; try again"},
 }
 
 

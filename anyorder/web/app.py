@@ -137,7 +137,7 @@ def _refused(request: Request, error: Any) -> Response:
 
 def _busy(request: Request, error: Any) -> Response:
     response = problem(
-        503,
+        429,
         f"{error.most} {error.name} are being computed or wait; try again in a moment",
         schema.Limit(name=error.name, value=error.most, limit=error.most),
     )
