@@ -295,6 +295,38 @@ def _check_optimisation(optimisation: Optimisation) -> None:
     )
 
 
+#: Fields that are inputs of the compiled step or do not reach it: changing one of them compiles nothing.
+NUMBERS = (
+    "seed seeds gamma token_noise transition_noise weights zero_output perturbation steps learning_rate beta1 beta2 "
+    "weight_decay clip warmup final_rate evaluate_every evaluation_seed checkpoint_every"
+).split()
+
+
+def structure(config: Config) -> Config:
+    """The config without its numbers: runs of equal structure share one compiled program.
+
+    Noise is there or not; how much of it is a number.
+
+    >>> quiet, noisy, noisier = (Config(data=Data(token_noise=level)) for level in (0.0, 0.1, 0.2))
+    >>> structure(noisy) == structure(noisier), structure(noisy) == structure(quiet)
+    (True, False)
+    """
+    return _without_numbers(config)
+
+
+def _without_numbers(group: Any) -> Any:
+    changes: dict[str, Any] = {}
+    for field in dataclasses.fields(group):
+        value = getattr(group, field.name)
+        if dataclasses.is_dataclass(value):
+            changes[field.name] = _without_numbers(value)
+        elif field.name in ("token_noise", "transition_noise"):
+            changes[field.name] = 0.5 if value else 0.0
+        elif field.name in NUMBERS:
+            changes[field.name] = field.default
+    return dataclasses.replace(group, **changes)
+
+
 def _words(values: tuple[Any, ...]) -> str:
     return " ".join(map(str, values))
 
