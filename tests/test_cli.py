@@ -93,14 +93,19 @@ def test_estimate_shows_a_table_with_the_reference(run, tmp_path):
         assert label in text
 
 
-def test_demo_writes_a_figure_and_reports_every_predictor(run, tmp_path):
-    code, text, _ = run("demo", "--out", tmp_path, "--orders", 1, "--length", 9, "--count", 32, "--json")
+def test_demo_tells_the_whole_story(run, tmp_path):
+    words = ("--orders", 1, "--length", 9, "--count", 32, "--steps", 20)
+    code, text, _ = run("demo", "--out", tmp_path, *words, "--json")
     assert code == 0
     report = json.loads(text)
     predictors = report["orders"][0]["predictors"]
     assert set(predictors) >= {"Bayes (add-one)", "k-gram", "bag of k", "back-off"}
     assert predictors["k-gram"]["excess"] is None  # infinite, which JSON does not have
-    assert (tmp_path / "floor.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert all(entry["max_error"] <= entry["bound"] for entry in report["constructions"])
+    assert report["training"]["excess"] > report["training"]["floor"] > 0
+    assert report["two_stage"]["p_1_leads"]
+    page = (tmp_path / "index.html").read_text()
+    assert page.count("data:image/png;base64,") == len(list(tmp_path.glob("*/*.png"))) == 3
 
 
 BAD = [

@@ -1,4 +1,4 @@
-"""`anyorder demo`: the main job in a minute."""
+"""`anyorder demo`: the whole story in three minutes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from anyorder.errors import require
 
 if TYPE_CHECKING:
     from anyorder.constructions.verify import Verification
+    from anyorder.experiments.experiment import Result
     from anyorder.experiments.floor import Comparison
 
 
@@ -23,69 +24,95 @@ LEGEND = """\
 excess loss: nats per token over the true loss, ± standard error    to floor: over the Bayes predictor
 missed: probability of tokens given probability zero    distance: total variation to the true distribution
 """
+NEXT = """\
+try next:
+  anyorder verify dyadic --order 12 --alphabet-size 4   certify a construction of any order
+  anyorder train --out run                              train three models to the Bayes floor, two minutes
+  anyorder dynamics two-stage --out run                 watch gradient descent find the previous token
+  anyorder reproduce                                    every table and figure of the paper, twenty minutes"""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Demo(Command):
-    """Measure every estimator against the true loss and the Bayes floor, and certify constructed transformers.
+    """The whole story: estimators and their floor, certified constructions, a trained model, Algorithm 1, one page.
 
     Examples:
       anyorder demo --out demo
-      anyorder demo --orders 1 2 --length 33 --count 20000 --json
+      anyorder demo --orders 1 2 --steps 300 --json
     """
 
     out: str = "demo"
-    """Folder for the figure."""
+    """Folder for index.html, figures and tables."""
     orders: tuple[int, ...] = (1, 2, 3)
-    """Orders of the chains."""
-    alphabet_size: int = 2
-    """Number of symbols."""
+    """Orders of the chains that estimators are compared on."""
     length: int = 65
-    """Tokens in each sequence."""
+    """Tokens in each of their sequences."""
     count: int = 4096
-    """Sequences, each from a kernel of its own."""
+    """Sequences of each order, each from a kernel of its own."""
+    steps: int = 1000
+    """Training steps of the model of order 2."""
     seed: int = 0
     """The same seed gives the same numbers."""
 
     def run(self) -> Outcome:
-        """Measure, draw, and tabulate."""
+        """Measure, certify, train, descend, write the page."""
+        from anyorder.training import devices
+
+        devices.prepare(1)
         import jax
 
-        from anyorder.experiments import floor
+        from anyorder.experiments import floor, story
         from anyorder.experiments.certified import SHOWN, certified
-        from anyorder.report import floor as figure
-        from anyorder.report.style import write_figure
+        from anyorder.experiments.experiment import Task
+        from anyorder.report import story as page
 
         require(len(self.orders) > 0, "--orders is empty; give at least one order")
-        comparisons = []
+        require(self.steps >= 2, f"steps is {self.steps}, must be at least 2")
+        comparisons, folder = [], Path(self.out)
         with progress() as bar:
-            for order in bar.track(self.orders, description="orders"):
+            for order in bar.track(self.orders, description="estimators"):
                 key = jax.random.fold_in(jax.random.key(self.seed), order)
-                comparisons.append(
-                    floor.compare(
-                        key,
-                        order=order,
-                        alphabet_size=self.alphabet_size,
-                        length=self.length,
-                        count=self.count,
-                    )
-                )
+                comparisons.append(floor.compare(key, order=order, length=self.length, count=self.count))
             verified = list(bar.track(certified(), total=len(SHOWN), description="constructions"))
-        picture = Path(self.out) / "floor.png"
-        write_figure(figure.draw(comparisons), picture)
+
+            def task(name: str) -> Task:
+                bars = bar.add_task(name, total=1.0)
+                watch = lambda fraction, doing: bar.update(bars, completed=fraction, description=f"{name}: {doing}")  # noqa: E731
+                return Task(runs=folder / "runs", watch=watch)
+
+            trained = story.trained(task("training"), self.steps, self.seed)
+            two_stage = story.two_stage(task("two-stage algorithm"), self.seed)
+            parts = page.sections(
+                comparisons, story.compared(comparisons), story.certified(verified), trained, two_stage
+            )
+            index = page.write(folder, parts)
+        learned, facts = trained.tables["training"].rows[0], two_stage.tables["facts"].rows[0]
         report = {
-            "alphabet_size": self.alphabet_size,
+            "page": str(index),
             "length": self.length,
             "count": self.count,
             "seed": self.seed,
-            "figure": str(picture),
             "orders": [_row(comparison) for comparison in comparisons],
             "constructions": [dataclasses.asdict(verification) for verification in verified],
+            "training": learned,
+            "two_stage": {**facts, "standings": two_stage.tables["run"].rows},
         }
+        shown = Group(*map(_table, comparisons), LEGEND, _certified(verified), *_learned(trained, two_stage))
         passed = all(verification.passed for verification in verified)
-        return Outcome(
-            report, Group(*map(_table, comparisons), LEGEND, _certified(verified), f"figure: {picture}"), passed
-        )
+        return Outcome(report, Group(shown, f"page: {index}\n", NEXT), passed)
+
+
+def _learned(trained: Result, two_stage: Result) -> list[str]:
+    row, facts = trained.tables["training"].rows[0], two_stage.tables["facts"].rows[0]
+    ends = {row["predictor"]: row["excess"] for row in two_stage.tables["run"].rows}
+    return [
+        f"trained, order 2, {row['steps']} steps: excess {row['excess']:.4f}, floor {row['floor']:.4f}, gap "
+        f"{row['gap']:+.4f} ± {row['gap_error']:.4f}; attention on matches {row['attention_on_matches']:.2f} "
+        f"(chance {row['chance']:.2f})",
+        f"Algorithm 1, order 1: attention at offset 1 {facts['attention_1']:.3f}, p_1 "
+        f"{'led' if facts['p_1_leads'] else 'did NOT lead'} after every step, a_2 {facts['a_2_end']:.2f}; excess "
+        f"{ends['learned']:.4f}, k-gram {ends['k-gram']:.4f}, Bayes {ends['Bayes']:.4f}",
+    ]
 
 
 def _row(comparison: Comparison) -> dict[str, Any]:

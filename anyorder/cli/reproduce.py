@@ -59,13 +59,16 @@ class Reproduce(Command):
             return _listed(list(EXPERIMENTS.values()))
         experiments, folder = chosen(self.ids), Path(self.out)
         sections, ran = [], []
-        with _bars(experiments, self.budget) as (begin, watch):
-            for outcome in run_all(experiments, folder, Task(self.budget, self.seeds), begin, watch):
-                ran.append(outcome)
-                sections.append(reproduce.section(outcome))
-                if outcome.result is not None:
-                    write_section(folder / outcome.experiment.id, sections[-1])
-                page = reproduce.write(folder, sections)
+        try:
+            with _bars(experiments, self.budget) as (begin, watch):
+                for outcome in run_all(experiments, folder, Task(self.budget, self.seeds), begin, watch):
+                    ran.append(outcome)
+                    sections.append(reproduce.section(outcome))
+                    if outcome.result is not None:
+                        write_section(folder / outcome.experiment.id, sections[-1])
+                    page = reproduce.write(folder, sections)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"interrupted; the same command goes on from what is in {folder}") from None
         report = {
             "out": self.out,
             "page": str(page),
