@@ -231,7 +231,7 @@ def _within(flag: str, value: float | int, low: int, high: int) -> None:
 
 
 def _check_choices(config: Config) -> None:
-    for group, field, value in _leaves(config):
+    for group, field, value in leaves(config):
         choices = typing.get_args(typing.get_type_hints(type(group))[field.name])
         if choices and all(isinstance(choice, str) for choice in choices):
             flag = field.name.replace("_", "-")
@@ -331,12 +331,12 @@ def _words(values: tuple[Any, ...]) -> str:
     return " ".join(map(str, values))
 
 
-def _leaves(config: Any) -> Iterator[tuple[Any, dataclasses.Field, Any]]:
+def leaves(config: Any) -> Iterator[tuple[Any, dataclasses.Field, Any]]:
     """Every field that is not a group, with the group that it stands in."""
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if dataclasses.is_dataclass(value):
-            yield from _leaves(value)
+            yield from leaves(value)
         else:
             yield config, field, value
 
@@ -355,14 +355,14 @@ def to_json(config: Config) -> dict[str, Any]:
     }
 
 
-def from_json(values: Any, source: str = "the config") -> Config:
-    """The config of a JSON object; fields that are not named keep their defaults, names must be known.
+def from_json(values: Any, source: str = "the config", default: Config | None = None) -> Config:
+    """The config of a JSON object; fields that are not named keep those of the default, names must be known.
 
     >>> from_json({"data": {"order": "two"}})
     Traceback (most recent call last):
     anyorder.errors.InputError: the config has order 'two', must be of type int
     """
-    return _read(Config(), values, source)
+    return _read(Config() if default is None else default, values, source)
 
 
 def _read(default: Any, values: Any, source: str) -> Any:
@@ -397,7 +397,7 @@ def difference(one: Config, other: Config) -> str:
     >>> difference(Config(), Config(data=Data(order=3)))
     'order 2, not 3'
     """
-    for (_, field, value), (_, _, wanted) in zip(_leaves(one), _leaves(other), strict=True):
+    for (_, field, value), (_, _, wanted) in zip(leaves(one), leaves(other), strict=True):
         if value != wanted:
             shown = [_words(entry) if isinstance(entry, tuple) else str(entry) for entry in (value, wanted)]
             return f"{field.name.replace('_', '-')} {shown[0]}, not {shown[1]}"
