@@ -199,7 +199,9 @@ def test_muon_moves_matrices_by_nearly_orthogonal_changes():
     config = settings({"layers": 1}, optimiser="muon", weight_decay=0.0, clip=0.0, warmup=0, schedule="constant")
     model = initial_model(config, keys(0).weights)
     state = start(config, model)
-    after, _, _ = jax.jit(program(config, model))(state, keys(0).data, numbers(config, 0.01), jnp.int32(0), jnp.int32(1))
+    after, _, _ = jax.jit(program(config, model))(
+        state, keys(0).data, numbers(config, 0.01), jnp.int32(0), jnp.int32(1)
+    )
     change = after.weights.layers[0].mlp[1].weight - state.weights.layers[0].mlp[1].weight
     singular = np.linalg.svd(np.asarray(change), compute_uv=False)
     # Five Newton-Schulz steps bring the singular values near one; the size is that of AdamW: 0.2·√8 times the rate.

@@ -23,7 +23,7 @@ Chunk = Sequence[Run]
 class Finished(NamedTuple):
     """One run that has ended: its number, what was found, and the seconds that it took one worker."""
 
-    index: int
+    number: int
     result: dict[str, Any]
     seconds: float
 
@@ -49,7 +49,7 @@ class Engine(Protocol):
 
 def pack(chunk: Chunk) -> str:
     """A chunk as one line of JSON."""
-    return json.dumps([[run.index, configs.to_json(run.config)] for run in chunk])
+    return json.dumps([[run.number, configs.to_json(run.config)] for run in chunk])
 
 
 def unpack(text: str) -> tuple[list[int], list[Config]]:
@@ -60,4 +60,4 @@ def unpack(text: str) -> tuple[list[int], list[Config]]:
 
 def lost(run: Run, reason: str) -> Finished:
     """The result of a run that took its workers with it."""
-    return Finished(run.index, {"outcome": "failed", "reason": f"{reason}, {ATTEMPTS} times"}, 0.0)
+    return Finished(run.number, {"outcome": "failed", "reason": f"{reason}, {ATTEMPTS} times"}, 0.0)

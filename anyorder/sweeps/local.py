@@ -35,7 +35,7 @@ class Worker:
     """One process, and the lines that go to and fro."""
 
     def __init__(self) -> None:
-        self._said = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")
+        self._said = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         # One thread for a model, as in `anyorder train`: what a model becomes depends on it, in the last bits.
         environment = {"NPROC": "1", **os.environ}
         self.process = subprocess.Popen(
@@ -144,15 +144,15 @@ class Local:
                         worker.send(chunk)
                         while chunk:
                             index, result, seconds = worker.read()
-                            chunk = [run for run in chunk if run.index != index]
+                            chunk = [run for run in chunk if run.number != index]
                             self._held[place] = len(chunk)
                             answers.put(Finished(index, result, seconds))
                     except _Died as death:
                         if self._closed:
                             return
                         # Runs answer in turn: the first without an answer is the one that was being trained.
-                        deaths[chunk[0].index] += 1
-                        if deaths[chunk[0].index] == ATTEMPTS:
+                        deaths[chunk[0].number] += 1
+                        if deaths[chunk[0].number] == ATTEMPTS:
                             answers.put(lost(chunk[0], str(death)))
                             chunk = chunk[1:]
                         with self._lock:

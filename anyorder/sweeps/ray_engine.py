@@ -41,11 +41,7 @@ class Ray:
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         require(workers is None or workers >= 1, f"workers is {workers}, must be at least 1; pass --workers 1 or more")
-        try:
-            import ray
-        except ImportError:
-            raise InputError("--engine ray needs Ray; install it with: pip install 'anyorder[ray]'") from None
-        self._ray = ray
+        self._ray = ray = _ray()
         if address is not None:
             _knock(address)
         _connect(ray, address, workers)
@@ -88,6 +84,14 @@ class Ray:
             self._ray.cancel(reference, force=True)
         self._pending.clear()
         self._ray.shutdown()
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise InputError("--engine ray needs Ray; install it with: pip install 'anyorder[ray]'") from None
+    return ray
 
 
 def _knock(address: str) -> None:

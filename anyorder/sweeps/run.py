@@ -44,7 +44,7 @@ def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, sure: bool = 
     if again:
         table.forget("failed")
     runs = spec.runs(sweep, budget)
-    missing = [run for run in runs if run.index not in table.rows]
+    missing = [run for run in runs if run.number not in table.rows]
     shapes = spec.shapes(missing)
     seconds = sum(cost.seconds(run.config) for run in missing) + cost.COMPILATION * len(shapes)
     return Plan(table, runs, missing, len(shapes), seconds)
@@ -52,10 +52,10 @@ def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, sure: bool = 
 
 def carry_out(plan: Plan, engine: Engine, watch: Callable[[Progress], None] = lambda progress: None) -> list[Row]:
     """Do what is missing; gives the rows of the plan's runs, in order. An exception leaves a sound table."""
-    table, by_index = plan.table, {run.index: run for run in plan.missing}
+    table, by_index = plan.table, {run.number: run for run in plan.missing}
     table.begin(versions())
-    wanted = {run.index for run in plan.runs}
-    expected = {run.index: cost.seconds(run.config) for run in plan.missing}
+    wanted = {run.number for run in plan.runs}
+    expected = {run.number: cost.seconds(run.config) for run in plan.missing}
     spent, predicted, clock = 0.0, 0.0, time.monotonic()
 
     def progress() -> Progress:
@@ -68,7 +68,7 @@ def carry_out(plan: Plan, engine: Engine, watch: Callable[[Progress], None] = la
 
     pieces = spec.chunks(plan.missing, engine.workers, engine.most)
     # The longest first: what is left at the end is short, and all workers end together.
-    pieces.sort(key=lambda piece: -sum(expected[run.index] for run in piece))
+    pieces.sort(key=lambda piece: -sum(expected[run.number] for run in piece))
     watch(progress())
     try:
         for index, result, seconds in engine.results(pieces):
@@ -77,7 +77,7 @@ def carry_out(plan: Plan, engine: Engine, watch: Callable[[Progress], None] = la
             watch(progress())
     finally:
         table.sort()
-    return [table.rows[run.index] for run in plan.runs]
+    return [table.rows[run.number] for run in plan.runs]
 
 
 @contextmanager

@@ -73,7 +73,7 @@ class Sweep:
 class Run(NamedTuple):
     """One training run: its number in the sweep, its values on the axes, its seed and its whole config."""
 
-    index: int
+    number: int
     values: dict[str, Any]
     seed: int
     config: Config
@@ -100,9 +100,7 @@ def sweep(
         len(numbers) > 0 and all(type(seed) is int and seed >= 0 for seed in numbers) and _distinct(numbers),
         f"{source} has seeds {seeds!r}, must be a number from 1 on or a list of different seeds",
     )
-    require(
-        metric in METRICS, f"{source} has the metric {metric!r}, must be one of {', '.join(METRICS)}"
-    )
+    require(metric in METRICS, f"{source} has the metric {metric!r}, must be one of {', '.join(METRICS)}")
     base = dataclasses.replace(base, seed=0, seeds=1)
     require(len(axes) > 0, f"{source} has no axes; give at least one list under [axes]")
     known: dict[str, tuple[Any, ...]] = {}
@@ -273,7 +271,7 @@ def runs(sweep: Sweep, budget: int | None = None) -> list[Run]:
     A larger budget keeps the runs of a smaller one: cells are taken in an order that is shuffled once.
 
     >>> grid = sweep("g", configs.PRESETS["floor"], {"order": [1, 2], "length": [8, 16]}, seeds=2)
-    >>> [run.index for run in runs(grid, budget=4)]
+    >>> [run.number for run in runs(grid, budget=4)]
     [2, 3, 4, 5]
     """
     per_cell = len(sweep.seeds)

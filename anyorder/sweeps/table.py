@@ -41,7 +41,8 @@ def _stored(folder: Path) -> Sweep:
         raise InputError(f"{folder} holds no {SWEEP}; give the --out folder of a sweep") from None
     except (OSError, ValueError):
         raise InputError(f"{path} is not a whole JSON file; choose another --out") from None
-    require(isinstance(plain, dict) and plain.get("format") == FORMAT, f"{path} is not of a sweep; choose another --out")
+    known = isinstance(plain, dict) and plain.get("format") == FORMAT
+    require(known, f"{path} is not of a sweep; choose another --out")
     return spec.from_stored(plain["sweep"])
 
 
@@ -75,7 +76,7 @@ class Table:
 
     def add(self, finished: Iterable[tuple[Run, dict[str, Any]]]) -> None:
         """Rows for runs that have ended."""
-        rows = [{"run": run.index, **run.values, "seed": run.seed, **result} for run, result in finished]
+        rows = [{"run": run.number, **run.values, "seed": run.seed, **result} for run, result in finished]
         append_lines(self.folder / RUNS, rows)
         self.rows |= {row["run"]: row for row in rows}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import shlex
 from collections.abc import Mapping
@@ -86,5 +85,7 @@ def command(config: Config) -> str:
     >>> command(dataclasses.replace(configs.PRESETS["floor"], seeds=1))
     'anyorder train --preset floor --seeds 1'
     """
-    options = [f"anyorder train --preset {name} {flags(config, base)}".strip() for name, base in configs.PRESETS.items()]
+    options = [
+        f"anyorder train --preset {name} {flags(config, base)}".strip() for name, base in configs.PRESETS.items()
+    ]
     return min(options, key=len)

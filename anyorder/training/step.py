@@ -57,9 +57,7 @@ def start(config: Config, model: Transformer) -> State:
     return State(weights, optimiser(config.optimisation, numbers(config)).init(weights))
 
 
-def batch_loss(
-    model: Transformer, config: Config, key: PRNGKeyArray, given: Numbers | None = None
-) -> Float[Array, ""]:
+def batch_loss(model: Transformer, config: Config, key: PRNGKeyArray, given: Numbers | None = None) -> Float[Array, ""]:
     """Mean cross-entropy of one fresh batch, over the predictions from a full window; `given` replaces numbers."""
     data, settings = config.data, config.optimisation
     drawn = sequences(
