@@ -77,11 +77,12 @@ class SweepCommand(Command):
         about = self._about(sweep, planned)
         if self.dry_run:
             return Outcome(about, _said(about))
-        console = Console(stderr=True)
-        console.print(_said(about), highlight=False)
         clock, spent = time.monotonic(), 0.0
+        console = Console(stderr=True)
         if planned.missing:
+            # A cluster that does not answer is the only thing to be said then.
             with opened(self._engine()) as engine, _Live(sweep, console) as live:
+                console.print(_said({**about, "workers": engine.workers}), highlight=False)
                 try:
                     rows = carry_out(planned, engine, live.show)
                 except KeyboardInterrupt:

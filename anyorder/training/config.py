@@ -296,29 +296,11 @@ def _check_optimisation(optimisation: Optimisation) -> None:
 
 
 #: Fields that are inputs of the compiled step or do not reach it: changing one of them compiles nothing.
-NUMBERS = frozenset(
-    [
-        "seed",
-        "seeds",
-        "gamma",
-        "token_noise",
-        "transition_noise",
-        "weights",
-        "zero_output",
-        "perturbation",
-        "steps",
-        "learning_rate",
-        "beta1",
-        "beta2",
-        "weight_decay",
-        "clip",
-        "warmup",
-        "final_rate",
-        "evaluate_every",
-        "evaluation_seed",
-        "checkpoint_every",
-    ]
-)
+NUMBERS = (
+    "seed", "seeds", "gamma", "token_noise", "transition_noise", "weights", "zero_output", "perturbation", "steps",
+    "learning_rate", "beta1", "beta2", "weight_decay", "clip", "warmup", "final_rate", "evaluate_every",
+    "evaluation_seed", "checkpoint_every",
+)  # fmt: skip
 
 
 def structure(config: Config) -> Config:
