@@ -29,7 +29,7 @@ try next:
   anyorder verify dyadic --order 12 --alphabet-size 4   certify a construction of any order
   anyorder train --out run                              train three models to the Bayes floor, two minutes
   anyorder dynamics two-stage --out run                 watch gradient descent find the previous token
-  anyorder reproduce                                    every table and figure of the paper, twenty minutes"""
+  anyorder reproduce                                    every table and figure of the paper, half an hour"""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
