@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from anyorder.sweeps.spec import Run
 from anyorder.training import config as configs
@@ -28,6 +28,7 @@ class Finished(NamedTuple):
     seconds: float
 
 
+@runtime_checkable
 class Engine(Protocol):
     """Somewhere that runs can be trained."""
 
