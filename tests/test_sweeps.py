@@ -113,13 +113,14 @@ def test_ranges_of_real_numbers_have_round_values():
 
 def test_a_larger_budget_keeps_the_runs_of_a_smaller_one():
     grid = builtin.paper_grid()
-    small, large = ({run.number for run in spec.runs(grid, budget)} for budget in (52, 500))
+    small, large = ({run.number for run in spec.runs(grid, budget)} for budget in (52, 300))
     assert len(small) == 50  # whole cells of five seeds
-    assert len(large) == 500
+    assert len(large) == 300
     assert small < large
     assert all({run // 5 * 5 + seed for seed in range(5)} <= small for run in small)
+    kept = spec.runs(grid, 300)
     for axis, values in grid.axes.items():  # thinned, not cut: every value of every axis is there
-        assert {json.dumps(run.values[axis]) for run in spec.runs(grid, 500)} == set(map(json.dumps, values))
+        assert {json.dumps(run.values[axis]) for run in kept} == set(map(json.dumps, values))
 
 
 def test_numbers_share_a_shape_and_shapes_do_not():
@@ -146,7 +147,6 @@ def test_chunks_hold_every_run_once_and_one_shape_each():
 
 def test_numbers_never_recompile():
     base = fields.changed(TINY, {"transition_noise": 0.1})
-    work.train_together([base])
     compiled = []
     jax.monitoring.register_event_duration_secs_listener(
         lambda event, _, **about: compiled.append(about) if event.endswith("backend_compile_duration") else None
@@ -154,10 +154,11 @@ def test_numbers_never_recompile():
     changes = {"learning_rate": 1e-2, "beta1": 0.8, "beta2": 0.99, "weight_decay": 0.0, "clip": 0.0, "seed": 7,
                "transition_noise": 0.2, "warmup": 5, "final_rate": 0.1, "evaluation_seed": 3}  # fmt: skip
     try:
+        work.train_together([base])
+        assert compiled  # the first run of a shape does compile
+        compiled.clear()
         (result,) = work.train_together([fields.changed(base, changes)])
         assert compiled == []
-        work.train_together([fields.changed(base, {"length": 7})])
-        assert compiled  # another shape does compile: this test can fail
     finally:
         jax.monitoring.clear_event_listeners()
     assert result["outcome"] == "done"

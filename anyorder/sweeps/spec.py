@@ -313,12 +313,11 @@ def shapes(runs: Sequence[Run]) -> list[list[Run]]:
     [4, 4]
     """
     groups: dict[tuple[Config, int], list[Run]] = {}
-    structures: dict[Config, Config] = {}
+    cell, kind = None, None
     for run in runs:
-        plain = dataclasses.replace(run.config, seed=0)
-        if plain not in structures:
-            structures[plain] = configs.structure(plain)
-        groups.setdefault((structures[plain], run.config.optimisation.steps), []).append(run)
+        if kind is None or run.values is not cell:  # the seeds of a cell follow each other, and share its structure
+            cell, kind = run.values, (configs.structure(run.config), run.config.optimisation.steps)
+        groups.setdefault(kind, []).append(run)
     return list(groups.values())
 
 

@@ -6,6 +6,7 @@ Fields are grouped by what reads them. Nothing here imports JAX.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -230,10 +231,18 @@ def _within(flag: str, value: float | int, low: int, high: int) -> None:
     require(low <= value <= high, f"{flag} is {value}, must be between {low} and {high}")
 
 
+@functools.cache
+def _choices(group: type) -> dict[str, tuple[str, ...]]:
+    """The words that each field of a group may be, for those that are words."""
+    words = {name: typing.get_args(hint) for name, hint in typing.get_type_hints(group).items()}
+    return {name: choices for name, choices in words.items() if choices and all(isinstance(c, str) for c in choices)}
+
+
 def _check_choices(config: Config) -> None:
     for group, field, value in leaves(config):
-        choices = typing.get_args(typing.get_type_hints(type(group))[field.name])
-        if choices and all(isinstance(choice, str) for choice in choices):
+        kind: Any = type(group)
+        choices = _choices(kind).get(field.name)
+        if choices is not None:
             flag = field.name.replace("_", "-")
             require(value in choices, f"{flag} is {value!r}, must be one of {', '.join(choices)}")
 
