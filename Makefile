@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-torch figures clean
+.PHONY: help demo test lint format bench bench-torch claims figures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,14 +25,20 @@ format: $(VENV)/.test ## rewrite the code in the common format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.core ## run the benchmarks, one after the other
+bench: $(VENV)/.test ## run the benchmarks, one after the other
 	$(BIN)/python -m benchmarks
 
 bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, which gets an environment of its own
 	TORCH_PYTHON=.venv-torch/bin/python $(BIN)/python -m benchmarks training
 
-figures: $(VENV)/.core ## redraw the pictures of the README
-	$(BIN)/anyorder demo --out docs/images
+claims: $(VENV)/.core ## measure every claim of the paper; rewrites docs/claims.md and the record
+	$(BIN)/python -m benchmarks.claims --write
+
+figures: $(VENV)/.test ## redraw the pictures of the README; that of the explorer needs a Chromium
+	$(BIN)/anyorder demo --out build/figures
+	cp build/figures/floor/floor.png docs/images/floor.png
+	cp build/figures/training/attention.png docs/images/attention.png
+	$(BIN)/python examples/explorer_picture.py docs/images/explorer.png
 
 clean: ## remove the environment and all that is generated
 	rm -rf $(VENV) .venv-torch demo .pytest_cache .mypy_cache .ruff_cache build dist

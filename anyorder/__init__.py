@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anyorder import chains as chains
+    from anyorder import claims as claims
     from anyorder import constructions as constructions
     from anyorder import estimators as estimators
     from anyorder import training as training
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("chains", "constructions", "estimators", "training", "transformer")
+_SUBPACKAGES = ("chains", "claims", "constructions", "estimators", "training", "transformer")
 _FUNCTIONS = {"construct": "constructions", "load": "transformer", "save": "transformer"}
 
 __all__ = ["__version__", *_SUBPACKAGES, *_FUNCTIONS]

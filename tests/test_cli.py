@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from anyorder.cli.main import COMMANDS, main
 from tests import oracles
 
 
@@ -157,8 +158,11 @@ def test_bad_input_is_one_line_and_exit_2(run, tmp_path, words, message):
     assert sorted(tmp_path.iterdir()) == before  # nothing was written
 
 
-def test_help_has_examples(run):
-    for command in ("sample", "estimate", "demo"):
-        with pytest.raises(SystemExit) as caught:
-            run(command, "--help")
-        assert caught.value.code == 0
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples(capsys, command):
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0
+    shown = capsys.readouterr().out
+    assert "Examples:" in shown
+    assert f"  anyorder {command}" in shown.split("Examples:")[1]

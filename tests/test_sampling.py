@@ -88,11 +88,12 @@ def test_sampling_inside_another_compiled_program():
     np.testing.assert_array_equal(tokens, direct.tokens)
 
 
-def test_uniforms_are_uniform_and_below_one():
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_uniforms_are_uniform_and_below_one(dtype):
     from anyorder.chains.random import uniforms
 
-    drawn = np.asarray(uniforms(KEY, (100_001,)))
-    assert drawn.dtype == np.float32
+    drawn = np.asarray(uniforms(KEY, (100_001,), dtype))
+    assert drawn.dtype == dtype
     assert drawn.min() >= 0
     assert drawn.max() < 1
     assert scipy.stats.kstest(drawn, "uniform").pvalue > 1e-3

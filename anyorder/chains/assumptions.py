@@ -73,8 +73,10 @@ def check_first_order(
     ]  # fmt: skip
 
 
-def check_second_order(kernel: Kernel) -> list[Check]:
+def check_second_order(kernel: Kernel, newest_first: bool = False) -> list[Check]:
     """App. D, Assumption 2, for one second-order binary kernel.
+
+    Contexts of the transition preference are read oldest token first, or newest first as in the proofs.
 
     >>> from anyorder.chains import ReversibleBinary
     >>> kernel = Kernel(ReversibleBinary().draw(jax.random.key(1)))
@@ -87,12 +89,14 @@ def check_second_order(kernel: Kernel) -> list[Check]:
         "this assumption is about order 2 over 2 symbols, use check_any_order",
     )
     pi = kernel.probabilities
-    preference = min(pi[0, 0, 0] - pi[1, 0, 0], pi[1, 1, 1] - pi[0, 1, 1])
+    other = pi.transpose(1, 0, 2) if newest_first else pi
+    preference = min(pi[0, 0, 0] - other[1, 0, 0], pi[1, 1, 1] - other[0, 1, 1])
     hop = float(second_hop(jnp.asarray(pi)))
     return [
         _reversible(kernel),
         Check("transition preference", bool(preference > 0), float(preference), 0.0,
-              "smaller of π(0|00) - π(0|10) and π(1|11) - π(1|01)"),
+              "smaller of π(0|00) - π(0|10) and π(1|11) - π(1|01), "
+              + ("newest token first" if newest_first else "oldest token first")),
         Check("second-hop likelihood", hop >= 1, hop, 1.0, "Σ_s π²(s|s,s)"),
     ]  # fmt: skip
 

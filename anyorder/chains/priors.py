@@ -126,6 +126,8 @@ class ReversibleBinary(Prior):
     preference holds (π(0|00) > π(0|10) and π(1|11) > π(1|01)), and drawn again while the second-hop
     likelihood Σ_s π²(s|s,s) is below 1. Time reversibility needs nothing: for a binary alphabet
     μ(001) = μ(00) - μ(000) = μ(100), and likewise for 011, so every such chain is reversible.
+    Contexts of the preference are read oldest token first, as everywhere here; with `newest_first` they are read as
+    the gradient analysis and the proofs of App. D and F write them (x_n = s_1, x_{n-1} = s_2).
 
     >>> ReversibleBinary().draw(jax.random.key(0)).shape
     (2, 2, 2)
@@ -133,6 +135,7 @@ class ReversibleBinary(Prior):
 
     order: int = eqx.field(static=True, default=2)
     alphabet_size: int = eqx.field(static=True, default=2)
+    newest_first: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
         require(
@@ -150,6 +153,7 @@ class ReversibleBinary(Prior):
             low, high = drawn.min(axis=1), drawn.max(axis=1)
             # π(0|s_1, s_2) is larger where s_1 = 0, for s_2 = 0 and for s_2 = 1.
             zero = jnp.stack([high, low])  # [s_1, s_2]
+            zero = zero.T if self.newest_first else zero  # to [older, newer]
             return jnp.stack([zero, 1 - zero], axis=-1)
 
         return draw_until(key, propose, lambda kernel: second_hop(kernel) >= 1)

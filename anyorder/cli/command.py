@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.console import Console, RenderableType
@@ -14,11 +14,15 @@ from rich.table import Table
 
 
 class Outcome(NamedTuple):
-    """What a command found: a JSON-ready report, what a person is shown, and whether every check passed."""
+    """What a command found: a JSON-ready report, what a person is shown, and whether every check passed.
+
+    `then` is what goes on after that has been printed, such as a server.
+    """
 
     report: dict[str, Any]
     shown: RenderableType | None = None
     passed: bool = True
+    then: Callable[[], None] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from anyorder.errors import require
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.chains import Check, Prior
     from anyorder.dynamics import Evaluation, Trajectory
+    from anyorder.dynamics.algorithms import Agreement
     from anyorder.dynamics.beyond import Limit, Search
     from anyorder.dynamics.sweep import Sweep
 
@@ -39,8 +40,9 @@ class Dynamics(Command):
     """two-stage: Algorithm 1, first-order chains. preconditioned: Algorithm 2, any order."""
     out: str = "dynamics"
     """Folder for trajectory.npz, run.png and attention.html (and sweep.png)."""
-    prior: Literal["floored", "dirichlet", "reversible", "reversible-binary"] = "floored"
-    """Where kernels come from; preconditioned: reversible. A prior that violates an assumption still runs."""
+    prior: Literal["floored", "dirichlet", "reversible", "reversible-binary", "reversible-binary-newest"] = "floored"
+    """Where kernels come from; preconditioned: reversible. A prior that violates an assumption still runs. The binary
+    ones satisfy the second-order assumption, with contexts read oldest or newest token first."""
     kernel: str | None = None
     """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
     order: int = 1
@@ -62,7 +64,7 @@ class Dynamics(Command):
     a_2: float = 0.01
     """a_{2,0}: the attention scalar while p is learned."""
     batch: int = 128
-    """Fresh chains a step."""
+    """Fresh chains a step; preconditioned: 64."""
     epsilon: float = 1e-3
     """ε of log(logit + ε)."""
     gradient: Literal["sampled", "closed"] = "sampled"
@@ -81,13 +83,18 @@ class Dynamics(Command):
         """Algorithm 2 is about higher orders: its own defaults."""
         if "preconditioned" not in words:
             return cls()
-        return cls(algorithm="preconditioned", prior="reversible", order=2, alphabet_size=2, length=64, rate=20000.0)
+        return cls(
+            algorithm="preconditioned", prior="reversible", order=2, alphabet_size=2, length=64, rate=20000.0, batch=64
+        )
 
     def run(self) -> Outcome:
         """Check the assumptions, run, measure, draw."""
         two_stage = self.algorithm == "two-stage"
         require(not (two_stage and self.beyond), "--beyond goes on from Algorithm 2; use it with preconditioned")
         require(two_stage or not self.sweep, "--sweep is about Algorithm 1; use it with two-stage")
+        from anyorder.training import devices
+
+        devices.prepare(1)
         import jax
 
         from anyorder import dynamics
@@ -119,6 +126,8 @@ class Dynamics(Command):
                     prior, dynamics.Preconditioned(**shared, precondition=self.precondition), watch
                 )
                 found["limit"] = limit(trajectory.p[-1], prior, key, length=self.length + 1)
+            start = dynamics.initial(length=self.length + 1, a_2=self.a_2, order=prior.order, exclude_own=not two_stage)
+            found["gradients"] = dynamics.agreement(start, prior, key, epsilon=self.epsilon)
             checks = conditions(prior, self.gamma, key)
             if self.sweep:
                 lengths = bar.add_task("lengths", total=len(self.sweep))
@@ -152,8 +161,8 @@ class Dynamics(Command):
             return chains.Floored(self.order, self.alphabet_size, self.gamma)
         if self.prior == "reversible":
             return chains.Reversible(self.order, self.alphabet_size)
-        if self.prior == "reversible-binary":
-            return chains.ReversibleBinary(self.order, self.alphabet_size)
+        if self.prior.startswith("reversible-binary"):
+            return chains.ReversibleBinary(self.order, self.alphabet_size, self.prior.endswith("newest"))
         return chains.Dirichlet(self.order, self.alphabet_size)
 
 
@@ -177,8 +186,9 @@ def report_of(trajectory: Trajectory, checks: list[Check]) -> dict[str, Any]:
     }
 
 
-def plain(value: Limit | Sweep | Search) -> dict[str, Any]:
+def plain(value: Limit | Sweep | Search | Agreement) -> dict[str, Any]:
     """What the further measurements found, as JSON-ready numbers."""
+    from anyorder.dynamics.algorithms import Agreement
     from anyorder.dynamics.beyond import Search
     from anyorder.dynamics.sweep import Sweep
 
@@ -210,6 +220,8 @@ def plain(value: Limit | Sweep | Search) -> dict[str, Any]:
             },
             "standings": {name: standing._asdict() for name, standing in value.evaluation.standings.items()},
         }
+    if isinstance(value, Agreement):
+        return {name: getattr(value, name) for name in ("cosine", "relative_difference", "relative_noise")}
     return value._asdict()
 
 
@@ -230,6 +242,11 @@ def shown(trajectory: Trajectory, checks: list[Check], found: dict[str, Any], pa
         + (f"; largest relative difference among them {trajectory.spread:.1e}" if order > 1 else "")
     )
     parts.append(f"a_2: {trajectory.a_2[0]:.3g} → {trajectory.a_2[-1]:.3g};  L* = {trajectory.true_loss:.4f} nats")
+    gradients: Agreement = found["gradients"]
+    parts.append(
+        f"gradient at the start, closed form against 2048 chains: cosine {gradients.cosine:.4f}, relative difference "
+        f"{gradients.relative_difference:.3f} (sampling noise {gradients.relative_noise:.3f})"
+    )
     parts.append(standings_table(trajectory.evaluation))
     if "limit" in found:
         end: Limit = found["limit"]
@@ -262,16 +279,17 @@ def standings_table(evaluation: Evaluation) -> Table:
 
 
 def sweep_table(sweep: Sweep) -> Group:
-    """Every length, and the exponents."""
+    """Every length, and the exponents; "p at 1" is softmax(p)_1."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("T", "softmax(p)_1", "a_2", "excess", "Bayes floor", "k-gram", "sup-norm error"):
+    for heading in ("T", "p at 1", "a_2", "excess", "± s.e.", "floor", "k-gram", "sup norm"):
         table.add_column(heading, justify="right", no_wrap=True)
     for point in sweep.points:
         table.add_row(
             str(point.length),
             f"{point.attention:.4f}",
             f"{point.a_2:.2f}",
-            f"{point.learned.excess:.4f} ± {point.learned.excess_error:.4f}",
+            f"{point.learned.excess:.4f}",
+            f"{point.learned.excess_error:.4f}",
             "" if point.bayes is None else f"{point.bayes.excess:.4f}",
             f"{point.kgram.excess:.4f}",
             f"{point.learned.generalisation:.4f}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import io
 import json
 import math
@@ -35,6 +36,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sweep": ("anyorder.cli.sweep", "SweepCommand"),
     "reproduce": ("anyorder.cli.reproduce", "Reproduce"),
     "dynamics": ("anyorder.cli.dynamics", "Dynamics"),
+    "claims": ("anyorder.cli.claims", "Claims"),
+    "explore": ("anyorder.cli.explore", "Explore"),
 }
 
 DESCRIPTION = "A laboratory for in-context learning of Markov chains of any order."
@@ -75,7 +78,9 @@ def parse(words: list[str]) -> Command:
             command = _load(words[0])
             default = command.default(words[1:])
             given = {} if default is None else {"default": default}
-            return tyro.cli(command, prog=f"anyorder {words[0]}", args=words[1:], **given)
+            # The docstring as it stands: tyro's own reading of it drops the examples.
+            described = inspect.getdoc(command)
+            return tyro.cli(command, prog=f"anyorder {words[0]}", description=described, args=words[1:], **given)
     except SystemExit as exit:
         if exit.code in (0, None):
             raise
@@ -106,6 +111,8 @@ def _print(outcome: Outcome, as_json: bool) -> int:
     elif outcome.shown is not None:
         Console(soft_wrap=True).print(outcome.shown)
     sys.stdout.flush()
+    if outcome.then is not None:
+        outcome.then()
     return 0 if outcome.passed else 1
 
 

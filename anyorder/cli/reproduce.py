@@ -53,7 +53,6 @@ class Reproduce(Command):
         from anyorder.experiments.registry import EXPERIMENTS, chosen
         from anyorder.experiments.runner import run_all
         from anyorder.report import reproduce
-        from anyorder.report.page import write_section
 
         if self.ids == ("list",):
             return _listed(list(EXPERIMENTS.values()))
@@ -63,9 +62,7 @@ class Reproduce(Command):
             with _bars(experiments, self.budget) as (begin, watch):
                 for outcome in run_all(experiments, folder, Task(self.budget, self.seeds), begin, watch):
                     ran.append(outcome)
-                    sections.append(reproduce.section(outcome))
-                    if outcome.result is not None:
-                        write_section(folder / outcome.experiment.id, sections[-1])
+                    sections.append(reproduce.section(folder, outcome))
                     page = reproduce.write(folder, sections)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"interrupted; the same command goes on from what is in {folder}") from None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from anyorder import chains
 from anyorder.chains import Prior
@@ -25,6 +26,10 @@ Watch = Callable[[int, int, float], None]
 
 #: Steps between two calls of the watcher.
 CHUNK = 50
+#: a_2 that stands for infinity: scores of directions differ by far more than 1/a_2 or not at all.
+SHARP = 1e5
+#: The a_2 tried for the predictor that Algorithm 2 ends with.
+GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -56,7 +61,7 @@ class Settings:
             require(value >= least, f"{name} is {value}, must be at least {least}")
         for name in ("rate", "a_2", "epsilon"):
             value = getattr(self, name)
-            require(value > 0 and np.isfinite(value), f"{name} is {value}, must be above 0 and finite")
+            require(value > 0 and math.isfinite(value), f"{name} is {value}, must be above 0 and finite")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -76,7 +81,7 @@ class TwoStage(Settings):
         )
         super().check(prior)
         require(self.steps_2 >= 0, f"steps_2 is {self.steps_2}, must be at least 0")
-        require(self.rate_2 > 0 and np.isfinite(self.rate_2), f"rate_2 is {self.rate_2}, must be above 0 and finite")
+        require(self.rate_2 > 0 and math.isfinite(self.rate_2), f"rate_2 is {self.rate_2}, must be above 0 and finite")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -101,7 +106,7 @@ def two_stage(prior: Prior, settings: TwoStage | None = None, watch: Watch | Non
     total = settings.steps + settings.steps_2
     model = initial(length=settings.length + 1, a_2=settings.a_2)
     first = _descend(model, prior, settings, "p", settings.rate, settings.steps, key, 0, total, watch)
-    model = eqx.tree_at(lambda tree: tree.p, model, first.p[-1])
+    model = eqx.tree_at(lambda tree: tree.p, model, jnp.asarray(first.p[-1]))
     model = dataclasses.replace(model, normalise=True)
     second = _descend(
         model, prior, settings, "a_2", settings.rate_2, settings.steps_2, key, settings.steps, total, watch
@@ -144,12 +149,12 @@ def preconditioned_direction(gradient: Float[Array, "offsets"], order: int) -> F
 
 @dataclasses.dataclass(frozen=True)
 class _Record:
-    """One stage: the state before each step and after the last, and the excess and gradient that each step saw."""
+    """One stage: the state before each step and after the last, the excess that each step saw, and dL/dp."""
 
     p: Float[np.ndarray, "states offsets"]
     a_2: Float[np.ndarray, "states"]
     excess: Float[np.ndarray, "steps"]
-    slope: Float[np.ndarray, "steps offsets"]
+    gradient: Float[np.ndarray, "steps offsets"]
 
 
 def _descend(
@@ -170,7 +175,7 @@ def _descend(
         scores = expected_lag_scores(prior, jax.random.fold_in(key, 1 << 20), lags=len(model.p)).mean
     ps, a_2s = [np.asarray(model.p)[None]], [np.asarray(model.a_2)[None]]
     excesses: list[np.ndarray] = []
-    slopes: list[np.ndarray] = []
+    gradients: list[np.ndarray] = []
     for start in range(0, steps, CHUNK):
         # Every chunk has CHUNK steps, so that there is one program; what is beyond the last step is not kept.
         keys = jax.vmap(lambda step: jax.random.fold_in(key, step))(
@@ -180,9 +185,9 @@ def _descend(
             model, keys, prior, scores, jnp.asarray(rate, jnp.float64), which, settings.batch, settings.epsilon
         )
         kept = min(CHUNK, steps - start)
-        p, a_2, excess, slope = (np.asarray(values)[:kept] for values in seen)
+        p, a_2, excess, gradient = (np.asarray(values)[:kept] for values in seen)
         _check_finite(p, a_2, excess, done + start, which, rate, excesses)
-        for store, values in ((ps, p), (a_2s, a_2), (excesses, excess), (slopes, slope)):
+        for store, values in ((ps, p), (a_2s, a_2), (excesses, excess), (gradients, gradient)):
             store.append(values)
         model = eqx.tree_at(lambda tree: (tree.p, tree.a_2), model, (jnp.asarray(p[-1]), jnp.asarray(a_2[-1])))
         if watch is not None:
@@ -192,14 +197,14 @@ def _descend(
         np.concatenate(ps),
         np.concatenate(a_2s),
         np.concatenate(excesses) if excesses else none[0],
-        np.concatenate(slopes) if slopes else none[1],
+        np.concatenate(gradients) if gradients else none[1],
     )
 
 
 @eqx.filter_jit
 def _chunk(
     model: Reduced,
-    keys: PRNGKeyArray,
+    keys: Key[Array, "steps"],
     prior: Prior,
     scores: Float[Array, "offsets"] | None,
     rate: Float[Array, ""],
@@ -207,27 +212,27 @@ def _chunk(
     batch: int,
     epsilon: float,
 ) -> tuple[Reduced, tuple[Array, Array, Array, Array]]:
-    """CHUNK steps as one program; gives the state after each step, and the excess and gradient that it saw."""
+    """CHUNK steps as one program: the state after each step, the excess that it saw, and dL/dp of stage one."""
     contexts, order = prior.alphabet_size**prior.order, prior.order
 
     def step(model: Reduced, key: PRNGKeyArray) -> tuple[Reduced, tuple[Array, Array, Array, Array]]:
         drawn = chains.sample(key, prior, length=len(model.p), count=batch, start="stationary")
 
-        def mean_excess(parameters: tuple[Array, Array]) -> Float[Array, ""]:
-            moved = eqx.tree_at(lambda tree: (tree.p, tree.a_2), model, parameters)
+        def mean_excess(p: Float[Array, "offsets"], a_2: Float[Array, ""]) -> Float[Array, ""]:
+            moved = eqx.tree_at(lambda tree: (tree.p, tree.a_2), model, (p, a_2))
             return jax.vmap(lambda t, k: model_excess(moved, t, k, epsilon))(drawn.tokens, drawn.kernels).mean()
 
-        excess, (by_p, by_a_2) = jax.value_and_grad(mean_excess)((model.p, model.a_2))
-        if scores is not None:
-            by_p = stage_one_gradient(model.p, scores, model.a_2, contexts, order)
+        p, a_2, gradient = model.p, model.a_2, jnp.zeros_like(model.p)
         if which == "a_2":
-            move_p, move_a_2 = jnp.zeros_like(by_p), by_a_2
+            excess, slope = jax.value_and_grad(mean_excess, argnums=1)(p, a_2)
+            a_2 = a_2 - rate * slope
         else:
-            move_p = preconditioned_direction(by_p, order) if which == "preconditioned p" else by_p
-            move_a_2 = jnp.zeros_like(by_a_2)
-        parameters = model.p - rate * move_p, model.a_2 - rate * move_a_2
-        model = eqx.tree_at(lambda tree: (tree.p, tree.a_2), model, parameters)
-        return model, (*parameters, excess, by_p)
+            if scores is None:
+                excess, gradient = jax.value_and_grad(mean_excess)(p, a_2)
+            else:
+                excess, gradient = mean_excess(p, a_2), stage_one_gradient(p, scores, a_2, contexts, order)
+            p = p - rate * (preconditioned_direction(gradient, order) if which == "preconditioned p" else gradient)
+        return eqx.tree_at(lambda tree: (tree.p, tree.a_2), model, (p, a_2)), (p, a_2, excess, gradient)
 
     return jax.lax.scan(step, model, keys)
 
@@ -261,10 +266,10 @@ def _trajectory(
 ) -> Trajectory:
     """Join the stages, and measure the last state on fresh chains."""
     last = records[-1]
-    end = initial(length=settings.length + 1, a_2=0.0, order=prior.order)
+    end = initial(length=settings.length + 1, a_2=0.0, order=prior.order, normalise=normalise)
     end = eqx.tree_at(lambda tree: (tree.p, tree.a_2), end, (jnp.asarray(last.p[-1]), jnp.asarray(last.a_2[-1])))
-    end = dataclasses.replace(end, normalise=normalise)
-    evaluation = evaluation_of({"learned": end}, prior, settings)
+    models = {"learned": end} if normalise else {"learned": end, **_with_norms(end, prior, settings)}
+    evaluation = evaluation_of(models, prior, settings)
     return Trajectory(
         algorithm=algorithm,
         order=prior.order,
@@ -272,7 +277,7 @@ def _trajectory(
         p=np.concatenate([records[0].p, *(record.p[1:] for record in records[1:])]),
         a_2=np.concatenate([records[0].a_2, *(record.a_2[1:] for record in records[1:])]),
         excess=np.concatenate([record.excess for record in records]),
-        gradient=np.concatenate([record.slope for record in records]),
+        gradient=records[0].gradient,
         stage_one_steps=len(records[0].excess),
         normalise=normalise,
         evaluation=evaluation,
@@ -280,7 +285,69 @@ def _trajectory(
     )
 
 
-def evaluation_of(models: dict[str, Reduced], prior: Prior, settings: Settings, count: int = 1024) -> Evaluation:
+def _with_norms(end: Reduced, prior: Prior, settings: Settings) -> dict[str, Reduced]:
+    """Algorithm 2's last lines: norms are put back and a_2 is raised; to infinity, or to the best of a grid."""
+    normed = dataclasses.replace(end, normalise=True)
+    raised = {f"{a_2:g}": eqx.tree_at(lambda tree: tree.a_2, normed, jnp.float64(a_2)) for a_2 in (*GRID, SHARP)}
+    tried = evaluation_of(raised, prior, settings, count=256, seed_offset=2).standings
+    best = min(GRID, key=lambda a_2: tried[f"{a_2:g}"].excess)
+    return {f"learned, norms, a_2 = {best:g}": raised[f"{best:g}"], "learned, norms, a_2 → ∞": raised[f"{SHARP:g}"]}
+
+
+def evaluation_of(
+    models: dict[str, Reduced], prior: Prior, settings: Settings, count: int = 1024, seed_offset: int = 1
+) -> Evaluation:
     """Reduced models next to k-gram, bag of k and Bayes, on chains that no step has seen."""
-    key = jax.random.fold_in(jax.random.key(settings.seed), (1 << 20) + 1)
+    key = jax.random.fold_in(jax.random.key(settings.seed), (1 << 20) + seed_offset)
     return evaluate(models, prior, key, length=settings.length + 1, epsilon=settings.epsilon, count=count)
+
+
+class Agreement(NamedTuple):
+    """dL/dp of one model in the closed form and from sampled chains, with the standard error of the latter."""
+
+    closed: Float[np.ndarray, "offsets"]
+    sampled: Float[np.ndarray, "offsets"]
+    standard_error: Float[np.ndarray, "offsets"]
+
+    @property
+    def cosine(self) -> float:
+        """Of the angle between the two."""
+        return float(self.closed @ self.sampled / np.linalg.norm(self.closed) / np.linalg.norm(self.sampled))
+
+    @property
+    def relative_difference(self) -> float:
+        """‖closed - sampled‖ / ‖closed‖."""
+        return float(np.linalg.norm(self.closed - self.sampled) / np.linalg.norm(self.closed))
+
+    @property
+    def relative_noise(self) -> float:
+        """The part of that difference that sampling alone makes: ‖standard error‖ / ‖closed‖."""
+        return float(np.linalg.norm(self.standard_error) / np.linalg.norm(self.closed))
+
+
+def agreement(
+    model: Reduced, prior: Prior, key: PRNGKeyArray, *, epsilon: float = 1e-3, count: int = 2048
+) -> Agreement:
+    """Both gradients of stage one at the same model; what is left beyond noise is the finite length and a_2 > 0.
+
+    >>> from anyorder.chains import Floored
+    >>> agreement(initial(length=33, a_2=0.01), Floored(1, 2), jax.random.key(0), count=256).cosine > 0.9
+    True
+    """
+    scores = expected_lag_scores(prior, jax.random.fold_in(key, 1), lags=len(model.p)).mean
+    closed = stage_one_gradient(model.p, scores, model.a_2, prior.alphabet_size**prior.order, prior.order)
+    sampled, error = _sampled_gradient(model, prior, key, epsilon, count)
+    return Agreement(np.asarray(closed), np.asarray(sampled), np.asarray(error))
+
+
+@eqx.filter_jit
+def _sampled_gradient(
+    model: Reduced, prior: Prior, key: PRNGKeyArray, epsilon: float, count: int
+) -> tuple[Float[Array, "offsets"], Float[Array, "offsets"]]:
+    drawn = chains.sample(key, prior, length=len(model.p), count=count, start="stationary")
+
+    def one(pair: tuple[Array, Array]) -> Float[Array, "offsets"]:
+        return jax.grad(lambda p: model_excess(eqx.tree_at(lambda tree: tree.p, model, p), *pair, epsilon))(model.p)
+
+    gradients = jax.lax.map(one, (drawn.tokens, drawn.kernels), batch_size=64)
+    return gradients.mean(axis=0), gradients.std(axis=0, ddof=1) / jnp.sqrt(count)

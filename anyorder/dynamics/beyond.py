@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from anyorder import chains
 from anyorder.chains import Prior
+from anyorder.dynamics.algorithms import SHARP
 from anyorder.dynamics.objective import (
     Evaluation,
     all_contexts,
@@ -30,9 +31,6 @@ from anyorder.dynamics.objective import (
 )
 from anyorder.dynamics.reduced import Reduced, coded, initial
 from anyorder.errors import InputError, require
-
-#: a_2 that stands for infinity: scores of directions differ by far more than 1/a_2 or not at all.
-SHARP = 1e5
 
 
 class Limit(NamedTuple):

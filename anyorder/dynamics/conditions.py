@@ -6,7 +6,15 @@ import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from anyorder.chains import Check, Kernel, Prior, check_any_order, check_first_order, check_second_order
+from anyorder.chains import (
+    Check,
+    Kernel,
+    Prior,
+    ReversibleBinary,
+    check_any_order,
+    check_first_order,
+    check_second_order,
+)
 
 
 def conditions(prior: Prior, gamma: float, key: PRNGKeyArray, *, count: int = 16) -> list[Check]:
@@ -21,8 +29,11 @@ def conditions(prior: Prior, gamma: float, key: PRNGKeyArray, *, count: int = 16
     if prior.order == 1:
         return check_first_order(prior, gamma, key)
     kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(key, count)))
-    second = prior.order == 2 and prior.alphabet_size == 2
-    checked = [(check_second_order if second else check_any_order)(Kernel(kernel)) for kernel in kernels]
+    if prior.order == 2 and prior.alphabet_size == 2:
+        newest_first = isinstance(prior, ReversibleBinary) and prior.newest_first
+        checked = [check_second_order(Kernel(kernel), newest_first) for kernel in kernels]
+    else:
+        checked = [check_any_order(Kernel(kernel)) for kernel in kernels]
     return [_worst(same) for same in zip(*checked, strict=True)]
 
 

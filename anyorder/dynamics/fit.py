@@ -19,7 +19,7 @@ class PowerLaw(NamedTuple):
     factor: float
 
 
-def power_law(x: Sequence[float], y: Sequence[float] | Float[np.ndarray, "points"]) -> PowerLaw:
+def power_law(x: Sequence[int] | Sequence[float], y: Sequence[float] | Float[np.ndarray, "points"]) -> PowerLaw:
     """Least squares of log y on log x.
 
     >>> power_law([1, 2, 4], [3.0, 6.0, 12.0]).exponent.__round__(9)

@@ -142,7 +142,7 @@ def second_order_decay(kernel: Kernel, *, steps: int = 12) -> SecondOrderDecay:
         for i in range(1, steps):
             recursion[s, i] = back + (stay - back) * recursion[s, i - 1]
     scores = np.asarray(_lag_scores(jnp.asarray(pi), steps + 1))[1:]
-    drops = -np.diff(exact[:, :steps], axis=1).min(axis=0)
+    drops = (-np.diff(exact[:, :steps], axis=1)).min(axis=0)
     totals = exact.sum(axis=0)
     return SecondOrderDecay(
         measured=float(drops.min()),

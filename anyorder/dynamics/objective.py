@@ -136,39 +136,59 @@ def evaluate(
     >>> found = evaluate({"start": initial(length=16, a_2=0.0)}, Dirichlet(1, 2), jax.random.key(0),
     ...                  length=16, epsilon=1e-3, count=64)
     >>> list(found.standings)
-    ['start', 'k-gram', 'bag of k', 'Bayes']
+    ['start', 'k-gram', 'Bayes']
     """
-    entropy, measured = _evaluate(models, prior, key, length, epsilon, count)
-    standings = {}
-    for name, (over, apart) in measured.items():
-        values = np.asarray(over), np.asarray(apart)
-        facts = [statistic for value in values for statistic in (value.mean(), value.std(ddof=1) / np.sqrt(count))]
-        standings[name] = Standing(*map(float, facts))
-    order = [*models, "k-gram", "bag of k", "Bayes"]
-    return Evaluation(float(entropy), {name: standings[name] for name in order if name in standings})
+    drawn = chains.sample(key, prior, length=length, count=count, start="stationary")
+    # One program for all models of one kind, and one for the estimators.
+    measured = {name: _model_scores(model, drawn.tokens, drawn.kernels, epsilon) for name, model in models.items()}
+    entropy, estimated = _estimator_scores(prior, drawn.tokens, drawn.kernels, epsilon)
+    order = ["k-gram", "bag of k", "Bayes"]
+    measured |= {name: estimated[name] for name in order if name in estimated}
+    return Evaluation(float(entropy), {name: _standing(*values) for name, values in measured.items()})
+
+
+Scores = tuple[Float[Array, "*count"], Float[Array, "*count"]]
+
+
+def _standing(over: Float[Array, "count"], apart: Float[Array, "count"]) -> Standing:
+    values = np.asarray(over), np.asarray(apart)
+    facts = [statistic for value in values for statistic in (value.mean(), value.std(ddof=1) / np.sqrt(len(value)))]
+    return Standing(*map(float, facts))
+
+
+def _scored(given: Float[Array, "contexts symbols"], rows: Float[Array, "contexts symbols"], epsilon: float) -> Scores:
+    """Excess loss, and the sup-norm distance averaged over contexts."""
+    return excess(given, rows, epsilon), jnp.abs(given - rows).max(axis=1).mean()
 
 
 @eqx.filter_jit
-def _evaluate(
-    models: dict[str, Reduced], prior: Prior, key: PRNGKeyArray, length: int, epsilon: float, count: int
-) -> tuple[Array, dict[str, tuple[Array, Array]]]:
-    drawn = chains.sample(key, prior, length=length, count=count, start="stationary")
+def _model_scores(
+    model: Reduced, tokens: Int[Array, "count length"], kernels: Float[Array, "count ..."], epsilon: float
+) -> Scores:
+    size = kernels.shape[-1]
+
+    def one(pair: tuple[Array, Array]) -> Scores:
+        predicted = model.predict(pair[0], all_contexts(model.order, size), size)
+        return _scored(predicted, pair[1].reshape(-1, size), epsilon)
+
+    return jax.lax.map(one, (tokens, kernels), batch_size=16)
+
+
+@eqx.filter_jit
+def _estimator_scores(
+    prior: Prior, tokens: Int[Array, "count length"], kernels: Float[Array, "count ..."], epsilon: float
+) -> tuple[Float[Array, ""], dict[str, Scores]]:
     order, size = prior.order, prior.alphabet_size
-    contexts, bayes = all_contexts(order, size), bayes_rows(prior, length)
+    bayes = bayes_rows(prior, tokens.shape[1])
 
-    def one(tokens: Int[Array, "length"], kernel: Float[Array, "..."]) -> tuple[Array, dict[str, tuple[Array, Array]]]:
-        rows, counts = kernel.reshape(-1, size), followers(tokens, order, size)
-        predicted = {name: model.predict(tokens, contexts, size) for name, model in models.items()}
-        predicted["k-gram"] = frequencies(counts)
-        predicted["bag of k"] = frequencies(bagged(counts, order))
-        if bayes is not None:
-            predicted["Bayes"] = bayes(counts)
-        entropy = excess(jnp.ones_like(rows), rows, 0.0)  # Σ π log π, for logits of one
-        return -entropy, {
-            # The Bayes predictor is nowhere zero and is measured as it is.
-            name: (excess(given, rows, 0.0 if name == "Bayes" else epsilon), jnp.abs(given - rows).max(axis=1).mean())
-            for name, given in predicted.items()
-        }
+    def one(pair: tuple[Array, Array]) -> tuple[Array, dict[str, Scores]]:
+        rows, counts = pair[1].reshape(-1, size), followers(pair[0], order, size)
+        found = {"k-gram": _scored(frequencies(counts), rows, epsilon)}
+        if order > 1:  # for order one it is the k-gram
+            found["bag of k"] = _scored(frequencies(bagged(counts, order)), rows, epsilon)
+        if bayes is not None:  # nowhere zero, and measured as it is
+            found["Bayes"] = _scored(bayes(counts), rows, 0.0)
+        return -excess(jnp.ones_like(rows), rows, 0.0), found  # Σ π log π, for logits of one
 
-    entropies, measured = jax.lax.map(lambda pair: one(*pair), (drawn.tokens, drawn.kernels), batch_size=16)
-    return entropies.mean(), measured
+    entropies, found = jax.lax.map(one, (tokens, kernels), batch_size=16)
+    return entropies.mean(), found

@@ -40,9 +40,10 @@ def sweep(
     lengths: Sequence[int] = (32, 64, 128, 256, 512, 1024),
     watch: Callable[[int, int], None] | None = None,
 ) -> Sweep:
-    """Run Algorithm 1 at each length; the rate of stage one grows with T, as gradients shrink with it.
+    """Run Algorithm 1 at each length.
 
-    The closed form drives stage one, which then does not depend on a batch.
+    The closed form drives stage one, which then does not depend on a batch. Above T = 128 the batch shrinks with T:
+    the tokens a step stay the same, and so about does the noise.
     """
     settings = settings or TwoStage()
     require(len(set(lengths)) >= 3, f"{len(set(lengths))} lengths, an exponent with an error needs at least 3")
@@ -50,7 +51,8 @@ def sweep(
     for done, length in enumerate(lengths):
         if watch is not None:
             watch(done, len(lengths))
-        changed = dataclasses.replace(settings, length=length, gradient="closed")
+        batch = max(8, settings.batch * 128 // max(length, 128))
+        changed = dataclasses.replace(settings, length=length, batch=batch, gradient="closed")
         run = two_stage(prior, changed)
         standings = run.evaluation.standings
         points.append(
@@ -64,7 +66,7 @@ def sweep(
             )
         )
     across = [point.length + 1 for point in points]
-    floors = [point.bayes.excess for point in points if point.bayes is not None]
+    floors = [point.bayes.excess for point in points if point.bayes is not None and point.bayes.excess > 0]
     return Sweep(
         tuple(points),
         power_law(across, [point.learned.excess for point in points]),

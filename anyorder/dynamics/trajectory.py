@@ -27,7 +27,8 @@ class Trajectory:
     p: Float[np.ndarray, "states offsets"]
     a_2: Float[np.ndarray, "states"]
     excess: Float[np.ndarray, "steps"]
-    gradient: Float[np.ndarray, "steps offsets"]
+    gradient: Float[np.ndarray, "stage_one_steps offsets"]
+    """dL/dp at every step of stage one."""
     stage_one_steps: int
     normalise: bool
     evaluation: Evaluation

@@ -42,7 +42,7 @@ def _evaluate(jaxpr: Jaxpr, consts: list[Any], inputs: list[Any], rounding: Roun
         return place.val if isinstance(place, Literal) else values[place]
 
     def few(value: Any) -> Any:
-        return rounding(value) if jnp.issubdtype(jnp.result_type(value), jnp.floating) else value
+        return rounding(jnp.asarray(value)) if jnp.issubdtype(jnp.result_type(value), jnp.floating) else value
 
     values.update(zip(jaxpr.constvars, consts, strict=True))
     # Weights are inputs: where every number is rounded, so are they.

@@ -53,7 +53,7 @@ def _draw_p(panel: Axes, trajectory: Trajectory) -> None:
         dashes = "-" if index == 0 else (0, (4, 2 + 2 * index))  # equal curves lie on top of each other
         panel.plot(p[:, offset], color=COLOURS[index % len(COLOURS)], linestyle=dashes, label=f"$p_{{{offset}}}$")
     panel.set_ylabel("positional scalars")
-    panel.legend(loc="upper left", ncols=4)
+    panel.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=6)
 
 
 def _draw_loss(panel: Axes, trajectory: Trajectory) -> None:
@@ -62,12 +62,13 @@ def _draw_loss(panel: Axes, trajectory: Trajectory) -> None:
     panel.axhline(true, color="0.5", linestyle=":", label="$L^*$")
     if trajectory.floor is not None:
         panel.axhline(trajectory.floor, color="black", linestyle="--", linewidth=1.0, label="Bayes floor")
-    names = ("k-gram",) if trajectory.order == 1 else ("k-gram", "bag of k")
-    for colour, name in zip(COLOURS[1:], names, strict=False):
+    drawn = {"learned", "Bayes"}  # the curve itself, and the floor
+    others = [name for name in trajectory.evaluation.standings if name not in drawn]
+    for colour, name in zip(COLOURS[1:], others, strict=False):
         level = true + trajectory.evaluation.standings[name].excess
-        panel.axhline(level, color=colour, linestyle="-.", linewidth=1.0, label=name)
+        panel.axhline(level, color=colour, linestyle="-.", linewidth=1.0, label=name.replace("a_2", "$a_2$"))
     panel.set_ylabel("loss (nats)")
-    panel.legend(loc="upper right", ncols=3)
+    panel.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
 
 
 def draw_sweep(sweep: Sweep) -> Figure:
@@ -111,6 +112,7 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
     shown = min(SHOWN, attention.shape[1])
     rest = attention.shape[1] > shown
     floor = trajectory.floor
+    context = "offset 1" if trajectory.order == 1 else f"offsets 1 to {trajectory.order}"
     frames = []
     for state in _frames(len(attention)).tolist():
         row = attention[state, :shown].tolist() + ([float(attention[state, shown:].sum())] if rest else [])
@@ -123,7 +125,7 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
     return {
         "title": f"First-layer attention while it is learned: {trajectory.algorithm}, order {trajectory.order}",
         "about": f"The share of its attention that the last position gives to each of the "
-        f"{attention.shape[1]} positions; offsets 1 to {trajectory.order} are those of the chain's context.",
+        f"{attention.shape[1]} positions; the chain's own context is {context}.",
         "order": trajectory.order,
         "labels": [str(offset) for offset in range(shown)] + ([f"{shown}+"] if rest else []),
         "frames": frames,

@@ -9,6 +9,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from anyorder.dynamics.fit import PowerLaw
 from anyorder.dynamics.objective import Standing
@@ -168,7 +169,7 @@ def bits(result: Result) -> dict[str, Drawn]:
                for row in result.tables["distance"].rows if row["printed"]]  # fmt: skip
     across, means, deviations = zip(*printed, strict=True)
     panel.errorbar(across, means, deviations, fmt="s", markersize=4, color=COLOURS[1], label="printed")
-    panel.set_xticks(range(len(names)), names)
+    panel.set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names])
     panel.set_ylim(0, None)
     panel.set_xlabel("bits of weights and activations, or format")
     panel.set_ylabel("distance to pseudo-attention")
@@ -189,6 +190,7 @@ def precision(result: Result) -> dict[str, Drawn]:
     bound = {row["order"]: row["log2_T_plus_k"] for row in rows if row["length"] == rows[0]["length"]}
     needed.plot(list(bound), list(bound.values()), color="0.5", label=f"log2 T + k, T = {rows[0]['length']}")
     needed.set_xlabel("order k")
+    needed.xaxis.set_major_locator(MaxNLocator(integer=True))
     needed.set_ylabel("significant bits for error ≤ 1/T")
     needed.legend(fontsize="x-small")
     kept = [row for row in result.tables["orders"].rows if row["construction"] not in ("bigram", "associative")]
@@ -289,6 +291,8 @@ def head_trade_off(result: Result) -> dict[str, Drawn]:
         bits.axhline(level, color="0.6", linewidth=0.8, linestyle=":")
         bits.text(0.6, level + 0.8, name, fontsize="x-small", color="0.4")
     bits.set_ylim(0, 80)
+    for panel in (bits, parameters):
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     bits.set_xlabel("order k")
     bits.set_ylabel("mantissa bits, certified")
     parameters.set_yscale("log")

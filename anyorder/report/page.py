@@ -6,6 +6,7 @@ import base64
 import csv
 import importlib.resources
 import io
+import json
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -18,30 +19,42 @@ from anyorder.report.style import write_figure
 
 #: Tables with more rows than this are folded away.
 LONG = 24
+#: Written last: where it is, all parts of a section are whole.
+CAPTIONS = "figures.json"
 
 
 class Section(NamedTuple):
-    """One part of a report; `facts` are shown as term and text, `how` says how it was run."""
+    """One part of a report; `facts` are shown as term and text, `how` says how it was run.
+
+    `figures` are captions by name: the pictures themselves lie in the folder of the section.
+    """
 
     id: str
     title: str
     where: str
     facts: dict[str, str]
     tables: dict[str, Table]
-    figures: dict[str, Drawn]
+    figures: dict[str, str]
     how: str
     failure: str | None = None
 
 
-def write_section(folder: Path, section: Section) -> None:
-    """The parts as files: every table as CSV, all as JSON, every figure as PNG and SVG."""
-    for name, table in section.tables.items():
+def write_parts(folder: Path, tables: dict[str, Table], figures: dict[str, Drawn]) -> None:
+    """The parts of a section as files: every table as CSV, all as JSON, every figure as PNG and SVG."""
+    for name, table in tables.items():
         with whole_file(folder / f"{name}.csv") as temporary:
             temporary.write_text(as_csv(table), encoding="utf-8")
-    write_json(folder / "tables.json", {name: table.rows for name, table in section.tables.items()})
-    for name, drawn in section.figures.items():
+    write_json(folder / "tables.json", {name: table.rows for name, table in tables.items()})
+    for name, drawn in figures.items():
         for ending in ("png", "svg"):
             write_figure(drawn.figure, folder / f"{name}.{ending}")
+    write_json(folder / CAPTIONS, {name: drawn.caption for name, drawn in figures.items()})
+
+
+def captions(folder: Path) -> dict[str, str] | None:
+    """The figures that were written to a folder; None if not all of its parts were."""
+    file = folder / CAPTIONS
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
 
 def write_page(folder: Path, title: str, lead: str, sections: Sequence[Section]) -> Path:
@@ -69,9 +82,9 @@ def _section(folder: Path, section: Section) -> str:
         parts.append(f'<p class="failed">This experiment failed: {escape(section.failure)}</p>')
     facts = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in section.facts.items())
     parts.append(f"<dl>{facts}</dl>")
-    for name, drawn in section.figures.items():
+    for name, text in section.figures.items():
         data = base64.b64encode((folder / section.id / f"{name}.png").read_bytes()).decode()
-        caption = escape(drawn.caption)
+        caption = escape(text)
         parts.append(
             f'<figure><img src="data:image/png;base64,{data}" alt="{caption}"><figcaption>{caption} '
             f'<a href="{section.id}/{name}.svg">SVG</a></figcaption></figure>'

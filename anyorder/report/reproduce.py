@@ -7,7 +7,7 @@ from pathlib import Path
 
 from anyorder.experiments.runner import Outcome
 from anyorder.report.experiments import figures
-from anyorder.report.page import Section, write_page
+from anyorder.report.page import Section, captions, write_page, write_parts
 
 TITLE = "In-context learning of Markov chains, reproduced"
 LEAD = (
@@ -16,8 +16,8 @@ LEAD = (
 )
 
 
-def section(outcome: Outcome) -> Section:
-    """What the report says of one experiment."""
+def section(folder: Path, outcome: Outcome) -> Section:
+    """What the report says of one experiment; its figures are drawn unless they lie there from an earlier call."""
     experiment, result, about = outcome.experiment, outcome.result, outcome.about
     facts = {}
     if experiment.paper is not None:
@@ -31,7 +31,11 @@ def section(outcome: Outcome) -> Section:
     how = "; ".join(f"{name} {value}" for name, value in result.settings.items())
     made = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
     how = f"Run with {how}. Budget {about['budget']}, {about['seeds']} seeds from 0, {about['seconds']:.0f} s. {made}."
-    drawn = figures(experiment.id, result)
+    drawn = captions(folder / experiment.id) if outcome.kept else None
+    if drawn is None:
+        fresh = figures(experiment.id, result)
+        write_parts(folder / experiment.id, result.tables, fresh)
+        drawn = {name: one.caption for name, one in fresh.items()}
     return Section(experiment.id, experiment.title, experiment.where, facts, result.tables, drawn, how)
 
 

@@ -13,60 +13,63 @@ from anyorder.experiments.floor import Comparison
 from anyorder.report import dynamics, floor
 from anyorder.report.experiments import Drawn
 from anyorder.report.maps import Panel, draw_maps
-from anyorder.report.page import Section, write_page, write_section
+from anyorder.report.page import Section, write_page, write_parts
 from anyorder.report.style import STYLE
 
+#: Id of each part → its title, what it shows, and where to go from there.
+TOLD = {
+    "floor": (
+        "What can be known from context",
+        "No predictor beats Bayes on average: its excess over the true loss is the floor.",
+        "Anew: anyorder reproduce floor",
+    ),
+    "constructions": (
+        "Transformers written down, and certified",
+        "Two layers with one head each compute the k-gram; how high k can go is a matter of bits.",
+        "Any of them: anyorder verify dyadic --order 10 --alphabet-size 4 --dtype float32",
+    ),
+    "training": (
+        "A transformer that learned it",
+        "After a short training, attention of layer 2 moves to the positions that the k-gram counts.",
+        "Longer, with several seeds: anyorder train --out run",
+    ),
+    "two-stage": (
+        "How gradient descent finds it",
+        "Algorithm 1: first the positional scalar of offset 1 wins, then the attention scalar grows.",
+        "With an animation: anyorder dynamics two-stage --out run",
+    ),
+}
 LEAD = (
     "Transformers learn in context by induction heads: attention that finds earlier places with the same last k tokens "
     "and copies what followed. On Markov chains this is the conditional k-gram, so all of it can be checked."
 )
 
 
-def sections(
-    comparisons: Sequence[Comparison], compared: Result, certified: Result, trained: Result, two_stage: Result
-) -> list[Section]:
-    """The four parts of the story."""
+def write(
+    folder: Path,
+    comparisons: Sequence[Comparison],
+    compared: Result,
+    certified: Result,
+    trained: Result,
+    two_stage: Result,
+) -> Path:
+    """The four parts of the story with their files, and the page over them."""
     run = as_trajectory(two_stage, "two-stage", two_stage.tables["run"].rows, 1)
     with matplotlib.rc_context(STYLE):
         curves, steps = floor.draw(comparisons), dynamics.draw_run(run)
-    return [
-        Section(
-            "floor",
-            "What can be known from context",
-            "",
-            {"In short": "No predictor beats Bayes on average: its excess over the true loss is the floor."},
-            compared.tables,
-            {"floor": Drawn("Excess loss and distance to the truth of every predictor at every position.", curves)},
-            "Anew: anyorder reproduce floor",
-        ),
-        Section(
-            "constructions",
-            "Transformers written down, and certified",
-            "",
-            {"In short": "Two layers with one head each compute the k-gram; how high k can go is a matter of bits."},
-            certified.tables,
-            {},
-            "Any of them: anyorder verify dyadic --order 10 --alphabet-size 4 --dtype float32",
-        ),
-        Section(
-            "training",
-            "A transformer that learned it",
-            "",
-            {"In short": "After a short training, attention of layer 2 moves to the positions that the k-gram counts."},
-            trained.tables,
-            {"attention": Drawn("Trained, constructed and ideal attention on the same sequence.", maps(trained))},
-            "Longer, with several seeds: anyorder train --out run",
-        ),
-        Section(
-            "two-stage",
-            "How gradient descent finds it",
-            "",
-            {"In short": "Algorithm 1: first the positional scalar of offset 1 wins, then the attention scalar grows."},
-            two_stage.tables,
-            {"run": Drawn("Positional scalars, a_2 and loss over the steps of both stages.", steps)},
-            "With an animation: anyorder dynamics two-stage --out run",
-        ),
-    ]
+    figures = {
+        "floor": {"floor": Drawn("Excess loss and distance to the truth, at every position.", curves)},
+        "constructions": {},
+        "training": {"attention": Drawn("Trained, constructed and ideal attention on one sequence.", maps(trained))},
+        "two-stage": {"run": Drawn("Positional scalars, a_2 and loss over the steps of both stages.", steps)},
+    }
+    results = dict(zip(TOLD, (compared, certified, trained, two_stage), strict=True))
+    parts = []
+    for id, (title, short, how) in TOLD.items():
+        write_parts(folder / id, results[id].tables, figures[id])
+        captions = {name: drawn.caption for name, drawn in figures[id].items()}
+        parts.append(Section(id, title, "", {"In short": short}, results[id].tables, captions, how))
+    return write_page(folder, "Any order, in context", LEAD, parts)
 
 
 def maps(trained: Result) -> matplotlib.figure.Figure:
@@ -79,10 +82,3 @@ def maps(trained: Result) -> matplotlib.figure.Figure:
     ]  # fmt: skip
     grid[1].append(Panel("pseudo-attention", arrays["ideal"], tokens))
     return draw_maps(grid)
-
-
-def write(folder: Path, parts: Sequence[Section]) -> Path:
-    """All files of the parts, and the page over them."""
-    for part in parts:
-        write_section(folder / part.id, part)
-    return write_page(folder, "Any order, in context", LEAD, parts)

@@ -1,0 +1,161 @@
+"""What several entries measure with: codes of contexts, verified constructions, another reading of Definition 3."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from anyorder.constructions import construct
+from anyorder.constructions.sequences import hard_sequences
+from anyorder.constructions.verify import Verification, verify
+from anyorder.estimators import kgram
+from anyorder.transformer import Head, Transformer
+from anyorder.transformer.mlp import run_stack
+
+#: Settings that decide and are cheap; a sequence of each kind.
+LENGTH, SEQUENCES = 128, 4
+#: Above the rounding of float64 at the orders tried, far below what any error in a weight does.
+TOLERANCE = 1e-6
+
+
+@functools.cache
+def verified(name: str, order: int, alphabet_size: int = 2, dtype: str = "float64", **options: Any) -> Verification:
+    """A construction held against its exact estimator on hard sequences; measured once a process."""
+    return verify(
+        name, order=order, alphabet_size=alphabet_size, length=LENGTH, dtype=dtype, sequences=SEQUENCES, **options
+    )
+
+
+def built(name: str, order: int, alphabet_size: int = 2, **options: Any) -> Transformer:
+    """A construction in float64 for the common length."""
+    return construct(name, order=order, alphabet_size=alphabet_size, length=LENGTH, **options)
+
+
+def hard(order: int, alphabet_size: int = 2) -> Int[np.ndarray, "count length"]:
+    """The common sequences."""
+    return hard_sequences(count=SEQUENCES, length=LENGTH, alphabet_size=alphabet_size, order=order, seed=0)
+
+
+def distance_to_kgram(predict: Callable[[Int[np.ndarray, "length"]], Any], order: int, alphabet_size: int = 2) -> float:
+    """The largest error against Definition 2 over the common sequences, where it is defined."""
+    worst = 0.0
+    for tokens in hard(order, alphabet_size):
+        exact, defined = map(np.asarray, kgram(tokens, order=order, alphabet_size=alphabet_size))
+        worst = max(worst, float(np.abs(np.asarray(predict(tokens)) - exact)[defined].max(initial=0.0)))
+    return worst
+
+
+def matches(tokens: Int[np.ndarray, "length"], first: int, compared: range) -> Bool[np.ndarray, "length length"]:
+    """Index sets as the paper writes them: i from `first` to n with x_{i-1-j} = x_{n-j} for all j of a range.
+
+    >>> matches(np.array([0, 1, 0, 1, 0]), 1, range(1))[-1].astype(int).tolist()
+    [0, 1, 0, 1, 0]
+    """
+    length = len(tokens)
+    found = np.zeros((length, length), dtype=bool)
+    for n in range(max(compared), length):
+        for i in range(max(first, max(compared) + 1), n + 1):
+            found[n, i] = all(tokens[i - 1 - j] == tokens[n - j] for j in compared)
+    return found
+
+
+def frequencies(found: Bool[np.ndarray, "length length"], tokens: Int[np.ndarray, "length"]) -> np.ndarray:
+    """The distribution of the tokens at the positions found; NaN where there are none."""
+    counts = found @ np.eye(int(tokens.max()) + 1)[tokens]
+    with np.errstate(invalid="ignore"):
+        return counts / counts.sum(axis=1, keepdims=True)
+
+
+def contexts(alphabet_size: int, order: int) -> list[tuple[int, ...]]:
+    """All contexts, oldest token first."""
+    return list(itertools.product(range(alphabet_size), repeat=order))
+
+
+def codes(alphabet_size: int, order: int, base: float = 3.0) -> Float[np.ndarray, "contexts symbols"]:
+    """Σ_i base^(i-1) e_{x_{n-i}}, i = 1 … k, for all contexts, not yet divided by C: the oldest weighs most.
+
+    >>> codes(2, 2).tolist()
+    [[4.0, 0.0], [3.0, 1.0], [1.0, 3.0], [0.0, 4.0]]
+    """
+    weights = base ** np.arange(order - 1, -1, -1)
+    return np.stack([weights @ np.eye(alphabet_size)[list(context)] for context in contexts(alphabet_size, order)])
+
+
+def directions(vectors: Float[np.ndarray, "count width"]) -> Float[np.ndarray, "count width"]:
+    """Every row divided by its length."""
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def nearest(vectors: Float[np.ndarray, "count width"]) -> float:
+    """The smallest distance between the directions of two different rows."""
+    units = directions(vectors)
+    distances = np.sqrt(np.maximum(2 - 2 * units @ units.T, 0))
+    # The Gram matrix loses small distances to cancellation: the closest pairs are subtracted for real.
+    first, second = np.nonzero(np.triu(distances <= np.sort(distances[np.triu_indices(len(units), 1)])[:64][-1], 1))
+    return float(np.linalg.norm(units[first] - units[second], axis=1).min())
+
+
+def definition_three(
+    model: Transformer, tokens: Int[np.ndarray, "length"], query: str = "n"
+) -> Float[np.ndarray, "length symbols"]:
+    """Definition 3 in NumPy, position by position, with the query of position n, or with the printed x_i.
+
+    Written without the package's attention; the MLP between the layers is the package's.
+    """
+    stream = np.asarray(model.embedding)[tokens]
+    for layer in model.layers:
+        stream = stream + sum(_head(head, stream, query) for head in layer.heads)
+        stream = np.asarray(run_stack(layer.mlp, layer.mlp_norm, jnp.asarray(stream))[-1])
+    return np.maximum(stream @ np.asarray(model.output).T, 0.0)
+
+
+def _head(head: Head, stream: Float[np.ndarray, "length d"], query: str) -> Float[np.ndarray, "length d"]:
+    queries, keys, values = (stream @ np.asarray(weight).T for weight in (head.query, head.key, head.value))
+    tables = [
+        np.zeros((0, width.shape[1])) if table is None else np.asarray(table)
+        for table, width in ((head.key_positions, keys), (head.value_positions, values))
+    ]
+    out = np.zeros((len(stream), values.shape[1]))
+    for n in range(len(stream)):
+        offsets = n - np.arange(n + 1)
+        key_rows, value_rows = (_at(table, offsets) for table in tables)
+        asked = queries[n] if query == "n" else queries[: n + 1]
+        scores = float(head.scale) * ((keys[: n + 1] + key_rows) * asked).sum(axis=1)
+        weights = np.exp(scores - scores.max())
+        out[n] = (weights / weights.sum()) @ (values[: n + 1] + value_rows)
+    return out
+
+
+def _at(table: Float[np.ndarray, "offsets width"], offsets: Int[np.ndarray, "keys"]) -> np.ndarray:
+    """Rows of a table of positions, zero beyond its end."""
+    rows = np.zeros((len(offsets), table.shape[1]))
+    inside = offsets < len(table)
+    rows[inside] = table[offsets[inside]]
+    return rows
+
+
+def second_attention(model: Transformer, tokens: Int[np.ndarray, "length"]) -> Float[np.ndarray, "length length"]:
+    """The attention of the last layer's head."""
+    return np.asarray(model.trace(tokens).attention[-1])[0]
+
+
+def slope(x: Any, y: Any) -> float:
+    """The exponent of a power law through points: the slope of log y over log x.
+
+    >>> round(slope([1, 2, 4], [8, 4, 2]), 12)
+    -1.0
+    """
+    return float(np.polyfit(np.log(np.asarray(x, float)), np.log(np.asarray(y, float)), 1)[0])
+
+
+@functools.cache
+def drawn(prior: Any, count: int, seed: int = 0) -> Float[np.ndarray, "count *kernel"]:
+    """Kernels from a prior, drawn once a process."""
+    return np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(jax.random.key(seed), count)))

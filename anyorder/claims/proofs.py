@@ -1,0 +1,271 @@
+"""App. A and B step by step: what each layer computes, and what the proofs say of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from anyorder import chains, estimators
+from anyorder.chains import Dirichlet
+from anyorder.claims.entry import Finding, claim, judge
+from anyorder.claims.measures import (
+    TOLERANCE,
+    built,
+    codes,
+    contexts,
+    directions,
+    distance_to_kgram,
+    hard,
+    second_attention,
+    slope,
+    verified,
+)
+from anyorder.constructions import construct
+
+
+@claim(
+    "eq-first-attention",
+    "App. A and B, layer 1",
+    "att_{n,n-i} = 3^(i-1)/C for 1 ≤ i ≤ min(n, k) (head 1: 3^i/C for 0 ≤ i < k), and 0 elsewhere.",
+)
+def first_attention() -> Finding:
+    """Attention of layer one read off the running model, against the formula with C for min(n, k) terms."""
+    order, tokens = 3, hard(3)[0]
+    weights = np.asarray(built("two-head", order).trace(tokens).attention[0])
+    wanted = np.zeros_like(weights)
+    for n in range(len(tokens)):
+        for i in range(min(n + 1, order)):
+            wanted[0, n, n - i] = 3.0**i
+        for i in range(1, min(n, order) + 1):
+            wanted[1, n, n - i] = 3.0 ** (i - 1)
+    with np.errstate(invalid="ignore"):
+        wanted /= wanted.sum(axis=2, keepdims=True)
+    gap = np.nan_to_num(np.abs(weights - wanted), nan=np.inf)
+    return judge(
+        {
+            "largest error from n = 1 on": float(gap[:, 1:].max()),
+            "att_{0,0} of the second head": float(weights[1, 0, 0]),
+        },
+        printed=gap.max() < 1e-12,
+        corrected=gap[:, 1:].max() < 1e-12,
+        correction="from n = 1 on; at n = 0 the sum is empty, 0/0, and position 0 attends to itself",
+        failure="the weights are others",
+    )
+
+
+@claim(
+    "eq-isolation",
+    "App. B.1, W_mlp^(1)",
+    "Subtracting (3^(k-1) - 1)/2C and taking ReLU and norm leaves the one-hot vector of the oldest token x_{n-k}.",
+)
+def isolation() -> Finding:
+    """Every context, S = 2 to k = 8 and S = 3 to k = 5, with the printed bias and with 3^(k-1)/2C of the text."""
+    wrong = {"bias": 0, "text": 0}
+    smallest, checked = np.inf, 0
+    for symbols, last in ((2, 8), (3, 5)):
+        for order in range(1, last + 1):
+            total = (3**order - 1) // 2
+            v = codes(symbols, order) / total
+            oldest = np.eye(symbols)[[context[0] for context in contexts(symbols, order)]]
+            for name, threshold in (("bias", (3 ** (order - 1) - 1) / 2), ("text", 3 ** (order - 1) / 2)):
+                # whole numbers before the division: rounding cannot lift a zero
+                left = np.maximum(np.round(v * total) - threshold, 0.0)
+                wrong[name] += int((np.abs(directions(left) - oldest).max(axis=1) > 1e-12).sum())
+                smallest = min(smallest, float((left * oldest).sum(axis=1).min()))
+            checked += len(v)
+    return judge(
+        {
+            "contexts": checked,
+            "wrong with the bias": wrong["bias"],
+            "wrong with the text's": wrong["text"],
+            "smallest coefficient left, times C": smallest,
+        },
+        printed=not any(wrong.values()),
+        note="both thresholds work; with the printed bias a run of equal later tokens comes to exactly zero, not below",
+        failure="another token is left",
+    )
+
+
+@claim(
+    "eq-query",
+    "Sec. 4, MLP; App. B.1, W_mlp^(2)",
+    "u_n is e_{x_n}/C + 3 v_n - 3^k e_{x_{n-k}}/C, the code of the last k "
+    "tokens (Sec. 4 prints (3 e_{x_{n-k}} v_n)/C for 3 v_n).",
+)
+def query() -> Finding:
+    """Both formulas on all contexts and next tokens, S = 3, k = 4."""
+    symbols, order = 3, 4
+    total, gaps = (3**order - 1) / 2, {"appendix": 0.0, "section": 0.0}
+    for context, v in zip(contexts(symbols, order), codes(symbols, order) / total, strict=True):
+        for newest in range(symbols):
+            e, oldest = np.eye(symbols)[newest], np.eye(symbols)[context[0]]
+            recent = (*context[1:], newest)
+            u = 3.0 ** np.arange(order - 1, -1, -1) @ np.eye(symbols)[list(recent)] / total
+            appendix = e / total + 3 * v - 3**order / total * oldest
+            section = e / total + 3 * oldest * v / total - 3**order / total * oldest
+            gaps["appendix"] = max(gaps["appendix"], float(np.abs(appendix - u).max()))
+            gaps["section"] = max(gaps["section"], float(np.abs(section - u).max()))
+    return judge(
+        {"largest error, App. B.1": gaps["appendix"], "largest error, Sec. 4": gaps["section"]},
+        printed=max(gaps.values()) < 1e-12,
+        corrected=gaps["appendix"] < 1e-12,
+        correction="the middle term is 3 v_n, as in App. B.1: v_n is divided by C already, and no e_{x_{n-k}} "
+        "multiplies it",
+        failure="neither gives u_n",
+    )
+
+
+@claim(
+    "eq-score",
+    "App. A and B, layer 2",
+    "kappa·cos(v_i, u_n) = 2 - kappa·‖v̂_i - û_n‖², and <LN, LN> = 2·cos in the qk variants.",
+)
+def score() -> Finding:
+    """Both sides on all pairs of contexts, S = 2, k = 5."""
+    units, kappa = directions(codes(2, 5)), 7.0
+    cosine = units @ units.T
+    square = ((units[:, None] - units[None]) ** 2).sum(axis=2)
+    numbers = {
+        "printed": float(np.abs(kappa * cosine - (2 - kappa * square)).max()),
+        "with kappa - kappa/2·‖·‖²": float(np.abs(kappa * cosine - (kappa - kappa / 2 * square)).max()),
+    }
+    return judge(
+        {f"largest difference, {name}": value for name, value in numbers.items()},
+        printed=numbers["printed"] < 1e-9,
+        corrected=numbers["with kappa - kappa/2·‖·‖²"] < 1e-9,
+        correction="cos = 1 - ½‖·‖²: kappa·cos = kappa - (kappa/2)‖·‖²; a factor of two in kappa, nothing more",
+        failure="the identity fails",
+    )
+
+
+@claim(
+    "eq-uniform-attention",
+    "App. A and B, layer 2",
+    "As kappa grows, the attention of layer two tends to the uniform distribution on the matching positions.",
+)
+def uniform_attention() -> Finding:
+    """Largest distance to the pseudo-attention at growing kappa, where something matches."""
+    order, gaps, factors = 3, [], (0.125, 0.25, 0.5, 1.0)
+    model = built("two-layer", order)
+    assert model.certificate is not None
+    for factor in factors:
+        scaled = built("two-layer", order, kappa=factor * model.certificate.kappa, force=True)
+        gap = 0.0
+        for tokens in hard(order):
+            wanted = np.asarray(estimators.pseudo_attention(jnp.asarray(tokens, jnp.int32), order))
+            gap = max(gap, float(np.abs(second_attention(scaled, tokens) - wanted)[wanted.sum(axis=1) > 0].max()))
+        gaps.append(gap)
+    return judge(
+        {"kappa": [factor * model.certificate.kappa for factor in factors], "largest distance": gaps},
+        printed=gaps[-1] < TOLERANCE and all(b <= a for a, b in itertools.pairwise(gaps)),
+        failure="the attention does not tend to it",
+    )
+
+
+@functools.cache
+def _bias(name: str) -> tuple[tuple[int, ...], list[float]]:
+    """Mean distance between a qk variant and the k-gram over stretches of positions, on Dirichlet chains of order 2."""
+    order, ends, length = 2, (16, 64, 256), 256
+    tokens = np.asarray(chains.sample(jax.random.key(0), Dirichlet(order, 2), length=length, count=64).tokens)
+    model = construct(name, order=order, alphabet_size=2, length=length)
+    given = np.asarray(jax.vmap(model)(jnp.asarray(tokens, jnp.int32)))
+    exact = np.asarray(
+        jax.jit(jax.vmap(lambda x: estimators.kgram(x, order=order, alphabet_size=2).probabilities))(tokens)
+    )
+    gap = np.abs(given - exact).max(axis=2)
+    return ends, [float(np.nanmean(gap[:, end // 2 : end])) for end in ends]
+
+
+@claim(
+    "claim-bias-vanishes",
+    "App. A.2.2 and B.2, end",
+    "The bias of the variants with normalised queries and keys vanishes as T grows, for irreducible chains.",
+)
+def bias_vanishes() -> Finding:
+    """The mean distance to the k-gram by position and the exponent of its fall."""
+    ends, gaps = _bias("two-head-qk")
+    exponent = slope(ends, gaps)
+    return judge(
+        {"up to position": list(ends), "mean distance to the k-gram": gaps, "exponent": exponent},
+        printed=exponent < -0.5,
+        note="like 1/T",
+        failure="the bias stays",
+    )
+
+
+@claim(
+    "claim-consistent",
+    "App. A and B, theorems",
+    "The output approximates the kernel itself on sequences of any chain of order k.",
+)
+def consistent() -> Finding:
+    """Mean total variation distance between `dyadic` and the true kernel, by position, order 2."""
+    order, length, ends = 2, 256, (16, 64, 256)
+    drawn = chains.sample(jax.random.key(1), Dirichlet(order, 2), length=length, count=64)
+    model = construct("dyadic", order=order, alphabet_size=2, length=length)
+    given = np.asarray(jax.vmap(model)(jnp.asarray(drawn.tokens, jnp.int32)))[:, :-1]
+    distance = np.abs(given - np.asarray(drawn.truth)[:, 1:]).sum(axis=2) / 2
+    means = [float(distance[:, end // 2 : end].mean()) for end in ends]
+    exponent = slope(ends, means)
+    return judge(
+        {"up to position": list(ends), "mean distance to the kernel": means, "exponent": exponent},
+        printed=exponent < -0.25,
+        note="as T grows, like the k-gram: about 1/√T where contexts come again; at a fixed T nothing is near it",
+        failure="the distance to the kernel stays",
+    )
+
+
+@claim("claim-nonlinearities", "Sec. 4", "ReLU and layer norm are critical for the two-layer, one-head result.")
+def nonlinearities() -> Finding:
+    """Theorem 3 without its ReLU, without its norms, and two attention layers that have no MLP at all."""
+    order = 3
+    model = built("two-layer", order)
+
+    def without(**changes: Any) -> float:
+        stack = tuple(dataclasses.replace(layer, **changes) for layer in model.layers[0].mlp)
+        changed = eqx.tree_at(lambda m: m.layers[0].mlp, model, stack, is_leaf=lambda x: x is None)
+        return distance_to_kgram(changed, order)
+
+    numbers = {
+        "error of Theorem 3": distance_to_kgram(model, order),
+        "without ReLU": without(activation="none"),
+        "without layer norm": without(norm=None),
+        "error of `attention-only`, no MLP": verified("attention-only", order).max_error,
+    }
+    needed = min(numbers["without ReLU"], numbers["without layer norm"]) > 0.1
+    return judge(
+        numbers,
+        printed=needed and numbers["error of `attention-only`, no MLP"] > 0.1,
+        corrected=needed,
+        correction="for this construction; `attention-only` has no MLP and no ReLU, only queries and keys of length "
+        "one",
+        failure="the construction works without them",
+    )
+
+
+@claim("E20", "App. B.2", "With two MLP layers the query u_n is right wherever the last k tokens exist, n ≥ k - 1.")
+def start_of_b2() -> Finding:
+    """The direction of the query read off the running model, for all openings, at n = k - 1 and later."""
+    order, gaps = 3, []
+    model, tail = built("two-layer-qk", order), hard(order)[0][:40]
+    weights = 3.0 ** np.arange(order - 1, -1, -1)
+    for opening in contexts(2, order):
+        tokens = np.array([*opening, *tail])
+        query = directions(np.asarray(model.trace(tokens).block("query", "mlp 1.2"))[order - 1 :])
+        wanted = [weights @ np.eye(2)[tokens[n - order + 1 : n + 1]] for n in range(order - 1, len(tokens))]
+        gaps.append(np.abs(query - directions(np.array(wanted))).max(axis=1))
+    first, later = float(np.max(gaps, axis=0)[0]), float(np.max(gaps, axis=0)[1:].max())
+    return judge(
+        {"error of the direction at n = k - 1": first, "error from n = k on": later},
+        printed=max(first, later) < TOLERANCE,
+        corrected=later < TOLERANCE,
+        correction="from n = k on: the MLP forms u_n from a full window *before* n, which n = k - 1 does not have",
+        failure="the query is wrong later too",
+    )

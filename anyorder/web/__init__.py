@@ -1,0 +1,1 @@
+"""The explorer: a typed API over the package, and one page that uses nothing else."""

@@ -1,0 +1,101 @@
+"""The routes of the API: each computes away from the event loop and answers with a type of `schema`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from anyorder.constructions.registry import CONSTRUCTIONS
+from anyorder.errors import require
+from anyorder.numerics import DTYPES
+from anyorder.web import limits, schema
+from anyorder.web.compare import verify
+from anyorder.web.dynamics import film
+from anyorder.web.stories import story_of
+from anyorder.web.story import tell
+from anyorder.web.view import Explorer
+from anyorder.web.work import Check, Work
+
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    403: {"model": schema.Problem, "description": "a path outside the folders of this explorer"},
+    413: {"model": schema.Problem, "description": "a body larger than the limit"},
+    422: {"model": schema.Problem, "description": "a value beyond a limit, or a combination that makes no model"},
+    503: {"model": schema.Problem, "description": "all places are taken; try again"},
+}
+
+
+def routes(explorer: Explorer, quick: Work, long: Work) -> APIRouter:
+    """Every route, over one explorer and two pools of work."""
+    router = APIRouter(prefix="/api", responses=_REFUSALS)
+
+    async def answer(request: Request, work: Work, job: Callable[[Check], bytes]) -> Response:
+        return Response(await work.do(request, job), media_type="application/json")
+
+    @router.get("/options", response_model=schema.Options, summary="What there is to choose from")
+    async def options(request: Request) -> Response:
+        return await answer(request, quick, lambda check: choices(explorer).model_dump_json().encode())
+
+    @router.post("/view", response_model=schema.View, summary="Run a model on a sequence")
+    async def view(request: Request, asked: schema.ViewRequest) -> Response:
+        return await answer(request, quick, lambda check: explorer.view(asked, check).model_dump_json().encode())
+
+    @router.post("/story", response_model=schema.Story, summary="The proof at one position")
+    async def story(request: Request, asked: schema.StoryRequest) -> Response:
+        return await answer(request, quick, lambda check: told(explorer, asked, check).model_dump_json().encode())
+
+    @router.post("/verify", response_model=schema.Verified, summary="A construction on hard sequences")
+    async def verification(request: Request, asked: schema.VerifyRequest) -> Response:
+        return await answer(request, long, lambda check: verify(asked, check).model_dump_json().encode())
+
+    @router.post("/dynamics", response_model=schema.Film, summary="A run of Algorithm 1 or 2, as frames")
+    async def play(request: Request, asked: schema.DynamicsRequest) -> Response:
+        return await answer(
+            request, long, lambda check: film(asked, explorer.library, check).model_dump_json().encode()
+        )
+
+    return router
+
+
+def choices(explorer: Explorer) -> schema.Options:
+    """The registry, the dtypes, the stored models and the limits."""
+    return schema.Options(
+        constructions=[
+            schema.ConstructionInfo(
+                name=entry.name,
+                title=entry.title,
+                source=entry.source,
+                exactness=entry.exactness,
+                heads=entry.heads,
+                dimension=entry.dimension,
+                largest_order=entry.largest_order,
+                options=[name for name in entry.options if name in schema.Constructed.model_fields],
+            )
+            for entry in CONSTRUCTIONS.values()
+        ],
+        dtypes=list(DTYPES),
+        stored=explorer.library.listed(),
+        limits={
+            "tokens": limits.MOST_TOKENS,
+            "symbols": limits.MOST_SYMBOLS,
+            "order": limits.MOST_ORDER,
+            "dimension": limits.MOST_DIMENSION,
+            "length": limits.MOST_LENGTH,
+            "steps": limits.MOST_STEPS,
+            "coldest": limits.COLDEST,
+            "warmest": limits.WARMEST,
+        },
+        example=schema.EXAMPLE,
+    )
+
+
+def told(explorer: Explorer, asked: schema.StoryRequest, check: Check) -> schema.Story:
+    """The story of the model that was asked for, read off its trace."""
+    seen = explorer.see(schema.ViewRequest(model=asked.model, sequence=asked.sequence), check)
+    require(
+        asked.position < seen.length,
+        f"position is {asked.position}, the sequence has positions 0 to {seen.length - 1}; choose one of them",
+    )
+    heads = [len(layer.heads) for layer in seen.opened.model.layers]
+    return tell(story_of(seen.opened.construction, seen.opened.order, heads), seen, asked.position)

@@ -1,0 +1,227 @@
+"""The application: the API, the page, and what stands between them and the network.
+
+Every refusal is a `Problem`: one line and the limit. The guard checks the Host header, so that no foreign site can
+reach a local server under a name of its own (DNS rebinding), the Origin of requests that change or compute
+something, and the size of bodies; its headers let the page load nothing from anywhere else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import logging
+import socket
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from anyorder.errors import InputError
+from anyorder.web import api, limits, schema
+from anyorder.web.models import Library, Refused
+from anyorder.web.view import Explorer
+from anyorder.web.work import Busy, Cancelled, Work
+
+STATIC = Path(__file__).with_name("static")
+#: What browsers and proxies understand as "the client closed the request".
+CLOSED = 499
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+
+
+def create_app(folders: Sequence[str | Path] = (), host: str = "127.0.0.1", *, warm: bool = False) -> FastAPI:
+    """The application over some folders of models; with `warm` it computes its first view before it is asked.
+
+    >>> sorted(create_app().openapi()["paths"])
+    ['/api/dynamics', '/api/options', '/api/story', '/api/verify', '/api/view']
+    """
+    explorer = Explorer(Library(folders))
+    quick = Work("views", limits.QUICK, limits.QUICK_WAITING)
+    long = Work("long computations", limits.LONG, limits.LONG_WAITING)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if warm:
+            quick.prepare(lambda check: explorer.view(schema.ViewRequest(), check))
+        yield
+        quick.close()
+        long.close()
+
+    app = FastAPI(
+        title="anyorder explorer",
+        description="Transformers that compute the conditional k-gram, seen from inside.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+    )
+    app.include_router(api.routes(explorer, quick, long))
+    app.mount("/", StaticFiles(directory=STATIC, html=True))
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(InputError, _refused)
+    app.add_exception_handler(Busy, _busy)
+    app.add_exception_handler(Cancelled, lambda request, error: Response(status_code=CLOSED))
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _broken)
+    app.add_middleware(Guard, host=host)
+    app.state.quick, app.state.long = quick, long
+    return app
+
+
+def problem(status: int, error: str, limit: schema.Limit | None = None) -> JSONResponse:
+    """A refusal."""
+    return JSONResponse(schema.Problem(error=error, limit=limit).model_dump(), status)
+
+
+class TooLarge(HTTPException):
+    """A body beyond the limit."""
+
+    def __init__(self, size: str) -> None:
+        super().__init__(413, f"the body has {size} bytes, at most {limits.MOST_BODY} are taken; shorten it")
+        self.limit = schema.Limit(name="body", value=size, limit=limits.MOST_BODY)
+
+
+def _invalid(request: Request, error: Any) -> Response:
+    """The first complaint of pydantic as one line, with the limit where one was passed."""
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return problem(422, "the body is not whole JSON; see /api/openapi.json")
+    name = str(first["loc"][-1])
+    given, context = first.get("input"), first.get("ctx", {})
+    limit, value = None, given if isinstance(given, int | float | bool) else None
+    for key in ("le", "ge", "lt", "gt", "max_length", "min_length"):
+        if key in context:
+            value = len(given) if "length" in key and isinstance(given, str) else value
+            limit = schema.Limit(name=name, value=_plain(value), limit=context[key])
+    message = first["msg"].replace("Input should be", "must be").replace("String should have", "must have")
+    message = message.replace("Extra inputs are not permitted", "a field that is not known here")
+    message = message.replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
+    return problem(422, f"{_short(name)[1:-1]} is {_short(given)}, {message[:1].lower()}{message[1:]}", limit)
+
+
+def _plain(value: Any) -> float | int | str | None:
+    """A number that JSON has: very large integers are told as text."""
+    if isinstance(value, bool) or value is None:
+        return None
+    return value if abs(value) < 2**53 else str(value)[:40]
+
+
+def _short(value: Any) -> str:
+    """A value as it was given, cut to what fits into a line; never longer, and always encodable."""
+    if isinstance(value, int) and abs(value) > 10**30:
+        return "a number of more than 30 digits"
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _refused(request: Request, error: Any) -> Response:
+    limit = None
+    if isinstance(error, limits.BeyondLimit):
+        limit = schema.Limit(name=error.name, value=_plain(error.value), limit=error.limit)
+    return problem(403 if isinstance(error, Refused) else 422, str(error), limit)
+
+
+def _busy(request: Request, error: Any) -> Response:
+    response = problem(
+        503,
+        f"{error.most} {error.name} are being computed or wait; try again in a moment",
+        schema.Limit(name=error.name, value=error.most, limit=error.most),
+    )
+    response.headers["retry-after"] = "1"
+    return response
+
+
+def _http(request: Request, error: Any) -> Response:
+    if isinstance(error, TooLarge):
+        return problem(413, error.detail, error.limit)
+    return problem(error.status_code, f"{request.method} {_short(request.url.path)}: {str(error.detail).lower()}")
+
+
+def _broken(request: Request, error: Any) -> Response:
+    logging.getLogger("anyorder.web").error("%s failed", request.url.path, exc_info=error)
+    return problem(500, f"the explorer failed at this ({type(error).__name__}); its log says where")
+
+
+class Guard:
+    """Host, origin and size of every request; headers of every response."""
+
+    def __init__(self, app: ASGIApp, host: str) -> None:
+        self.app = app
+        self.names = {"localhost", host.lower(), socket.gethostname().lower()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it here."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        sent = 0
+        refusal = self._refusal(scope, headers)
+
+        async def limited() -> Message:
+            nonlocal sent
+            message = await receive()
+            sent += len(message.get("body", b""))
+            if sent > limits.MOST_BODY:  # a body without a stated length
+                raise TooLarge(f"more than {limits.MOST_BODY}")
+            return message
+
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    *message["headers"],
+                    *((name.encode(), value.encode()) for name, value in HEADERS.items()),
+                ]
+            await send(message)
+
+        await (refusal or self.app)(scope, limited, marked)
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
+        name = host_name(headers.get("host", ""))
+        if not self.known(name):
+            return problem(421, f"host is {_short(name)}, this explorer answers to localhost; use its own address")
+        origin = headers.get("origin")
+        if origin is not None and scope["method"] != "GET" and urlsplit(origin).netloc != headers.get("host"):
+            return problem(403, f"origin is {_short(origin)}; only the explorer's own page may ask this")
+        length = headers.get("content-length", "0")
+        if length.isdigit() and int(length[:20]) > limits.MOST_BODY:
+            refused = TooLarge(length[:20])
+            return problem(413, refused.detail, refused.limit)
+        return None
+
+    def known(self, name: str) -> bool:
+        """Names of this machine, and addresses: a foreign site reaches us only under a name.
+
+        >>> guard = Guard(lambda scope, receive, send: None, "127.0.0.1")
+        >>> guard.known("127.0.0.1"), guard.known("localhost"), guard.known("evil.example")
+        (True, True, False)
+        """
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return name in self.names
+        return True
+
+
+def host_name(header: str) -> str:
+    """The name in a Host header, without port and brackets.
+
+    >>> host_name("localhost:8000"), host_name("[::1]:8000")
+    ('localhost', '::1')
+    """
+    name = header.rpartition("]")[0].lstrip("[") if header.startswith("[") else header.partition(":")[0]
+    return name.lower()

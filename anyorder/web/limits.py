@@ -1,0 +1,59 @@
+"""What one request may ask for. Beyond these the answer is a 4xx that names the limit."""
+
+from __future__ import annotations
+
+from anyorder.errors import InputError
+
+#: Tokens of a sequence: a map has their square, and every click should answer at once.
+MOST_TOKENS = 512
+#: Symbols of an alphabet: each has a bar of its own.
+MOST_SYMBOLS = 64
+#: Order of a model, and of a chain that is drawn.
+MOST_ORDER = 16
+#: Entries of the kernel of a chain that is drawn.
+MOST_KERNEL = 1 << 20
+#: Temperature, as a multiple of the certified one.
+COLDEST, WARMEST = 2.0**-6, 2.0**20
+#: Side of the largest matrix of `disentangled`, (k + 1)(S + T), and the dimension of `associative`.
+MOST_WIDTH, MOST_DIMENSION = 1280, 2048
+#: Sequences of one verification.
+MOST_SEQUENCES = 32
+#: Fresh runs of an algorithm: length and steps of each stage, contexts, frames that are sent, offsets that are shown.
+MOST_LENGTH, MOST_STEPS, MOST_CONTEXTS, MOST_FRAMES, MOST_OFFSETS = 256, 1000, 64, 200, 64
+#: Bytes of a request's body, and of a model's file.
+MOST_BODY, MOST_FILE = 1 << 16, 1 << 26
+#: Requests that are computed at once, and that wait for it: views and clicks, then what takes seconds.
+QUICK, QUICK_WAITING = 2, 16
+LONG, LONG_WAITING = 2, 4
+#: Bytes of models and traces that are kept, so that a click on a position is a look and not a run.
+KEPT_BYTES = 1 << 28
+#: Lengths are rounded up to a multiple of this for the model, so that typing does not compile at every key.
+PADDING = 32
+
+
+def padded(length: int) -> int:
+    """The length that a model is run with: it is causal, so what follows the sequence changes nothing in it.
+
+    >>> padded(1), padded(32), padded(33)
+    (32, 32, 64)
+    """
+    return -(-length // PADDING) * PADDING
+
+
+class BeyondLimit(InputError):
+    """A request that asks for more than a limit; carries the limit by name."""
+
+    def __init__(self, message: str, name: str, value: int, limit: int) -> None:
+        super().__init__(message)
+        self.name, self.value, self.limit = name, value, limit
+
+
+def at_most(limit: int, value: int, name: str, message: str) -> None:
+    """Refuse a value above its limit.
+
+    >>> at_most(3, 5, "order", "order is 5, at most 3 are taken; lower it")
+    Traceback (most recent call last):
+    anyorder.web.limits.BeyondLimit: order is 5, at most 3 are taken; lower it
+    """
+    if value > limit:
+        raise BeyondLimit(message, name, value, limit)

@@ -1,0 +1,349 @@
+"""The types of the API: what can be asked, and what is answered. The page knows nothing else.
+
+Matrices travel as base64 of little-endian float32: reading a map of 256 × 256 takes a millisecond.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Annotated, Literal
+
+import numpy as np
+from jaxtyping import Shaped
+from pydantic import BaseModel, ConfigDict, Field
+
+from anyorder.web import limits
+
+Dtype = Literal["bfloat16", "float16", "float32", "float64"]
+Order = Annotated[int, Field(ge=1, le=limits.MOST_ORDER)]
+Symbols = Annotated[int, Field(ge=2, le=limits.MOST_SYMBOLS)]
+#: A sequence in which a reader sees windows of two letters come back.
+EXAMPLE = "barbara had a banana bar and a barbarian band"
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+class Asked(BaseModel):
+    """What a client sends: no conversion, no unknown field, no infinity."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+class Constructed(Asked):
+    """A construction of the registry. What its dtype cannot hold is built all the same, and said."""
+
+    kind: Literal["construction"] = "construction"
+    name: str = Field("dyadic", max_length=64)
+    order: Order = 2
+    alphabet_size: Symbols | None = Field(None, description="by default that of the sequence")
+    dtype: Dtype = "float64"
+    temperature: float = Field(
+        1.0, ge=limits.COLDEST, le=limits.WARMEST, description="kappa is the certified kappa divided by this"
+    )
+    beta: float = Field(1.0, gt=0, le=1000, description="smoothing of the two Bayes constructions")
+    gated: bool = Field(True, description="bigram: false leaves position 0 as published")
+    dimension: int = Field(256, ge=8, le=limits.MOST_DIMENSION, description="associative: the width of its vectors")
+
+
+class Stored(Asked):
+    """A model file, or a model of a training run, in a folder that was named on the command line."""
+
+    kind: Literal["stored"]
+    path: str = Field(max_length=1024, description="as listed by /api/options")
+    index: int = Field(0, ge=0, le=4096, description="which model of a run")
+    order: Order | None = Field(None, description="what to compare with; by default the model's own order")
+    beta: float = Field(1.0, gt=0, le=1000)
+
+
+class Text(Asked):
+    """A typed sequence: every code point is a token, the alphabet is in order of first appearance."""
+
+    kind: Literal["text"]
+    text: str = Field(min_length=1, max_length=limits.MOST_TOKENS)
+
+
+class Chain(Asked):
+    """A sequence from a random kernel with Dirichlet rows; one token more is drawn and kept back as the outcome."""
+
+    kind: Literal["chain"] = "chain"
+    order: Order = 2
+    alphabet_size: Symbols = 2
+    length: int = Field(64, ge=2, le=limits.MOST_TOKENS)
+    seed: int = Field(0, ge=0, le=2**31 - 1)
+    concentration: float = Field(1.0, gt=0, le=1000)
+    token_noise: Fraction = 0.0
+    transition_noise: Fraction = 0.0
+
+
+Model = Annotated[Constructed | Stored, Field(discriminator="kind")]
+Sequence = Annotated[Text | Chain, Field(discriminator="kind")]
+
+
+class ViewRequest(Asked):
+    """One model on one sequence."""
+
+    model: Model = Constructed()
+    sequence: Sequence = Text(kind="text", text=EXAMPLE)
+
+
+class StoryRequest(ViewRequest):
+    """The proof at one position."""
+
+    position: int = Field(ge=0, lt=limits.MOST_TOKENS)
+
+
+class VerifyRequest(Asked):
+    """A construction on hard sequences of its own choice."""
+
+    model: Constructed
+    alphabet_size: Symbols = 2
+    length: int = Field(256, ge=2, le=limits.MOST_TOKENS)
+    sequences: int = Field(8, ge=1, le=limits.MOST_SEQUENCES)
+    seed: int = Field(0, ge=0, le=2**31 - 1)
+
+
+class FreshRun(Asked):
+    """A short run of Algorithm 1 (on floored kernels of order 1) or 2 (on reversible ones of any order)."""
+
+    kind: Literal["fresh"] = "fresh"
+    algorithm: Literal[1, 2] = 1
+    order: int = Field(1, ge=1, le=4)
+    alphabet_size: int = Field(3, ge=2, le=8)
+    length: int = Field(64, ge=4, le=limits.MOST_LENGTH)
+    steps: int = Field(200, ge=1, le=limits.MOST_STEPS, description="of each stage")
+    seed: int = Field(0, ge=0, le=2**31 - 1)
+
+
+class StoredRun(Asked):
+    """The trajectory.npz of `anyorder dynamics`, in a folder that was named on the command line."""
+
+    kind: Literal["stored"]
+    path: str = Field(max_length=1024)
+
+
+class DynamicsRequest(Asked):
+    """A run of gradient descent to play."""
+
+    run: Annotated[FreshRun | StoredRun, Field(discriminator="kind")] = FreshRun()
+
+
+class Limit(BaseModel):
+    """The limit that a request ran into."""
+
+    name: str
+    value: float | int | str | None
+    limit: float | int | str
+
+
+class Problem(BaseModel):
+    """What every refusal looks like: one line for a person, and the limit where there is one."""
+
+    error: str
+    limit: Limit | None = None
+
+
+class Matrix(BaseModel):
+    """Rows of numbers, as base64 of little-endian float32; NaN where nothing is defined."""
+
+    rows: int
+    columns: int
+    values: str
+
+    @classmethod
+    def of(cls, array: Shaped[np.ndarray, "rows columns"]) -> Matrix:
+        """Pack an array.
+
+        >>> Matrix.of(np.ones((1, 1))).values
+        'AACAPw=='
+        """
+        data = np.ascontiguousarray(array, "<f4").tobytes()
+        return cls(rows=array.shape[0], columns=array.shape[1], values=base64.b64encode(data).decode("ascii"))
+
+
+class ConstructionInfo(BaseModel):
+    """A line of the registry."""
+
+    name: str
+    title: str
+    source: str
+    exactness: str
+    heads: str
+    dimension: str
+    largest_order: int | None
+    options: list[str]
+
+
+class StoredInfo(BaseModel):
+    """A model file, a run with some models, or a trajectory of gradient descent, that may be opened."""
+
+    path: str
+    kind: Literal["file", "run", "trajectory"]
+    models: int
+
+
+class Options(BaseModel):
+    """What there is to choose from."""
+
+    constructions: list[ConstructionInfo]
+    dtypes: list[str]
+    stored: list[StoredInfo]
+    limits: dict[str, float]
+    example: str
+
+
+class Promise(BaseModel):
+    """The certificate of a construction."""
+
+    construction: str
+    estimator: str
+    order: int
+    length: int
+    target_error: float
+    margin: float
+    kappa: float
+    bound: float
+    bits_needed: int
+    mantissa_bits: int
+
+
+class ModelInfo(BaseModel):
+    """What kind of model was run."""
+
+    title: str
+    source: str
+    construction: str | None
+    order: int
+    alphabet_size: int
+    dtype: str
+    heads: list[int]
+    dimension: int
+    parameters: int
+    certified_kappa: float | None = Field(description="the kappa that suffices for the target error")
+    refusal: str | None = Field(description="why a plain construct refuses this, in one line")
+    certificate: Promise | None
+
+
+class Map(BaseModel):
+    """The attention weights of one head."""
+
+    layer: int
+    head: int
+    weights: Matrix
+
+
+class Exactness(BaseModel):
+    """The worst error on this sequence, next to what was promised."""
+
+    compared_with: str
+    max_error: float | None = Field(description="null where it is infinite or nothing is defined")
+    at: int | None
+    bound: float | None
+    positions_checked: int
+    passed: bool | None = Field(description="null: nothing was promised")
+
+
+class Losses(BaseModel):
+    """Mean exact loss in nats after every position with a full window; null where it is infinite."""
+
+    true_loss: float
+    model_excess: float | None
+    bayes_excess: float
+    kgram_excess: float | None
+
+
+class View(BaseModel):
+    """A model on a sequence: all that the page shows except the story. Row n predicts the token after position n."""
+
+    symbols: list[str]
+    tokens: list[int]
+    outcome: int | None = Field(description="the token that came next, where the sequence was drawn")
+    begins: int = Field(description="rows and columns of the maps before position 0: 1 with a beginning token")
+    model: ModelInfo
+    maps: list[Map]
+    pseudo_attention: Matrix
+    nearest: int = Field(
+        description="index in maps of the head next to pseudo-attention: the last, or a trained one nearest to it"
+    )
+    difference: Matrix = Field(description="that head minus pseudo-attention")
+    predicted: Matrix
+    kgram: Matrix
+    bayes: Matrix
+    bayes_name: str
+    truth: Matrix | None
+    errors: list[float | None] = Field(description="largest error of a probability at every position")
+    exactness: Exactness
+    losses: Losses | None
+
+
+class Weight(BaseModel):
+    """An array of the model, and what it does in this step."""
+
+    name: str
+    shape: list[int]
+    does: str
+
+
+class Part(BaseModel):
+    """Something to draw: bars with labels, or one number for every key up to the query."""
+
+    kind: Literal["bars", "keys"]
+    name: str
+    read: str = Field(description="where in the trace it was read")
+    labels: list[str]
+    values: list[float | None]
+    line: float | None = Field(None, description="a threshold to draw across")
+    marks: list[int] = Field([], description="bars that matter")
+    first: int = Field(0, description="keys: the position of the first one, -1 for the beginning token")
+
+
+class Step(BaseModel):
+    """One step of the proof at one position."""
+
+    title: str
+    text: str
+    here: str
+    equation: str
+    source: str
+    weights: list[Weight]
+    parts: list[Part]
+
+
+class Story(BaseModel):
+    """The proof at position n: its window, the positions that match it, what stood there, and the steps."""
+
+    position: int
+    order: int
+    window: list[int] = Field(description="positions of the last k tokens; empty where there are fewer")
+    matches: list[int]
+    counts: list[int]
+    steps: list[Step]
+
+
+class Verified(BaseModel):
+    """The worst error on hard sequences, next to the bound."""
+
+    construction: str
+    order: int
+    alphabet_size: int
+    length: int
+    dtype: str
+    kappa: float | None
+    bound: float | None
+    max_error: float | None
+    positions_checked: int
+    passed: bool
+
+
+class Film(BaseModel):
+    """A run of gradient descent as frames: the state before some of its steps."""
+
+    title: str
+    algorithm: int
+    order: int | None
+    steps: list[int] = Field(description="the number of steps taken at each frame")
+    stage_one_steps: int
+    attention: Matrix = Field(description="softmax(p), the first layer's attention by offset, one row for each frame")
+    a_2: list[float | None]
+    excess: list[float | None] = Field(description="loss of the frame's batch above the entropy of its own kernels")
+    true_loss: float
+    floor_excess: float | None = Field(description="excess of Bayes for independent rows, where it is known")
+    standings: dict[str, float] = Field(description="excess loss of the last state and of others, on fresh chains")

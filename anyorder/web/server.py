@@ -1,0 +1,57 @@
+"""A server on a socket that is already open: the address is known before the first request."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Sequence
+from types import FrameType
+
+import uvicorn
+
+from anyorder.errors import InputError
+from anyorder.web.app import create_app
+
+#: Seconds that open requests have to end after Ctrl-C.
+GRACE = 2
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """An open socket, or one line that says what is in the way."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio switches Nagle's delay off only where the protocol is named: 40 ms for every small answer.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((host, port))
+        opened.listen()
+    except (OSError, OverflowError) as error:
+        opened.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot listen on {host} port {port}: {reason}; pass --port 0 for a free one") from None
+    return opened
+
+
+def address(host: str, opened: socket.socket) -> str:
+    """Where a browser finds the page."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{shown}:{opened.getsockname()[1]}/"
+
+
+class Server(uvicorn.Server):
+    """A server that tells its computations to stop as soon as it is told to stop."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Close the pools of work, so that open requests are answered and the connections can end."""
+        state = self.config.app.state  # type: ignore[union-attr]
+        state.quick.close()
+        state.long.close()
+        super().handle_exit(sig, frame)
+
+
+def serve(folders: Sequence[str], host: str, opened: socket.socket) -> None:
+    """Answer until interrupted; the first page is compiled in the meantime."""
+    app = create_app(folders, host, warm=True)
+    config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=GRACE)
+    with contextlib.suppress(KeyboardInterrupt):
+        Server(config).run(sockets=[opened])

@@ -1,0 +1,126 @@
+// The form on the left: shows the state, and changes it.
+import { element } from "./format.js";
+
+const FIELDS = {
+  model: "model",
+  order: "order",
+  alphabet: "alphabet",
+  dtype: "dtype",
+  temperature: "temperature",
+  beta: "beta",
+  gated: "gated",
+  dimension: "dimension",
+  index: "index",
+  text: "text",
+  "chain-order": "chainOrder",
+  "chain-alphabet": "chainAlphabet",
+  "chain-length": "chainLength",
+  "chain-seed": "chainSeed",
+  "chain-token-noise": "chainTokenNoise",
+  "chain-transition-noise": "chainTransitionNoise",
+};
+const $ = (id) => document.getElementById(id);
+
+export class Controls {
+  constructor(options, change) {
+    this.options = options;
+    this.change = change;
+    const model = $("model"),
+      group = (label, entries) =>
+        element("optgroup", { label }, ...entries.map(([value, name]) => element("option", { value }, name)));
+    model.append(
+      group(
+        "Constructions",
+        options.constructions.map((entry) => [entry.name, entry.name]),
+      ),
+    );
+    const stored = options.stored.filter((entry) => entry.kind !== "trajectory");
+    if (stored.length)
+      model.append(
+        group(
+          "Runs and files",
+          stored.map((entry) => [`stored:${entry.path}`, `${entry.path}${entry.kind === "run" ? " (run)" : ""}`]),
+        ),
+      );
+    $("dtype").append(...options.dtypes.map((name) => element("option", { value: name }, name)));
+    for (const id of ["order", "chain-order"]) $(id).max = options.limits.order;
+    for (const id of ["alphabet", "chain-alphabet"]) $(id).max = options.limits.symbols;
+    $("chain-length").max = options.limits.tokens;
+    $("dimension").max = options.limits.dimension;
+    for (const [id, name] of Object.entries(FIELDS)) $(id).addEventListener("input", () => this.#taken(id, name));
+    for (const radio of document.querySelectorAll("[name=source]"))
+      radio.addEventListener("change", () => change({ source: radio.value, position: null }));
+    $("another").addEventListener("click", () => change({ chainSeed: Number($("chain-seed").value) + 1 }));
+    $("controls").addEventListener("submit", (event) => event.preventDefault());
+  }
+
+  #taken(id, name) {
+    const field = $(id);
+    let value = field.type === "checkbox" ? field.checked : field.value;
+    if (field.type === "number" || field.type === "range" || id === "index") {
+      if (field.value === "" && id === "alphabet") value = null;
+      else if (field.value === "") return;
+      else value = Number(field.value);
+    }
+    const changes = { [name]: value };
+    if (name === "model") {
+      const entry = this.options.constructions.find((one) => one.name === value);
+      if (entry?.largest_order && this.state.order > entry.largest_order) changes.order = entry.largest_order;
+      if (value.startsWith("stored:")) changes.order = 0;
+      else if (this.state.model.startsWith("stored:") && !this.state.order) changes.order = 2;
+      changes.heads = "";
+      changes.step = 0;
+      changes.index = 0;
+    }
+    this.change(changes, { typing: field.type !== "checkbox" && field.tagName !== "SELECT" });
+  }
+
+  show(state) {
+    this.state = state;
+    for (const [id, name] of Object.entries(FIELDS)) {
+      const field = $(id);
+      if (id === "index") continue;
+      if (field.type === "checkbox") field.checked = state[name];
+      else if (document.activeElement !== field || field.tagName === "SELECT" || field.type === "range")
+        field.value = name === "order" && !state.order ? "" : (state[name] ?? "");
+    }
+    $(`source-${state.source}`).checked = true;
+    const stored = state.model.startsWith("stored:"),
+      entry = this.options.constructions.find((one) => one.name === state.model);
+    const has = (option) => (entry ? entry.options.includes(option) : false);
+    $("model-about").textContent = entry
+      ? `${entry.title}. ${entry.source}; ${entry.exactness}, heads ${entry.heads}, d = ${entry.dimension}`
+      : "from a folder named with --models";
+    $("order").placeholder = stored ? "its own" : "";
+    for (const [id, shown] of [
+      ["alphabet-label", !stored],
+      ["dtype-label", !stored],
+      ["temperature-label", !stored],
+      ["temperature-hint", !stored],
+      ["beta-label", has("beta")],
+      ["gated-label", has("gated")],
+      ["dimension-label", has("dimension")],
+    ])
+      $(id).hidden = !shown;
+    const run = this.options.stored.find((one) => `stored:${one.path}` === state.model && one.kind === "run");
+    $("index-label").hidden = !run || run.models < 2;
+    if (run)
+      $("index").replaceChildren(
+        ...Array.from({ length: run.models }, (_, place) =>
+          element("option", { value: place, selected: place === state.index }, `model ${place}`),
+        ),
+      );
+    const factor = 2 ** state.temperature;
+    $("temperature-out").textContent =
+      state.temperature === 0
+        ? entry?.exactness === "approximate"
+          ? "its own"
+          : "certified"
+        : `${factor >= 1 ? Number(factor.toPrecision(3)) + "× warmer" : Number((1 / factor).toPrecision(3)) + "× colder"}`;
+    $("temperature").setAttribute("aria-valuetext", $("temperature-out").textContent);
+    $("text-label").hidden = $("text-hint").hidden = state.source !== "text";
+    $("chain").hidden = state.source !== "chain";
+    $("text-hint").textContent =
+      `${[...(state.text ?? "")].length} of at most ${this.options.limits.tokens} characters; each is a token.`;
+  }
+}

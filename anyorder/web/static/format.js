@@ -1,0 +1,75 @@
+// Words and numbers for people, and elements.
+
+const NAMES = { " ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍", "": "∅" };
+export const symbol = (name) =>
+  NAMES[name] ?? (/^[\p{C}\p{Z}\p{M}]$/u.test(name) ? `U+${name.codePointAt(0).toString(16)}` : name);
+
+export function number(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e5)) return value.toExponential(digits - 2 > 0 ? digits - 2 : 0);
+  return String(Number(value.toPrecision(digits + 1)));
+}
+
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "on") for (const [event, handler] of Object.entries(value)) made.addEventListener(event, handler);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+export const list = (pairs) =>
+  element("dl", {}, ...pairs.flatMap(([term, value]) => [element("dt", {}, term), element("dd", {}, value)]));
+
+// Formulas as the package writes them, such as 2^(i-1), e_{x_n} or `window`: with real sub- and superscripts.
+export function math(text) {
+  const out = document.createDocumentFragment();
+  for (const [place, piece] of text.split("`").entries()) {
+    if (place % 2) {
+      out.append(element("code", {}, piece));
+      continue;
+    }
+    let rest = piece;
+    while (rest) {
+      const found = /[\p{L}∇0-9)}‖]([_^])(?=[A-Za-z0-9({⊢-])/u.exec(rest);
+      if (!found) {
+        out.append(rest);
+        break;
+      }
+      const start = found.index + 1;
+      out.append(rest.slice(0, start));
+      const [inner, end, bare] = raised(rest, start + 1);
+      const keep = bare === "(" && (found[1] === "^" ? !/[0-9]/.test(rest[start - 1]) : false);
+      out.append(element(found[1] === "_" ? "sub" : "sup", {}, math(keep ? `(${inner})` : inner)));
+      rest = rest.slice(end);
+      if (/^[_^][A-Za-z0-9({]/.test(rest)) {
+        // an index right after another one, as in p^K_i
+        const [more, until, kind] = raised(rest, 1);
+        out.append(element(rest[0] === "_" ? "sub" : "sup", {}, math(kind === "(" ? `(${more})` : more)));
+        rest = rest.slice(until);
+      }
+    }
+  }
+  return out;
+}
+
+// What stands in an index: {…}, (…), or letters and digits; and where it ends.
+function raised(text, at) {
+  const open = text[at],
+    close = { "{": "}", "(": ")" }[open];
+  if (!close) {
+    const run = /^-?[A-Za-z0-9⊢]+/.exec(text.slice(at))?.[0] ?? "";
+    return [run, at + run.length, ""];
+  }
+  let depth = 0;
+  for (let end = at; end < text.length; end++) {
+    if (text[end] === open) depth++;
+    else if (text[end] === close && --depth === 0) return [text.slice(at + 1, end), end + 1, open];
+  }
+  return ["", at, ""];
+}

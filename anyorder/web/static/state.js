@@ -1,0 +1,110 @@
+// The whole state of the page, and its place in the address: copying the address reproduces the view.
+
+export const DEFAULTS = {
+  page: "model",
+  model: "dyadic",
+  order: 2,
+  alphabet: null,
+  dtype: "float64",
+  temperature: 0,
+  beta: 1,
+  gated: true,
+  dimension: 256,
+  index: 0,
+  source: "text",
+  text: null,
+  chainOrder: 2,
+  chainAlphabet: 2,
+  chainLength: 64,
+  chainSeed: 0,
+  chainTokenNoise: 0,
+  chainTransitionNoise: 0,
+  position: null,
+  step: 0,
+  heads: "",
+  run: "fresh",
+  algorithm: 1,
+  chainsOrder: 2,
+  symbols: 3,
+  length: 64,
+  steps: 200,
+  seed: 0,
+  frame: 0,
+};
+
+const MODEL = [
+  "model",
+  "order",
+  "alphabet",
+  "dtype",
+  "temperature",
+  "beta",
+  "gated",
+  "dimension",
+  "index",
+  "source",
+  "position",
+  "step",
+  "heads",
+];
+const CHAIN = ["chainOrder", "chainAlphabet", "chainLength", "chainSeed", "chainTokenNoise", "chainTransitionNoise"];
+const DYNAMICS = ["run", "algorithm", "chainsOrder", "symbols", "length", "steps", "seed", "frame"];
+
+export function toHash(state) {
+  const names = state.page === "dynamics" ? DYNAMICS : [...MODEL, ...(state.source === "text" ? ["text"] : CHAIN)];
+  const written = new URLSearchParams([["page", state.page]]);
+  for (const name of names) if (state[name] !== null && state[name] !== "") written.set(name, String(state[name]));
+  return `#${written}`;
+}
+
+export function fromHash(hash) {
+  const state = { ...DEFAULTS },
+    read = new URLSearchParams(hash.replace(/^#/, ""));
+  for (const [name, value] of read) {
+    if (!(name in DEFAULTS)) continue;
+    const kind = typeof DEFAULTS[name];
+    if (kind === "boolean") state[name] = value === "true";
+    else if (kind === "number" || name === "alphabet" || name === "position") {
+      const given = Number(value);
+      state[name] = value.trim() === "" || Number.isNaN(given) ? DEFAULTS[name] : given;
+    } else state[name] = value;
+  }
+  return state;
+}
+
+// The body of a request for the view.
+export function viewRequest(state) {
+  const stored = state.model.startsWith("stored:");
+  const model = stored
+    ? {
+        kind: "stored",
+        path: state.model.slice(7),
+        index: state.index,
+        beta: state.beta,
+        ...(state.order ? { order: state.order } : {}),
+      }
+    : {
+        kind: "construction",
+        name: state.model,
+        order: state.order,
+        alphabet_size: state.alphabet,
+        dtype: state.dtype,
+        temperature: 2 ** state.temperature,
+        beta: state.beta,
+        gated: state.gated,
+        dimension: state.dimension,
+      };
+  const sequence =
+    state.source === "text"
+      ? { kind: "text", text: state.text }
+      : {
+          kind: "chain",
+          order: state.chainOrder,
+          alphabet_size: state.chainAlphabet,
+          length: state.chainLength,
+          seed: state.chainSeed,
+          token_noise: state.chainTokenNoise,
+          transition_noise: state.chainTransitionNoise,
+        };
+  return { model, sequence };
+}

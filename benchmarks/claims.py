@@ -1,0 +1,54 @@
+"""Measure every claim of the ledger, and keep what was found: the record of the package and docs/claims.md.
+
+python -m benchmarks.claims                 # some minutes; says which verdicts differ from the record
+python -m benchmarks.claims --write [ID …]  # measures all, or these, and rewrites record and page
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import jax
+
+from anyorder.claims import CLAIMS, Claim, check, find
+from anyorder.claims.ledger import page
+from anyorder.claims.registry import PATH, recorded
+from anyorder.cli.main import finite
+from anyorder.files import whole_file, write_json
+
+PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
+
+
+def _begin(claim: Claim) -> None:
+    """Say what is measured; what is slow is measured from scratch, so that its cost is its own."""
+    print(claim.id, file=sys.stderr, flush=True)
+    modules = [module for name, module in sys.modules.items() if name.startswith("anyorder.claims.")]
+    for value in [value for module in modules for value in vars(module).values()] if not claim.quick else ():
+        if hasattr(value, "cache_clear") and value is not recorded:
+            value.cache_clear()
+    if not claim.quick:
+        jax.clear_caches()
+
+
+def main() -> None:
+    words = [word for word in sys.argv[1:] if word != "--write"]
+    before = recorded()
+    checked = check(find(words), before, watch=_begin)
+    differing = [
+        f"{entry.claim.id}: {entry.recorded} → {entry.finding.verdict}" for entry in checked if not entry.agrees
+    ]
+    print("\n".join(differing) or "all verdicts are those on record")
+    if "--write" in sys.argv[1:]:
+        found = {entry.claim.id: entry.as_dict() for entry in checked}
+        kept = ("verdict", "detail", "numbers", "seconds")
+        table = {id: {key: (found.get(id) or before[id])[key] for key in kept} for id in CLAIMS}
+        write_json(PATH, finite(table))
+        with whole_file(PAGE) as temporary:
+            temporary.write_text(page(finite(table)), encoding="utf-8")
+    elif differing:
+        sys.exit("verdicts differ from the record; keep these with --write")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""A real explorer in a thread, on a free port, over a folder with a model file, a run, and what must not be read."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import threading
+import time
+
+import numpy as np
+import uvicorn
+
+import anyorder
+from anyorder.training.checkpoint import Checkpoint
+from anyorder.training.config import Architecture, Config, Data
+from anyorder.training.folder import Folder
+from anyorder.training.initial import initial_model
+from anyorder.training.step import keys, start
+from anyorder.web.app import create_app
+from anyorder.web.server import listen
+
+CONFIG = Config(
+    seeds=2,
+    data=Data(order=1, length=6),
+    architecture=Architecture(dimension=4, mlp="none", beginning=True),
+)
+
+
+def begin_run(path):
+    """The folder of a run with two models that has not taken a step: all that the explorer reads of one."""
+    folder = Folder(path, CONFIG, resume=False)
+    models = [initial_model(CONFIG, keys(seed).weights) for seed, _ in CONFIG.members]
+    states = [start(CONFIG, model) for model in models]
+    folder.begin(states, None)
+    folder.save(Checkpoint(CONFIG, 0, states))
+    folder.finish({}, models)
+
+
+def trajectory(steps, **changes):
+    """The arrays of a run of Algorithm 2 at order 2: p_1 and p_2 rise together from 0 to 5."""
+    p = np.zeros((steps + 1, 9))
+    p[:, 1:3] = np.linspace(0, 5, steps + 1)[:, None]
+    weights = np.exp(p)
+    arrays = {
+        "p": p, "a_2": np.full(steps + 1, 0.01), "excess": np.linspace(1, 0.1, steps), "loss": np.ones(steps),
+        "attention": weights / weights.sum(axis=1, keepdims=True), "true_loss": 0.5, "floor": np.nan,
+        "stage_one_steps": steps,
+    }  # fmt: skip
+    return {name: np.asarray(value) for name, value in {**arrays, **changes}.items()}
+
+
+def write_trajectory(path, steps, **changes):
+    np.savez_compressed(path, **trajectory(steps, **changes))
+
+
+def fill(folder):
+    """A model file, a run of two models, a link that leads out, and a secret beside the folder."""
+    models = folder / "models"
+    models.mkdir()
+    model = anyorder.construct("dyadic", order=2, alphabet_size=3, length=64)
+    anyorder.save(model, models / "dyadic.safetensors")
+    anyorder.save(model, folder / "secret.safetensors")
+    (models / "link.safetensors").symlink_to(folder / "secret.safetensors")
+    (models / "cut.safetensors").write_bytes((models / "dyadic.safetensors").read_bytes()[:500])
+    begin_run(models / "run")
+    write_trajectory(models / "trajectory.npz", steps=40)
+    return models
+
+
+@contextlib.contextmanager
+def explorer(folders=()):
+    """The address and the application of a running explorer."""
+    app = create_app([str(folder) for folder in folders])
+    opened = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{opened.getsockname()[1]}", app
+    finally:
+        server.should_exit = True
+        thread.join(timeout=10)
+
+
+def matrix(packed):
+    """A matrix of the API, unpacked without the code that packed it."""
+    values = np.frombuffer(base64.b64decode(packed["values"]), "<f4").astype(np.float64)
+    return values.reshape(packed["rows"], packed["columns"])

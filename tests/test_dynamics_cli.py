@@ -1,0 +1,109 @@
+"""`anyorder dynamics` as a user meets it: report, files, figure, page and error lines."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from anyorder import chains, dynamics
+from anyorder.cli.dynamics import plain, sweep_table
+from anyorder.report import dynamics as figures
+from anyorder.report.style import write_figure
+
+#: Shapes of test_dynamics.py, so that programs compiled there serve here too.
+SMALL = ("--length", 32, "--steps", 60)
+
+
+@pytest.fixture(autouse=True)
+def _no_cache(monkeypatch):
+    """Commands that run in this process leave the user's cache of programs alone."""
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "set, so not ours to set")
+
+
+def page_data(path):
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"(src|href)\s*=|https?://(?!www\.w3\.org)", text)  # self-contained
+    return json.loads(re.search(r"const data = (.*);\n", text).group(1))
+
+
+def test_two_stage_writes_its_files(run, tmp_path):
+    code, text, errors = run(
+        "dynamics", "two-stage", "--alphabet-size", 2, *SMALL, "--batch", 64, "--steps-2", 50,
+        "--out", tmp_path, "--json",
+    )  # fmt: skip
+    assert code == 0, errors
+    report = json.loads(text)
+    assert report["violated"] == []
+    assert report["attention"][1] > 0.8
+    assert report["bayes_floor"] > report["true_loss"]
+    assert report["gradients"]["cosine"] > 0.9
+    with np.load(tmp_path / "trajectory.npz", allow_pickle=False) as stored:
+        assert stored["p"].shape == (111, 33)
+        assert stored["true_loss"] == report["true_loss"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [
+        "attention.html", "run.png", "trajectory.npz",
+    ]  # fmt: skip
+    data = page_data(tmp_path / "attention.html")
+    assert data["frames"][-1]["step"] == 110
+    assert data["labels"][-1] == "12+"
+    for frame in data["frames"]:
+        assert len(frame["row"]) == len(data["labels"])
+        assert sum(frame["row"]) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_sweep_is_fitted_tabulated_and_drawn(tmp_path):
+    prior = chains.PointMass(chains.Kernel([[0.2, 0.8], [0.7, 0.3]]))
+    settings = dynamics.TwoStage(steps=50, steps_2=50, batch=16)
+    found = dynamics.sweep(prior, settings, (8, 16, 32))
+    report = plain(found)
+    assert [point["length"] for point in report["points"]] == [8, 16, 32]
+    excess = [point["learned"]["excess"] for point in report["points"]]
+    assert report["excess"]["exponent"] == pytest.approx(np.polyfit(np.log([9, 17, 33]), np.log(excess), 1)[0])
+    assert report["excess"]["exponent"] < -0.1
+    assert report["generalisation"]["exponent"] < -0.1
+    assert report["floor"] is None  # the kernel is known: there is nothing to learn, and no power law
+    console = Console(file=io.StringIO(), width=80)
+    console.print(sweep_table(found))
+    assert f"{excess[2]:.4f}" in console.file.getvalue()
+    write_figure(figures.draw_sweep(found), tmp_path / "sweep.png")
+    assert (tmp_path / "sweep.png").stat().st_size > 10_000
+
+
+def test_preconditioned_runs_on_a_prior_that_violates_an_assumption(run, tmp_path):
+    kernel = tmp_path / "kernel.npy"
+    zero = np.array([[0.9, 0.8], [0.95, 0.3]])  # π(0|10) > π(0|00): no transition preference
+    np.save(kernel, np.stack([zero, 1 - zero], axis=-1))
+    words = ("dynamics", "preconditioned", *SMALL, "--batch", 8, "--kernel", kernel, "--gradient", "closed")
+    words = (*words, "--out", tmp_path / "o")
+    code, text, errors = run(*words)
+    assert code == 0, errors
+    assert "transition preference: FAILS" in text
+    assert "-0.05, limit 0" in text
+    assert "to the bag of k" in text
+    code, text, _ = run(*words, "--json")
+    report = json.loads(text)
+    assert report["violated"] == ["transition preference"]
+    assert report["spread_of_p_1_to_k"] < 1e-12
+    assert report["limit"]["to_bag"] < report["limit"]["to_kgram"]
+    assert {"learned", "learned, norms, a_2 → ∞", "k-gram", "bag of k"} <= set(report["standings"])
+
+
+def test_bad_input_is_one_line(run, tmp_path):
+    for words, said in (
+        (("two-stage", "--beyond"), "--beyond goes on from Algorithm 2; use it with preconditioned"),
+        (("preconditioned", "--sweep", 8, 16, 32), "--sweep is about Algorithm 1; use it with two-stage"),
+        (("two-stage", "--order", 2), "order 2, the two-stage algorithm is about order 1"),
+        (("two-stage", "--rate", "-1"), "rate is -1.0, must be above 0"),
+        (("sideways",), "sideways"),
+    ):
+        code, text, errors = run("dynamics", *words, "--out", tmp_path / "none")
+        assert code == 2
+        assert text == ""
+        assert errors.count("\n") == 1
+        assert said in errors
+    assert not (tmp_path / "none").exists()

@@ -1,0 +1,314 @@
+"""The page of the explorer in a real Chromium: what a person sees is what the estimators count."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+
+import pytest
+
+from tests import exploring, oracles
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+TEXT = "abracadabra abracabadabra"
+SYMBOLS = list(dict.fromkeys(TEXT))
+TOKENS = [SYMBOLS.index(character) for character in TEXT]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        reason = "no Chromium found: install chromium to test the page"
+        if os.environ.get("ANYORDER_REQUIRE_BROWSER"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with exploring.explorer([exploring.fill(tmp_path_factory.mktemp("page"))]) as (url, _):
+        yield url
+
+
+@pytest.fixture
+def page(browser, address):
+    """A page that fails the test on anything in its console, and on any request that leaves the explorer."""
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    said = []
+    opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.on("request", lambda request: said.append(request.url) if foreign(request.url, address) else None)
+    opened.said = said
+    yield opened
+    opened.close()
+    # A refused request is a message on the page; Chromium notes it in the console by itself.
+    assert [line for line in said if "the server responded with a status of 4" not in line] == []
+
+
+def foreign(url, address):
+    return not url.startswith((address, "data:", "blob:"))
+
+
+def go(page, address, **state):
+    """Open an address and wait for the view."""
+    words = {"page": "model", "model": "dyadic", "order": 2, "text": TEXT, **state}
+    page.goto("about:blank")
+    page.goto(f"{address}/#" + "&".join(f"{name}={value}" for name, value in words.items()))
+    settle(page)
+
+
+def settle(page):
+    """Wait until nothing is being computed."""
+    page.wait_for_selector("body[data-state=ready]")
+
+
+def chosen(page):
+    return int(page.get_attribute("#tokens [aria-selected=true]", "data-position"))
+
+
+def shown(page, name):
+    found = page.query_selector_all(f"#tokens .{name}")
+    return [int(option.get_attribute("data-position")) for option in found]
+
+
+def wait_for(page, selector, text):
+    page.locator(selector).filter(has_text=re.compile(text)).first.wait_for()
+
+
+def picture(page, index=1):
+    """The pixels of a heat map, as a data URL."""
+    return page.evaluate("(index) => document.querySelectorAll('#maps canvas')[index].toDataURL()", index)
+
+
+def test_the_page_loads_with_a_proof_and_an_exact_model(page, address):
+    page.goto(address)
+    settle(page)
+    assert page.text_content("#badge") == "exact"
+    assert page.locator("#steps button").count() == 6
+    assert page.locator("#maps canvas").count() == 4
+    assert page.locator("#step figure").count() >= 2
+    assert "Window" in page.text_content("#tokens-about")
+    assert "model=dyadic" in page.url
+
+
+@pytest.mark.parametrize("n", [9, 20, 24])
+def test_clicking_a_position_shows_its_window_and_counts(page, address, n):
+    go(page, address, position=2)
+    page.click(f"#tokens [data-position='{n}']")
+    page.wait_for_selector(f"#tokens [data-position='{n}'][aria-selected=true]")
+    followed = oracles.followers(TOKENS, n, 2)
+    assert shown(page, "window") == [n - 1, n]
+    matches = [i for i in range(2, n + 1) if TOKENS[i - 2 : i] == TOKENS[n - 1 : n + 1]]
+    assert shown(page, "match") == matches
+    told = page.text_content("#counts") if matches else ""
+    counted = {symbol: int(number) for symbol, number in re.findall(r"(\S+) (\d+)×", told)}
+    assert counted == {SYMBOLS[s].replace(" ", "␣"): count for s, count in followed.items()}
+
+
+def test_a_typed_sequence_changes_the_maps(page, address):
+    go(page, address)
+    before = picture(page)
+    page.fill("#text", "the cat sat on the mat and the cat ate")
+    settle(page)
+    assert page.locator("#tokens [role=option]").count() == 38
+    assert picture(page) != before
+    assert "the+cat" in page.url
+
+
+def test_the_temperature_breaks_exactness_and_restores_it(page, address):
+    go(page, address)
+    exact = float(page.text_content("#error"))
+    page.locator("#temperature").fill("10")
+    wait_for(page, "#badge", "broken")
+    broken = float(page.text_content("#error"))
+    assert float(page.text_content("#bound")) == 1
+    page.locator("#temperature").fill("0")
+    wait_for(page, "#badge", "exact")
+    assert float(page.text_content("#error")) == exact < 1e-6 < 0.05 < broken
+
+
+def test_the_dtype_breaks_a_high_order(page, address):
+    go(page, address, order=12, dtype="float32")
+    wait_for(page, "#badge", "broken")
+    assert "needs 28 bits, float32 has 24" in page.text_content("#refusal")
+    page.select_option("#dtype", "float64")
+    wait_for(page, "#badge", "exact")
+    assert page.locator("#refusal").count() == 0
+
+
+def test_the_address_restores_the_view(page, browser, address):
+    go(page, address, model="two-head", order=2, position=20, step=4, heads="2.1", temperature=1)
+    page.click("#tokens [data-position='17']")
+    page.wait_for_selector("#tokens [data-position='17'][aria-selected=true]")
+    page.click("#steps button >> nth=1")
+    settle(page)
+    copied = page.url
+    other = browser.new_page(viewport={"width": 1280, "height": 900})
+    try:
+        other.goto(copied)
+        settle(other)
+        assert chosen(other) == 17
+        assert other.input_value("#temperature") == "1"
+        for selector in ("#steps [aria-current]", "#step h3", "#tokens-about", "#error", "#maps figcaption >> nth=0"):
+            assert other.text_content(selector) == page.text_content(selector)
+        assert picture(other, 0) == picture(page, 0)
+        assert other.url == copied
+    finally:
+        other.close()
+
+
+def test_every_construction_tells_its_story(page, address):
+    go(page, address)
+    for name in page.evaluate(
+        "() => [...document.querySelectorAll('#model optgroup')[0].children].map((o) => o.value)"
+    ):
+        page.select_option("#model", name)
+        settle(page)
+        assert page.text_content("#certificate dd").startswith(f"{name}:")
+        assert page.locator("#steps button").count() >= 3
+        assert page.locator("#step figure svg").count() >= 1
+        assert page.is_hidden("#problem")
+
+
+def test_errors_are_messages_and_go_away(page, address):
+    go(page, address)
+    page.fill("#order", "99")
+    wait_for(page, "#problem", "order is 99, must be at most 16")
+    page.fill("#order", "2")
+    page.wait_for_selector("#problem", state="hidden")
+    settle(page)
+    page.fill("#text", "".join(map(chr, range(0x4E00, 0x4E00 + 70))))
+    wait_for(page, "#problem", "70 different characters, at most 64")
+    assert len([line for line in page.said if "status of 422" in line]) == 2
+
+
+def test_maps_answer_to_pointer_and_keyboard(page, address):
+    go(page, address, position=20)
+    canvas = page.locator("#maps canvas").nth(1)
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    cell = (box["width"] - 28) / len(TOKENS)
+    canvas.hover(position={"x": 26 + 7.5 * cell, "y": 26 + 14.5 * cell})
+    assert page.text_content("#readout").startswith("query 14 (")
+    assert "key 7 (" in page.text_content("#readout")
+    canvas.click(position={"x": 26 + 7.5 * cell, "y": 26 + 14.5 * cell})
+    page.wait_for_selector("#tokens [data-position='14'][aria-selected=true]")
+    canvas.focus()
+    canvas.press("ArrowUp")
+    canvas.press("ArrowRight")
+    assert page.text_content("#readout").startswith("query 13 (")
+    assert "key 8 (" in page.text_content("#readout")
+    canvas.press("Enter")
+    page.wait_for_selector("#tokens [data-position='13'][aria-selected=true]")
+    page.locator("#tokens [data-position='13']").press("ArrowRight")
+    page.wait_for_selector("#tokens [data-position='14'][aria-selected=true]")
+    assert page.evaluate("() => document.activeElement.dataset.position") == "14"
+
+
+def test_every_figure_can_be_saved_as_svg_and_png(page, address):
+    go(page, address, step=1)
+    figures = page.locator("figure")
+    names = figures.locator("figcaption .name").all_text_contents()
+    assert figures.count() == page.get_by_role("button", name="SVG").count() >= 8
+    page.click("#steps button >> nth=4")
+    for name in ("score", "attention of layer 2", "Layer 2", names[-2], names[-1]):
+        place = figures.locator("figcaption .name").all_text_contents().index(name)
+        for kind, start in (("SVG", b"<svg "), ("PNG", b"\x89PNG")):
+            with page.expect_download() as download:
+                figures.nth(place).get_by_role("button", name=kind).click()
+            with open(download.value.path(), "rb") as file:
+                data = file.read()
+            assert data.startswith(start)
+            assert download.value.suggested_filename.endswith(f".{kind.lower()}")
+            assert kind == "SVG" or len(data) > 1000
+
+
+def test_a_long_computation_can_be_cancelled(page, address):
+    go(page, address)
+    page.route("**/api/verify", lambda route: None)  # never answered: stands for a computation of any length
+    page.click("#verify")
+    page.wait_for_selector("#busy:not([hidden])")
+    with page.expect_event("requestfailed") as gone:
+        page.click("#cancel")
+    assert gone.value.url.endswith("/api/verify")
+    wait_for(page, "#problem", "Cancelled")
+    assert page.is_hidden("#busy")
+    page.unroute("**/api/verify")
+    page.click("#verify")
+    wait_for(page, "#verified", r"bound .*: kept")
+
+
+def test_a_run_is_shown_next_to_bayes(page, address):
+    go(page, address, text="abbabaabbaab", model="stored:models/run", index=1, order=0)
+    assert "trained, seed 1" in page.text_content("#certificate")
+    assert page.text_content("#badge") == "no promise"
+    assert page.locator("#maps canvas").count() == 4
+    assert page.locator("#steps button").all_text_contents() == ["Layer 1", "Layer 2", "Prediction"]
+
+
+def test_the_dynamics_are_played_paused_and_restored(page, address):
+    stored = "models/trajectory.npz"
+    page.goto(f"{address}/#page=dynamics&run={stored}&frame=10")
+    settle(page)
+    assert page.text_content("#frame-step") == "step 10 of 40"
+    bars = page.locator(".charts svg").first.get_attribute("aria-label")
+    page.click("#play")
+    wait_for(page, "#frame-step", "step 1[5-9] of 40")
+    page.click("#play")
+    settle(page)
+    frame = int(re.search(r"frame=(\d+)", page.url)[1])
+    assert page.text_content("#frame-step") == f"step {frame} of 40"
+    assert frame > 10
+    assert page.locator(".charts svg").first.get_attribute("aria-label") != bars
+    page.locator("#frame").fill("40")
+    settle(page)
+    assert "frame=40" in page.url
+    # The last state of the file has half of the attention at each of two offsets, up to the rest.
+    assert re.search(
+        r"0 0\.0\d+, 1 0\.48\d+, 2 0\.48\d+", page.locator(".charts svg").first.get_attribute("aria-label")
+    )
+    page.select_option("#dynamics-run", "fresh")
+    page.fill("#dynamics-length", "1000")
+    page.click("#dynamics-go")
+    wait_for(page, "#problem", "length is 1000, must be at most 256")
+    page.click("nav button >> nth=0")
+    page.wait_for_selector("#problem", state="hidden")
+    settle(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_narrow_screen_and_has_names_for_everything(browser, address, scheme):
+    page = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    try:
+        go(page, address, source="chain", chainLength=100)
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
+        unnamed = page.evaluate(
+            """() => [...document.querySelectorAll('button, input, select, textarea, canvas, svg, [role]')]
+            .filter((e) => e.checkVisibility() && !(e.ariaLabel || e.textContent.trim() || e.labels?.length
+                || e.closest('label') || e.getAttribute('aria-labelledby')))
+            .map((e) => e.outerHTML.slice(0, 80))"""
+        )
+        assert unnamed == []
+        background = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        assert (background == "rgb(246, 247, 248)") == (scheme == "light")
+    finally:
+        page.close()
+
+
+def test_hostile_text_stays_text(page, address):
+    go(page, address, text="aXaX")
+    page.fill("#text", json.loads('"<img src=x onerror=alert(1)>&\\"<b>\\u202e\\u0301\\n\\t<b>"'))
+    settle(page)
+    assert page.locator("#tokens img, #step img, #tokens b").count() == 0
