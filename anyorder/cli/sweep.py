@@ -138,7 +138,7 @@ def _said(about: dict[str, Any]) -> str:
 def duration(seconds: float) -> str:
     """A time for a person.
 
-    >>> duration(42), duration(600), duration(20_000), duration(1e7)
+    >>> duration(42.0), duration(600.0), duration(2e4), duration(1e7)
     ('42 s', '10 min', '5.6 h', '116 days')
     """
     for unit, length, digits in (("days", 86400, 0), ("h", 3600, 1), ("min", 60, 0)):

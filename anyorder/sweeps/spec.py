@@ -272,7 +272,7 @@ def runs(sweep: Sweep, budget: int | None = None) -> list[Run]:
 
     >>> grid = sweep("g", configs.PRESETS["floor"], {"order": [1, 2], "length": [8, 16]}, seeds=2)
     >>> [run.number for run in runs(grid, budget=4)]
-    [2, 3, 4, 5]
+    [0, 1, 4, 5]
     """
     per_cell = len(sweep.seeds)
     chosen: Sequence[int] = range(sweep.cells)

@@ -82,7 +82,7 @@ def flags(config: Config, base: Config) -> str:
 def command(config: Config) -> str:
     """The shortest `anyorder train` that gives the config, from the preset that is nearest to it.
 
-    >>> command(dataclasses.replace(configs.PRESETS["floor"], seeds=1))
+    >>> command(changed(configs.PRESETS["floor"], {"seeds": 1}))
     'anyorder train --preset floor --seeds 1'
     """
     options = [
