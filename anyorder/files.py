@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,33 @@ def write_json(path: str | Path, value: Any) -> None:
     """Write one JSON value, indented, with a newline at the end."""
     with whole_file(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def append_lines(path: str | Path, values: Iterable[Any]) -> None:
+    """Add JSON values to a file, a line each, in one write that is on the disk when this returns.
+
+    A process that is killed in the middle leaves at most one line cut short, at the end: `read_lines` drops it.
+    """
+    text = "".join(json.dumps(value, allow_nan=False) + "\n" for value in values)
+    try:
+        with Path(path).open("ab") as stream:
+            stream.write(text.encode("utf-8"))
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; make room, and give the command again") from None
+
+
+def read_lines(path: str | Path) -> list[Any]:
+    """Every whole line of a file of JSON lines; none where there is no file."""
+    values: list[Any] = []
+    file = Path(path)
+    for text in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
+        try:
+            values.append(json.loads(text))
+        except ValueError:
+            break
+    return values
 
 
 def write_array(path: str | Path, array: np.ndarray) -> None:

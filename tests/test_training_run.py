@@ -329,7 +329,7 @@ def test_training_can_start_from_a_construction(tmp_path):
     result = train(config, tmp_path / "run")
     first = next(line for line in read_metrics(tmp_path / "run") if line["kind"] == "evaluation")
     assert abs(first["gap"]) < 1e-4
-    assert 0 < result.summary["mean_gap"] < 1e-3
+    assert abs(result.summary["mean_gap"]) < 1e-3  # of either sign: its standard error is larger
     assert result.models[0].blocks is not None
     source.unlink()
     assert_same_weights(train(config, tmp_path / "run", resume=True).models, result.models)

@@ -16,7 +16,7 @@ from anyorder.training import fast
 from anyorder.training.config import Architecture, Config, Data, Initial, Optimisation
 from anyorder.training.data import sequences
 from anyorder.training.initial import initial_model
-from anyorder.training.optimiser import rate
+from anyorder.training.optimiser import numbers, rate
 from anyorder.training.step import batch_loss, keys, log_probabilities, program, start
 from anyorder.transformer import Head, Layer, Transformer
 
@@ -111,7 +111,7 @@ def arrays_in(jaxpr):
 def test_no_array_of_a_float32_step_is_float64(optimiser, architecture):
     config = settings(architecture, dtype="float32", optimiser=optimiser)
     model = initial_model(config, keys(0).weights)
-    arguments = (start(config, model), keys(0).data, jnp.float32(1e-3), jnp.int32(0), jnp.int32(1))
+    arguments = (start(config, model), keys(0).data, numbers(config, 1e-3), jnp.int32(0), jnp.int32(1))
     traced = jax.make_jaxpr(program(config, model))(*arguments)
     wide = [str(value) for value in arrays_in(traced.jaxpr) if value.dtype == jnp.float64 and value.shape != ()]
     assert wide == []
@@ -143,7 +143,7 @@ def test_a_step_is_a_function_of_its_number():
     config = settings({}, dtype="float32", warmup=2, learning_rate=(1e-2,))
     model = initial_model(config, keys(0).weights)
     advance = jax.jit(program(config, model))
-    state, rest = start(config, model), (keys(0).data, jnp.float32(1e-2))
+    state, rest = start(config, model), (keys(0).data, numbers(config, 1e-2))
     whole, losses, sound = advance(state, *rest, jnp.int32(0), jnp.int32(6))
     half, first, _ = advance(state, *rest, jnp.int32(0), jnp.int32(3))
     parts, second, _ = advance(half, *rest, jnp.int32(3), jnp.int32(3))
@@ -168,7 +168,7 @@ def test_adamw_by_hand():
     rest = eqx.filter(model, eqx.is_inexact_array, inverse=True)
     advance = jax.jit(program(config, model))
     state = start(config, model)
-    after, _, _ = advance(state, keys(0).data, jnp.float32(0.01), jnp.int32(0), jnp.int32(3))
+    after, _, _ = advance(state, keys(0).data, numbers(config, 0.01), jnp.int32(0), jnp.int32(3))
     weights = state.weights
     first = jax.tree.map(jnp.zeros_like, weights)
     second = jax.tree.map(jnp.zeros_like, weights)
@@ -199,7 +199,9 @@ def test_muon_moves_matrices_by_nearly_orthogonal_changes():
     config = settings({"layers": 1}, optimiser="muon", weight_decay=0.0, clip=0.0, warmup=0, schedule="constant")
     model = initial_model(config, keys(0).weights)
     state = start(config, model)
-    after, _, _ = jax.jit(program(config, model))(state, keys(0).data, jnp.float32(0.01), jnp.int32(0), jnp.int32(1))
+    after, _, _ = jax.jit(program(config, model))(
+        state, keys(0).data, numbers(config, 0.01), jnp.int32(0), jnp.int32(1)
+    )
     change = after.weights.layers[0].mlp[1].weight - state.weights.layers[0].mlp[1].weight
     singular = np.linalg.svd(np.asarray(change), compute_uv=False)
     # Five Newton-Schulz steps bring the singular values near one; the size is that of AdamW: 0.2·√8 times the rate.
@@ -212,7 +214,7 @@ def test_muon_moves_matrices_by_nearly_orthogonal_changes():
 
 @pytest.mark.parametrize("schedule", ["cosine", "linear", "constant"])
 def test_the_rate_rises_and_falls_as_it_says(schedule):
-    fraction = rate(Optimisation(steps=110, warmup=9, schedule=schedule, final_rate=0.1))
+    fraction = rate(schedule, numbers(Config(optimisation=Optimisation(steps=110, warmup=9, final_rate=0.1))))
     values = [float(fraction(jnp.int32(step))) for step in range(110)]
     np.testing.assert_allclose(values[:9], (1 + np.arange(9)) / 10, rtol=1e-6)
     done = np.arange(101) / 100

@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("anyorder.cli.training", "Train"),
     "evaluate": ("anyorder.cli.training", "Evaluate"),
     "show": ("anyorder.cli.training", "Show"),
+    "sweep": ("anyorder.cli.sweep", "SweepCommand"),
     "reproduce": ("anyorder.cli.reproduce", "Reproduce"),
     "dynamics": ("anyorder.cli.dynamics", "Dynamics"),
     "claims": ("anyorder.cli.claims", "Claims"),

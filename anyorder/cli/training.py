@@ -19,8 +19,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from anyorder.cli import sweep
 from anyorder.cli.command import Command, Outcome
 from anyorder.errors import InputError, require
+from anyorder.sweeps.table import is_sweep
 from anyorder.training import config as configs
 from anyorder.training.config import Config
 
@@ -278,13 +280,16 @@ class Evaluate(Command):
 class Show(Command):
     """Draw a run: loss curve, attention against pseudo-attention, excess at every position against the floor.
 
+    Of a sweep: its metric over the axes, and the best config as a command to copy.
+
     Examples:
       anyorder show run
       anyorder show run --model 2 --out figures
+      anyorder show sweep
     """
 
     run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
-    """The --out folder of a training run, finished or not."""
+    """The --out folder of a training run or a sweep, finished or not."""
     out: str | None = None
     """Folder for the figures; by default that of the run."""
     model: int = 0
@@ -294,6 +299,9 @@ class Show(Command):
 
     def run(self) -> Outcome:
         """Read the run, draw, and say where the figures are."""
+        folder = Path(self.out or self.run_folder)
+        if is_sweep(Path(self.run_folder)):
+            return sweep.show(Path(self.run_folder), folder)
         config = read_run(self.run_folder)
         from anyorder.training import devices
 
@@ -309,7 +317,6 @@ class Show(Command):
         ):
             require(0 <= value < count, f"--{flag} is {value}, the run has 0 to {count - 1}")
         metrics = read_metrics(Path(self.run_folder))
-        folder = Path(self.out or self.run_folder)
         drawn = {
             "loss": figures.draw_loss(metrics),
             "positions": figures.draw_positions(metrics),

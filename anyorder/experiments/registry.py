@@ -12,6 +12,7 @@ from anyorder.experiments import (
     floor,
     head_trade_off,
     noise,
+    phase,
     precision,
     table_one,
 )
@@ -30,6 +31,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         breakdowns.EXPERIMENT,
         precision.EXPERIMENT,
         floor.EXPERIMENT,
+        phase.EXPERIMENT,
         dynamics.TWO_STAGE,
         dynamics.PRECONDITIONED,
         head_trade_off.EXPERIMENT,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from anyorder.errors import InputError, require
 from anyorder.experiments.experiment import Experiment, Result, Task, Watch, read_result, write_result
 from anyorder.files import whole_file, write_json
-from anyorder.training.folder import versions
+from anyorder.training.versions import versions
 
 MANIFEST, RESULT, RUNS = "reproduce.json", "result.safetensors", "runs"
 

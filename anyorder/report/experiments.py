@@ -16,7 +16,7 @@ from anyorder.dynamics.objective import Standing
 from anyorder.dynamics.sweep import Point, Sweep
 from anyorder.experiments.dynamics import as_trajectory
 from anyorder.experiments.experiment import Result
-from anyorder.report import dynamics
+from anyorder.report import dynamics, sweeps
 from anyorder.report.maps import Panel, draw_maps
 from anyorder.report.style import COLOURS, STYLE
 
@@ -302,6 +302,29 @@ def head_trade_off(result: Result) -> dict[str, Drawn]:
     return {"trade-off": Drawn("One head pays for an order in bits, k heads pay in parameters.", figure)}
 
 
+def phase(result: Result) -> dict[str, Drawn]:
+    """Order against length, a map for each width: success, the gap, and attention."""
+    rows = result.tables["phase"].rows
+    orders, lengths, widths = (_names(rows, name) for name in ("order", "length", "dimension"))
+    drawn = {}
+    for column, label, caption in (
+        ("success", "fraction of seeds", "near the floor and with attention on the matches: fraction of seeds"),
+        ("gap_mean", "gap to the floor (nats)", "gap to the Bayes floor, mean over seeds"),
+        ("attention", "0 = chance, 1 = all", "attention of layer 2 on the matching positions, mean over seeds"),
+    ):
+        maps = []
+        for width in widths:
+            values = np.full((len(orders), len(lengths)), np.nan)
+            for row in rows:
+                if row["dimension"] == width and row[column] is not None:
+                    values[orders.index(row["order"]), lengths.index(row["length"])] = row[column]
+            maps.append((f"d = {width}", values))
+        axes = ("order k", list(map(str, orders))), ("length T", list(map(str, lengths)))
+        figure = sweeps.draw_maps(maps, *axes, label, fraction=column != "gap_mean", less=column == "gap_mean")
+        drawn[column.removesuffix("_mean")] = Drawn(f"Order against length, for each width: {caption}.", figure)
+    return drawn
+
+
 #: Experiment → what draws its figures.
 FIGURES: dict[str, Callable[[Result], dict[str, Drawn]]] = {
     "table-1": table_one,
@@ -312,6 +335,7 @@ FIGURES: dict[str, Callable[[Result], dict[str, Drawn]]] = {
     "bits": bits,
     "precision": precision,
     "floor": floor,
+    "phase": phase,
     "two-stage": two_stage,
     "preconditioned": preconditioned,
     "head-trade-off": head_trade_off,

@@ -6,6 +6,7 @@ Fields are grouped by what reads them. Nothing here imports JAX.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -230,10 +231,18 @@ def _within(flag: str, value: float | int, low: int, high: int) -> None:
     require(low <= value <= high, f"{flag} is {value}, must be between {low} and {high}")
 
 
+@functools.cache
+def _choices(group: type) -> dict[str, tuple[str, ...]]:
+    """The words that each field of a group may be, for those that are words."""
+    words = {name: typing.get_args(hint) for name, hint in typing.get_type_hints(group).items()}
+    return {name: choices for name, choices in words.items() if choices and all(isinstance(c, str) for c in choices)}
+
+
 def _check_choices(config: Config) -> None:
-    for group, field, value in _leaves(config):
-        choices = typing.get_args(typing.get_type_hints(type(group))[field.name])
-        if choices and all(isinstance(choice, str) for choice in choices):
+    for group, field, value in leaves(config):
+        kind: Any = type(group)
+        choices = _choices(kind).get(field.name)
+        if choices is not None:
             flag = field.name.replace("_", "-")
             require(value in choices, f"{flag} is {value!r}, must be one of {', '.join(choices)}")
 
@@ -295,16 +304,49 @@ def _check_optimisation(optimisation: Optimisation) -> None:
     )
 
 
+#: Fields that are inputs of the compiled step or do not reach it: changing one of them compiles nothing.
+NUMBERS = (
+    "seed", "seeds", "gamma", "token_noise", "transition_noise", "weights", "zero_output", "perturbation", "steps",
+    "learning_rate", "beta1", "beta2", "weight_decay", "clip", "warmup", "final_rate", "evaluate_every",
+    "evaluation_seed", "checkpoint_every",
+)  # fmt: skip
+
+
+def structure(config: Config) -> Config:
+    """The config without its numbers: runs of equal structure share one compiled program.
+
+    Noise is there or not; how much of it is a number.
+
+    >>> quiet, noisy, noisier = (Config(data=Data(token_noise=level)) for level in (0.0, 0.1, 0.2))
+    >>> structure(noisy) == structure(noisier), structure(noisy) == structure(quiet)
+    (True, False)
+    """
+    return _without_numbers(config)
+
+
+def _without_numbers(group: Any) -> Any:
+    changes: dict[str, Any] = {}
+    for field in dataclasses.fields(group):
+        value = getattr(group, field.name)
+        if dataclasses.is_dataclass(value):
+            changes[field.name] = _without_numbers(value)
+        elif field.name in ("token_noise", "transition_noise"):
+            changes[field.name] = 0.5 if value else 0.0
+        elif field.name in NUMBERS:
+            changes[field.name] = field.default
+    return dataclasses.replace(group, **changes)
+
+
 def _words(values: tuple[Any, ...]) -> str:
     return " ".join(map(str, values))
 
 
-def _leaves(config: Any) -> Iterator[tuple[Any, dataclasses.Field, Any]]:
+def leaves(config: Any) -> Iterator[tuple[Any, dataclasses.Field, Any]]:
     """Every field that is not a group, with the group that it stands in."""
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if dataclasses.is_dataclass(value):
-            yield from _leaves(value)
+            yield from leaves(value)
         else:
             yield config, field, value
 
@@ -323,14 +365,14 @@ def to_json(config: Config) -> dict[str, Any]:
     }
 
 
-def from_json(values: Any, source: str = "the config") -> Config:
-    """The config of a JSON object; fields that are not named keep their defaults, names must be known.
+def from_json(values: Any, source: str = "the config", default: Config | None = None) -> Config:
+    """The config of a JSON object; fields that are not named keep those of the default, names must be known.
 
     >>> from_json({"data": {"order": "two"}})
     Traceback (most recent call last):
     anyorder.errors.InputError: the config has order 'two', must be of type int
     """
-    return _read(Config(), values, source)
+    return _read(Config() if default is None else default, values, source)
 
 
 def _read(default: Any, values: Any, source: str) -> Any:
@@ -365,7 +407,7 @@ def difference(one: Config, other: Config) -> str:
     >>> difference(Config(), Config(data=Data(order=3)))
     'order 2, not 3'
     """
-    for (_, field, value), (_, _, wanted) in zip(_leaves(one), _leaves(other), strict=True):
+    for (_, field, value), (_, _, wanted) in zip(leaves(one), leaves(other), strict=True):
         if value != wanted:
             shown = [_words(entry) if isinstance(entry, tuple) else str(entry) for entry in (value, wanted)]
             return f"{field.name.replace('_', '-')} {shown[0]}, not {shown[1]}"

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Bool, Float
 
-from anyorder.training.config import Config
+from anyorder.training.config import Config, structure
+from anyorder.training.optimiser import numbers
 from anyorder.training.step import CHUNK, State, keys, program
 from anyorder.transformer import Transformer
 
@@ -34,6 +37,18 @@ def _calls(first: int, last: int) -> list[tuple[Any, Any]]:
     return [(jnp.int32(start), jnp.int32(min(CHUNK, last - start))) for start in range(first, last, CHUNK)]
 
 
+@lru_cache(maxsize=32)
+def _advance(structure: Config, frame: Transformer) -> Any:
+    """One program for every structure, so that runs after the first find it compiled."""
+    return program(structure, frame)
+
+
+@lru_cache(maxsize=64)
+def _compiled(advance: Any, device: Any) -> dict[Any, Any]:
+    """Programs of one function on one device, by shapes and dtypes of what they take."""
+    return {}
+
+
 class SideBySide:
     """One model a device."""
 
@@ -43,7 +58,12 @@ class SideBySide:
 
         def compiled(device: Any) -> Any:
             example = jax.device_put((states[0], *members[0], jnp.int32(0), jnp.int32(0)), device)
-            return jax.jit(advance).lower(*example).compile()
+            leaves, tree = jax.tree.flatten(example)
+            kind = tree, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+            programs = _compiled(advance, device)
+            if kind not in programs:
+                programs[kind] = jax.jit(advance).lower(*example).compile()
+            return programs[kind]
 
         with ThreadPoolExecutor(len(self._devices)) as pool:
             self._programs = list(pool.map(compiled, self._devices))
@@ -72,7 +92,7 @@ class Stacked:
         sharding = NamedSharding(Mesh(np.asarray(devices[:used]), ("models",)), PartitionSpec("models"))
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
         self._stack = jax.device_put(stacked, sharding)
-        self._members = jax.device_put(tuple(map(jnp.stack, zip(*members, strict=True))), sharding)
+        self._members = jax.device_put(jax.tree.map(lambda *leaves: jnp.stack(leaves), *members), sharding)
         self._advance = jax.jit(jax.vmap(advance, in_axes=(0, 0, 0, None, None)))
         self._count = count
 
@@ -95,9 +115,16 @@ class Stacked:
 Engine = SideBySide | Stacked
 
 
-def engine(config: Config, model: Transformer, states: Sequence[State], stacked: bool | None = None) -> Engine:
-    """Both kinds hold the states of all models and move them on; the backend decides, or the caller."""
+def engine(
+    configs: Sequence[Config], model: Transformer, states: Sequence[State], stacked: bool | None = None
+) -> Engine:
+    """Both kinds hold the states of all models and move them on; the backend decides, or the caller.
+
+    Configs of one structure: the models of the first, then those of the second, and so on.
+    """
+    shared = structure(configs[0])
+    assert all(structure(config) == shared for config in configs)
     stacked = jax.default_backend() != "cpu" if stacked is None else stacked
-    members = [(keys(seed).data, jnp.float32(rate)) for seed, rate in config.members]
-    advance = program(config, model)
+    members = [(keys(seed).data, numbers(config, rate)) for config in configs for seed, rate in config.members]
+    advance = _advance(shared, eqx.filter(model, eqx.is_inexact_array, inverse=True))
     return Stacked(advance, list(states), members) if stacked else SideBySide(advance, list(states), members)

@@ -19,8 +19,8 @@ from anyorder import estimators
 from anyorder.errors import InputError
 from anyorder.estimators import Estimate
 from anyorder.training import attention
-from anyorder.training.config import Data
-from anyorder.training.data import sequences
+from anyorder.training.config import Config, Data, structure
+from anyorder.training.data import level, sequences
 from anyorder.training.step import raised
 from anyorder.transformer import Transformer
 
@@ -56,24 +56,31 @@ def evaluation_set(data: Data, count: int, seed: int) -> EvaluationSet:
     (16, 8)
     """
     key = jax.random.fold_in(jax.random.key(seed), 2)  # training folds in 0 and 1
-    drawn = sequences(key, data, count)
-    reason = no_floor(data)
+    reason, kind = no_floor(data), structure(Config(data=data)).data
+    amount = jnp.float64(level(data))  # numbers are inputs: another level compiles nothing
+    drawn = sequences(key, kind, count, gamma=jnp.float64(data.gamma), amount=amount)
+    compared = _compare(drawn.tokens, drawn.truth, amount, kind, reason is None)
+    true, floor, missed, (masses, queries) = jax.tree.map(np.asarray, compared)
+    total = int(queries.sum())
+    chance = float(masses.sum() / max(total, 1))
+    return EvaluationSet(data, drawn.tokens, drawn.truth, true, floor, reason, missed, chance, total)
+
+
+@eqx.filter_jit
+def _compare(tokens: Array, truth: Array, amount: Float[Array, ""], data: Data, floored: bool) -> Any:
+    """The compiled part of `evaluation_set`."""
 
     def each(tokens: Int[Array, "tokens"], truth: Float[Array, "tokens symbols"]) -> Any:
         kgram = estimators.kgram(tokens, order=data.order, alphabet_size=data.alphabet_size)
         missed = estimators.missed_probability(kgram, truth)
         true = estimators.true_loss(truth)
         floor = None
-        if reason is None:
-            floor = (estimators.exact_loss(bayes(data, tokens).probabilities, truth) - true)[data.order - 1 :]
+        if floored:
+            floor = (estimators.exact_loss(bayes(data, tokens, amount).probabilities, truth) - true)[data.order - 1 :]
         counted = attention.uniform_sums(tokens[:-1], data.order)
         return true[data.order - 1 :], floor, missed[data.order - 1 :], counted
 
-    compiled = jax.jit(lambda *all: jax.lax.map(lambda one: each(*one), all, batch_size=BATCH))
-    true, floor, missed, (masses, queries) = jax.tree.map(np.asarray, compiled(drawn.tokens, drawn.truth))
-    total = int(queries.sum())
-    chance = float(masses.sum() / max(total, 1))
-    return EvaluationSet(data, drawn.tokens, drawn.truth, true, floor, reason, missed, chance, total)
+    return jax.lax.map(lambda one: each(*one), (tokens, truth), batch_size=BATCH)
 
 
 def no_floor(data: Data) -> str | None:
@@ -96,14 +103,14 @@ def no_floor(data: Data) -> str | None:
     return None
 
 
-def bayes(data: Data, tokens: Int[Array, "tokens"]) -> Estimate:
-    """The predictor that no other beats on average over these chains."""
+def bayes(data: Data, tokens: Int[Array, "tokens"], amount: Float[Array, ""] | None = None) -> Estimate:
+    """The predictor that no other beats on average over these chains; `amount` replaces the level of the noise."""
     if data.transition_noise:
         return estimators.bayes_under_transition_noise(
             tokens,
             order=data.order,
             alphabet_size=data.alphabet_size,
-            strength=data.transition_noise,
+            strength=data.transition_noise if amount is None else amount,
             concentration=data.concentration,
         )
     return estimators.add_beta(tokens, order=data.order, alphabet_size=data.alphabet_size, beta=data.concentration)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from anyorder.training.checkpoint import Checkpoint
 from anyorder.training.config import Config
 from anyorder.training.initial import initial_model
 from anyorder.training.step import State, keys, start
+from anyorder.training.versions import versions
 from anyorder.transformer import Transformer
 
 CONFIG, METRICS, CHECKPOINT, SUMMARY = "config.json", "metrics.jsonl", "checkpoint.safetensors", "summary.json"
@@ -114,17 +113,3 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
         except ValueError:
             break
     return lines
-
-
-def versions() -> dict[str, str]:
-    """What the numbers of a run depend on besides its config.
-
-    >>> sorted(versions())
-    ['anyorder', 'equinox', 'jax', 'jaxlib', 'machine', 'numpy', 'optax', 'python']
-    """
-    packages = ("anyorder", "equinox", "jax", "jaxlib", "numpy", "optax")
-    return {
-        **{package: metadata.version(package) for package in packages},
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
-    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,9 @@ import optax
 import optax.contrib
 from jaxtyping import Array, Float, Int
 
-from anyorder.training.config import Optimisation
+from anyorder.numerics import dtype_of
+from anyorder.training.config import Config, Optimisation
+from anyorder.training.data import level
 
 #: Weights that are linear maps of the stream; all others are tables, gains and biases.
 _MATRICES = ("query", "key", "value", "projection", "weight", "output")
@@ -19,25 +21,63 @@ _MATRICES = ("query", "key", "value", "projection", "weight", "output")
 _RMS = 0.2
 
 
-def optimiser(settings: Optimisation) -> optax.GradientTransformation:
+class Numbers(NamedTuple):
+    """What may differ between models that share a compiled program: its inputs, besides weights and keys."""
+
+    learning_rate: Float[Array, ""]
+    beta1: Float[Array, ""]
+    beta2: Float[Array, ""]
+    weight_decay: Float[Array, ""]
+    clip: Float[Array, ""]
+    warmup: Float[Array, ""]
+    steps: Float[Array, ""]
+    final_rate: Float[Array, ""]
+    gamma: Float[Array, ""]
+    noise: Float[Array, ""]
+
+
+def numbers(config: Config, learning_rate: float | None = None) -> Numbers:
+    """The numbers of a config, in the dtype of its weights; the learning rate is the first one, or the given one.
+
+    >>> float(numbers(Config()).beta1.round(6))
+    0.9
+    """
+    settings, data = config.optimisation, config.data
+    dtype = dtype_of(settings.dtype)
+    peak = settings.learning_rate[0] if learning_rate is None else learning_rate
+    return Numbers(
+        learning_rate=jnp.float32(peak),
+        beta1=jnp.asarray(settings.beta1, dtype),
+        beta2=jnp.asarray(settings.beta2, dtype),
+        weight_decay=jnp.asarray(settings.weight_decay, dtype),
+        clip=jnp.asarray(settings.clip or jnp.inf, dtype),
+        warmup=jnp.float32(settings.warmup),
+        steps=jnp.float32(settings.steps),
+        final_rate=jnp.float32(settings.final_rate),
+        gamma=jnp.asarray(data.gamma, dtype),
+        noise=jnp.asarray(level(data), dtype),
+    )
+
+
+def optimiser(settings: Optimisation, given: Numbers) -> optax.GradientTransformation:
     """Clipping, preconditioning and decay; what comes out is still to be multiplied by the rate.
 
-    >>> transformation = optimiser(Optimisation(optimiser="muon"))
+    >>> transformation = optimiser(Optimisation(optimiser="muon"), numbers(Config()))
     """
     if settings.optimiser == "muon":
         changed = optax.contrib.muon(
             1.0,
-            weight_decay=settings.weight_decay,
+            weight_decay=given.weight_decay,
             weight_decay_mask=_decayed,
-            adam_b1=settings.beta1,
-            adam_b2=settings.beta2,
-            adam_weight_decay=settings.weight_decay,
+            adam_b1=given.beta1,
+            adam_b2=given.beta2,
+            adam_weight_decay=given.weight_decay,
             muon_weight_dimension_numbers=_orthogonalised,
             consistent_rms=_RMS,
         )
     else:
-        changed = optax.adamw(1.0, settings.beta1, settings.beta2, weight_decay=settings.weight_decay, mask=_decayed)
-    return optax.chain(optax.clip_by_global_norm(settings.clip), changed) if settings.clip else changed
+        changed = optax.adamw(1.0, given.beta1, given.beta2, weight_decay=given.weight_decay, mask=_decayed)
+    return optax.chain(optax.clip_by_global_norm(given.clip), changed)
 
 
 def _decayed(weights: Any) -> Any:
@@ -56,21 +96,20 @@ def _name(path: Any) -> str:
     return path[-1].name
 
 
-def rate(settings: Optimisation) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
+def rate(schedule: str, given: Numbers) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
     """The rate of every step, as a fraction of the peak: a rise, then a fall to `final_rate` at the last step.
 
-    >>> fraction = rate(Optimisation(steps=101, warmup=1, final_rate=0.0))
+    >>> fraction = rate("cosine", numbers(Config(optimisation=Optimisation(steps=101, warmup=1, final_rate=0.0))))
     >>> [round(float(fraction(jnp.int32(step))), 3) for step in (0, 1, 51, 100)]
     [0.5, 1.0, 0.492, 0.0]
     """
-    falling = max(settings.steps - 1 - settings.warmup, 1)
-    final = jnp.float32(settings.final_rate)
+    falling = jnp.maximum(given.steps - 1 - given.warmup, 1)
 
     def fraction(step: Int[Array, ""]) -> Float[Array, ""]:
-        rising = (step + 1).astype(jnp.float32) / (settings.warmup + 1)
-        done = jnp.clip((step - settings.warmup).astype(jnp.float32) / falling, 0, 1)
+        rising = (step + 1).astype(jnp.float32) / (given.warmup + 1)
+        done = jnp.clip((step - given.warmup).astype(jnp.float32) / falling, 0, 1)
         left = {"cosine": (1 + jnp.cos(jnp.pi * done)) / 2, "linear": 1 - done, "constant": jnp.ones_like(done)}
-        fallen = left[settings.schedule] * (1 - final) + final
-        return jnp.where(step < settings.warmup, rising, fallen)
+        fallen = left[schedule] * (1 - given.final_rate) + given.final_rate
+        return jnp.where(step < given.warmup, rising, fallen)
 
     return fraction

@@ -114,7 +114,7 @@ class _Run:
     ) -> None:
         self.config, self.folder, self.watch = config, folder, watch
         self.frame = eqx.filter(frame, eqx.is_inexact_array, inverse=True)
-        self.engine = engine(config, frame, states, stacked)
+        self.engine = engine([config], frame, states, stacked)
         measurement = config.measurement
         self.evaluation = evaluation_set(config.data, measurement.evaluation_count, measurement.evaluation_seed)
         self.reference = reference(self.evaluation)

@@ -18,7 +18,7 @@ from anyorder.numerics import dtype_of
 from anyorder.training import fast
 from anyorder.training.config import Config
 from anyorder.training.data import sequences
-from anyorder.training.optimiser import optimiser, rate
+from anyorder.training.optimiser import Numbers, numbers, optimiser, rate
 from anyorder.transformer import Transformer
 
 #: Most steps of one call.
@@ -54,13 +54,20 @@ def keys(seed: int) -> Keys:
 def start(config: Config, model: Transformer) -> State:
     """The state before the first step."""
     weights = eqx.filter(model, eqx.is_inexact_array)
-    return State(weights, optimiser(config.optimisation).init(weights))
+    return State(weights, optimiser(config.optimisation, numbers(config)).init(weights))
 
 
-def batch_loss(model: Transformer, config: Config, key: PRNGKeyArray) -> Float[Array, ""]:
-    """Mean cross-entropy of one fresh batch, over the predictions from a full window."""
+def batch_loss(model: Transformer, config: Config, key: PRNGKeyArray, given: Numbers | None = None) -> Float[Array, ""]:
+    """Mean cross-entropy of one fresh batch, over the predictions from a full window; `given` replaces numbers."""
     data, settings = config.data, config.optimisation
-    drawn = sequences(key, data, settings.batch, model.dtype)
+    drawn = sequences(
+        key,
+        data,
+        settings.batch,
+        model.dtype,
+        gamma=None if given is None else given.gamma,
+        amount=None if given is None else given.noise,
+    )
     predicted = slice(data.order - 1, data.length)  # row n predicts token n + 1
     logarithms = log_probabilities(model, drawn.tokens[:, :-1])[:, predicted]
     if settings.targets == "exact":
@@ -95,26 +102,28 @@ Advance = Callable[..., tuple[State, Float[Array, "chunk"], Bool[Array, ""]]]
 
 
 def program(config: Config, model: Transformer) -> Advance:
-    """`advance(state, key, rate, first, count)`: `count` ≤ CHUNK steps from step `first` on.
+    """`advance(state, key, numbers, first, count)`: `count` ≤ CHUNK steps from step `first` on.
 
     Gives the new state, the loss of every step, and whether all weights are finite. `model` says what is not an
-    array; its arrays are not used.
+    array; its arrays are not used. Of the config only its `structure` is: the numbers are inputs.
     """
     frame = eqx.filter(model, eqx.is_inexact_array, inverse=True)
-    change, fraction = optimiser(config.optimisation), rate(config.optimisation)
-    dtype = dtype_of(config.optimisation.dtype)
+    settings = config.optimisation
+    dtype = dtype_of(settings.dtype)
 
     def advance(
-        state: State, key: PRNGKeyArray, peak: Float[Array, ""], first: Int[Array, ""], count: Int[Array, ""]
+        state: State, key: PRNGKeyArray, given: Numbers, first: Int[Array, ""], count: Int[Array, ""]
     ) -> tuple[State, Float[Array, "chunk"], Bool[Array, ""]]:
+        change, fraction = optimiser(settings, given), rate(settings.schedule, given)
+
         def loss_of(weights: Any, step: Int[Array, ""]) -> Float[Array, ""]:
-            return batch_loss(eqx.combine(weights, frame), config, jax.random.fold_in(key, step))
+            return batch_loss(eqx.combine(weights, frame), config, jax.random.fold_in(key, step), given)
 
         def step(place: Int[Array, ""], carried: tuple[State, Array]) -> tuple[State, Array]:
             (weights, moments), losses = carried
             loss, gradient = jax.value_and_grad(loss_of)(weights, first + place)
             changes, moments = change.update(gradient, moments, weights)
-            size = (peak * fraction(first + place)).astype(dtype)
+            size = (given.learning_rate * fraction(first + place)).astype(dtype)
             weights = jax.tree.map(lambda weight, change: weight + size * change, weights, changes)
             return State(weights, moments), losses.at[place].set(loss)
 

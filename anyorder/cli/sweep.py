@@ -1,0 +1,237 @@
+"""`anyorder sweep`, and what `anyorder show` does with the folder of one."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+
+from anyorder.cli.command import Command, Outcome
+from anyorder.errors import require
+
+if TYPE_CHECKING:
+    from anyorder.sweeps.engine import Engine
+    from anyorder.sweeps.run import Plan, Progress
+    from anyorder.sweeps.spec import Sweep
+    from anyorder.sweeps.table import Row
+
+#: Seconds between two lines of progress where there is no terminal.
+QUIET = 10.0
+#: Cells in the live table of the best.
+BEST = 5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SweepCommand(Command):
+    """Train a grid of runs into one table: from a TOML file, or by name (paper-grid, phase, learning-rate).
+
+    The same command again does only what is missing; a larger --budget adds to what is there.
+
+    Examples:
+      anyorder sweep learning-rate --out rates
+      anyorder sweep grid.toml --out grid --dry-run
+      anyorder sweep paper-grid --budget 200 --out paper
+      anyorder sweep phase --engine ray --address head:6379 --out phase
+      anyorder show rates
+    """
+
+    source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE|NAME")]
+    """A TOML file (see docs/sweeps.md), or paper-grid, phase or learning-rate."""
+    out: str | None = None
+    """Folder for sweep.json and runs.jsonl: new, empty, or that of the same sweep."""
+    engine: Literal["local", "ray"] = "local"
+    """local: one worker process a core. ray: tasks on a Ray cluster."""
+    address: str | None = None
+    """Of a running Ray cluster: HOST:PORT, ray://HOST:PORT or auto; without it Ray is started on this machine."""
+    workers: int | None = None
+    """Runs at once on this machine; by default one for each core."""
+    budget: int | None = None
+    """At most this many runs, spread over the grid; a larger budget later keeps them."""
+    retry_failed: bool = False
+    """Also do runs again that failed; those that diverged would diverge again."""
+    dry_run: bool = False
+    """Only say what would be done."""
+    yes: bool = False
+    """Go ahead with more than a million runs."""
+
+    def run(self) -> Outcome:
+        """Plan, say what it will take, run, and tabulate."""
+        from anyorder.sweeps import builtin
+        from anyorder.sweeps.run import carry_out, opened, plan
+
+        sweep = builtin.find(self.source)
+        require(self.out is not None or self.dry_run, "pass --out DIR for the table of the sweep, or --dry-run")
+        require(
+            self.address is None or self.engine == "ray", f"--address {self.address} without Ray; pass --engine ray"
+        )
+        folder = Path(self.out or f"{sweep.name}.sweep")
+        planned = plan(sweep, folder, self.budget, sure=self.yes, again=self.retry_failed)
+        about = self._about(sweep, planned)
+        if self.dry_run:
+            return Outcome(about, _said(about))
+        clock, spent = time.monotonic(), 0.0
+        console = Console(stderr=True)
+        if planned.missing:
+            # A cluster that does not answer is the only thing to be said then.
+            with opened(self._engine()) as engine, _Live(sweep, console) as live:
+                console.print(_said({**about, "workers": engine.workers}), highlight=False)
+                try:
+                    rows = carry_out(planned, engine, live.show)
+                except KeyboardInterrupt:
+                    done = sum(run.number in planned.table.rows for run in planned.runs)
+                    total = len(planned.runs)
+                    raise KeyboardInterrupt(
+                        f"interrupted with {done} of {total} runs in {folder}; the same command goes on from there"
+                    ) from None
+                spent = live.seconds
+        else:
+            rows = [planned.table.rows[run.number] for run in planned.runs]
+        report, shown = summary(sweep, rows)
+        took = {"seconds": time.monotonic() - clock, "worker_seconds": spent}
+        return Outcome({"out": str(folder), **about, **took, **report}, Group(shown, f"table: {folder}/runs.jsonl"))
+
+    def _about(self, sweep: Sweep, planned: Plan) -> dict[str, Any]:
+        from anyorder.training import devices
+
+        workers = self.workers or devices.cores()
+        return {
+            "sweep": sweep.name,
+            "grid": sweep.count,
+            "runs": len(planned.runs),
+            "missing": len(planned.missing),
+            "shapes": planned.shapes,
+            "core_seconds_estimated": planned.core_seconds,
+            "workers": workers if self.address is None else None,
+        }
+
+    def _engine(self) -> Engine:
+        if self.engine == "ray":
+            from anyorder.sweeps.ray_engine import Ray
+
+            return Ray(self.address, self.workers)
+        from anyorder.sweeps.local import Local
+
+        return Local(self.workers)
+
+
+def _said(about: dict[str, Any]) -> str:
+    """What is about to be done, on one line."""
+    of = "" if about["runs"] == about["grid"] else f" of {about['grid']:,}"
+    done = about["runs"] - about["missing"]
+    words = f"{about['sweep']}: {about['runs']:,} runs{of}" + (f", {done:,} of them done" if done else "")
+    if about["missing"]:
+        seconds = about["core_seconds_estimated"]
+        words += f"; {about['shapes']:,} compiled shapes, about {duration(seconds)} of one core"
+        if about["workers"]:
+            words += f", {duration(seconds / about['workers'])} with {about['workers']} workers"
+    return words
+
+
+def duration(seconds: float) -> str:
+    """A time for a person.
+
+    >>> duration(42.0), duration(600.0), duration(2e4), duration(1e7)
+    ('42 s', '10 min', '5.6 h', '116 days')
+    """
+    for unit, length, digits in (("days", 86400, 0), ("h", 3600, 1), ("min", 60, 0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.{digits}f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+class _Live:
+    """Where the sweep stands, on standard error: redrawn on a terminal, now and then a line elsewhere."""
+
+    def __init__(self, sweep: Sweep, console: Console) -> None:
+        self._sweep, self._console, self._last = sweep, console, time.monotonic()
+        self._live = Live(console=console, transient=True) if console.is_terminal else None
+        self.seconds = 0.0
+
+    def __enter__(self) -> _Live:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, progress: Progress) -> None:
+        """Runs done, failed, running and to come; and the best so far."""
+        self.seconds = progress.seconds
+        left = "" if progress.seconds_left is None else f", {duration(progress.seconds_left)} left"
+        line = (
+            f"{progress.done}/{progress.total} done, {progress.failed} failed or diverged, {progress.running} running"
+            + left
+        )
+        if self._live is not None:
+            # Ranking all rows for every row would be slow on large grids.
+            if time.monotonic() - self._last > 1.0 or progress.total < 1000:
+                self._last = time.monotonic()
+                self._live.update(Group(line, best_table(self._sweep, list(progress.rows.values()))))
+        elif time.monotonic() - self._last > QUIET or progress.done + progress.failed == progress.total:
+            self._last = time.monotonic()
+            self._console.print(line, highlight=False)
+
+
+def best_table(sweep: Sweep, rows: list[Row]) -> RenderableType:
+    """The best cells by the metric of the sweep."""
+    from anyorder.sweeps.analysis import ranking
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for axis in sweep.axes:
+        table.add_column(axis.replace("_", " "), justify="right")
+    table.add_column(sweep.metric.replace("_", " "), justify="right")
+    table.add_column("seeds", justify="right")
+    for cell in ranking(sweep, rows)[:BEST]:
+        spread = "" if cell.deviation is None else f" ± {cell.deviation:.2g}"
+        values = [f"{value:g}" if isinstance(value, float) else str(value) for value in cell.values.values()]
+        table.add_row(*values, f"{cell.mean:.5g}{spread}", f"{len(cell.metric)}/{cell.runs}")
+    return table
+
+
+def summary(sweep: Sweep, rows: list[Row]) -> tuple[dict[str, Any], RenderableType]:
+    """What the rows come to: counts, reasons of failure, the best cells and the command of the best."""
+    from anyorder.sweeps.analysis import command, ranking
+
+    ranked = ranking(sweep, rows)
+    counts = {name: sum(row["outcome"] == name for row in rows) for name in ("done", "diverged", "failed")}
+    best = [
+        {"values": cell.values, "mean": cell.mean, "deviation": cell.deviation, "seeds": len(cell.metric)}
+        for cell in ranked[:BEST]
+    ]
+    copied = command(sweep, ranked[0]) if ranked else None
+    report = {"metric": sweep.metric, **counts, "best": best, "command": copied}
+    lines: list[RenderableType] = [best_table(sweep, rows)] if ranked else ["no run has the metric " + sweep.metric]
+    lines.append(", ".join(f"{count} {name}" for name, count in counts.items()))
+    lines += [f"run {row['run']}: {row['reason']}" for row in rows if row["outcome"] == "failed"][:BEST]
+    if copied is not None:
+        lines.append(f"best: {copied}")
+    return report, Group(*lines)
+
+
+def show(folder: Path, out: Path) -> Outcome:
+    """Draw the sweep in a folder."""
+    from anyorder.report import sweeps as figures
+    from anyorder.report.style import write_figure
+    from anyorder.sweeps import table
+
+    sweep, rows = table.read(folder)
+    require(len(rows) > 0, f"{folder} has no finished run yet; let the sweep run")
+    path = out / "sweep.png"
+    write_figure(figures.draw(sweep, rows), path)
+    report, shown = summary(sweep, rows)
+    return Outcome(
+        {"sweep": str(folder), "runs": len(rows), "of": sweep.count, "figure": str(path), **report},
+        Group(shown, f"figure: {path}"),
+    )

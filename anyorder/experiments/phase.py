@@ -1,0 +1,98 @@
+"""When gradient descent finds the induction head: a map over order, length and width."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, spread
+from anyorder.sweeps import builtin, spec
+from anyorder.sweeps.analysis import attends, near
+from anyorder.sweeps.local import Local
+from anyorder.sweeps.run import Progress, carry_out, opened, plan
+from anyorder.sweeps.spec import Sweep
+from anyorder.sweeps.table import Row
+from anyorder.training import devices
+
+#: Orders, lengths, widths and steps; `paper` is a finer map with the steps of the floor recipe.
+GRIDS: dict[Budget, dict[str, Any]] = {
+    "tiny": {"orders": (1,), "lengths": (8,), "dimensions": (16,), "steps": 300},
+    "quick": {"orders": (1, 2, 3, 4), "lengths": (16, 32, 64), "dimensions": (16, 64), "steps": 1000},
+    "paper": {"orders": (1, 2, 3, 4), "lengths": (16, 32, 64, 128), "dimensions": (16, 32, 64), "steps": 2000},
+}
+
+
+def run(task: Task) -> Result:
+    """Run the sweep `phase` on the cores of this machine, into a folder beside the trained models."""
+    seeds = min(task.seeds, 2) if task.budget == "tiny" else task.seeds
+    sweep = builtin.phase(**GRIDS[task.budget], seeds=seeds)
+    if task.runs is not None:
+        return tabulated(sweep, _rows(sweep, task.runs / f"phase-{spec.digest(sweep)}", task))
+    with tempfile.TemporaryDirectory() as folder:
+        return tabulated(sweep, _rows(sweep, Path(folder), task))
+
+
+def _rows(sweep: Sweep, folder: Path, task: Task) -> list[Row]:
+    planned = plan(sweep, folder)
+
+    def watch(progress: Progress) -> None:
+        ended = progress.done + progress.failed
+        task.watch(ended / progress.total, f"{ended}/{progress.total} runs")
+
+    if not planned.missing:
+        return [planned.table.rows[run.number] for run in planned.runs]
+    with opened(Local(min(devices.cores(), planned.shapes))) as engine:
+        return carry_out(planned, engine, watch)
+
+
+def tabulated(sweep: Sweep, rows: list[Row]) -> Result:
+    """One line for every order, length and width: fractions of seeds, and what they are made of."""
+    cells: dict[tuple[int, int, int], list[Row]] = {}
+    for row in rows:
+        cells.setdefault((row["dimension"], row["order"], row["length"]), []).append(row)
+    rule, lines = sweep.success, []
+    for (dimension, order, length), seeds in cells.items():
+        done = [row for row in seeds if row["outcome"] == "done"]
+        gap, deviation = spread([row["gap"] for row in done]) if done else (None, None)
+        lines.append(
+            {
+                "dimension": dimension,
+                "order": order,
+                "length": length,
+                "success": sum(near(row, rule) and attends(row, rule) for row in seeds) / len(seeds),
+                "near_the_floor": sum(near(row, rule) for row in seeds) / len(seeds),
+                "on_the_matches": sum(attends(row, rule) for row in seeds) / len(seeds),
+                "gap_mean": gap,
+                "gap_std": deviation,
+                "floor": done[0]["floor_excess"] if done else None,
+                "attention": spread([row["attention"] for row in done])[0] if done else None,
+                "matching_mass": spread([row["matching_mass"] for row in done])[0] if done else None,
+                "chance": done[0]["chance_mass"] if done else None,
+                "seeds": len(seeds),
+                "failed": len(seeds) - len(done),
+            }
+        )
+    caption = (
+        f"Fractions of seeds: `near the floor` within {rule.gap} nats of it, `on the matches` with at least "
+        f"{rule.attention:g} of the attention of layer 2 that uniform attention lacks, `success` both. The gap to the "
+        "floor and that attention (0: uniform, 1: all on the matching positions) are means over seeds."
+    )
+    settings = sweep.base.optimisation
+    about = {
+        "recipe": f"floor, {settings.steps} steps, batch {settings.batch}, rate {settings.learning_rate[0]:g}",
+        "data": "Dirichlet(1) rows, two symbols",
+    }
+    return Result({"phase": Table(caption, lines)}, settings=about)
+
+
+EXPERIMENT = Experiment(
+    "phase",
+    "When is the induction head found?",
+    "our own, after the questions of Sec. 5 and App. H.5",
+    None,
+    "Success is a fraction of seeds, after a fixed number of steps of one recipe: where it is zero, more steps may "
+    "still find it.",
+    {"tiny": 0.3, "quick": 12, "paper": 150},
+    run,
+)

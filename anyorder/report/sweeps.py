@@ -1,0 +1,201 @@
+"""The figure of a sweep: curves for one axis, a heat map for two, small multiples for three, marginals beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
+
+from anyorder.report.style import COLOURS, STYLE
+from anyorder.sweeps.analysis import cells
+from anyorder.sweeps.spec import METRICS, Sweep
+from anyorder.sweeps.table import Row
+
+LABELS = {
+    "gap": "gap to the floor (nats)",
+    "excess": "excess loss (nats)",
+    "loss": "loss (nats)",
+    "matching_mass": "attention on matches",
+    "attention": "attention on matches, 0 = chance",
+    "distance": "distance to pseudo-attention",
+    "success": "fraction of seeds that succeed",
+}
+#: Panels in a row of small multiples.
+ACROSS = 4
+
+Column = dict[str, Any]
+
+
+def draw(sweep: Sweep, rows: Sequence[Row]) -> Figure:
+    """What fits the axes that have more than one value."""
+    axes = [axis for axis, values in sweep.axes.items() if len(values) > 1] or list(sweep.axes)[:1]
+    with matplotlib.rc_context(STYLE):
+        if len(axes) == 1:
+            return _curve(sweep, rows, axes[0])
+        if len(axes) <= 3:
+            return _maps(sweep, rows, axes)
+        return _marginals(sweep, rows, axes)
+
+
+def shown(value: Any) -> str:
+    """A value on an axis.
+
+    >>> shown(0.001), shown([1, 2]), shown("adamw")
+    ('0.001', '1 2', 'adamw')
+    """
+    if isinstance(value, float):
+        return f"{value:g}"
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _place(panel: Axes, values: Sequence[Any]) -> np.ndarray:
+    """Where the values of an axis stand: to scale where they are numbers, a logarithmic one where they are wide."""
+    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    if not numeric or len(values) < 2:
+        panel.set_xticks(range(len(values)), [shown(value) for value in values])
+        return np.arange(len(values))
+    if min(values) > 0 and max(values) / min(values) > 5:
+        panel.set_xscale("log")
+        panel.minorticks_off()
+    panel.set_xticks(values, [shown(value) for value in values])
+    return np.asarray(values, np.float64)
+
+
+def _spread(panel: Axes, sweep: Sweep, rows: Sequence[Row], axis: str) -> None:
+    """Every run as a point, the mean of each value with the standard deviation, a cross where runs have no metric."""
+    values = list(sweep.axes[axis])
+    places = _place(panel, values)
+    along = [[cell for cell in cells(sweep, rows) if cell.values[axis] == value] for value in values]
+    means, deviations, across = [], [], []
+    for place, found in zip(places, along, strict=True):
+        numbers = [number for cell in found for number in cell.metric]
+        failed = sum(cell.failed for cell in found)
+        panel.plot([place] * len(numbers), numbers, "o", color=COLOURS[0], markersize=3, alpha=0.4)
+        if numbers:
+            across.append(place)
+            means.append(np.mean(numbers))
+            deviations.append(float(np.std(numbers, ddof=1)) if len(numbers) > 1 else 0.0)
+        if failed:
+            panel.annotate(
+                f"{failed} ×", (place, 0.98), xycoords=("data", "axes fraction"), ha="center", va="top",
+                color=COLOURS[1], fontsize="small",
+            )  # fmt: skip
+    panel.errorbar(across, means, deviations, fmt="-", marker="_", color=COLOURS[0], linewidth=1.0, capsize=2)
+    positive = min((value for cell in cells(sweep, rows) for value in cell.metric), default=0) > 0
+    if sweep.metric in ("gap", "distance") and positive:
+        panel.set_yscale("log")
+    if sweep.metric == "gap":
+        panel.axhline(0, color="black", linestyle="--", linewidth=1.0)
+    if sweep.metric == "excess":
+        for row in rows:
+            if row["outcome"] == "done" and row["floor_excess"] is not None:
+                panel.axhline(row["floor_excess"], color="black", linestyle="--", linewidth=0.5)
+    panel.set_xlabel(axis.replace("_", " "))
+
+
+def _curve(sweep: Sweep, rows: Sequence[Row], axis: str) -> Figure:
+    figure = Figure(figsize=(5.0, 3.2))
+    panel = figure.subplots()
+    _spread(panel, sweep, rows, axis)
+    panel.set_ylabel(LABELS[sweep.metric])
+    panel.set_title(f"{sweep.name}: {len(sweep.seeds)} seeds; × diverged or failed", fontsize="small")
+    return figure
+
+
+def _marginals(sweep: Sweep, rows: Sequence[Row], axes: list[str]) -> Figure:
+    """More axes than a page has: each by itself, over all values of the others."""
+    down = -(-len(axes) // ACROSS)
+    figure = Figure(figsize=(2.6 * ACROSS, 2.5 * down + 0.3))
+    panels = figure.subplots(down, ACROSS, sharey=True, squeeze=False)
+    for panel, axis in zip(panels.flat, axes, strict=False):
+        _spread(panel, sweep, rows, axis)
+    for panel in panels.flat[len(axes) :]:
+        panel.set_visible(False)
+    for row in panels:
+        row[0].set_ylabel(LABELS[sweep.metric])
+    title = f"{sweep.name}: {len(rows)} runs, each axis over all values of the others; × diverged or failed"
+    figure.suptitle(title, fontsize="small")
+    return figure
+
+
+def _maps(sweep: Sweep, rows: Sequence[Row], axes: list[str]) -> Figure:
+    """The last two axes are those of the maps; a first of three has a map for each value."""
+    outer = sweep.axes[axes[0]] if len(axes) == 3 else (None,)
+    titles = [sweep.name if value is None else f"{axes[0].replace('_', ' ')} {shown(value)}" for value in outer]
+    parts = [[row for row in rows if value is None or row[axes[0]] == value] for value in outer]
+    return draw_maps(
+        [(title, grid(sweep, part, axes[-2], axes[-1])) for title, part in zip(titles, parts, strict=True)],
+        (axes[-2], [shown(value) for value in sweep.axes[axes[-2]]]),
+        (axes[-1], [shown(value) for value in sweep.axes[axes[-1]]]),
+        LABELS[sweep.metric],
+        fraction=sweep.metric == "success",
+        less=METRICS[sweep.metric],
+    )
+
+
+def grid(sweep: Sweep, rows: Sequence[Row], down: str, across: str) -> np.ndarray:
+    """Means of the metric by the values of two axes; NaN where there is none."""
+    values = np.full((len(sweep.axes[down]), len(sweep.axes[across])), np.nan)
+    for cell in cells(sweep, rows):
+        if cell.mean is not None:
+            place = sweep.axes[down].index(cell.values[down]), sweep.axes[across].index(cell.values[across])
+            values[place] = cell.mean
+    return values
+
+
+def draw_maps(
+    maps: Sequence[tuple[str, np.ndarray]],
+    down: tuple[str, list[str]],
+    across: tuple[str, list[str]],
+    label: str,
+    *,
+    fraction: bool = False,
+    less: bool = False,
+) -> Figure:
+    """Heat maps side by side with one scale, every cell with its number; grey where there is none."""
+    columns = min(len(maps), ACROSS)
+    lines = -(-len(maps) // columns)
+    width, height = 0.62 * len(across[1]) + 0.7, 0.42 * len(down[1]) + 0.8
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(max(width * columns + 1.1, 3.2), max(height * lines, 2.0)))
+        panels = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
+        known = np.concatenate([values[np.isfinite(values)] for _, values in maps])
+        norm = _norm(known, fraction)
+        image = None
+        for panel, (title, values) in zip(panels.flat, maps, strict=False):
+            panel.set_facecolor("0.85")
+            image = panel.imshow(
+                values, norm=norm, cmap="viridis_r" if less else "viridis", aspect="auto", interpolation="nearest"
+            )
+            for place, value in np.ndenumerate(values):
+                if np.isfinite(value):
+                    dark = (norm(value) < 0.5) != less
+                    text = f"{value:.2f}" if fraction else f"{value:.2g}"
+                    panel.text(place[1], place[0], text, ha="center", va="center", fontsize="x-small",
+                               color="white" if dark else "black")  # fmt: skip
+            panel.set_title(title)
+            panel.set_xticks(range(len(across[1])), across[1])
+            panel.set_yticks(range(len(down[1])), down[1])
+            panel.spines[["right", "top"]].set_visible(True)
+        for panel in panels.flat[len(maps) :]:
+            panel.set_visible(False)
+        for panel in panels[-1]:
+            panel.set_xlabel(across[0].replace("_", " "))
+        for row in panels:
+            row[0].set_ylabel(down[0].replace("_", " "))
+        assert image is not None
+        figure.colorbar(image, ax=panels, label=label)
+        return figure
+
+
+def _norm(known: np.ndarray, fraction: bool) -> Normalize:
+    if fraction:
+        return Normalize(0, 1)
+    if len(known) and known.min() > 0 and known.max() / known.min() > 20:
+        return LogNorm(known.min(), known.max())
+    return Normalize(*((known.min(), known.max()) if len(known) else (0, 1)))

@@ -1,0 +1,80 @@
+"""Sweeps by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from anyorder.errors import InputError
+from anyorder.sweeps import spec
+from anyorder.sweeps.spec import Success, Sweep
+from anyorder.training.config import PRESETS
+from anyorder.training.fields import changed
+
+
+def paper_grid() -> Sweep:
+    """App. H.5 at order 2, with its 30,000 steps and five repetitions.
+
+    Dropout is left out: every batch is fresh, and there is nothing to overfit.
+
+    >>> paper_grid().count
+    9720
+    """
+    axes = {
+        "length": [8, 32, 64],
+        "dimension": [32, 64, 128],
+        "heads": [1, 2],
+        "batch": [16, 32, 64],
+        "learning_rate": [1e-4, 1e-3, 1e-2],
+        "weight_decay": [0.0, 1e-4, 1e-3],
+        "beta1": [0.85, 0.9],
+        "beta2": [0.9, 0.95],
+    }
+    return spec.sweep("paper-grid", PRESETS["paper"], axes, seeds=5)
+
+
+def phase(
+    orders: tuple[int, ...] = (1, 2, 3, 4),
+    lengths: tuple[int, ...] = (16, 32, 64),
+    dimensions: tuple[int, ...] = (16, 64),
+    seeds: int = 3,
+    steps: int = 1000,
+) -> Sweep:
+    """When gradient descent finds the induction head: success over order, length and width.
+
+    The floor recipe with fewer steps, so that there is something to be seen between always and never.
+
+    >>> phase().count
+    72
+    """
+    base = changed(PRESETS["floor"], {"steps": steps, "batch": 32, "evaluation_count": 2048})
+    axes = {"dimension": dimensions, "order": orders, "length": lengths}
+    return spec.sweep("phase", base, axes, seeds=seeds, metric="success", success=Success(gap=0.005, attention=0.5))
+
+
+def learning_rate() -> Sweep:
+    """The rate of the floor recipe, two decades around its own.
+
+    >>> learning_rate().axes["learning_rate"]
+    (0.0003, 0.001, 0.003, 0.01, 0.03)
+    """
+    rates = [3e-4, 1e-3, 3e-3, 1e-2, 3e-2]
+    base = changed(PRESETS["floor"], {"steps": 1000})
+    return spec.sweep("learning-rate", base, {"learning_rate": rates}, seeds=3)
+
+
+SWEEPS: dict[str, Callable[[], Sweep]] = {"paper-grid": paper_grid, "phase": phase, "learning-rate": learning_rate}
+
+
+def find(name: str) -> Sweep:
+    """A sweep by name, or from a TOML file.
+
+    >>> find("phases")
+    Traceback (most recent call last):
+    anyorder.errors.InputError: 'phases' is no sweep; give a TOML file, or one of paper-grid, phase, learning-rate
+    """
+    if name in SWEEPS:
+        return SWEEPS[name]()
+    if not name.endswith(".toml") and not Path(name).exists():
+        raise InputError(f"{name!r} is no sweep; give a TOML file, or one of {', '.join(SWEEPS)}")
+    return spec.read(name)

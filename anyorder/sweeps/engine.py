@@ -1,0 +1,64 @@
+"""What an engine is: chunks of runs go in, results come out in any order.
+
+`anyorder.sweeps.local` has one worker process for each core, `anyorder.sweeps.ray_engine` hands chunks to a Ray
+cluster. Both move plain JSON and let `anyorder.sweeps.work` do the work.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from anyorder.sweeps.spec import Run
+from anyorder.training import config as configs
+from anyorder.training.config import Config
+
+#: A run whose worker died this many times has failed.
+ATTEMPTS = 3
+
+Chunk = Sequence[Run]
+
+
+class Finished(NamedTuple):
+    """One run that has ended: its number, what was found, and the seconds that it took one worker."""
+
+    number: int
+    result: dict[str, Any]
+    seconds: float
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Somewhere that runs can be trained."""
+
+    #: Chunks that are worked on at once.
+    workers: int
+    #: Runs that a chunk may have.
+    most: int
+
+    @property
+    def running(self) -> int:
+        """Runs that are being trained now."""
+
+    def results(self, chunks: Sequence[Chunk]) -> Iterator[Finished]:
+        """Do all the work; what a dead worker had in hand is done again, and fails after a few attempts."""
+
+    def close(self) -> None:
+        """Stop all that was started."""
+
+
+def pack(chunk: Chunk) -> str:
+    """A chunk as one line of JSON."""
+    return json.dumps([[run.number, configs.to_json(run.config)] for run in chunk])
+
+
+def unpack(text: str) -> tuple[list[int], list[Config]]:
+    """Numbers and configs of the runs of a chunk."""
+    pairs = json.loads(text)
+    return [index for index, _ in pairs], [configs.from_json(config) for _, config in pairs]
+
+
+def lost(run: Run, reason: str) -> Finished:
+    """The result of a run that took its workers with it."""
+    return Finished(run.number, {"outcome": "failed", "reason": f"{reason}, {ATTEMPTS} times"}, 0.0)

@@ -1,0 +1,171 @@
+"""The local engine: one worker process for each core, or one for all accelerators.
+
+Processes, not threads: a run that takes its process with it (memory, a crash of a library) loses only itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from anyorder.errors import InputError, require
+from anyorder.sweeps.engine import ATTEMPTS, Chunk, Finished, lost, pack
+from anyorder.sweeps.spec import Run
+from anyorder.training import devices
+
+#: Models of one stack on an accelerator.
+STACK = 64
+#: Runs of one chunk on a CPU, where they follow each other.
+ROW = 16
+
+
+class _Died(Exception):
+    """The worker is gone; says how."""
+
+
+class Worker:
+    """One process, and the lines that go to and fro."""
+
+    def __init__(self) -> None:
+        self._said = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+        # One thread for a model, as in `anyorder train`: what a model becomes depends on it, in the last bits.
+        environment = {"NPROC": "1", **os.environ}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "anyorder.sweeps.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            text=True,
+            encoding="utf-8",
+            env=environment,
+            start_new_session=True,  # Ctrl-C reaches only the parent, which decides
+        )
+
+    def read(self) -> Any:
+        """The next answer."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line.endswith("\n"):
+            raise _Died(self._last_words())
+        return json.loads(line)
+
+    def send(self, chunk: Chunk) -> None:
+        """Give it work."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(pack(chunk) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise _Died(self._last_words()) from None
+
+    def _last_words(self) -> str:
+        code = self.process.wait()
+        self._said.seek(0)
+        lines = self._said.read().strip().splitlines()
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return f"the worker ended with {how}" + (f" ({lines[-1].strip()})" if lines and code > 0 else "")
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self._said):
+            if stream is not None:
+                stream.close()
+
+
+class Local:
+    """Workers on this machine."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        require(workers is None or workers >= 1, f"workers is {workers}, must be at least 1; pass --workers 1 or more")
+        self._lock = threading.Lock()
+        self._held: dict[int, int] = {}
+        self._closed = False
+        first = Worker()
+        self._workers = [first]
+        try:
+            backend = first.read()["backend"]
+        except _Died as death:
+            self.close()
+            raise InputError(f"no worker could be started: {death}") from None
+        self.workers = 1 if backend != "cpu" else workers or devices.cores()
+        self.most = ROW if backend == "cpu" else STACK
+
+    @property
+    def running(self) -> int:
+        """Runs that are being trained now."""
+        return sum(1 for count in self._held.values() if count) if self.most == ROW else sum(self._held.values())
+
+    def results(self, chunks: Sequence[Chunk]) -> Iterator[Finished]:
+        """Every worker takes the next chunk when it has done one."""
+        work = deque(list(chunk) for chunk in chunks)
+        answers: queue.Queue[Finished | BaseException] = queue.Queue()
+        deaths: Counter[int] = Counter()
+        left = sum(map(len, work))
+        with self._lock:
+            self._workers += [Worker() for _ in range(min(self.workers, len(work)) - len(self._workers))]
+        threads = [
+            threading.Thread(target=self._serve, args=(place, work, answers, deaths), daemon=True)
+            for place in range(len(self._workers))
+        ]
+        for thread in threads:
+            thread.start()
+        while left:
+            answer = answers.get()
+            if isinstance(answer, BaseException):
+                raise answer
+            left -= 1
+            yield answer
+
+    def _serve(self, place: int, work: deque[list[Run]], answers: queue.Queue, deaths: Counter[int]) -> None:
+        fresh = place > 0  # the first has said its backend already
+        try:
+            while not self._closed:
+                try:
+                    chunk = work.popleft()
+                except IndexError:
+                    return
+                while chunk:
+                    worker = self._workers[place]
+                    try:
+                        if fresh:
+                            worker.read()
+                            fresh = False
+                        self._held[place] = len(chunk)
+                        worker.send(chunk)
+                        while chunk:
+                            index, result, seconds = worker.read()
+                            chunk = [run for run in chunk if run.number != index]
+                            self._held[place] = len(chunk)
+                            answers.put(Finished(index, result, seconds))
+                    except _Died as death:
+                        if self._closed:
+                            return
+                        # Runs answer in turn: the first without an answer is the one that was being trained.
+                        deaths[chunk[0].number] += 1
+                        if deaths[chunk[0].number] == ATTEMPTS:
+                            answers.put(lost(chunk[0], str(death)))
+                            chunk = chunk[1:]
+                        with self._lock:
+                            worker.close()
+                            self._workers[place] = Worker()
+                        fresh = True
+        except BaseException as error:
+            answers.put(error)
+
+    def close(self) -> None:
+        """End all workers, whatever they are doing."""
+        with self._lock:
+            self._closed = True
+            for worker in self._workers:
+                worker.process.kill()
+                worker.process.wait()

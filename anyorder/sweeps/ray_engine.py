@@ -1,0 +1,137 @@
+"""The Ray engine: a chunk is a task. Ray retries tasks whose worker or node died; a run starts anew.
+
+Tasks take and give JSON, so that nothing of ours is pickled but the name of one function.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from anyorder.errors import InputError, require
+from anyorder.sweeps.engine import ATTEMPTS, Chunk, Finished, lost, pack, unpack
+from anyorder.sweeps.local import ROW, STACK
+from anyorder.sweeps.spec import Run
+from anyorder.training import devices
+
+#: Seconds in which a cluster must answer.
+PATIENCE = 8.0
+#: Tasks in the cluster's hands for each of its cores: enough to keep it busy, few enough to keep its queues short.
+AHEAD = 4
+
+
+def work(packed: str) -> str:
+    """What a task does; the worker's compiled programs stay with its process for the next one."""
+    os.environ["NPROC"] = "1"  # as in the local engine: one thread for a model
+    devices.prepare(1)
+    from anyorder.sweeps.work import results
+
+    indices, configs = unpack(packed)
+    return json.dumps([[indices[place], result, seconds] for place, result, seconds in results(configs)])
+
+
+class Ray:
+    """A running cluster, or one started on this machine for the purpose."""
+
+    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        require(workers is None or workers >= 1, f"workers is {workers}, must be at least 1; pass --workers 1 or more")
+        self._ray = ray = _ray()
+        if address is not None:
+            _knock(address)
+        _connect(ray, address, workers)
+        resources = ray.cluster_resources()
+        gpus = int(resources.get("GPU", 0))
+        self.workers, self.most = (gpus, STACK) if gpus else (max(1, int(resources.get("CPU", 1))), ROW)
+        # Two kinds of failure: of the task's process or node, which Ray mends, and of the run, which is a result.
+        options: dict[str, Any] = {"num_cpus": 1, "max_retries": ATTEMPTS - 1}
+        self._task = ray.remote(**options, **({"num_gpus": 1} if gpus else {}))(work)
+        self._pending: dict[Any, list[Run]] = {}
+
+    @property
+    def running(self) -> int:
+        """Runs that are being trained now; Ray knows which, we know at most how many."""
+        held = sum(map(len, self._pending.values())) if self.most == STACK else len(self._pending)
+        return min(held, self.workers * (STACK if self.most == STACK else 1))
+
+    def results(self, chunks: Sequence[Chunk]) -> Iterator[Finished]:
+        """Submit, wait, and submit more."""
+        ray, work = self._ray, deque(list(chunk) for chunk in chunks)
+        while work or self._pending:
+            while work and len(self._pending) < AHEAD * self.workers:
+                chunk = work.popleft()
+                self._pending[self._task.remote(pack(chunk))] = chunk
+            ready, _ = ray.wait(list(self._pending), num_returns=1, timeout=1.0)
+            for reference in ready:
+                chunk = self._pending.pop(reference)
+                try:
+                    answers = json.loads(ray.get(reference))
+                except ray.exceptions.RayError as error:
+                    if len(chunk) == 1:
+                        yield lost(chunk[0], f"the worker died ({type(error).__name__})")
+                    work.extendleft([run] for run in chunk if len(chunk) > 1)  # one of them did it: each by itself
+                    continue
+                yield from (Finished(*answer) for answer in answers)
+
+    def close(self) -> None:
+        """Cancel what is left and leave the cluster; one that was started for us ends."""
+        for reference in self._pending:
+            self._ray.cancel(reference, force=True)
+        self._pending.clear()
+        self._ray.shutdown()
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise InputError("--engine ray needs Ray; install it with: pip install 'anyorder[ray]'") from None
+    return ray
+
+
+def _knock(address: str) -> None:
+    """Refuse an address where nobody listens; `auto` is left to Ray, which only looks at this machine."""
+    if address == "auto":
+        return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    require(
+        bool(host) and port.isdigit() and 0 < int(port) < 65536,
+        f"--address is {address!r}, must be HOST:PORT, ray://HOST:PORT or auto",
+    )
+    try:
+        socket.create_connection((host, int(port)), timeout=PATIENCE / 2).close()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"nobody answers at {address} ({reason}); start Ray there, or drop --address") from None
+
+
+def _connect(ray: Any, address: str | None, workers: int | None) -> None:
+    """`ray.init`, given up after a while: an address where something else listens would hold it for minutes."""
+    given: dict[str, Any] = {"address": address or "local", "log_to_driver": False, "logging_level": logging.ERROR}
+    if address is None:
+        given |= {"num_cpus": workers or devices.cores(), "include_dashboard": False}
+    outcome: list[BaseException | None] = []
+
+    def connect() -> None:
+        try:
+            ray.init(**given)
+            outcome.append(None)
+        except BaseException as error:
+            outcome.append(error)
+
+    if address is None:
+        connect()
+    else:
+        thread = threading.Thread(target=connect, daemon=True)
+        thread.start()
+        thread.join(PATIENCE)
+    if not outcome:
+        raise InputError(f"no Ray answers at {address} within {PATIENCE:g} s; start Ray there, or drop --address")
+    if outcome[0] is not None:
+        reason = (str(outcome[0]).splitlines() or [type(outcome[0]).__name__])[0]
+        raise InputError(f"no Ray at {address or 'this machine'} ({reason}); start it, or use --engine local")

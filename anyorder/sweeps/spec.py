@@ -1,0 +1,337 @@
+"""What a sweep is: a base config, axes over its fields, seeds and a metric; and the runs that it stands for.
+
+Nothing here imports JAX: a sweep is read, checked and counted at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from anyorder.errors import InputError, require
+from anyorder.training import config as configs
+from anyorder.training import fields
+from anyorder.training.config import Config
+
+#: Runs beyond which a sweep must be confirmed.
+MANY = 1_000_000
+#: What a sweep can be judged by, and whether less of it is better.
+METRICS = {
+    "gap": True,
+    "excess": True,
+    "loss": True,
+    "matching_mass": False,
+    "attention": False,
+    "distance": True,
+    "success": False,
+}
+#: Axes that a table or a seed already has under another meaning.
+_SEEDS = ("seed", "seeds")
+
+
+@dataclasses.dataclass(frozen=True)
+class Success:
+    """When a run counts as one that found the induction head: near the floor, and looking at the matches.
+
+    `attention` is measured from uniform attention, 0, to all mass on the matching positions, 1.
+    """
+
+    gap: float = 0.005
+    attention: float = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
+    """A grid of runs: every combination of the values of the axes, with every seed."""
+
+    name: str
+    base: Config
+    axes: dict[str, tuple[Any, ...]]
+    seeds: tuple[int, ...] = (0,)
+    metric: str = "gap"
+    success: Success = Success()
+
+    @property
+    def cells(self) -> int:
+        """Combinations of values."""
+        return math.prod(map(len, self.axes.values()))
+
+    @property
+    def count(self) -> int:
+        """Runs."""
+        return self.cells * len(self.seeds)
+
+
+class Run(NamedTuple):
+    """One training run: its number in the sweep, its values on the axes, its seed and its whole config."""
+
+    number: int
+    values: dict[str, Any]
+    seed: int
+    config: Config
+
+
+def sweep(
+    name: str,
+    base: Config,
+    axes: Mapping[str, Any],
+    *,
+    seeds: int | Sequence[int] = 1,
+    metric: str = "gap",
+    success: Success | None = None,
+) -> Sweep:
+    """A sweep that has been checked, all but its single configs, which `runs` checks.
+
+    >>> grid = sweep("rates", configs.PRESETS["floor"], {"learning_rate": [1e-3, 1e-2], "order": [1, 2]}, seeds=3)
+    >>> grid.count
+    12
+    """
+    source = f"the sweep {name}"
+    numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
+    require(
+        len(numbers) > 0 and all(type(seed) is int and seed >= 0 for seed in numbers) and _distinct(numbers),
+        f"{source} has seeds {seeds!r}, must be a number from 1 on or a list of different seeds",
+    )
+    require(metric in METRICS, f"{source} has the metric {metric!r}, must be one of {', '.join(METRICS)}")
+    base = dataclasses.replace(base, seed=0, seeds=1)
+    require(len(axes) > 0, f"{source} has no axes; give at least one list under [axes]")
+    known: dict[str, tuple[Any, ...]] = {}
+    for axis, given in axes.items():
+        spelt = fields.known(axis, source)
+        require(spelt not in _SEEDS, f"{source} has the axis {axis}; seeds are given by `seeds`")
+        require(spelt not in known, f"{source} has the axis {spelt} twice")
+        known[spelt] = _values(base, spelt, given, source)
+    rates = known.get("learning_rate", (base.optimisation.learning_rate,))
+    for rate in rates:
+        require(
+            not isinstance(rate, list | tuple) or len(rate) == 1,
+            f"{source} has several learning rates in one run; make them an axis: learning_rate = [...]",
+        )
+    return Sweep(name, base, known, numbers, metric, success or Success())
+
+
+def _distinct(values: Sequence[Any]) -> bool:
+    return len({json.dumps(value) for value in values}) == len(values)
+
+
+def _values(base: Config, axis: str, given: Any, source: str) -> tuple[Any, ...]:
+    """The values of an axis, of the type of its field."""
+    listed = _range(axis, given, source) if isinstance(given, Mapping) else given
+    require(isinstance(listed, list | tuple), f"{source} has {axis} = {given!r}, must be a list or a range")
+    require(len(listed) > 0, f"{source} has the empty axis {axis}; give at least one value")
+    several = isinstance(fields.values(base)[axis], tuple)
+    typed = []
+    for value in listed:
+        read = fields.values(fields.changed(base, {axis: value}, source))[axis]
+        typed.append((read[0] if len(read) == 1 else list(read)) if several else read)
+    require(_distinct(typed), f"{source} has a value of {axis} twice; give each once")
+    return tuple(typed)
+
+
+def _range(axis: str, given: Mapping[str, Any], source: str) -> list[Any]:
+    """{ from, to } with one of step, factor or count; count with log = true is even in the logarithm."""
+    way_out = "{ from = a, to = b } takes one of step, factor, or count (with log = true if wanted)"
+    ways = [way for way in ("step", "factor", "count") if way in given]
+    known = {"from", "to", "log", *ways}
+    require(
+        {"from", "to"} <= set(given) <= known and len(ways) == 1 and ("log" not in given or ways == ["count"]),
+        f"{source} has the range {axis} = {dict(given)!r}; {way_out}",
+    )
+    first, last, way, amount = given["from"], given["to"], ways[0], given[ways[0]]
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (first, last, amount))
+    sound = numbers and first <= last
+    sound = sound and (amount > 0 if way == "step" else amount > 1 and first > 0 if way == "factor" else True)
+    if way == "count":
+        sound = sound and isinstance(amount, int) and amount >= 1 and (not given.get("log") or first > 0)
+    require(sound, f"{source} has the range {axis} = {dict(given)!r}, which does not rise from `from` to `to`")
+    if way == "count":
+        spaced = np.geomspace(first, last, amount) if given.get("log") else np.linspace(first, last, amount)
+        whole = isinstance(first, int) and isinstance(last, int) and bool(np.all(spaced == np.round(spaced)))
+        return [int(value) if whole else float(f"{value:.12g}") for value in spaced.tolist()]
+    values = [first]
+    while True:
+        follows = values[-1] + amount if way == "step" else values[-1] * amount
+        follows = follows if isinstance(follows, int) else float(f"{follows:.12g}")  # 0.1 + 0.2 is 0.3 here
+        if follows > last * (1 + 1e-9):
+            return values
+        require(len(values) < MANY, f"{source} has more than {MANY:,} values of {axis}; make the step larger")
+        values.append(follows)
+
+
+def read(path: str | Path) -> Sweep:
+    """The sweep in a TOML file; docs/sweeps.md says what stands in it."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        content = tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; give a TOML file or the name of a sweep") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not TOML: {error}; mend it") from None
+    return from_plain(content, str(path), Path(path).stem, Path(path).parent)
+
+
+_KEYS = ("name", "preset", "config", "seeds", "metric", "set", "axes", "success")
+
+
+def from_plain(content: Mapping[str, Any], source: str, name: str, folder: Path = Path()) -> Sweep:
+    """The sweep of plain values, such as those of a TOML file; paths are relative to the folder."""
+    for key in content:
+        fields.known(key, source, _KEYS)
+    groups = {key: content.get(key, {}) for key in ("set", "axes", "success")}
+    for key, group in groups.items():
+        require(isinstance(group, Mapping), f"{source} has {key} = {group!r}, must be a table: [{key}]")
+    require(
+        not ("preset" in content and "config" in content),
+        f"{source} has both preset and config; each brings a whole config, choose one",
+    )
+    base = configs.preset(content.get("preset", "floor"))
+    if "config" in content:
+        base = _read_config(folder / str(content["config"]))
+    base = fields.changed(base, groups["set"], source)
+    rule = Success()
+    for key, value in groups["success"].items():
+        spelt = fields.known(key, source, ("gap", "attention"))
+        require(
+            isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf,
+            f"{source} has success.{spelt} = {value!r}, must be a number of at least 0",
+        )
+        rule = dataclasses.replace(rule, **{spelt: float(value)})
+    return sweep(
+        str(content.get("name", name)),
+        base,
+        groups["axes"],
+        seeds=content.get("seeds", 1),
+        metric=content.get("metric", "gap"),
+        success=rule,
+    )
+
+
+def _read_config(path: Path) -> Config:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; give a JSON file") from None
+    except ValueError as error:
+        raise InputError(f"{path} is not a whole JSON file ({error}); write it again") from None
+    return configs.from_json(values.get("config", values) if isinstance(values, dict) else values, str(path))
+
+
+def to_plain(sweep: Sweep) -> dict[str, Any]:
+    """The sweep as plain values, from which `from_stored` reads it again.
+
+    >>> grid = sweep("one", configs.PRESETS["floor"], {"order": [1]})
+    >>> from_stored(json.loads(json.dumps(to_plain(grid)))) == grid
+    True
+    """
+    return {
+        "name": sweep.name,
+        "base": configs.to_json(sweep.base),
+        "axes": {axis: list(values) for axis, values in sweep.axes.items()},
+        "seeds": list(sweep.seeds),
+        "metric": sweep.metric,
+        "success": dataclasses.asdict(sweep.success),
+    }
+
+
+def from_stored(plain: Mapping[str, Any]) -> Sweep:
+    """The sweep that `to_plain` gave."""
+    base = configs.from_json(plain["base"])
+    rule = Success(**plain["success"])
+    seeds, metric = plain["seeds"], plain["metric"]
+    return sweep(plain["name"], base, plain["axes"], seeds=seeds, metric=metric, success=rule)
+
+
+def digest(sweep: Sweep) -> str:
+    """A name for what the runs of a sweep are; metric and success only judge them."""
+    plain = {key: value for key, value in to_plain(sweep).items() if key in ("base", "axes", "seeds")}
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def confirm(sweep: Sweep, budget: int | None, sure: bool) -> None:
+    """Refuse more than a million runs that nobody confirmed, and a budget that is none."""
+    require(budget is None or budget >= 1, f"budget is {budget}, must be at least 1; pass --budget 1 or more")
+    count = sweep.count if budget is None else min(sweep.count, budget)
+    require(
+        sure or count <= MANY,
+        f"the sweep {sweep.name} has {count:,} runs, more than {MANY:,}; thin it with --budget N, or pass --yes",
+    )
+
+
+def runs(sweep: Sweep, budget: int | None = None) -> list[Run]:
+    """All runs, in the order of the grid; with a budget as many whole cells as fit it, spread over the grid.
+
+    A larger budget keeps the runs of a smaller one: cells are taken in an order that is shuffled once.
+
+    >>> grid = sweep("g", configs.PRESETS["floor"], {"order": [1, 2], "length": [8, 16]}, seeds=2)
+    >>> [run.number for run in runs(grid, budget=4)]
+    [0, 1, 4, 5]
+    """
+    per_cell = len(sweep.seeds)
+    chosen: Sequence[int] = range(sweep.cells)
+    if budget is not None and budget < sweep.count:
+        order = np.random.default_rng(0).permutation(sweep.cells)
+        chosen = sorted(order[: max(1, budget // per_cell)].tolist())
+    names, lengths = list(sweep.axes), [len(values) for values in sweep.axes.values()]
+    found = []
+    for cell in chosen:
+        places = np.unravel_index(cell, lengths)
+        values = {name: sweep.axes[name][place] for name, place in zip(names, places, strict=True)}
+        config = fields.changed(sweep.base, values)
+        try:
+            configs.check(config)
+            _check_metric(config, sweep.metric)
+        except InputError as error:
+            at = ", ".join(f"{name} = {value}" for name, value in values.items())
+            raise InputError(f"the sweep {sweep.name} cannot run at {at}: {error}") from None
+        for turn, seed in enumerate(sweep.seeds):
+            found.append(Run(cell * per_cell + turn, values, seed, dataclasses.replace(config, seed=seed)))
+    return found
+
+
+def _check_metric(config: Config, metric: str) -> None:
+    data = config.data
+    floored = data.prior == "dirichlet" and data.start == "uniform" and not data.token_noise
+    require(
+        floored or metric not in ("gap", "success"),
+        f"metric is {metric}, these chains have no Bayes floor in closed form; choose the metric excess",
+    )
+
+
+def shapes(runs: Sequence[Run]) -> list[list[Run]]:
+    """The runs in groups that share a compiled program.
+
+    >>> grid = sweep("g", configs.PRESETS["floor"], {"order": [1, 2], "learning_rate": [1e-3, 1e-2]}, seeds=2)
+    >>> [len(group) for group in shapes(runs(grid))]
+    [4, 4]
+    """
+    groups: dict[tuple[Config, int], list[Run]] = {}
+    cell, kind = None, None
+    for run in runs:
+        if kind is None or run.values is not cell:  # the seeds of a cell follow each other, and share its structure
+            cell, kind = run.values, (configs.structure(run.config), run.config.optimisation.steps)
+        groups.setdefault(kind, []).append(run)
+    return list(groups.values())
+
+
+def chunks(runs: Sequence[Run], workers: int, most: int) -> list[list[Run]]:
+    """Pieces of work for one worker each: runs of one shape, at most `most` of them, and enough pieces for all.
+
+    >>> grid = sweep("g", configs.PRESETS["floor"], {"learning_rate": [1e-3, 1e-2]}, seeds=6)
+    >>> [len(piece) for piece in chunks(runs(grid), workers=2, most=64)]
+    [2, 2, 2, 2, 2, 2]
+    """
+    groups = shapes(runs)
+    pieces = math.ceil(4 * workers / max(len(groups), 1))
+    split = []
+    for group in groups:
+        size = min(most, math.ceil(len(group) / pieces))
+        split += [group[first : first + size] for first in range(0, len(group), size)]
+    return split

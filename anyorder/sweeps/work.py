@@ -1,0 +1,123 @@
+"""What a worker does: train runs that share a compiled program, and measure each at its end.
+
+The same code under every engine, with one thread for a model: a run becomes the same to the last bit wherever it is
+trained, on one kind of device. A run that fails is a result too, with its reason.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from anyorder.training import config as configs
+from anyorder.training.config import Config, Data
+from anyorder.training.data import prior
+from anyorder.training.engine import engine
+from anyorder.training.evaluation import EvaluationSet, evaluate, evaluation_set, reference
+from anyorder.training.initial import initial_model
+from anyorder.training.run import ROUND
+from anyorder.training.step import keys, start
+from anyorder.transformer import Transformer, load
+
+Result = dict[str, Any]
+
+
+@lru_cache(maxsize=2)
+def _evaluation(data: Data, count: int, seed: int) -> tuple[EvaluationSet, dict[str, Any]]:
+    drawn = evaluation_set(data, count, seed)
+    return drawn, reference(drawn)
+
+
+def results(given: Sequence[Config]) -> Iterator[tuple[int, Result, float]]:
+    """Place, result and seconds of every run: one after the other on a CPU, all at once on an accelerator."""
+    together = 1 if jax.default_backend() == "cpu" else len(given)
+    for first in range(0, len(given), together):
+        clock = time.perf_counter()
+        part = given[first : first + together]
+        found = _guarded(part)
+        spent = (time.perf_counter() - clock) / len(part)
+        yield from ((first + place, result, spent) for place, result in enumerate(found))
+
+
+def _guarded(given: Sequence[Config]) -> list[Result]:
+    """A stack that raises is taken apart; a single run that raises has failed."""
+    try:
+        return train_together(given)
+    except Exception as error:
+        if len(given) > 1:
+            return [_guarded([config])[0] for config in given]
+        reason = str(error).splitlines()[0] if str(error) else "no message"
+        return [{"outcome": "failed", "reason": f"{type(error).__name__}: {reason}"}]
+
+
+def train_together(given: Sequence[Config], stacked: bool | None = None) -> list[Result]:
+    """Train configs of one structure and one number of steps, each with one seed and one rate.
+
+    >>> from anyorder.training.config import Architecture, Measurement, Optimisation
+    >>> tiny = Config(
+    ...     data=Data(order=1, length=4),
+    ...     architecture=Architecture(layers=1, dimension=4, mlp="none"),
+    ...     optimisation=Optimisation(steps=2, batch=2, warmup=0),
+    ...     measurement=Measurement(evaluation_count=4),
+    ... )
+    >>> train_together([tiny])[0]["outcome"]
+    'done'
+    """
+    for config in given:
+        configs.check(config)
+        prior(config.data)
+    source, steps = given[0].initial.from_model, given[0].optimisation.steps
+    loaded = None if source is None else load(source)
+    models = [initial_model(config, keys(config.seed).weights, loaded) for config in given]
+    states = [start(config, model) for config, model in zip(given, models, strict=True)]
+    running = engine(given, models[0], states, stacked)
+    broken: dict[int, int] = {}
+    for first in range(0, steps, ROUND):
+        losses, sound = running.run(first, min(first + ROUND, steps))
+        for place, (curve, good) in enumerate(zip(losses, sound, strict=True)):
+            wrong = np.flatnonzero(~np.isfinite(curve))
+            if len(wrong) or not good:
+                broken.setdefault(place, first + int(wrong[0]) if len(wrong) else first + len(curve) - 1)
+        if len(broken) == len(given):
+            break
+    frame = eqx.filter(models[0], eqx.is_inexact_array, inverse=True)
+    trained = [eqx.combine(state.weights, frame) for state in jax.device_put(running.states, jax.local_devices()[0])]
+    return [
+        _diverged(broken[place]) if place in broken else _measured(config, model, float(losses[place].mean()))
+        for place, (config, model) in enumerate(zip(given, trained, strict=True))
+    ]
+
+
+def _diverged(step: int) -> Result:
+    reason = f"the loss or a weight is not finite from step {step} on"
+    return {"outcome": "diverged", "reason": reason, "step": step}
+
+
+def _measured(config: Config, model: Transformer, training_loss: float) -> Result:
+    """The numbers of a row; of the heads of the last layer the one with the most mass on the matches counts."""
+    measurement = config.measurement
+    evaluation, about = _evaluation(config.data, measurement.evaluation_count, measurement.evaluation_seed)
+    measured = evaluate(model, evaluation)
+    layers, chance = measured["attention"], about["chance_matching_mass"]
+    head = max(layers[-1], key=lambda head: head["matching_mass"])
+    found = {
+        **{name: measured[name] for name in ("loss", "true_loss", "excess", "excess_error", "gap", "gap_error")},
+        "floor_excess": about["floor_excess"],
+        "training_loss": training_loss,
+        "matching_mass": head["matching_mass"],
+        "chance_mass": chance,
+        # 0 for uniform attention, 1 where all of it lies on the matching positions.
+        "attention": (head["matching_mass"] - chance) / (1 - chance),
+        "distance": head["distance"],
+        "beginning_mass": head["beginning_mass"],
+        "first_layer_mass": max(sum(first["offset_mass"]) for first in layers[0]),
+    }
+    finite = {name: value if value is None or math.isfinite(value) else None for name, value in found.items()}
+    return {"outcome": "done", "reason": None, "step": config.optimisation.steps, **finite}

@@ -1,0 +1,35 @@
+"""A worker process of the local engine: chunks come in on standard input, a line each; results go out as they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+from anyorder.sweeps.engine import unpack
+from anyorder.training import devices
+
+
+def main() -> None:
+    """Work until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever else is printed is no answer
+    devices.prepare(1)
+    import jax
+
+    from anyorder.sweeps import work
+
+    def say(value: object) -> None:
+        print(json.dumps(value, allow_nan=False), file=answers, flush=True)
+
+    say({"backend": jax.default_backend()})
+    for line in sys.stdin:
+        indices, configs = unpack(line)
+        for place, result, seconds in work.results(configs):
+            say([indices[place], result, seconds])
+
+
+if __name__ == "__main__":
+    main()

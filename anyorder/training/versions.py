@@ -1,0 +1,20 @@
+"""What the numbers of a run depend on besides its config."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+
+
+def versions() -> dict[str, str]:
+    """What the numbers of a run depend on besides its config.
+
+    >>> sorted(versions())
+    ['anyorder', 'equinox', 'jax', 'jaxlib', 'machine', 'numpy', 'optax', 'python']
+    """
+    packages = ("anyorder", "equinox", "jax", "jaxlib", "numpy", "optax")
+    return {
+        **{package: metadata.version(package) for package in packages},
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+    }

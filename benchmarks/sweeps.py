@@ -1,0 +1,100 @@
+"""A sweep of twelve runs against the same runs started one by one with `anyorder train`; and Ray against local.
+
+Order 2, T = 32, d = 32, batch 32, the architecture of the floor preset. All start processes and compile, as a user
+would wait for it, into a cache of programs that is empty at first and shared from then on. The second comparison has
+runs of ten seconds and more, four of them, with the same number of workers; Ray's start is counted and also given.
+"""
+
+import importlib.util
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+from anyorder.sweeps import spec
+from anyorder.sweeps.engine import Engine
+from anyorder.sweeps.local import Local
+from anyorder.sweeps.run import carry_out, opened, plan
+from anyorder.training import devices, fields
+from anyorder.training.config import PRESETS
+from benchmarks.measure import Row, show
+
+STEPS, LONG = 300, 3000
+RATES, DECAYS = [1e-3, 3e-3, 1e-2], [0.0, 1e-3]
+BASE = fields.changed(
+    PRESETS["floor"],
+    {"steps": STEPS, "dimension": 32, "batch": 32, "warmup": 50, "evaluation_count": 1024, "seeds": 1},
+)
+
+
+def swept(sweep: spec.Sweep, engine: Engine, folder: pathlib.Path) -> float:
+    planned = plan(sweep, folder)
+    began = time.perf_counter()
+    with opened(engine):
+        rows = carry_out(planned, engine)
+    assert all(row["outcome"] == "done" for row in rows), rows
+    return time.perf_counter() - began
+
+
+def one_by_one(sweep: spec.Sweep, folder: pathlib.Path) -> float:
+    began = time.perf_counter()
+    for run in spec.runs(sweep):
+        words = shlex.split(fields.command(run.config))[1:]
+        subprocess.run(
+            [sys.executable, "-m", "anyorder", *words, "--out", str(folder / str(run.number))],
+            check=True,
+            capture_output=True,
+        )
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    sweep = spec.sweep("bench", BASE, {"learning_rate": RATES, "weight_decay": DECAYS}, seeds=2)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        os.environ["ANYORDER_CACHE"] = str(folder / "cache-sweep")
+        began = time.perf_counter()
+        engine = Local()
+        together = time.perf_counter() - began + swept(sweep, engine, folder / "together")
+        os.environ["ANYORDER_CACHE"] = str(folder / "cache-train")
+        alone = one_by_one(sweep, folder)
+        steps = sweep.count * STEPS
+        rows = [
+            Row(
+                f"sweep, {engine.workers} workers", steps / together, "model-steps per second, start and compilation in"
+            ),
+            Row("anyorder train, one by one", steps / alone, "model-steps per second"),
+            Row("ratio", alone / together, "×", "≥ 2"),
+        ]
+        show(f"{sweep.count} runs of {STEPS} steps, {devices.cores()} cores", rows)
+        if importlib.util.find_spec("ray") is None:
+            print("  Ray is not installed, so there is nothing to compare with: pip install 'anyorder[ray]'")
+            return
+        from anyorder.sweeps.ray_engine import Ray
+
+        base = fields.changed(BASE, {"steps": LONG})
+        long = spec.sweep("long", base, {"learning_rate": RATES[:2]}, seeds=2)
+        os.environ["ANYORDER_CACHE"] = str(folder / "cache-sweep")  # both find their programs there
+        began = time.perf_counter()
+        engine = Local()
+        local_start = time.perf_counter() - began
+        local = swept(long, engine, folder / "local")
+        began = time.perf_counter()
+        cluster = Ray()
+        ray_start = time.perf_counter() - began
+        ray = swept(long, cluster, folder / "ray")
+        same = (folder / "local" / "runs.jsonl").read_bytes() == (folder / "ray" / "runs.jsonl").read_bytes()
+        rows = [
+            Row("local", local, f"s, after {local_start:.1f} s to start"),
+            Row("Ray on this machine", ray, f"s, after {ray_start:.1f} s to start"),
+            Row("overhead of Ray", 100 * (ray / local - 1), "%", "< 15"),
+            Row("the same table, byte for byte", float(same), "", "1"),
+        ]
+        show(f"{long.count} runs of {LONG} steps ({local * engine.workers / long.count:.0f} s each)", rows)
+
+
+if __name__ == "__main__":
+    main()

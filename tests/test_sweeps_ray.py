@@ -1,0 +1,66 @@
+"""Sweeps on a Ray of several nodes on this machine, with a node killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+
+import pytest
+
+from anyorder.sweeps import run, spec, table, work
+from tests.test_sweeps import TINY
+
+pytest.importorskip("ray", reason="Ray is not installed: pip install 'anyorder[ray]'")
+
+#: Six runs of one shape, each about a second; the last rate diverges.
+GRID = spec.sweep("six", TINY, {"steps": [3000], "learning_rate": [1e-3, 1e-2, 1e38]}, seeds=2)
+
+
+@pytest.fixture
+def cluster():
+    """A head without cores, and two nodes of one core each."""
+    from ray.cluster_utils import Cluster
+
+    started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    try:
+        yield started, [started.add_node(num_cpus=1) for _ in range(2)]
+    finally:
+        started.shutdown()
+
+
+def works(raylet):
+    """Whether a process that this raylet started is in the middle of a task: Ray names it after the function."""
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == raylet and (entry / "cmdline").read_bytes().startswith(b"ray::work"):
+                return True
+        except (OSError, ValueError):
+            continue  # it has ended meanwhile
+    return False
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/cmdline").exists(), reason="looks into /proc, which only Linux has")
+def test_a_killed_node_changes_nothing_in_the_table(cluster, tmp_path):
+    from anyorder.sweeps.ray_engine import Ray
+
+    started, nodes = cluster
+    raylets = [node.all_processes["raylet"][0].process for node in nodes]
+    planned = run.plan(GRID, tmp_path / "sweep")
+    killed = []
+
+    def watch(progress):
+        if progress.done and not killed:
+            busy = [raylet for raylet in raylets if works(raylet.pid)]
+            killed.extend(busy[:1])
+            os.kill(busy[0].pid, signal.SIGKILL)
+
+    with run.opened(Ray(started.address)) as engine:
+        assert engine.workers == 2
+        rows = run.carry_out(planned, engine, watch)
+    assert killed[0].wait(10) == -signal.SIGKILL
+    expected = [work.train_together([one.config])[0] for one in planned.runs]
+    assert [{name: row[name] for name in result} for row, result in zip(rows, expected, strict=True)] == expected
+    assert [row["outcome"] for row in rows] == ["done"] * 4 + ["diverged"] * 2
+    assert table.read(tmp_path / "sweep") == (GRID, rows)
