@@ -176,7 +176,7 @@ def test_a_row_is_what_train_measures_to_the_last_bit():
         head = model["attention"][0][0]
         chance = summary["reference"]["chance_matching_mass"]
         assert row["matching_mass"] == head["matching_mass"]
-        assert row["attention"] == pytest.approx((head["matching_mass"] - chance) / (1 - chance))
+        assert row["attention"] == pytest.approx((head["matching_share"] - chance) / (1 - chance))
 
 
 def test_in_a_stack_one_that_diverges_leaves_the_others_alone():

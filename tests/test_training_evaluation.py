@@ -62,7 +62,7 @@ def test_the_reference_has_the_bayes_floor_and_the_kgram_of_the_same_sequences()
 def brute_force(weights, tokens, order):
     """Sums over queries of one attention map, by loops over Definition 2; row and column 0 are the beginning's."""
     length = len(tokens)
-    matching = beginning = distance = 0.0
+    matching = beginning = distance = share = 0.0
     offsets = [0.0] * order
     for n in range(length):
         ideal = [0.0] * length
@@ -72,12 +72,13 @@ def brute_force(weights, tokens, order):
         for i in matches if n >= order - 1 else ():
             ideal[i] = 1 / len(matches)
             matching += weights[n + 1][i + 1]
+            share += weights[n + 1][i + 1] / (1 - weights[n + 1][0])
         beginning += weights[n + 1][0]
         distance += sum((weights[n + 1][i + 1] - ideal[i]) ** 2 for i in range(length))
         if n >= order:
             for j in range(1, order + 1):
                 offsets[j - 1] += weights[n + 1][n + 1 - j]
-    return matching, beginning, offsets, math.sqrt(distance)
+    return matching, beginning, offsets, math.sqrt(distance), share
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -88,11 +89,12 @@ def test_attention_sums_are_those_of_loops(order):
     weights /= weights.sum(axis=2, keepdims=True)
     computed = attention.sums(jnp.asarray(weights), jnp.asarray(tokens, jnp.int32), order)
     for head in range(2):
-        matching, beginning, offsets, distance = brute_force(weights[head], tokens.tolist(), order)
+        matching, beginning, offsets, distance, share = brute_force(weights[head], tokens.tolist(), order)
         assert float(computed.matching[head]) == pytest.approx(matching)
         assert float(computed.beginning[head]) == pytest.approx(beginning)
         assert computed.offsets[head].tolist() == pytest.approx(offsets)
         assert float(computed.distance[head]) == pytest.approx(distance)
+        assert float(computed.share[head]) == pytest.approx(share)
 
 
 def test_masses_are_means_over_queries():

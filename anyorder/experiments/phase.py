@@ -76,7 +76,8 @@ def tabulated(sweep: Sweep, rows: list[Row]) -> Result:
     caption = (
         f"Fractions of seeds: `near the floor` within {rule.gap} nats of it, `on the matches` with at least "
         f"{rule.attention:g} of the attention of layer 2 that uniform attention lacks, `success` both. The gap to the "
-        "floor and that attention (0: uniform, 1: all on the matching positions) are means over seeds."
+        "floor and that attention (0: uniform, 1: all on the matching positions, the beginning token left aside) are "
+        "means over seeds."
     )
     settings = sweep.base.optimisation
     about = {

@@ -113,8 +113,9 @@ def _measured(config: Config, model: Transformer, training_loss: float) -> Resul
         "training_loss": training_loss,
         "matching_mass": head["matching_mass"],
         "chance_mass": chance,
-        # 0 for uniform attention, 1 where all of it lies on the matching positions.
-        "attention": (head["matching_mass"] - chance) / (1 - chance),
+        # 0 for uniform attention, 1 where all of it lies on the matching positions. What lies on the beginning token is
+        # left aside: a predictor that smooths as Bayes does must put some there, and the more the shorter the sequence.
+        "attention": (head["matching_share"] - chance) / (1 - chance),
         "distance": head["distance"],
         "beginning_mass": head["beginning_mass"],
         "first_layer_mass": max(sum(first["offset_mass"]) for first in layers[0]),

@@ -213,6 +213,7 @@ def _head(sums: attention.Sums, evaluation: EvaluationSet) -> dict[str, Any]:
     data, count = evaluation.data, len(sums.distance)
     return {
         "matching_mass": float(sums.matching.sum() / max(evaluation.queries, 1)),
+        "matching_share": float(sums.share.sum() / max(evaluation.queries, 1)),
         "beginning_mass": float(sums.beginning.mean() / data.length),
         "offset_mass": (sums.offsets.mean(axis=0) / (data.length - data.order)).tolist(),
         "distance": float(sums.distance.mean()),
