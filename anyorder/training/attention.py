@@ -9,7 +9,6 @@ from jaxtyping import Array, Float, Int
 
 from anyorder.estimators import matching, pseudo_attention
 
-
 #: A query may give all its mass to the beginning token; what is left is then this, not zero.
 TINY = 1e-9
 
