@@ -14,7 +14,7 @@ demo: $(VENV)/.core ## install and run the main job; writes demo/
 	$(BIN)/anyorder demo --out demo
 
 test: $(VENV)/.test ## install and run all tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.test ## lint, format check and type check
 	$(BIN)/ruff check .

@@ -420,7 +420,7 @@ def test_long_work_is_bounded_cancelled_and_blocks_nobody(monkeypatch):
 
 @pytest.mark.parametrize(("algorithm", "order"), [(1, 1), (2, 2)])
 def test_a_fresh_run_is_that_of_the_package(client, monkeypatch, algorithm, order):
-    # The shapes are those of the doctests of the algorithms: compiling them takes most of the time, once for all.
+    # Short sequences and few steps: compiling them takes most of the time.
     monkeypatch.setattr(web_dynamics, "BATCH", 16)
     asked = {"algorithm": algorithm, "order": order, "alphabet_size": 2, "length": 8, "steps": 12, "seed": 3}
     film = client.post("/api/dynamics", json={"run": {"kind": "fresh", **asked}}).raise_for_status().json()

@@ -93,13 +93,7 @@ class Preconditioned(Settings):
 
 
 def two_stage(prior: Prior, settings: TwoStage | None = None, watch: Watch | None = None) -> Trajectory:
-    """Run Algorithm 1 and measure where it ends.
-
-    >>> from anyorder.chains import Floored
-    >>> run = two_stage(Floored(1, 2), TwoStage(length=8, steps=20, steps_2=20, batch=16))
-    >>> run.p.shape, int(run.attention[-1].argmax())
-    ((41, 9), 1)
-    """
+    """Run Algorithm 1 and measure where it ends."""
     settings = settings or TwoStage()
     settings.check(prior)
     key = jax.random.key(settings.seed)
@@ -115,13 +109,7 @@ def two_stage(prior: Prior, settings: TwoStage | None = None, watch: Watch | Non
 
 
 def preconditioned(prior: Prior, settings: Preconditioned | None = None, watch: Watch | None = None) -> Trajectory:
-    """Run Algorithm 2, for chains of any order, and measure where it ends.
-
-    >>> from anyorder.chains import Reversible
-    >>> run = preconditioned(Reversible(2, 2), Preconditioned(length=8, steps=20, batch=16))
-    >>> bool(abs(run.p[-1, 1] - run.p[-1, 2]) < 1e-12)
-    True
-    """
+    """Run Algorithm 2, for chains of any order, and measure where it ends."""
     settings = settings or Preconditioned()
     settings.check(prior)
     model = initial(length=settings.length + 1, a_2=settings.a_2, order=prior.order, exclude_own=True)
@@ -328,12 +316,7 @@ class Agreement(NamedTuple):
 def agreement(
     model: Reduced, prior: Prior, key: PRNGKeyArray, *, epsilon: float = 1e-3, count: int = 2048
 ) -> Agreement:
-    """Both gradients of stage one at the same model; what is left beyond noise is the finite length and a_2 > 0.
-
-    >>> from anyorder.chains import Floored
-    >>> agreement(initial(length=33, a_2=0.01), Floored(1, 2), jax.random.key(0), count=256).cosine > 0.9
-    True
-    """
+    """Both gradients of stage one at the same model; what is left beyond noise is the finite length and a_2 > 0."""
     scores = expected_lag_scores(prior, jax.random.fold_in(key, 1), lags=len(model.p)).mean
     closed = stage_one_gradient(model.p, scores, model.a_2, prior.alphabet_size**prior.order, prior.order)
     sampled, error = _sampled_gradient(model, prior, key, epsilon, count)

@@ -58,18 +58,7 @@ def _guarded(given: Sequence[Config]) -> list[Result]:
 
 
 def train_together(given: Sequence[Config], stacked: bool | None = None) -> list[Result]:
-    """Train configs of one structure and one number of steps, each with one seed and one rate.
-
-    >>> from anyorder.training.config import Architecture, Measurement, Optimisation
-    >>> tiny = Config(
-    ...     data=Data(order=1, length=4),
-    ...     architecture=Architecture(layers=1, dimension=4, mlp="none"),
-    ...     optimisation=Optimisation(steps=2, batch=2, warmup=0),
-    ...     measurement=Measurement(evaluation_count=4),
-    ... )
-    >>> train_together([tiny])[0]["outcome"]
-    'done'
-    """
+    """Train configs of one structure and one number of steps, each with one seed and one rate."""
     for config in given:
         configs.check(config)
         prior(config.data)

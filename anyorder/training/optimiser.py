@@ -39,7 +39,7 @@ class Numbers(NamedTuple):
 def numbers(config: Config, learning_rate: float | None = None) -> Numbers:
     """The numbers of a config, in the dtype of its weights; the learning rate is the first one, or the given one.
 
-    >>> float(numbers(Config()).beta1.round(6))
+    >>> round(float(numbers(Config()).beta1), 6)
     0.9
     """
     settings, data = config.optimisation, config.data
