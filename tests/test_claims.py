@@ -185,6 +185,14 @@ def test_verdicts_on_trained_models_follow_from_tables(id, tables, verdict):
     assert entry.finding.numbers["levels" if id != "fig-attention" else "orders"]
 
 
+def test_bits_without_a_map_are_infinitely_far():
+    rows = [{"bits": bits, "distance_mean": mean, "distance_std": std} for bits, mean, std in
+            (("2", None, None), ("4", 3.5, 0.7), ("8", 3.3, 0.6), ("32", 3.3, 0.6))]  # fmt: skip
+    finding = CLAIMS["tab-bits"].measure({"distance": rows})
+    assert finding.verdict == Verdict.CORRECTED
+    assert finding.numbers["measured"][0] == float("inf")
+
+
 def test_noise_is_judged_by_the_reading_that_the_printed_numbers_follow():
     flat = [
         {**row, "over_clean_mean": row["excess_mean"], "over_clean_std": 0.003, "excess_mean": 0.0} for row in TOKEN

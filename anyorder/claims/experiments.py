@@ -52,8 +52,11 @@ def _compared(
     require(
         not missing, f"the results have no row for {', '.join(missing)}; run the experiment with the paper's levels"
     )
-    # one seed has no deviation: None
-    found = [(float(ours[key][f"{value}_mean"]), float(ours[key][f"{value}_std"] or 0.0)) for key in printed]
+    # One seed has no deviation, and where there is no map at all it is infinitely far: both are None in the table.
+    found = [
+        (math.inf if row[f"{value}_mean"] is None else float(row[f"{value}_mean"]), float(row[f"{value}_std"] or 0.0))
+        for row in map(ours.__getitem__, printed)
+    ]
     numbers = {
         "levels": list(printed),
         "printed": [f"{mean} ± {std}" for mean, std in printed.values()],

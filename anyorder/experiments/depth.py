@@ -61,7 +61,8 @@ EXPERIMENT = Experiment(
     "One layer stays at 0.131 ± 0.000 nats above the true loss, two layers come to 0.100 ± 0.003; the attention of the "
     "one-layer model lies on two or three diagonals below the main one instead of on the matching positions.",
     "The excess is the mean over the predictions from a full window, and the expectation over the true next-token "
-    "distribution is exact, so that only the sequences are sampled.",
+    "distribution is exact, so that only the sequences are sampled. At the quick budget losses stay about 0.01 above "
+    "those of the published 30,000 steps.",
     {"tiny": 0.3, "quick": 2, "paper": 25},
     run,
 )

@@ -81,7 +81,7 @@ TOKEN_NOISE = Experiment(
         inside="given the clean past",
         verdict="A token is replaced by a *different* one; over two symbols half of them replaced is a fair coin, so "
         "that reading A must go to zero at 0.5 and reading B to log 2 less the clean entropy, about 0.22: the printed "
-        "numbers follow reading B.",
+        "numbers are of reading B.",
     ),
     {"tiny": 0.5, "quick": 2.5, "paper": 50},
     partial(run, data_of=lambda level: Data(order=2, length=32, token_noise=level), printed=TOKEN),
@@ -95,7 +95,7 @@ TRANSITION_NOISE = Experiment(
     READING.format(
         inside="P_r of that step included",
         verdict="The Bayes floor is that of a predictor which knows α and sees only the tokens; it is relative to "
-        "reading A.",
+        "reading A. The printed numbers grow as those of reading B do.",
     ),
     {"tiny": 0.5, "quick": 2.5, "paper": 50},
     partial(run, data_of=lambda level: Data(order=2, length=32, transition_noise=level), printed=TRANSITION),
