@@ -42,11 +42,7 @@ class ExactOrder:
 
 
 def measure(name: str, dtype: str, *, length: int | None = None) -> ExactOrder:
-    """Try order after order, built by force, until neither tolerance holds.
-
-    >>> measure("bigram", "float32", length=64)
-    ExactOrder(exact=1, resolved=1, tried=1, length=64)
-    """
+    """Try order after order, built by force, until neither tolerance holds."""
     length = length or (64 if name == "disentangled" else 1024)
     tried = LAST_ORDER.get(name, 32)
     resolution = max(TOLERANCE, 4 * unit_roundoff(dtype))

@@ -62,7 +62,8 @@ def bits_needed(name: str, order: int, length: int) -> int | None:
 def run(task: Task) -> Result:
     """Bits over orders and lengths; orders by dtype are kept with the package, and two are measured again."""
     orders, lengths = GRID[task.budget]
-    cells = [(name, order, length) for name in ROUNDED for length in lengths for order in orders]
+    rounded_ones = ROUNDED if task.budget != "tiny" else ("two-layer", "k-head")
+    cells = [(name, order, length) for name in rounded_ones for length in lengths for order in orders]
     bits = []
     for part, (name, order, length) in enumerate(cells):
         task.watch(part / len(cells), f"{name}, order {order}, T = {length}")
@@ -77,7 +78,7 @@ def run(task: Task) -> Result:
             }
         )
     growth = []
-    for name in ROUNDED:
+    for name in rounded_ones:
         points = [(row["order"], row["bits"]) for row in bits if row["construction"] == name and row["bits"]]
         across, up = np.array(points, np.float64).T
         slope = float(np.polyfit(across, up, 1)[0]) if len(set(across)) > 1 else None

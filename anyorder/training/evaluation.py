@@ -147,14 +147,7 @@ def reference(evaluation: EvaluationSet) -> dict[str, Any]:
 
 
 def evaluate(model: Transformer, evaluation: EvaluationSet) -> dict[str, Any]:
-    """All that is measured on a model, ready for JSON; see docs/training.md for every name.
-
-    >>> from anyorder.training.config import Config
-    >>> from anyorder.training.initial import initial_model
-    >>> untrained = initial_model(Config(), jax.random.key(0))
-    >>> evaluate(untrained, evaluation_set(Data(order=1, length=8), 16, 0))["gap"] > 0.01
-    True
-    """
+    """All that is measured on a model, ready for JSON; see docs/training.md for every name."""
     return summary(measure(model, evaluation), evaluation)
 
 
