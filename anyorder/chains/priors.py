@@ -274,3 +274,27 @@ def draw_until(
 
     key, first = jax.random.split(key)
     return jax.lax.while_loop(lambda state: ~accept(state[1]), step, (key, propose(first)))[1]
+
+
+def named_prior(
+    name: str,
+    order: int,
+    alphabet_size: int,
+    *,
+    gamma: float | Float[Array, ""] = 0.2,
+    concentration: float = 1.0,
+) -> Prior:
+    """The prior that a command or a config names; each takes the numbers that are its own.
+
+    >>> type(named_prior("floored", 1, 3)).__name__
+    'Floored'
+    """
+    if name == "dirichlet":
+        return Dirichlet(order, alphabet_size, concentration)
+    if name == "floored":
+        return Floored(order, alphabet_size, gamma)
+    if name == "reversible":
+        return Reversible(order, alphabet_size)
+    names = {"reversible-binary": False, "reversible-binary-newest": True}
+    require(name in names, f"prior is {name!r}, must be one of dirichlet, floored, reversible, {', '.join(names)}")
+    return ReversibleBinary(order, alphabet_size, names[name])

@@ -157,13 +157,7 @@ class Dynamics(Command):
 
         if self.kernel is not None:
             return chains.PointMass(chains.Kernel(files.read_array(self.kernel)))
-        if self.prior == "floored":
-            return chains.Floored(self.order, self.alphabet_size, self.gamma)
-        if self.prior == "reversible":
-            return chains.Reversible(self.order, self.alphabet_size)
-        if self.prior.startswith("reversible-binary"):
-            return chains.ReversibleBinary(self.order, self.alphabet_size, self.prior.endswith("newest"))
-        return chains.Dirichlet(self.order, self.alphabet_size)
+        return chains.named_prior(self.prior, self.order, self.alphabet_size, gamma=self.gamma)
 
 
 def report_of(trajectory: Trajectory, checks: list[Check]) -> dict[str, Any]:

@@ -106,11 +106,9 @@ class Sample(Command):
 
         if self.kernel is not None:
             return chains.PointMass(chains.Kernel(files.read_array(self.kernel)))
-        if self.prior == "floored":
-            return chains.Floored(self.order, self.alphabet_size, self.gamma)
-        if self.prior == "reversible":
-            return chains.Reversible(self.order, self.alphabet_size)
-        return chains.Dirichlet(self.order, self.alphabet_size, self.concentration)
+        return chains.named_prior(
+            self.prior, self.order, self.alphabet_size, gamma=self.gamma, concentration=self.concentration
+        )
 
     def _noise(self) -> Noise | None:
         from anyorder import chains

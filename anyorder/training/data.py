@@ -19,11 +19,13 @@ def prior(data: Data, gamma: float | Float[Array, ""] | None = None) -> Prior:
     >>> prior(Data(order=3)).order
     3
     """
-    if data.prior == "floored":
-        return chains.Floored(data.order, data.alphabet_size, data.gamma if gamma is None else gamma)
-    if data.prior == "reversible":
-        return chains.Reversible(data.order, data.alphabet_size)
-    return chains.Dirichlet(data.order, data.alphabet_size, data.concentration)
+    return chains.named_prior(
+        data.prior,
+        data.order,
+        data.alphabet_size,
+        gamma=data.gamma if gamma is None else gamma,
+        concentration=data.concentration,
+    )
 
 
 def level(data: Data) -> float:

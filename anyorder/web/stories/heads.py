@@ -32,16 +32,20 @@ _AGREE = (
 )
 
 
+#: What copies the tokens in `k-head`, with and without a sink.
+_HEADS = {
+    "layers.0.heads.0.key_positions": "p^K of head 1: a pull at offset 1; head j has it at offset j",
+    "layers.0.heads.0.projection": "writes the token to `back_1`; head j to `back_j`",
+}
+
+
 def k_head(order: int) -> tuple[Step, ...]:
     """Heads instead of bits."""
     copied = copies(
         order,
         "back",
         "after Nichani et al., layer 1",
-        {
-            "layers.0.heads.0.key_positions": "p^K of head 1: a pull at offset 1; head j has it at offset j",
-            "layers.0.heads.0.projection": "writes the token to `back_1`; head j to `back_j`",
-        },
+        _HEADS,
         (block("gate", "gate", "attention 1"),),
     )
     return (
@@ -66,10 +70,7 @@ def k_head_bayes(order: int) -> tuple[Step, ...]:
         order,
         "back",
         "after Nichani et al., layer 1",
-        {
-            "layers.0.heads.0.key_positions": "p^K of head 1: a pull at offset 1; head j has it at offset j",
-            "layers.0.heads.0.projection": "writes the token to `back_1`; head j to `back_j`",
-        },
+        _HEADS,
         (),
     )
     return (
