@@ -66,6 +66,23 @@ def test_truth_is_the_row_of_the_context():
             np.testing.assert_array_equal(truth[t], kernel[tokens[t - 2], tokens[t - 1]])
 
 
+@pytest.mark.parametrize("count", [1, 4, 5])
+def test_tokens_are_those_of_a_walk_by_hand(count):
+    """The uniform numbers from the public generator, and one token after the other in plain Python."""
+    length, order, size = 30, 2, 3
+    drawn = chains.sample(KEY, Dirichlet(order, size), length=length, count=count)
+    _, step_key, _ = jax.random.split(KEY, 3)
+    even = count + count % 2
+    words = np.asarray(jax.random.bits(step_key, (length * even // 2,), np.uint64)).view(np.uint32)
+    uniforms = (words >> 8).reshape(length, even) / 2**24
+    for i in range(count):
+        past = ()
+        for t in range(length):
+            row = np.asarray(drawn.kernels)[i][past[-order:]] if t >= order else np.full(size, 1 / size)
+            past += (int(np.searchsorted(np.cumsum(row)[:-1], uniforms[t, i], side="right")),)
+        assert tuple(drawn.tokens[i].tolist()) == past
+
+
 def test_the_same_key_gives_the_same_chains_and_kernels_are_independent():
     one, again, other = (
         chains.sample(key, Dirichlet(1, 2), length=9, count=6) for key in (KEY, KEY, jax.random.key(21))

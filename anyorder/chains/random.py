@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray, UInt64
+from jaxtyping import Array, Complex64, Float, Key, PRNGKeyArray, UInt32
 
 #: Key schedule and rotations of Threefry-2x32-20 (Salmon et al., SC 2011).
 PARITY = 0x1BD11BDA
@@ -27,16 +27,45 @@ def uniforms(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any = jnp.float32
     """
     total = math.prod(shape)
     if jnp.dtype(dtype) == jnp.float64:
+        left, right = threefry(key, total)
+        bits = left.astype(jnp.uint64) << 32 | right.astype(jnp.uint64)
         one = jnp.uint64(0x3FF0000000000000)  # the bits of 1.0: with 52 random ones below, a number in [1, 2)
-        return jax.lax.bitcast_convert_type(threefry(key, total) >> 12 | one, jnp.float64).reshape(shape) - 1
-    halves = jax.lax.bitcast_convert_type(threefry(key, (total + 1) // 2), jnp.uint32).ravel()[:total]
-    return ((halves >> 8).astype(jnp.float32) * jnp.float32(2**-24)).reshape(shape)
+        return jax.lax.bitcast_convert_type(bits >> 12 | one, jnp.float64).reshape(shape) - 1
+    pairs = uniform_pairs(key, ((total + 1) // 2,))
+    return jnp.stack([pairs.real, pairs.imag], axis=-1).ravel()[:total].reshape(shape)
 
 
-def threefry(key: PRNGKeyArray, count: int) -> UInt64[Array, "count"]:
-    """`count` times 64 random bits: Threefry-2x32 of the counters 0, 1, …
+def uniform_pairs(key: PRNGKeyArray, shape: tuple[int, ...]) -> Complex64[Array, "*shape"]:
+    """Two uniform numbers in [0, 1), multiples of 2^-24, in the real and the imaginary part of each element.
 
-    >>> bool((threefry(jax.random.key(3), 5) == jax.random.bits(jax.random.key(3), (5,), jnp.uint64)).all())
+    The two words of a Threefry counter are two numbers. As one array of complex numbers they come out of one pass over
+    32-bit lanes; as two arrays the rounds would run twice, and as 64-bit words in half as many lanes.
+
+    >>> pairs, key = uniform_pairs(jax.random.key(0), (2,)), jax.random.key(0)
+    >>> [pairs[0].real, pairs[0].imag, pairs[1].real] == uniforms(key, (3,)).tolist()
+    True
+    """
+    left, right = ((word >> 8).astype(jnp.float32) * jnp.float32(2**-24) for word in threefry(key, math.prod(shape)))
+    return jax.lax.complex(right, left).reshape(shape)
+
+
+def split(key: PRNGKeyArray, count: int) -> Key[Array, "count"]:
+    """Independent keys, those of `jax.random.split(key, count)`.
+
+    The barrier keeps the compiler from computing a key anew wherever it is used.
+
+    >>> bool((split(jax.random.key(3), 5) == jax.random.split(jax.random.key(3), 5)).all())
+    True
+    """
+    return jax.random.wrap_key_data(jax.lax.optimization_barrier(jnp.stack(threefry(key, count), axis=-1)))
+
+
+def threefry(key: PRNGKeyArray, count: int) -> tuple[UInt32[Array, "count"], UInt32[Array, "count"]]:
+    """The high and the low word of `count` times 64 random bits: Threefry-2x32 of the counters 0, 1, …
+
+    >>> bits = jax.random.bits(jax.random.key(3), (5,), jnp.uint64)
+    >>> high, low = threefry(jax.random.key(3), 5)
+    >>> bool(((high == bits >> 32) & (low == bits & 0xFFFFFFFF)).all())
     True
     """
     first, second = jax.random.key_data(key)
@@ -49,4 +78,4 @@ def threefry(key: PRNGKeyArray, count: int) -> UInt64[Array, "count"]:
             right = left ^ (right << rotation | right >> (32 - rotation))
         left = left + keys[(group + 1) % 3]
         right = right + keys[(group + 2) % 3] + jnp.uint32(group + 1)
-    return left.astype(jnp.uint64) << 32 | right.astype(jnp.uint64)
+    return left, right

@@ -11,12 +11,12 @@ from typing import Any, Literal, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt
+from jaxtyping import Array, Complex64, Float, Float32, Int, PRNGKeyArray, UInt
 
 from anyorder.chains.lifted import DENSE_STATES, successors
 from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise, observed, substitute
 from anyorder.chains.priors import Prior, dirichlet_rows
-from anyorder.chains.random import uniforms
+from anyorder.chains.random import split, uniform_pairs
 from anyorder.errors import check_order, require
 
 Start = Literal["uniform", "stationary"]
@@ -68,7 +68,7 @@ def _sample(
 ) -> Chains:
     kernel_key, step_key, noise_key = jax.random.split(key, 3)
     order, size = prior.order, prior.alphabet_size
-    kernels = jax.vmap(lambda key: prior.draw(key, dtype))(jax.random.split(kernel_key, count))
+    kernels = jax.vmap(lambda key: prior.draw(key, dtype))(split(kernel_key, count))
     rows = kernels.reshape(count, -1, size)
     openings = jax.vmap(partial(opening_rows, order=order, start=start))(rows)
     noise_keys = jax.random.split(noise_key, count)
@@ -78,9 +78,10 @@ def _sample(
         fresh = strength * jax.vmap(lambda key: dirichlet_rows(key, (length, size), 1.0, dtype))(noise_keys)
         fresh = fresh.at[:, :order].set(0)
         rows = (1 - strength) * rows
-    rows = jnp.concatenate([openings, rows], axis=1)
-    clean, states = walk(rows, order, uniforms(step_key, (length, count)), fresh)
-    truth = jax.vmap(lambda rows, states: rows[states])(rows, states)
+    clean, drawn_from = walk(openings, rows, order, uniform_pairs(step_key, (length, (count + 1) // 2)), fresh)
+    look_up = jax.vmap(lambda rows, indices: rows[indices])
+    parts = [look_up(openings, drawn_from[:, :order]), look_up(rows, drawn_from[:, order:])]
+    truth = jnp.concatenate(parts, axis=1)
     if fresh is not None:
         truth = truth + fresh
     if isinstance(noise, TokenNoise):
@@ -90,50 +91,67 @@ def _sample(
 
 
 def walk(
-    rows: Float[Array, "count states symbols"],
+    openings: Float[Array, "count pasts symbols"],
+    rows: Float[Array, "count contexts symbols"],
     order: int,
-    uniforms: Float[Array, "length count"],
+    pairs: Complex64[Array, "length half"],
     fresh: Float[Array, "count length symbols"] | None = None,
 ) -> tuple[Int[Array, "count length"], Int[Array, "count length"]]:
-    """The tokens of every sequence, and the states that they were drawn in.
+    """The tokens of every sequence, and the rows that they were drawn from: of `openings` first, of `rows` from k on.
 
-    The states are the nodes of a tree: the root is the empty past, node v has the children S·v + 1 + s for the
-    symbols s, and level t holds the S^t pasts of t tokens. The last level, k, holds the contexts; from there the
-    oldest token is dropped. So the first k tokens are drawn like all others, each from the row of its state.
+    The state is the past read as a number in base S, of which the last k digits are kept. Pasts of t < k tokens have
+    the S^t rows of `openings` that follow those of all shorter ones. Element j of `pairs` holds the uniform numbers of
+    the sequences 2j and 2j + 1.
 
-    >>> rows = jnp.array([[[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]]])  # order 1: the opening, then 0 → 1 → 0 → …
-    >>> [part.tolist() for part in walk(rows, 1, jnp.full((4, 1), 0.7, jnp.float32))]
-    [[[1, 0, 1, 0]], [[0, 2, 1, 2]]]
+    >>> openings, rows = jnp.array([[[0.5, 0.5]]]), jnp.array([[[0.0, 1.0], [1.0, 0.0]]])  # order 1: 0 → 1 → 0 → …
+    >>> [part.tolist() for part in walk(openings, rows, 1, jnp.full((4, 1), 0.7 + 0j, jnp.complex64))]
+    [[[1, 0, 1, 0]], [[0, 1, 0, 1]]]
     """
-    count, states, size = rows.shape
-    contexts = size**order
-    level_k, level_after = states - contexts, states  # the first node of level k, and of the level below it
-    # Inverse of the distribution function: the symbol is the number of cumulative sums at or below the
-    # uniform. The last sum is not compared, so the last symbol takes what is left and rows need no exact sum.
-    # The uniforms are multiples of 2^-24: sums that are finer than float32 would change nothing.
-    sums = jnp.cumsum(rows[..., :-1], axis=-1).astype(jnp.float32).reshape(-1, size - 1)
-    index = jnp.uint32 if count * states < 2**32 else jnp.uint64  # unsigned: an index below zero would need a test
-    own_rows = jnp.arange(count, dtype=index) * states
-    perturbations = None if fresh is None else jnp.cumsum(fresh[..., :-1], axis=-1).astype(jnp.float32).swapaxes(0, 1)
+    count, contexts, size = rows.shape
+    pasts = openings.shape[1]
+    index = jnp.uint32 if rows.size < 2**32 else jnp.uint64  # unsigned: an index below zero would need a test
+    sequence = jnp.arange(count, dtype=index)
+    perturbations = None if fresh is None else cumulative(fresh).swapaxes(0, 1)
     narrow = jnp.int8 if size <= 128 else jnp.int32  # the transpose at the end is bound by memory
+    # One gather from one table for the whole batch: a gather per sequence compiles to slower code. The opening has a
+    # table of its own: joining the two would draw the kernels inside the copy, one number at a time.
+    shorter = jnp.array([sum(size**s for s in range(t)) for t in range(order)], index)
+    opening_table, table = (cumulative(part).reshape(-1, size - 1) for part in (openings, rows))
 
-    # One gather from one table for the whole batch: a gather per sequence compiles to slower code.
     def step(
-        state: UInt[Array, "count"], drawn: tuple[Float[Array, "count"], Float[Array, "count bounds"] | None]
+        state: UInt[Array, "count"],
+        now: tuple[UInt[Array, ""], Complex64[Array, "half"], Float[Array, "count bounds"] | None],
     ) -> tuple[Array, tuple[Array, Array]]:
-        uniform, perturbation = drawn
-        bounds = sums[own_rows + state]
+        time, pair, perturbation = now
+        bounds = jax.lax.cond(
+            time < order,
+            lambda: opening_table[sequence * pasts + shorter[time] + state],
+            lambda: table[sequence * contexts + state],
+        )
         if perturbation is not None:
             bounds = bounds + perturbation
+        both = jnp.repeat(pair, 2)[:count]
+        uniform = jnp.where(sequence % 2 == 0, both.real, both.imag)
         symbol = (uniform[:, None] >= bounds).sum(axis=1, dtype=index)
-        child = size * state + 1 + symbol
-        return jnp.where(child < level_after, child, level_k + (child - level_after) % contexts), (
-            symbol.astype(narrow),
-            state,
-        )
+        return (size * state + symbol) % contexts, (symbol.astype(narrow), state)
 
-    _, (tokens, visited) = jax.lax.scan(step, jnp.zeros(count, index), (uniforms, perturbations))
-    return tokens.T.astype(jnp.int32), visited.T.astype(jnp.int32)
+    times = jnp.arange(pairs.shape[0], dtype=index)
+    _, (tokens, states) = jax.lax.scan(step, jnp.zeros(count, index), (times, pairs, perturbations))
+    rows_of = states.at[:order].add(shorter[:, None])
+    return tokens.T.astype(jnp.int32), rows_of.T.astype(jnp.int32)
+
+
+def cumulative(rows: Float[Array, "*rows symbols"]) -> Float32[Array, "*rows bounds"]:
+    """The distribution function of every row but for its last value: what a uniform number is compared with.
+
+    The symbol is the number of sums at or below the uniform number. The last sum is not compared, so the last symbol
+    takes what is left and rows need no exact sum. The uniform numbers are multiples of 2^-24: sums that are finer than
+    float32 would change nothing.
+
+    >>> cumulative(jnp.array([0.25, 0.5, 0.25])).tolist()
+    [0.25, 0.75]
+    """
+    return jnp.cumsum(rows[..., :-1], axis=-1).astype(jnp.float32)
 
 
 def opening_rows(rows: Float[Array, "contexts symbols"], *, order: int, start: Start) -> Float[Array, "pasts symbols"]:
