@@ -16,6 +16,7 @@ import jax
 import numpy as np
 import pytest
 
+from anyorder import files
 from anyorder.cli.main import parse
 from anyorder.errors import InputError
 from anyorder.report import sweeps as figures
@@ -275,6 +276,20 @@ def test_ctrl_c_leaves_a_table_that_the_same_command_completes(tmp_path):
     report = json.loads(again.stdout)
     assert (report["runs"], report["missing"], report["done"], report["diverged"]) == (12, 12 - done, 8, 4)
     assert [json.loads(line) for line in (out / "runs.jsonl").read_text().splitlines()] == in_process()
+
+
+def test_an_interruption_right_after_a_row_was_written_keeps_it(tmp_path, monkeypatch):
+    def interrupted(path, rows):
+        files.append_lines(path, rows)
+        raise KeyboardInterrupt
+
+    rows = table.Table(tmp_path / "sweep", GRID)
+    rows.begin({})
+    monkeypatch.setattr(table, "append_lines", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rows.add([(spec.runs(GRID)[0], {"outcome": "done"})])
+    rows.sort()
+    assert [row["run"] for row in table.read(tmp_path / "sweep")[1]] == [0]
 
 
 # What is shown

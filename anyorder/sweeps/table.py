@@ -77,8 +77,8 @@ class Table:
     def add(self, finished: Iterable[tuple[Run, dict[str, Any]]]) -> None:
         """Rows for runs that have ended."""
         rows = [{"run": run.number, **run.values, "seed": run.seed, **result} for run, result in finished]
+        self.rows |= {row["run"]: row for row in rows}  # first: `sort` after an interruption writes what is known here
         append_lines(self.folder / RUNS, rows)
-        self.rows |= {row["run"]: row for row in rows}
 
     def sort(self) -> None:
         """Write all rows anew, in order."""
