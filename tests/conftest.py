@@ -3,6 +3,8 @@
 import getpass
 import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 
 # Both workers, and later runs, share what was compiled: it is most of the time that tests take.
@@ -12,6 +14,14 @@ os.environ.setdefault(
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 # Programs of tests are small and run once: what XLA would make of them costs more than it saves.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+# The former way to make code of fused operations compiles twice as fast. XLA ends a process that has a flag it does not
+# know, so a process of its own tries first; the workers inherit what it found.
+if "XLA_FLAGS" not in os.environ:
+    flags = {"XLA_FLAGS": "--xla_cpu_use_fusion_emitters=false"}
+    tried = subprocess.run(
+        [sys.executable, "-c", "import jax; jax.devices()"], env={**os.environ, **flags}, capture_output=True
+    )
+    os.environ.update(flags if tried.returncode == 0 else {"XLA_FLAGS": ""})
 
 import pytest
 

@@ -137,7 +137,7 @@ def environment(tmp_path, devices=2):
         **inherited,
         "PYTHONPATH": str(ROOT),
         "ANYORDER_CACHE": str(tmp_path / "cache"),
-        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+        "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count={devices}",
     }
 
 
