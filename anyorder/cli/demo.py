@@ -30,7 +30,7 @@ try next:
   anyorder train --out run                              train three models to the Bayes floor, two minutes
   anyorder dynamics two-stage --out run                 watch gradient descent find the previous token
   anyorder explore                                      look inside any of them in a browser (extra `web`)
-  anyorder reproduce                                    every table and figure of the paper, half an hour"""
+  anyorder reproduce                                    every table and figure of the paper, 22 minutes"""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

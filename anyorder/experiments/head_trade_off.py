@@ -67,6 +67,6 @@ EXPERIMENT = Experiment(
     None,
     "An order must be paid for: one head packs k tokens into one code and pays in bits, k heads keep the tokens apart "
     "and pay in heads and width.",
-    {"tiny": 0.3, "quick": 0.3, "paper": 0.3},
+    {"tiny": 0.1, "quick": 0.1, "paper": 0.1},
     run,
 )

@@ -83,7 +83,7 @@ TOKEN_NOISE = Experiment(
         "that reading A must go to zero at 0.5 and reading B to log 2 less the clean entropy, about 0.22: the printed "
         "numbers are of reading B.",
     ),
-    {"tiny": 0.5, "quick": 2.5, "paper": 50},
+    {"tiny": 0.5, "quick": 1.6, "paper": 50},
     partial(run, data_of=lambda level: Data(order=2, length=32, token_noise=level), printed=TOKEN),
 )
 TRANSITION_NOISE = Experiment(
@@ -97,6 +97,6 @@ TRANSITION_NOISE = Experiment(
         verdict="The Bayes floor is that of a predictor which knows α and sees only the tokens; it is relative to "
         "reading A. The printed numbers grow as those of reading B do.",
     ),
-    {"tiny": 0.5, "quick": 2.5, "paper": 50},
+    {"tiny": 0.5, "quick": 1.6, "paper": 50},
     partial(run, data_of=lambda level: Data(order=2, length=32, transition_noise=level), printed=TRANSITION),
 )

@@ -94,6 +94,6 @@ EXPERIMENT = Experiment(
     None,
     "Success is a fraction of seeds, after a fixed number of steps of one recipe: where it is zero, more steps may "
     "still find it.",
-    {"tiny": 0.3, "quick": 12, "paper": 150},
+    {"tiny": 0.3, "quick": 8, "paper": 150},
     run,
 )

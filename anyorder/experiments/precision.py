@@ -117,6 +117,6 @@ EXPERIMENT = Experiment(
     "log T + k bits per parameter, up to a constant factor, give an additive error of 1/T.",
     "Every weight and every intermediate number is rounded to b significant bits, operation by operation, and b is "
     "lowered until an error exceeds 1/T.",
-    {"tiny": 0.5, "quick": 2, "paper": 8},
+    {"tiny": 0.5, "quick": 0.4, "paper": 8},
     run,
 )

@@ -53,6 +53,6 @@ EXPERIMENT = Experiment(
     "the three layers of Rajaraman et al.; the k heads of Nichani et al. grow with (k·(S + T))².",
     "Formulas are evaluated as printed; where they do not add up the corrected count stands beside them, and next to "
     "both the entries of the arrays of our running models.",
-    {"tiny": 0.2, "quick": 0.2, "paper": 0.2},
+    {"tiny": 0.1, "quick": 0.1, "paper": 0.1},
     run,
 )
