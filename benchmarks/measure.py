@@ -18,8 +18,8 @@ class Row(NamedTuple):
     goal: str = ""
 
 
-def seconds(function: Callable[[], object], repeats: int = 20, warm_up: int = 1) -> float:
-    """Median time of a call, after the compilation of the first ones."""
+def timed(function: Callable[[], object], repeats: int, warm_up: int = 1) -> list[float]:
+    """Seconds of every call, after the compilation of the first ones."""
     for _ in range(warm_up):
         function()
     times = []
@@ -27,7 +27,17 @@ def seconds(function: Callable[[], object], repeats: int = 20, warm_up: int = 1)
         start = time.perf_counter()
         function()
         times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return times
+
+
+def seconds(function: Callable[[], object], repeats: int = 20) -> float:
+    """Median time of a call."""
+    return statistics.median(timed(function, repeats))
+
+
+def fastest(function: Callable[[], object], repeats: int) -> float:
+    """Seconds of the fastest of several calls in a row: fresh memory and other processes only ever add to it."""
+    return min(timed(function, repeats, warm_up=0))
 
 
 def show(title: str, rows: list[Row]) -> None:

@@ -9,9 +9,8 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 
-from benchmarks.measure import Row, show
+from benchmarks.measure import Row, fastest, show
 
 ORDER, SIZE, LENGTH, PREFIX = 12, 4, 10_000_000, 500_000
 DATA = {"uniform": "uniform random tokens", "chain": "a Markov chain of order 3, rows from Dirichlet(1)"}
@@ -71,16 +70,6 @@ def with_integers(tokens: list[int]) -> list[float]:
         counter[token] += 1
         context = (context * SIZE + token) % contexts
     return chances
-
-
-def fastest(function: Callable[[], object], repeats: int) -> float:
-    """Seconds of the fastest of several calls in a row: fresh memory and other processes only ever add to it."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def measure(name: str) -> dict[str, float]:
