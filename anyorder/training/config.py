@@ -168,7 +168,8 @@ class Config:
 
 
 #: `paper` is the published setting, from its grid. `floor` is the best recipe known here; docs/training.md says what
-#: each change does. Q/K norm is what makes every seed arrive, the beginning token and the second MLP how near.
+#: each change does. Pre-norm, the start and Q/K norm together make every seed arrive; the beginning token and the
+#: second MLP decide how near.
 PRESETS: dict[str, Config] = {
     "paper": Config(),
     "floor": Config(
