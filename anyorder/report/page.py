@@ -48,6 +48,7 @@ def write_parts(folder: Path, tables: dict[str, Table], figures: dict[str, Drawn
     for name, drawn in figures.items():
         for ending in ("png", "svg"):
             write_figure(drawn.figure, folder / f"{name}.{ending}")
+            drawn.figure.set_layout_engine("none")  # laid out by the first writing, for both
     write_json(folder / CAPTIONS, {name: drawn.caption for name, drawn in figures.items()})
 
 
