@@ -111,11 +111,11 @@ def walk(
     pasts = openings.shape[1]
     index = jnp.uint32 if rows.size < 2**32 else jnp.uint64  # unsigned: an index below zero would need a test
     sequence = jnp.arange(count, dtype=index)
+    shorter = jnp.array([sum(size**s for s in range(t)) for t in range(order)], index)
     perturbations = None if fresh is None else cumulative(fresh).swapaxes(0, 1)
     narrow = jnp.int8 if size <= 128 else jnp.int32  # the transpose at the end is bound by memory
     # One gather from one table for the whole batch: a gather per sequence compiles to slower code. The opening has a
     # table of its own: joining the two would draw the kernels inside the copy, one number at a time.
-    shorter = jnp.array([sum(size**s for s in range(t)) for t in range(order)], index)
     opening_table, table = (cumulative(part).reshape(-1, size - 1) for part in (openings, rows))
 
     def step(

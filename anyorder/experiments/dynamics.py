@@ -180,7 +180,7 @@ TWO_STAGE = Experiment(
     "to one; then a_2 grows, and loss and generalisation error vanish as T grows.",
     "The theorem is about T → ∞; at every T the run stops at a finite a_2 and above the k-gram, so T is swept. "
     "Assumptions hold for the prior used, rows with a floor of γ/S with γ = 0.2.",
-    {"tiny": 0.4, "quick": 1.1, "paper": 3},
+    {"tiny": 0.4, "quick": 1.1, "paper": 4},
     run_two_stage,
 )
 PRECONDITIONED = Experiment(
@@ -191,6 +191,6 @@ PRECONDITIONED = Experiment(
     "conditional k-gram.",
     "Equal weights keep the tokens of a window but not their order: what is reached is the bag of k. Which predictor "
     "it is, and what training finds beyond it, is measured on reversible and on Dirichlet chains.",
-    {"tiny": 0.5, "quick": 2.2, "paper": 5},
+    {"tiny": 0.5, "quick": 2.2, "paper": 6},
     run_preconditioned,
 )
