@@ -226,7 +226,7 @@ def dict_start(model, block):
 
 @pytest.mark.parametrize("dtype", ["float16"])
 def test_no_construction_computes_in_a_wider_type(dtype):
-    from tests.test_transformer import jaxpr_dtypes
+    from tests.transformer.test_model import jaxpr_dtypes
 
     for name in CONSTRUCTIONS:
         model = construct(name, order=1, alphabet_size=2, length=300, dtype=dtype, force=True)

@@ -16,7 +16,7 @@ from anyorder.claims.registry import PARTS, recorded
 from anyorder.constructions import construct
 from tests import oracles_constructions as oracles
 
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("heading", PARTS)

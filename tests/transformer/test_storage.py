@@ -14,7 +14,7 @@ import anyorder
 from anyorder.errors import InputError
 from anyorder.numerics import DTYPES
 from anyorder.tensors import read_tensors, write_tensors
-from tests.test_transformer import random_model, tokens_of
+from tests.transformer.test_model import random_model, tokens_of
 
 
 def assert_same_model(first, second):

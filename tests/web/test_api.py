@@ -24,8 +24,9 @@ from anyorder.report.style import COLOURS
 from anyorder.web import app as web_app
 from anyorder.web import dynamics as web_dynamics
 from anyorder.web import limits, schema
-from tests import exploring, oracles
-from tests.exploring import matrix
+from tests import oracles
+from tests.web import exploring
+from tests.web.exploring import matrix
 
 STATIC = pathlib.Path(web_app.STATIC)
 TEXT = "abracadabra abracabadabra"

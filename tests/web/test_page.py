@@ -9,7 +9,8 @@ import shutil
 
 import pytest
 
-from tests import exploring, oracles
+from tests import oracles
+from tests.web import exploring
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (

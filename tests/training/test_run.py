@@ -25,7 +25,7 @@ from anyorder.training.config import Architecture, Config, Data, Initial, Measur
 from anyorder.training.folder import read_metrics
 from anyorder.training.run import Diverged, train
 
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).parents[2]
 TINY = Config(
     seeds=2,
     data=Data(order=1, length=6),

@@ -12,7 +12,7 @@ import pytest
 
 from anyorder.constructions import construct
 from anyorder.constructions.sequences import hard_sequences
-from tests.construction_cases import CASES
+from tests.constructions.cases import CASES
 
 
 def worst_error(model, oracle, order, batch):

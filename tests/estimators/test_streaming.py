@@ -305,7 +305,7 @@ def test_a_refused_chunk_leaves_no_trace():
 
 def test_examples_run():
     assert doctest.testmod(streaming).failed == 0
-    page = Path(__file__).parents[1] / "docs" / "streaming.md"
+    page = Path(__file__).parents[2] / "docs" / "streaming.md"
     result = doctest.testfile(str(page), module_relative=False)
     assert result.attempted > 0
     assert result.failed == 0

@@ -19,7 +19,7 @@ from anyorder.constructions.stream import Stream
 from anyorder.constructions.verify import errors, verify
 from anyorder.errors import InputError
 from tests import oracles_constructions as oracles
-from tests.test_constructions import worst_error
+from tests.constructions.test_registry import worst_error
 
 RANDOM = np.random.default_rng(0).integers(0, 2, (2, 200))
 
@@ -244,7 +244,7 @@ def test_exact_orders_on_file_are_those_that_measure(name, dtype, order):
 
 
 def test_the_table_of_the_docs_is_the_table_on_file():
-    page = (pathlib.Path(__file__).parents[1] / "docs" / "constructions.md").read_text(encoding="utf-8")
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "constructions.md").read_text(encoding="utf-8")
     for name, row in exact_orders.measured().items():
         if name == "associative":
             continue

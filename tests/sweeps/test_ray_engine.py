@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from anyorder.sweeps import run, spec, table, work
-from tests.test_sweeps import TINY
+from tests.sweeps.test_run import TINY
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'anyorder[ray]'")
 
