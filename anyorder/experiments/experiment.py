@@ -14,6 +14,7 @@ import numpy as np
 
 from anyorder import tensors, training
 from anyorder.training import config as configs
+from anyorder.training import fields
 from anyorder.training.config import Architecture, Config, Data, Measurement, Optimisation
 from anyorder.training.folder import CONFIG
 from anyorder.training.run import Progress
@@ -90,10 +91,14 @@ class Experiment:
 def digest(config: Config) -> str:
     """A name for a config, the same on every machine.
 
+    It is made of what differs from the preset `paper`, so that a field that is added later leaves it as it is.
+
     >>> digest(Config()) == digest(Config()), digest(Config()) == digest(Config(seed=1))
     (True, False)
     """
-    return hashlib.sha256(json.dumps(configs.to_json(config), sort_keys=True).encode()).hexdigest()[:16]
+    standard = fields.values(configs.PRESETS["paper"])
+    different = {name: value for name, value in fields.values(config).items() if value != standard[name]}
+    return hashlib.sha256(json.dumps(different, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def published(task: Task, data: Data, architecture: Architecture | None = None) -> Config:
