@@ -1,15 +1,37 @@
-"""What the user can mend is an `InputError`: one line that names the value, the limit and the way out."""
+"""What the user can mend is an `InputError`: one line that names the value, the limit and the way out.
+
+Messages speak Python and write an option as `` `order=1` ``, or `` `order=` `` where any value will do. The command
+line puts its own flags there: `in_flags`.
+"""
 
 from __future__ import annotations
+
+import re
 
 
 class InputError(ValueError):
     """Input outside what a function accepts; the message is a single line fit to show to a person.
 
-    >>> raise InputError("order is 0, must be at least 1; pass --order 1 or more")
+    >>> raise InputError("order is 0, must be at least 1; pass `order=1` or more")
     Traceback (most recent call last):
-    anyorder.errors.InputError: order is 0, must be at least 1; pass --order 1 or more
+    anyorder.errors.InputError: order is 0, must be at least 1; pass `order=1` or more
     """
+
+
+def in_flags(message: str) -> str:
+    """A message with the options of Python written as flags of the command line.
+
+    >>> in_flags("pass `alphabet_size=2` or more, `tied=False`, `force=True`, or a smaller `batch=`")
+    'pass --alphabet-size 2 or more, --no-tied, --force, or a smaller --batch'
+    """
+
+    def flag(option: re.Match) -> str:
+        name, value = option[1].replace("_", "-"), option[2]
+        if value in ("True", "False"):
+            return f"--{name}" if value == "True" else f"--no-{name}"
+        return f"--{name} {value}".rstrip()
+
+    return re.sub(r"`([a-z]\w*)=([^`]*)`", flag, message)
 
 
 def require(condition: bool, message: str) -> None:
@@ -26,11 +48,11 @@ def check_alphabet(alphabet_size: int) -> None:
 
     >>> check_alphabet(1)
     Traceback (most recent call last):
-    anyorder.errors.InputError: alphabet size is 1, must be at least 2; pass --alphabet-size 2 or more
+    anyorder.errors.InputError: alphabet size is 1, must be at least 2; pass `alphabet_size=2` or more
     """
     require(
         alphabet_size >= 2,
-        f"alphabet size is {alphabet_size}, must be at least 2; pass --alphabet-size 2 or more",
+        f"alphabet size is {alphabet_size}, must be at least 2; pass `alphabet_size=2` or more",
     )
 
 
@@ -41,7 +63,7 @@ def check_order(order: int, length: int | None = None) -> None:
     Traceback (most recent call last):
     anyorder.errors.InputError: order is 3, must be smaller than the length 3; lower the order or lengthen the sequence
     """
-    require(order >= 1, f"order is {order}, must be at least 1; pass --order 1 or more")
+    require(order >= 1, f"order is {order}, must be at least 1; pass `order=1` or more")
     if length is not None:
         require(
             length > order,

@@ -18,7 +18,7 @@ import tyro
 from rich.console import Console
 
 from anyorder.cli.command import Command, Outcome
-from anyorder.errors import InputError
+from anyorder.errors import InputError, in_flags
 
 #: Sub-command → module and class. Modules are imported only for the command that is called.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         outcome = command.run()
         return _print(outcome, command.json)
     except InputError as error:
-        print(f"anyorder: {error}", file=sys.stderr)
+        print(f"anyorder: {in_flags(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as interrupt:
         print(f"anyorder: {str(interrupt) or 'interrupted; nothing was written half-way'}", file=sys.stderr)

@@ -238,7 +238,7 @@ def fed(order=1, symbols=4, **settings):
 @pytest.mark.parametrize(
     ("call", "line"),
     [
-        (lambda: StreamingEstimator(0, 2), "order is 0, must be at least 1; pass --order 1 or more"),
+        (lambda: StreamingEstimator(0, 2), "order is 0, must be at least 1; pass `order=1` or more"),
         (lambda: StreamingEstimator(1, 1), "alphabet size is 1, must be 2 to 65536; renumber the tokens"),
         (
             lambda: StreamingEstimator(1, 65537),
