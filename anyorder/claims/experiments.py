@@ -18,13 +18,8 @@ from jaxtyping import Array, Float
 from anyorder import chains, estimators
 from anyorder.claims.entry import Finding, Tables, claim, judge
 from anyorder.errors import require
+from anyorder.experiments.printed import BITS, DEPTH, TOKEN_NOISE, TRANSITION_NOISE, Printed
 from anyorder.training.config import PRESETS
-
-#: What the tables of App. H print: level → (mean, standard deviation).
-DEPTH = {"1": (0.131, 0.000), "2": (0.100, 0.003)}
-TOKEN_NOISE = {"0.0": (0.10, 0.003), "0.1": (0.15, 0.010), "0.25": (0.18, 0.002), "0.5": (0.21, 0.005)}
-TRANSITION_NOISE = {"0.0": (0.100, 0.003), "0.1": (0.101, 0.003), "0.25": (0.141, 0.005), "0.5": (0.181, 0.004)}
-BITS = {"2": (4.6108, 0.7190), "4": (4.5842, 0.9826), "8": (3.8615, 0.4590), "32": (3.7700, 0.4725)}
 
 #: Two means agree if they differ by at most this many standard deviations of the difference, and what print rounds off.
 DEVIATIONS = 2.0
@@ -44,13 +39,15 @@ def _near(a: tuple[float, float], b: tuple[float, float], rounding: float = 0.0)
 
 
 def _compared(
-    rows: dict[str, dict[str, Any]], printed: Mapping[str, tuple[float, float]], value: str, *, level: type = float
+    rows: dict[str, dict[str, Any]], printed: Mapping[Any, Printed], value: str
 ) -> tuple[list[tuple[float, float]], dict[str, Any], bool]:
     """Our means at the printed levels, numbers for the ledger, and whether all agree with print."""
-    ours = {str(level(key)): row for key, row in rows.items()}
+    level = type(next(iter(printed)))
+    ours = {level(key): row for key, row in rows.items()}
     missing = [key for key in printed if key not in ours]
     require(
-        not missing, f"the results have no row for {', '.join(missing)}; run the experiment with the paper's levels"
+        not missing,
+        f"the results have no row for {', '.join(map(str, missing))}; run the experiment with the paper's levels",
     )
     # One seed has no deviation, and where there is no map at all it is infinitely far: both are None in the table.
     found = [
@@ -58,16 +55,15 @@ def _compared(
         for row in map(ours.__getitem__, printed)
     ]
     numbers = {
-        "levels": list(printed),
-        "printed": [f"{mean} ± {std}" for mean, std in printed.values()],
+        "levels": [str(key) for key in printed],
+        "printed": [str(entry) for entry in printed.values()],
         "measured": [mean for mean, _ in found],
         "standard deviation": [std for _, std in found],
     }
-    rounding = 0.005 if printed is TOKEN_NOISE else 0.0005  # two digits there, three elsewhere
     floors = [ours[key].get("floor") for key in printed]
     if any(entry is not None for entry in floors):
         numbers["Bayes floor"] = floors
-    return found, numbers, all(_near(a, b, rounding) for a, b in zip(found, printed.values(), strict=True))
+    return found, numbers, all(_near(a, b[:2], b.rounding) for a, b in zip(found, printed.values(), strict=True))
 
 
 def _rises(found: list[tuple[float, float]]) -> bool:
@@ -86,7 +82,7 @@ def _rises(found: list[tuple[float, float]]) -> bool:
 )
 def depth(tables: Tables) -> Finding:
     """Both rows against print, and against each other."""
-    found, numbers, agree = _compared(_rows(tables, "excess", "layers", "excess"), DEPTH, "excess", level=int)
+    found, numbers, agree = _compared(_rows(tables, "excess", "layers", "excess"), DEPTH, "excess")
     one, two = found
     better = two[0] < one[0] and not _near(one, two)
     return judge(
@@ -123,7 +119,7 @@ def transition_noise(tables: Tables) -> Finding:
     return _noise(tables, TRANSITION_NOISE)
 
 
-def _noise(tables: Tables, printed: Mapping[str, tuple[float, float]]) -> Finding:
+def _noise(tables: Tables, printed: Mapping[Any, Printed]) -> Finding:
     """The paper does not say of what the loss is taken: what each token was drawn from, or the undisturbed chain."""
     readings: dict[str, tuple[bool, bool]] = {}
     numbers: dict[str, Any] = {}
@@ -166,7 +162,7 @@ def robustness(tokens: Tables, transitions: Tables) -> Finding:
     by_transition, _, _ = _compared(_rows(transitions, "excess", "level", value), TRANSITION_NOISE, value)
     noisy = list(zip(by_token, by_transition, strict=True))[1:]
     numbers = {
-        "levels": list(TOKEN_NOISE)[1:],
+        "levels": [str(level) for level in TOKEN_NOISE][1:],
         "token noise": [a[0] for a, _ in noisy],
         "transition noise": [b[0] for _, b in noisy],
     }
@@ -189,7 +185,7 @@ def robustness(tokens: Tables, transitions: Tables) -> Finding:
 )
 def bits(tables: Tables) -> Finding:
     """Four rows against print; eight bits against full precision, and two bits against eight."""
-    found, numbers, agree = _compared(_rows(tables, "distance", "bits", "distance"), BITS, "distance", level=str)
+    found, numbers, agree = _compared(_rows(tables, "distance", "bits", "distance"), BITS, "distance")
     two, _, eight, full = found
     kept = abs(eight[0] - full[0]) < 0.25 * abs(two[0] - full[0]) or _near(eight, full)
     return judge(
@@ -251,12 +247,12 @@ def settings() -> Finding:
         found = estimators.summarise(np.asarray(_floor(length))[:, 1:])
         share = (length - 1) / length  # with the opening counted too, where nothing can be learnt or lost
         floors[length] = (share * found.mean, found.standard_error)
-    reachable = {length: mean - 3 * error <= DEPTH["2"][0] for length, (mean, error) in floors.items()}
+    reachable = {length: mean - 3 * error <= DEPTH[2].mean for length, (mean, error) in floors.items()}
     return judge(
         {
             "preset `paper`": {name: value for name, (value, _) in grids.items()},
             "Bayes floor of order 2 over all positions at T = 8, 32": [mean for mean, _ in floors.values()],
-            "printed excess of two layers": DEPTH["2"][0],
+            "printed excess of two layers": DEPTH[2].mean,
         },
         printed=all(value in grid for value, grid in grids.values()) and all(reachable.values()),
         corrected=all(value in grid for value, grid in grids.values()) and reachable[32],

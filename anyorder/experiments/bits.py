@@ -9,14 +9,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
-from anyorder.experiments import depth
+from anyorder.experiments import depth, printed
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, to_the_floor
 from anyorder.experiments.rounding import Rounding, rounded, to_format, to_levels
 from anyorder.training.evaluation import evaluation_set
 from anyorder.transformer import Transformer
 
-#: Frobenius distances that the paper prints, by bits.
-PRINTED = {"2": "4.6108 ± 0.7190", "4": "4.5842 ± 0.9826", "8": "3.8615 ± 0.4590", "32": "3.7700 ± 0.4725"}
 FORMATS: dict[str, Rounding] = {
     "2": to_levels(2),
     "4": to_levels(4),
@@ -61,7 +59,7 @@ def run(task: Task) -> Result:
                     "bits": bits,
                     "distance_mean": float(found.mean()) if np.isfinite(found).all() else None,
                     "distance_std": float(found.std(ddof=1)) if np.isfinite(found).all() else None,
-                    "printed": PRINTED.get(bits) if name == "published" else None,
+                    "printed": str(printed.BITS[bits]) if name == "published" and bits in printed.BITS else None,
                 }
             )
             arrays[f"{name} {bits}".replace(" ", "_")] = found

@@ -10,13 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from anyorder import estimators
+from anyorder.experiments import printed as paper
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, published, spread
 from anyorder.training.config import Data
 from anyorder.training.data import sequences
-
-#: The differences of cross-entropy that the paper prints, by level.
-TOKEN = {0.0: "0.10 ± 0.003", 0.1: "0.15 ± 0.010", 0.25: "0.18 ± 0.002", 0.5: "0.21 ± 0.005"}
-TRANSITION = {0.0: "0.100 ± 0.003", 0.1: "0.101 ± 0.003", 0.25: "0.141 ± 0.005", 0.5: "0.181 ± 0.004"}
 
 READING = (
     "The paper subtracts the loss of the true transition probabilities and does not say of which. Reading A, "
@@ -37,7 +34,7 @@ def clean_loss(data: Data, count: int) -> float:
     return float(np.asarray(jax.jit(jax.vmap(one))(drawn.kernels, drawn.clean)).mean())
 
 
-def run(task: Task, data_of: Callable[[float], Data], printed: dict[float, str]) -> Result:
+def run(task: Task, data_of: Callable[[float], Data], printed: dict[float, paper.Printed]) -> Result:
     """Train at every level of one kind of noise."""
     rows = []
     levels = sorted(printed) if task.budget != "tiny" else [min(printed), max(printed)]
@@ -60,7 +57,7 @@ def run(task: Task, data_of: Callable[[float], Data], printed: dict[float, str])
                 "floor": reference["floor_excess"],
                 "matching_mass": mass,
                 "chance_mass": reference["chance_matching_mass"],
-                "printed": printed[level],
+                "printed": str(printed[level]),
                 "seeds": len(models),
             }
         )
@@ -84,7 +81,7 @@ TOKEN_NOISE = Experiment(
         "numbers are of reading B.",
     ),
     {"tiny": 0.5, "quick": 1.6, "paper": 50},
-    partial(run, data_of=lambda level: Data(order=2, length=32, token_noise=level), printed=TOKEN),
+    partial(run, data_of=lambda level: Data(order=2, length=32, token_noise=level), printed=paper.TOKEN_NOISE),
 )
 TRANSITION_NOISE = Experiment(
     "transition-noise",
@@ -98,5 +95,7 @@ TRANSITION_NOISE = Experiment(
         "reading A. The printed numbers grow as those of reading B do.",
     ),
     {"tiny": 0.5, "quick": 1.6, "paper": 50},
-    partial(run, data_of=lambda level: Data(order=2, length=32, transition_noise=level), printed=TRANSITION),
+    partial(
+        run, data_of=lambda level: Data(order=2, length=32, transition_noise=level), printed=paper.TRANSITION_NOISE
+    ),
 )
