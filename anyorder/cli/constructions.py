@@ -119,11 +119,11 @@ class Predict(Chosen):
 
     def run(self) -> Outcome:
         """Build for the length of the sequence, run, compare, write."""
-        from anyorder import files
+        from anyorder import files, reading
         from anyorder.constructions import construct
         from anyorder.constructions.verify import expected, within
 
-        tokens, size, characters = files.read_tokens(
+        tokens, size, characters = reading.read_tokens(
             self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row
         )
         require(

@@ -153,10 +153,10 @@ class Dynamics(Command):
         return Outcome(report, shown(trajectory, checks, found, paths))
 
     def _prior(self) -> Prior:
-        from anyorder import chains, files
+        from anyorder import chains, reading
 
         if self.kernel is not None:
-            return chains.PointMass(chains.Kernel(files.read_array(self.kernel)))
+            return chains.PointMass(chains.Kernel(reading.read_array(self.kernel)))
         return chains.named_prior(self.prior, self.order, self.alphabet_size, gamma=self.gamma)
 
 

@@ -63,7 +63,7 @@ class Sample(Command):
         """Sample, write, and say what was written."""
         import jax
 
-        from anyorder import chains, files
+        from anyorder import chains, files, reading
 
         prior = self._prior()
         noise = self._noise()
@@ -95,17 +95,17 @@ class Sample(Command):
             )
             files.write_array(self.kernels, np.asarray(drawn.kernels))
             report["kernels"] = self.kernels
-        if self.out == files.STANDARD_STREAM:
+        if self.out == reading.STANDARD_STREAM:
             report["tokens"] = tokens.tolist()
             return Outcome(report, "\n".join(files.format_row(row) for row in tokens))
         files.write_array(self.out, tokens)
         return Outcome(report, f"{self.count} × {self.length} tokens of order {prior.order} in {self.out}")
 
     def _prior(self) -> Prior:
-        from anyorder import chains, files
+        from anyorder import chains, reading
 
         if self.kernel is not None:
-            return chains.PointMass(chains.Kernel(files.read_array(self.kernel)))
+            return chains.PointMass(chains.Kernel(reading.read_array(self.kernel)))
         return chains.named_prior(
             self.prior, self.order, self.alphabet_size, gamma=self.gamma, concentration=self.concentration
         )
@@ -153,10 +153,10 @@ class Estimate(Command):
 
     def run(self) -> Outcome:
         """Read, feed in chunks, score, and write."""
-        from anyorder import files
+        from anyorder import files, reading
         from anyorder.estimators import StreamingEstimator
 
-        tokens, size, characters = files.read_tokens(
+        tokens, size, characters = reading.read_tokens(
             self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row
         )
         check_order(self.order, len(tokens))

@@ -6,47 +6,17 @@ result is the prediction of x_{n+1} from x_0 … x_n.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
-from anyorder.errors import check_alphabet, check_order, require
+from anyorder.errors import require
 from anyorder.estimators import matching
 from anyorder.estimators.result import Estimate
-from anyorder.files import check_tokens
-
-#: What every estimator accepts as one sequence.
-Tokens = Int[Array, "length"] | Int[np.ndarray, "length"] | Sequence[int]
-
-
-def as_tokens(tokens: Tokens, order: int | None, alphabet_size: int) -> Int[Array, "length"]:
-    """The tokens as an array of int32, refused where they are not one sequence of the alphabet.
-
-    With an order the sequence must be longer than it, without one it must have a token.
-
-    >>> as_tokens([0, 1, 2], order=1, alphabet_size=2)
-    Traceback (most recent call last):
-    anyorder.errors.InputError: the sequence has token 2 at position 2, must be 0 to 1; raise the alphabet size to 3
-    """
-    check_alphabet(alphabet_size)
-    array = tokens if isinstance(tokens, jax.Array) else np.asarray(tokens)
-    require(array.ndim == 1, f"tokens have shape {array.shape}, must be one sequence (length,); use vmap for more")
-    require(
-        jnp.issubdtype(array.dtype, jnp.integer),
-        f"tokens have dtype {array.dtype}, must be integers; convert them first",
-    )
-    if order is None:
-        require(len(array) > 0, "the sequence is empty; give at least one token")
-    else:
-        check_order(order, len(array))
-    if not isinstance(array, jax.core.Tracer):
-        check_tokens(np.asarray(array), alphabet_size)
-    return jnp.asarray(array, jnp.int32)
+from anyorder.tokens import Tokens, as_tokens
 
 
 @partial(jax.jit, static_argnames="dtype")

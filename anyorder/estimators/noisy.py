@@ -18,8 +18,9 @@ from jaxtyping import Array, Float
 
 from anyorder.errors import require
 from anyorder.estimators import matching
-from anyorder.estimators.counting import Tokens, as_tokens, where_full
+from anyorder.estimators.counting import where_full
 from anyorder.estimators.result import Estimate
+from anyorder.tokens import Tokens, as_tokens
 
 #: Quadrature nodes that are held at once; n nodes an axis are n^(S-1) in all.
 MOST_NODES = 1 << 16

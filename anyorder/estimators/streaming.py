@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from anyorder.errors import check_order, require
 from anyorder.estimators.hashing import INDEX, ROWS, count_contexts, count_suffixes, rehash, window_keys
-from anyorder.files import check_tokens
+from anyorder.tokens import check_tokens
 
 ESTIMATORS = ("kgram", "bayes", "bag", "biased", "backoff")
 _LARGEST_ALPHABET = 1 << 16

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder.errors import require
-from anyorder.estimators.counting import Tokens, as_tokens
+from anyorder.tokens import Tokens, as_tokens
 from anyorder.transformer.arithmetic import linear, stored, total
 from anyorder.transformer.attention import Head, run_heads
 from anyorder.transformer.certificate import Certificate

@@ -1,0 +1,105 @@
+"""What one sequence of tokens is: integers below the size of the alphabet, or a string over an alphabet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, Integer
+
+from anyorder.errors import InputError, check_alphabet, check_order, require
+
+#: What stands for one sequence wherever tokens are asked for; a string needs its alphabet.
+Tokens = Integer[Array, "length"] | Integer[np.ndarray, "length"] | Sequence[int] | str
+
+
+def as_tokens(
+    tokens: object, order: int | None, alphabet_size: int, *, alphabet: str | None = None
+) -> Int[Array, "length"]:
+    """What is given as `Tokens`, as an array of int32; refused where it is not one sequence over the alphabet.
+
+    With an order the sequence must be longer than it, without one it must have a token. The characters of a string are
+    numbered by their places in `alphabet`.
+
+    >>> as_tokens("abba", None, 2, alphabet="ab").tolist()
+    [0, 1, 1, 0]
+    >>> as_tokens([0, 1, 2], order=1, alphabet_size=2)
+    Traceback (most recent call last):
+    anyorder.errors.InputError: the sequence has token 2 at position 2, must be 0 to 1; raise the alphabet size to 3
+    """
+    check_alphabet(alphabet_size)
+    array = spelled(tokens, alphabet) if isinstance(tokens, str) else tokens
+    array = array if isinstance(array, jax.Array) else np.asarray(array)
+    require(array.ndim == 1, f"tokens have shape {array.shape}, must be one sequence (length,); use vmap for more")
+    require(len(array) > 0, "the sequence is empty; give at least one token")
+    require(
+        jnp.issubdtype(array.dtype, jnp.integer),
+        f"tokens have dtype {array.dtype}, must be integers; convert them first",
+    )
+    if order is not None:
+        check_order(order, len(array))
+    if not isinstance(array, jax.core.Tracer):
+        check_tokens(np.asarray(array), alphabet_size)
+    return jnp.asarray(array, jnp.int32)
+
+
+def check_tokens(tokens: np.ndarray, alphabet_size: int, source: str = "the sequence", begin: int = 0) -> None:
+    """Refuse tokens outside 0 … alphabet_size - 1, naming the first and where it is; `begin` is the place of the first.
+
+    >>> check_tokens(np.array([0, 1, 5]), 2)
+    Traceback (most recent call last):
+    anyorder.errors.InputError: the sequence has token 5 at position 2, must be 0 to 1; raise the alphabet size to 6
+    """
+    outside = np.flatnonzero((tokens < 0) | (tokens >= alphabet_size))
+    if outside.size:
+        position, token = int(outside[0]), int(tokens[outside[0]])
+        way_out = f"raise the alphabet size to {int(tokens.max()) + 1}"
+        raise InputError(
+            f"{source} has token {token} at position {begin + position}, must be 0 to {alphabet_size - 1}; "
+            + (way_out if tokens.min() >= 0 else "correct the input")
+        )
+
+
+def check_characters(alphabet: str) -> None:
+    """Refuse an alphabet with fewer than two characters, or with one of them twice.
+
+    >>> check_characters("abb")
+    Traceback (most recent call last):
+    anyorder.errors.InputError: the alphabet 'abb' repeats 'b'; give each character once
+    """
+    repeated = [character for character in alphabet if alphabet.count(character) > 1]
+    require(not repeated, f"the alphabet {alphabet!r} repeats {(repeated or [''])[0]!r}; give each character once")
+    require(len(alphabet) >= 2, f"the alphabet {alphabet!r} has {len(alphabet)} characters, must be at least 2")
+
+
+def places(text: str, alphabet: str) -> Int[np.ndarray, "length"]:
+    """The place of each character in the alphabet, and -1 where it is not there.
+
+    >>> places("abxa", "ba").tolist()
+    [1, 0, -1, 1]
+    """
+    codes, known = (np.frombuffer(part.encode("utf-32-le"), np.uint32) for part in (text, alphabet))
+    order = np.argsort(known)
+    found = order[np.minimum(np.searchsorted(known[order], codes), known.size - 1)]
+    return np.where(known[found] == codes, found, -1)
+
+
+def spelled(text: str, alphabet: str | None, source: str = "the sequence", begin: int = 0) -> Int[np.ndarray, "length"]:
+    """The characters of a text as the numbers of their places in the alphabet; every one must be there.
+
+    >>> spelled("abba", "ab").tolist()
+    [0, 1, 1, 0]
+    """
+    if alphabet is None:
+        raise InputError(f"{source} is a string and has no alphabet; give the alphabet, its characters in order")
+    check_characters(alphabet)
+    numbers = places(text, alphabet)
+    unknown = np.flatnonzero(numbers < 0)
+    if unknown.size:
+        raise InputError(
+            f"{source} has character {text[unknown[0]]!r} at position {begin + unknown[0]}, not in the alphabet "
+            f"{alphabet!r}; add it"
+        )
+    return numbers
