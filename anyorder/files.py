@@ -1,18 +1,38 @@
-"""Writing results: output appears whole or not at all, written under a temporary name and then renamed."""
+"""Writing results and reading them back: whole files, JSON, lines, and the folders that commands write to.
+
+Output appears whole or not at all: it is written under a temporary name and then renamed. What is read back is a value
+of the expected shape, or one line that names the file, the line in it and what was expected.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import hashlib
 import json
 import os
+import socket
+import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import filelock
 import numpy as np
 
 from anyorder.errors import InputError, require
+
+#: How the names of unfinished files begin. A process that was killed may leave some behind; nobody needs them.
+UNFINISHED = ".anyorder-unfinished-"
+_LOCK, _HOLDER = ".anyorder-lock", ".anyorder-lock-holder"
+#: Errors of a write that do not name the file.
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))
+_WORDS = {int: "a whole number", float: "a number", str: "a text", dict: "an object", list: "a list"}
+
+Row = dict[str, Any]
+"""A JSON object."""
 
 
 @contextlib.contextmanager
@@ -30,21 +50,32 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     require(not target.is_dir(), f"{target} is a folder; name a file to write to")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=UNFINISHED, suffix=target.suffix)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}; choose a folder that you can write to") from None
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}; nothing was written") from None
+        with _of_writing(target, name):
+            yield temporary
+        with _of_writing(target):
+            with temporary.open("rb+") as written:
+                os.fsync(written.fileno())
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _of_writing(target: Path, name: str | None = None) -> Iterator[None]:
+    """Errors of the operating system become one line; with a name only those of that file, or of no room for it."""
+    try:
+        yield
+    except OSError as error:
+        if name is not None and error.filename != name and (error.filename or error.errno not in _NO_ROOM):
+            raise
+        raise InputError(f"cannot write {target}: {error.strerror}; nothing was written") from None
 
 
 def _umask() -> int:
@@ -59,31 +90,185 @@ def write_json(path: str | Path, value: Any) -> None:
         temporary.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def append_lines(path: str | Path, values: Iterable[Any]) -> None:
-    """Add JSON values to a file, a line each, in one write that is on the disk when this returns.
+def write_lines(path: str | Path, rows: Iterable[Row]) -> None:
+    """Write JSON objects, a line each, in place of what the file held."""
+    with whole_file(path) as temporary:
+        temporary.write_bytes(_lines(rows))
 
-    A process that is killed in the middle leaves at most one line cut short, at the end: `read_lines` drops it.
+
+def append_lines(path: str | Path, rows: Iterable[Row]) -> None:
+    """Add JSON objects to a file, a line each, in one write that is on the disk when this returns.
+
+    A process that is killed in the middle leaves at most one line cut short, at the end: `read_lines` drops it. Where
+    there is no room the file stays as it was.
     """
-    text = "".join(json.dumps(value, allow_nan=False) + "\n" for value in values)
+    file = Path(path)
     try:
-        with Path(path).open("ab") as stream:
-            stream.write(text.encode("utf-8"))
-            stream.flush()
-            os.fsync(stream.fileno())
+        before = file.stat().st_size if file.exists() else 0
+        try:
+            with file.open("ab") as stream:
+                stream.write(_lines(rows))
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError:
+            os.truncate(file, before)
+            raise
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; make room, and give the command again") from None
 
 
-def read_lines(path: str | Path) -> list[Any]:
-    """Every whole line of a file of JSON lines; none where there is no file."""
-    values: list[Any] = []
-    file = Path(path)
-    for text in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
-        try:
-            values.append(json.loads(text))
-        except ValueError:
-            break
-    return values
+def _lines(rows: Iterable[Row]) -> bytes:
+    return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode("utf-8")
+
+
+def read_bytes(path: str | Path, expected: str) -> bytes:
+    """The content of a regular file. Pipes and devices, which may never end, are refused.
+
+    >>> read_bytes("/dev/null", "a model")
+    Traceback (most recent call last):
+    anyorder.errors.InputError: /dev/null is not a regular file; give a model
+    """
+    try:
+        with open(path, "rb", opener=_open_at_once) as stream:
+            regular = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+            require(regular, f"{path} is not a regular file; give {expected}")
+            return stream.read()
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else error  # a zero byte in the name
+        raise InputError(f"cannot read {path}: {reason}; give {expected}") from None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Without the flag a pipe that nobody writes to would be waited for; Windows has neither."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def read_json(path: str | Path, expected: str, keys: Mapping[str, type] | None = None) -> Row:
+    """The JSON object in a file, with the keys, each of its type; `expected` says what to give instead.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.json"
+    >>> write_json(path, {"step": "three"})
+    >>> try:
+    ...     read_json(path, "the folder of a run", {"step": int})
+    ... except InputError as error:
+    ...     print(str(error).replace(str(path), "a.json"))
+    a.json has step "three", must be a whole number; give the folder of a run
+    """
+    return _object(read_bytes(path, expected), str(path), f"give {expected}", keys or {})
+
+
+def read_lines(path: str | Path, keys: Mapping[str, type] | None = None) -> list[Row]:
+    """The objects of a file of JSON lines, each with the keys; none where there is no file.
+
+    A last line that a killed process did not finish is left out, with a warning. Any other line that is not such an
+    object is refused: it was damaged later.
+    """
+    if not Path(path).exists():
+        return []
+    *lines, last = read_bytes(path, "a file of JSON lines").split(b"\n")
+    way_out = "the file was damaged, restore it from a copy or start again elsewhere"
+    rows = [_object(line, f"line {place} of {path}", way_out, keys or {}) for place, line in enumerate(lines, 1)]
+    if last:
+        warnings.warn(f"line {len(lines) + 1} of {path}, the last, was cut short and is left out", stacklevel=2)
+    return rows
+
+
+def _object(data: bytes, source: str, way_out: str, keys: Mapping[str, type]) -> Row:
+    try:
+        value = json.loads(data.decode("utf-8"), parse_constant=_not_json)
+    except RecursionError:
+        raise InputError(f"{source} is nested too deeply to be JSON of ours; {way_out}") from None
+    except ValueError as error:  # of Unicode too
+        raise InputError(f"{source} is not whole JSON ({error}); {way_out}") from None
+    require(isinstance(value, dict), f"{source} holds {_shown(value)}, must be an object; {way_out}")
+    for key, kind in keys.items():
+        require(key in value, f"{source} has no {key}; {way_out}")
+        fits = type(value[key]) in ((int, float) if kind is float else (kind,))
+        require(fits, f"{source} has {key} {_shown(value[key])}, must be {_WORDS[kind]}; {way_out}")
+    return value
+
+
+def _not_json(constant: str) -> Any:
+    raise ValueError(f"{constant} is not a number of JSON")
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def digest(value: Any) -> str:
+    """A short name for a JSON value, the same on every machine.
+
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def holds(folder: str | Path, marker: str, own: Sequence[str] = ()) -> bool:
+    """Whether a folder has the file that marks it as ours; refuses a folder with other files, and a file.
+
+    `own` are files that may be there before the marker is. What a killed process left behind does not count.
+
+    >>> import tempfile
+    >>> holds(tempfile.mkdtemp(), "config.json")
+    False
+    """
+    path = Path(folder)
+    require(not path.exists() or path.is_dir(), f"{path} is a file; name a folder")
+    if (path / marker).exists():
+        return True
+    try:
+        names = [entry.name for entry in path.iterdir()] if path.exists() else []
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; choose another folder") from None
+    others = [name for name in names if name not in (*own, _LOCK, _HOLDER) and not name.startswith(UNFINISHED)]
+    require(not others, f"{path} already holds other files; choose another folder")
+    return False
+
+
+@contextlib.contextmanager
+def locked(folder: str | Path) -> Iterator[None]:
+    """Hold a folder for this process, and clear it of what a killed one left unfinished.
+
+    The lock is the operating system's: it ends with the process, however that ends. Beside it stands who holds it.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> with locked(folder), locked(folder):
+    ...     pass  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    anyorder.errors.InputError: ... is in use by process ... on ...; wait for it, stop it, or choose another folder
+    """
+    path = Path(folder)
+    require(not path.exists() or path.is_dir(), f"{path} is a file; name a folder")
+    holder = path / _HOLDER
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(path / _LOCK, timeout=0)
+        lock.acquire()
+    except filelock.Timeout:
+        with contextlib.suppress(OSError):
+            who = holder.read_text(encoding="utf-8")
+            raise InputError(f"{path} is in use by {who}; wait for it, stop it, or choose another folder") from None
+        raise InputError(f"{path} is in use by another process; wait for it, or choose another folder") from None
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; choose a folder that you can write to") from None
+    try:
+        for entry in path.glob(f"{UNFINISHED}*"):
+            entry.unlink(missing_ok=True)
+        with whole_file(holder) as temporary:
+            temporary.write_text(f"process {os.getpid()} on {socket.gethostname()}", encoding="utf-8")
+        yield
+    finally:
+        for left in (holder, path / _LOCK):
+            with contextlib.suppress(OSError):  # Windows keeps the lock's file until it is released
+                left.unlink()
+        lock.release()
 
 
 def write_array(path: str | Path, array: np.ndarray) -> None:

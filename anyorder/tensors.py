@@ -19,7 +19,7 @@ import safetensors
 import safetensors.numpy
 
 from anyorder.errors import InputError, require
-from anyorder.files import whole_file
+from anyorder.files import read_bytes, whole_file
 
 _CODES = {
     "BF16": "bfloat16",
@@ -45,18 +45,20 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Any], header: Any) -> 
     (dtype(bfloat16), {'step': 3})
     """
     arrays = {name: np.ascontiguousarray(array).reshape(np.shape(array)) for name, array in tensors.items()}
-    text = json.dumps(header, allow_nan=False, sort_keys=True)
-    data = safetensors.numpy.save(arrays, {"anyorder": text, "digest": _digest(arrays, text)})
+    text = json.dumps(header, allow_nan=False)
+    data = safetensors.numpy.save(arrays)
+    # The library would write metadata in an order of its own choice, another every time: equal runs, equal bytes.
+    (size,) = struct.unpack("<Q", data[:8])
+    entries = json.loads(data[8 : 8 + size])
+    about = json.dumps({"__metadata__": {"anyorder": text, "digest": _digest(arrays, text)}, **entries}).encode()
+    about += b" " * (-len(about) % 8)
     with whole_file(path) as temporary:
-        temporary.write_bytes(data)
+        temporary.write_bytes(struct.pack("<Q", len(about)) + about + data[8 + size :])
 
 
 def read_tensors(path: str | Path) -> tuple[dict[str, np.ndarray], Any]:
     """The arrays and the header of a file that `write_tensors` wrote."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}; give a .safetensors file of anyorder") from None
+    data = read_bytes(path, "a .safetensors file of anyorder")
     try:
         arrays = {
             name: np.frombuffer(entry["data"], jnp.dtype(_CODES[entry["dtype"]])).reshape(entry["shape"])

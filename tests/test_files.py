@@ -1,6 +1,11 @@
 """Writing: every format, and nothing half-written."""
 
+import errno
 import json
+import os
+import socket
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -13,7 +18,7 @@ def test_folders_are_not_written_to(tmp_path):
     with pytest.raises(InputError, match="is a folder"), files.whole_file(tmp_path):
         pass
     (tmp_path / "plain").write_text("x")
-    with pytest.raises(InputError, match="cannot write"), files.whole_file(tmp_path / "plain" / "below"):
+    with pytest.raises(InputError, match=r"cannot write"), files.whole_file(tmp_path / "plain" / "below"):
         pass
 
 
@@ -42,3 +47,99 @@ def test_arrays_are_written_as_npy_text_or_json_lines(tmp_path):
     assert (tmp_path / "t.txt").read_text() == "0 1\n1 1\n"
     files.write_array(tmp_path / "d.jsonl", np.array([[np.nan, np.nan], [0.25, 0.75]]))
     assert [json.loads(line) for line in (tmp_path / "d.jsonl").read_text().splitlines()] == [None, [0.25, 0.75]]
+
+
+def test_an_error_of_another_file_is_not_one_of_writing(tmp_path):
+    """Only what concerns the file itself is "cannot write": what the block does besides keeps its own error."""
+    with pytest.raises(FileNotFoundError), files.whole_file(tmp_path / "a.txt"):
+        (tmp_path / "absent").read_text()
+    with pytest.raises(ConnectionError), files.whole_file(tmp_path / "a.txt"):
+        raise ConnectionError("gone")
+    with pytest.raises(InputError, match=r"cannot write .*a.txt: No space left"), files.whole_file(tmp_path / "a.txt"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_an_unfinished_last_line_is_left_out_and_it_is_said(tmp_path):
+    path = tmp_path / "a.jsonl"
+    files.append_lines(path, [{"step": 1}, {"step": 2}])
+    with path.open("ab") as stream:
+        stream.write(b'{"step": ')
+    with pytest.warns(UserWarning, match=r"line 3 of .*a.jsonl, the last, was cut short and is left out"):
+        assert files.read_lines(path, {"step": int}) == [{"step": 1}, {"step": 2}]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b'{"step": 1', "is not whole JSON"),
+        (b'{"step": \xff}', "is not whole JSON"),
+        (b'{"step": NaN}', "NaN is not a number of JSON"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"[1]", "holds [1], must be an object"),
+        (b"{}", "has no step"),
+        (b'{"step": true}', "has step true, must be a whole number"),
+        (b"", "is not whole JSON"),
+    ],
+)
+def test_damaged_lines_are_refused_by_file_and_line(tmp_path, line, words):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"step": 1}\n' + line + b'\n{"step": 3}\n')
+    with pytest.raises(InputError) as caught:
+        files.read_lines(path, {"step": int})
+    assert str(caught.value).startswith(f"line 2 of {path} ")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_room_for_a_line_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "a.jsonl"
+    files.append_lines(path, [{"step": 1}])
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(InputError, match=r"cannot write .*: No space left on device; make room"):
+        files.append_lines(path, [{"step": 2}])
+    assert path.read_text() == '{"step": 1}\n'
+
+
+def test_a_pipe_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="is not a regular file; give a run"):
+        files.read_json(tmp_path / "pipe", "a run")
+
+
+def test_what_a_killed_process_left_is_not_in_the_way(tmp_path):
+    left = tmp_path / f"{files.UNFINISHED}abc.json"
+    left.write_text("half")
+    assert not files.holds(tmp_path, "config.json")
+    with files.locked(tmp_path):
+        assert not left.exists()
+        assert not files.holds(tmp_path, "config.json")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match="already holds other files"):
+        files.holds(tmp_path, "config.json")
+
+
+HOLD = """import sys, time
+from anyorder.files import locked
+with locked(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_lock_names_its_holder_and_ends_with_it(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        who = f"is in use by process {holder.pid} on {socket.gethostname()}; wait for it"
+        with pytest.raises(InputError, match=who), files.locked(tmp_path):
+            pass
+        holder.kill()
+    assert list(tmp_path.iterdir()) != []  # the dead process left its lock
+    with files.locked(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,138 @@
+"""Trees of dataclasses as JSON and named arrays, and back: what models, trajectories and results are written with.
+
+In the JSON every object is a tag: `{"kind": …, "fields": …}` is a dataclass or a named tuple, `{"array": …}` an array
+by its path in the tree, `{"tuple": …}` and `{"dict": …}` what they say, `{"float": …}` a number JSON does not have.
+All else stands for itself. Only the kinds that the caller names are made: a file cannot ask for others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anyorder.errors import InputError, require
+from anyorder.tensors import read_tensors, write_tensors
+
+Arrays = dict[str, Any]
+
+
+def described(value: Any) -> tuple[Any, Arrays]:
+    """A JSON value that says how to put a tree together again, and its arrays by their paths.
+
+    >>> import collections
+    >>> Pair = collections.namedtuple("Pair", "one other")
+    >>> plain, arrays = described(Pair(1, (np.ones(2), None)))
+    >>> plain
+    {'kind': 'Pair', 'fields': {'one': 1, 'other': {'tuple': [{'array': 'other.0'}, None]}}}
+    >>> rebuilt(plain, arrays, [Pair])
+    Pair(one=1, other=(array([1., 1.]), None))
+    """
+    arrays: Arrays = {}
+    return _describe(value, (), arrays), arrays
+
+
+def _describe(value: Any, path: tuple[Any, ...], arrays: Arrays) -> Any:
+    fields = _fields(value)
+    if fields is not None:
+        described = {part: _describe(inner, (*path, part), arrays) for part, inner in fields.items()}
+        return {"kind": type(value).__name__, "fields": described}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    if isinstance(value, list | tuple):
+        entries = [_describe(inner, (*path, place), arrays) for place, inner in enumerate(value)]
+        return entries if isinstance(value, list) else {"tuple": entries}
+    if isinstance(value, Mapping):
+        return {"dict": [[key, _describe(inner, (*path, key), arrays)] for key, inner in value.items()]}
+    if hasattr(value, "__array__"):
+        name = ".".join(map(str, path)) or "array"
+        arrays[name] = value
+        return {"array": name}
+    return value
+
+
+def _fields(value: Any) -> dict[str, Any] | None:
+    """Of a dataclass or a named tuple; None of anything else."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+    return value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else None
+
+
+def rebuilt(
+    plain: Any, arrays: Mapping[str, Any], kinds: Iterable[type], array: Callable[[Any], Any] = np.asarray
+) -> Any:
+    """The tree that `described` gave, of these kinds; `array` says what becomes of each array.
+
+    >>> rebuilt({"kind": "Path", "fields": {}}, {}, [])
+    Traceback (most recent call last):
+    KeyError: 'Path'
+    """
+    by_name = {kind.__name__: kind for kind in kinds}
+
+    def build(value: Any) -> Any:
+        if isinstance(value, list):
+            return [build(inner) for inner in value]
+        if not isinstance(value, dict):
+            return value
+        if "kind" in value:
+            return by_name[value["kind"]](**{name: build(inner) for name, inner in value["fields"].items()})
+        ((tag, content),) = value.items()
+        if tag == "array":
+            return array(arrays[content])
+        if tag == "dict":
+            return {key: build(inner) for key, inner in content}
+        return float(content) if tag == "float" else tuple(map(build, content))
+
+    return build(plain)
+
+
+def write_record(path: str | Path, value: Any, form: str) -> None:
+    """Write a tree as one safetensors file, whole or not at all; `form` names what it is, and its version."""
+    plain, arrays = described(value)
+    write_tensors(path, arrays, {"format": form, "value": plain})
+
+
+def read_record(
+    path: str | Path, form: str, kinds: Iterable[type[Any]], array: Callable[[Any], Any] = np.asarray
+) -> Any:
+    """The tree in a file that `write_record` wrote under the same name.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.safetensors"
+    >>> write_record(path, {"loss": [0.5, float("inf")]}, "losses 1")
+    >>> read_record(path, "losses 1", [])
+    {'loss': [0.5, inf]}
+    """
+    arrays, header = read_tensors(path)
+    found = header.get("format") if isinstance(header, dict) else None
+    require(
+        found == form, f"{path} holds {found!r}, must be {form!r}; it is of another kind or version, write it again"
+    )
+    try:
+        return rebuilt(header["value"], arrays, kinds, array)
+    except Exception:
+        raise InputError(f"{path} does not describe {form!r}; write it again") from None
+
+
+def as_json(value: Any) -> Any:
+    """A tree as plain JSON for people and other programs, not to be read back: NaN and infinities become null.
+
+    >>> as_json({"a": (1.0, float("inf")), "b": np.arange(2)})
+    {'a': [1.0, None], 'b': [0, 1]}
+    """
+    fields = _fields(value)
+    if fields is not None:
+        return as_json(fields)
+    if isinstance(value, Mapping):
+        return {key: as_json(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(inner) for inner in value]
+    if hasattr(value, "__array__"):
+        return as_json(np.asarray(value).tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
