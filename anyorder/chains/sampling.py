@@ -46,8 +46,9 @@ def sample(
     start: Start = "uniform",
     noise: Noise | None = None,
     dtype: Any = jnp.float64,
+    per_kernel: int = 1,
 ) -> Chains:
-    """Draw `count` kernels from the prior and one sequence of `length` tokens from each.
+    """Draw `count` sequences of `length` tokens, `per_kernel` in a row from each kernel that the prior gives.
 
     The first k tokens are uniform (the paper's choice) or come from the stationary distribution of contexts.
 
@@ -59,16 +60,28 @@ def sample(
     check_order(prior.order, length)
     require(count >= 1, f"count is {count}, must be at least 1")
     require(start in ("uniform", "stationary"), f"start is {start!r}, must be 'uniform' or 'stationary'")
-    return _sample(key, prior, noise, length, count, start, jnp.dtype(dtype))
+    require(
+        per_kernel >= 1 and count % per_kernel == 0,
+        f"{per_kernel} sequences of each kernel do not divide the {count} sequences",
+    )
+    return _sample(key, prior, noise, length, count, start, jnp.dtype(dtype), per_kernel)
 
 
 @eqx.filter_jit
 def _sample(
-    key: PRNGKeyArray, prior: Prior, noise: Noise | None, length: int, count: int, start: Start, dtype: Any
+    key: PRNGKeyArray,
+    prior: Prior,
+    noise: Noise | None,
+    length: int,
+    count: int,
+    start: Start,
+    dtype: Any,
+    per_kernel: int,
 ) -> Chains:
     kernel_key, step_key, noise_key = jax.random.split(key, 3)
     order, size = prior.order, prior.alphabet_size
-    kernels = jax.vmap(lambda key: prior.draw(key, dtype))(split(kernel_key, count))
+    kernels = jax.vmap(lambda key: prior.draw(key, dtype))(split(kernel_key, count // per_kernel))
+    kernels = kernels if per_kernel == 1 else jnp.repeat(kernels, per_kernel, axis=0)
     rows = kernels.reshape(count, -1, size)
     openings = jax.vmap(partial(opening_rows, order=order, start=start))(rows)
     noise_keys = jax.random.split(noise_key, count)

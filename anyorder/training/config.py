@@ -58,12 +58,16 @@ class Architecture:
     """Heads of each layer, or one number for all; each must divide the dimension."""
     dimension: int = 64
     """Width d of the residual stream."""
-    mlp: Literal["none", "paper", "gpt2"] = "paper"
-    """paper: three normalised layers with the skips of App. B.1. gpt2: one hidden layer of 4d, GELU."""
+    mlp: Literal["none", "paper", "published", "gpt2"] = "paper"
+    """paper: the stack of App. B.1. published: that of the authors' code. gpt2: one hidden layer of 4d, GELU."""
     last_mlp: bool = False
     """Also an MLP after the last layer; a model of one layer always has it."""
     key_positions: Literal["none", "first", "all"] = "first"
     """Layers with relative key positions."""
+    positions_through_key: bool = False
+    """Relative key positions are embeddings of the offset that pass through W_K."""
+    absolute_positions: bool = False
+    """A table of absolute positions, added to the embedding."""
     value_positions: Literal["none", "first", "all"] = "none"
     """Layers with relative value positions."""
     beginning: bool = False
@@ -97,9 +101,15 @@ class Optimisation:
     steps: int = 30_000
     """Optimiser steps."""
     batch: int = 64
-    """Sequences in a step, each from a fresh kernel."""
+    """Sequences in a step."""
+    per_kernel: int = 1
+    """Sequences of a step that share a kernel; it divides the batch."""
     targets: Literal["sampled", "exact"] = "sampled"
     """Learn from the token that came, or from the distribution that it came from."""
+    predictions: Literal["window", "all"] = "window"
+    """The predictions that count in the loss: those from a full window of k tokens, or all."""
+    dropout: float = 0.0
+    """Fraction of embeddings, attention weights and outputs of attention and MLP that is set to zero in a step."""
     optimiser: Literal["adamw", "muon"] = "adamw"
     """muon: orthogonalised momentum for the square part of the network, AdamW for the rest."""
     learning_rate: tuple[float, ...] = (1e-3,)
@@ -167,11 +177,22 @@ class Config:
         return tuple((seed, rate) for rate in self.optimisation.learning_rate for seed in seeds)
 
 
-#: `paper` is the published setting, from its grid. `floor` is the best recipe known here; docs/training.md says what
-#: each change does. Pre-norm, the start and Q/K norm together make every seed arrive; the beginning token and the
-#: second MLP decide how near.
+#: `paper` is the model that the text describes, with settings from the grid of App. H.5. `published` is the model of
+#: the authors' code, `gpt2` that of the words "based on the GPT-2 architecture" in H.5. `floor` is the best known
+#: here: pre-norm, the start and Q/K norm together make every seed arrive; the beginning token and the second MLP decide
+#: how near. docs/training.md says in what each differs.
 PRESETS: dict[str, Config] = {
     "paper": Config(),
+    "published": Config(
+        architecture=Architecture(mlp="published", positions_through_key=True),
+        optimisation=Optimisation(batch=32, per_kernel=16, learning_rate=(2e-3,), predictions="all"),
+    ),
+    "gpt2": Config(
+        architecture=Architecture(
+            mlp="gpt2", last_mlp=True, key_positions="none", absolute_positions=True, pre_norm=True
+        ),
+        optimisation=Optimisation(predictions="all"),
+    ),
     "floor": Config(
         seeds=3,
         architecture=Architecture(beginning=True, qk_norm=True, pre_norm=True, last_mlp=True, tied=False),
@@ -186,7 +207,7 @@ def preset(name: str) -> Config:
 
     >>> preset("best")
     Traceback (most recent call last):
-    anyorder.errors.InputError: preset is 'best', must be one of paper, floor
+    anyorder.errors.InputError: preset is 'best', must be one of paper, published, gpt2, floor
     """
     require(name in PRESETS, f"preset is {name!r}, must be one of {', '.join(PRESETS)}")
     return PRESETS[name]
@@ -281,6 +302,10 @@ def _check_architecture(config: Config) -> None:
             "pass --heads or --dimension so that they do",
         )
     require(
+        architecture.value_positions == "none" or not config.optimisation.dropout,
+        f"dropout {config.optimisation.dropout} with value positions is not there; drop one of the two",
+    )
+    require(
         not (config.initial.zero_output and architecture.tied),
         "a tied output of zeros is an embedding of zeros; pass --no-tied, or drop --zero-output",
     )
@@ -300,6 +325,12 @@ def _check_optimisation(optimisation: Optimisation) -> None:
     _at_least("clip", optimisation.clip, 0)
     _within("final-rate", optimisation.final_rate, 0, 1)
     require(
+        optimisation.per_kernel >= 1 and optimisation.batch % optimisation.per_kernel == 0,
+        f"{optimisation.per_kernel} sequences of each kernel do not divide the batch of {optimisation.batch}; "
+        "pass --per-kernel or --batch so that they do",
+    )
+    require(0 <= optimisation.dropout < 1, f"dropout is {optimisation.dropout}, must be at least 0 and below 1")
+    require(
         0 <= optimisation.warmup < optimisation.steps,
         f"warmup is {optimisation.warmup}, must be below the {optimisation.steps} steps; pass a smaller --warmup",
     )
@@ -308,7 +339,7 @@ def _check_optimisation(optimisation: Optimisation) -> None:
 #: Fields that are inputs of the compiled step or do not reach it: changing one of them compiles nothing.
 NUMBERS = (
     "seed", "seeds", "gamma", "token_noise", "transition_noise", "weights", "zero_output", "perturbation", "steps",
-    "learning_rate", "beta1", "beta2", "weight_decay", "clip", "warmup", "final_rate", "evaluate_every",
+    "dropout", "learning_rate", "beta1", "beta2", "weight_decay", "clip", "warmup", "final_rate", "evaluate_every",
     "evaluation_seed", "checkpoint_every",
 )  # fmt: skip
 
@@ -316,7 +347,7 @@ NUMBERS = (
 def structure(config: Config) -> Config:
     """The config without its numbers: runs of equal structure share one compiled program.
 
-    Noise is there or not; how much of it is a number.
+    Noise and dropout are there or not; how much of them is a number.
 
     >>> quiet, noisy, noisier = (Config(data=Data(token_noise=level)) for level in (0.0, 0.1, 0.2))
     >>> structure(noisy) == structure(noisier), structure(noisy) == structure(quiet)
@@ -331,7 +362,7 @@ def _without_numbers(group: Any) -> Any:
         value = getattr(group, field.name)
         if dataclasses.is_dataclass(value):
             changes[field.name] = _without_numbers(value)
-        elif field.name in ("token_noise", "transition_noise"):
+        elif field.name in ("token_noise", "transition_noise", "dropout"):
             changes[field.name] = 0.5 if value else 0.0
         elif field.name in NUMBERS:
             changes[field.name] = field.default

@@ -54,8 +54,9 @@ def sequences(
     *,
     gamma: float | Float[Array, ""] | None = None,
     amount: float | Float[Array, ""] | None = None,
+    per_kernel: int = 1,
 ) -> Chains:
-    """`count` sequences of T + 1 tokens, each from a kernel of its own; see `prior` and `noise` for the numbers.
+    """`count` sequences of T + 1 tokens, `per_kernel` from each kernel; see `prior` and `noise` for the numbers.
 
     >>> import jax
     >>> sequences(jax.random.key(0), Data(length=8), 5).tokens.shape
@@ -69,4 +70,5 @@ def sequences(
         start=data.start,
         noise=noise(data, amount),
         dtype=dtype,
+        per_kernel=per_kernel,
     )

@@ -35,9 +35,8 @@ def covers(model: Transformer) -> bool:
     True
     """
     heads = [head for layer in model.layers for head in layer.heads]
-    return model.output_map == "softmax" and all(
-        head.projection is not None and head.value_positions is None for head in heads
-    )
+    plain = model.output_map == "softmax" and model.positions is None
+    return plain and all(head.projection is not None and head.value_positions is None for head in heads)
 
 
 def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) -> Float[Array, "batch length symbols"]:
@@ -135,8 +134,8 @@ def _first_attention(
     queries = queries * head.scale
     by_key = jnp.einsum("bks,qs->bqk", one_hot, queries @ keys.T)  # [batch, symbol of the query, key]
     scores = jnp.einsum("bns,bsk->bnk", one_hot, by_key)
-    if head.key_positions is not None:
-        by_offset = toeplitz(queries @ head.key_positions.T, one_hot.shape[1])
+    if head.offset_keys is not None:
+        by_offset = toeplitz(queries @ head.offset_keys.T, one_hot.shape[1])
         scores = scores + jnp.einsum("bns,snk->bnk", one_hot, by_offset)
     return _softmax(scores), read @ head.value.T @ head.projection.T
 
@@ -174,11 +173,11 @@ def _attend(
     if head.normalise:
         queries, keys = unit(queries), unit(keys)
     scores = jnp.einsum("bnd,bkd->bnk", split(queries), split(keys))
-    if head.key_positions is not None:
+    if head.offset_keys is not None:
         if folds and not head.normalise:
-            by_offset = split(linear(read, head.key_positions @ head.query))
+            by_offset = split(linear(read, head.offset_keys @ head.query))
         else:
-            by_offset = split(linear(queries, head.key_positions))
+            by_offset = split(linear(queries, head.offset_keys))
         places = jnp.asarray(_offsets(by_offset.shape[1], by_offset.shape[2]), jnp.int32)[None]
         scores = scores + jnp.take_along_axis(jnp.pad(by_offset, ((0, 0), (0, 0), (0, 1))), places, axis=2)
     weights = _softmax(scores * head.scale)

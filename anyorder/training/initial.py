@@ -100,6 +100,7 @@ def _model(config: Config, draw: Draw, dtype: np.dtype) -> Transformer:
         output=None if architecture.tied else draw("output", size, d),
         output_bias=jnp.zeros(size, dtype),
         beginning=draw("embedding", d) if architecture.beginning else None,
+        positions=draw("matrix", config.data.length, d) if architecture.absolute_positions else None,
         final_norm=_norm(d, dtype) if architecture.pre_norm else None,
         output_map="softmax",
     )
@@ -128,16 +129,18 @@ def _head(config: Config, number: int, draw: Draw, dtype: np.dtype) -> Head:
     width = d // config.heads[number]
     rows = config.data.length + architecture.beginning
     here = ("first", "all") if number == 0 else ("all",)
+    wide = d if architecture.positions_through_key else width
     return Head(
         query=draw("matrix", width, d),
         key=draw("matrix", width, d),
         value=draw("matrix", width, d),
         projection=draw("projection", d, width),
-        key_positions=draw("matrix", rows, width) if architecture.key_positions in here else None,
+        key_positions=draw("matrix", rows, wide) if architecture.key_positions in here else None,
         value_positions=draw("matrix", rows, width) if architecture.value_positions in here else None,
         # Random vectors of length one have products of size 1/√width, which the scale makes one.
         scale=jnp.asarray(math.sqrt(width), dtype) if architecture.qk_norm else 1 / math.sqrt(width),
         normalise=architecture.qk_norm,
+        positions_through_key=architecture.positions_through_key,
     )
 
 
@@ -152,6 +155,14 @@ def _paper_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
     )
 
 
+def _published_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
+    """The authors' code: the second of four layers has neither norm nor skip, so that the stream is written anew."""
+    first = MLPLayer(draw("matrix", d, d), jnp.zeros(d, dtype), "relu", _norm(d, dtype), 0)
+    second = MLPLayer(draw("matrix", d, d), None, "relu")
+    last = (MLPLayer(draw("matrix", d, d), None, "relu", _norm(d, dtype), skip) for skip in (2, 3))
+    return (first, second, *last)
+
+
 def _gpt2_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
     return (
         MLPLayer(draw("matrix", 4 * d, d), jnp.zeros(4 * d, dtype), "gelu"),
@@ -159,4 +170,4 @@ def _gpt2_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
     )
 
 
-_STACKS = {"none": _no_stack, "paper": _paper_stack, "gpt2": _gpt2_stack}
+_STACKS = {"none": _no_stack, "paper": _paper_stack, "published": _published_stack, "gpt2": _gpt2_stack}

@@ -34,6 +34,7 @@ class Numbers(NamedTuple):
     final_rate: Float[Array, ""]
     gamma: Float[Array, ""]
     noise: Float[Array, ""]
+    dropout: Float[Array, ""]
 
 
 def numbers(config: Config, learning_rate: float | None = None) -> Numbers:
@@ -56,6 +57,7 @@ def numbers(config: Config, learning_rate: float | None = None) -> Numbers:
         final_rate=jnp.float32(settings.final_rate),
         gamma=jnp.asarray(data.gamma, dtype),
         noise=jnp.asarray(level(data), dtype),
+        dropout=jnp.asarray(settings.dropout, dtype),
     )
 
 

@@ -7,6 +7,7 @@ is the same run.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -15,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from anyorder.numerics import dtype_of
-from anyorder.training import fast
+from anyorder.training import dropout, fast
 from anyorder.training.config import Config
 from anyorder.training.data import sequences
 from anyorder.training.optimiser import Numbers, numbers, optimiser, rate
@@ -58,7 +59,7 @@ def start(config: Config, model: Transformer) -> State:
 
 
 def batch_loss(model: Transformer, config: Config, key: PRNGKeyArray, given: Numbers | None = None) -> Float[Array, ""]:
-    """Mean cross-entropy of one fresh batch, over the predictions from a full window; `given` replaces numbers."""
+    """Mean cross-entropy of one fresh batch, over the predictions that count; `given` replaces numbers."""
     data, settings = config.data, config.optimisation
     drawn = sequences(
         key,
@@ -67,13 +68,20 @@ def batch_loss(model: Transformer, config: Config, key: PRNGKeyArray, given: Num
         model.dtype,
         gamma=None if given is None else given.gamma,
         amount=None if given is None else given.noise,
+        per_kernel=settings.per_kernel,
     )
-    predicted = slice(data.order - 1, data.length)  # row n predicts token n + 1
-    logarithms = log_probabilities(model, drawn.tokens[:, :-1])[:, predicted]
-    if settings.targets == "exact":
-        return -(drawn.truth[:, data.order :] * logarithms).sum(axis=-1).mean()
-    came = jax.nn.one_hot(drawn.tokens[:, data.order :], data.alphabet_size, dtype=model.dtype)
-    return -(came * logarithms).sum(axis=-1).mean()
+    first = data.order if settings.predictions == "window" else 1  # the first token that counts
+    read, came, truth = drawn.tokens[:, :-1], drawn.tokens[:, first:], drawn.truth[:, first:]
+    if settings.dropout:
+        amount = jnp.asarray(settings.dropout, model.dtype) if given is None else given.dropout
+        dropped = partial(dropout.log_probabilities, model, amount=amount)
+        keys = jax.random.split(jax.random.fold_in(key, 1), len(read))
+        logarithms = jax.vmap(dropped)(read, key=keys)
+    else:
+        logarithms = log_probabilities(model, read)
+    if settings.targets == "sampled":
+        truth = jax.nn.one_hot(came, data.alphabet_size, dtype=model.dtype)
+    return -(truth * logarithms[:, first - 1 :]).sum(axis=-1).mean()  # row n predicts token n + 1
 
 
 def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) -> Float[Array, "batch length symbols"]:

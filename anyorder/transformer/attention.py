@@ -30,21 +30,30 @@ class Head(eqx.Module):
 
     `scale` multiplies the score: a Python float is a constant of the model, an array is a parameter.
     With `normalise` queries and keys are divided by their length after their projection (App. A.2.2, B.2).
+    With `positions_through_key` key positions are embeddings of the offset, d wide, that the key map projects.
     """
 
     query: Float[Array, "head d"]
     key: Float[Array, "head d"]
     value: Float[Array, "value d"]
     projection: Float[Array, "d value"] | None = None
-    key_positions: Float[Array, "key_offsets head"] | None = None
+    key_positions: Float[Array, "key_offsets _"] | None = None
     value_positions: Float[Array, "value_offsets value"] | None = None
     scale: float | Float[Array, ""] = 1.0
     normalise: bool = eqx.field(static=True, default=False)
+    positions_through_key: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
         d = self.query.shape[-1]
         written = (self.value if self.projection is None else self.projection).shape[-2]
         require(written == d, f"a head writes {written} coordinates into a stream of {d}; give it a projection")
+
+    @property
+    def offset_keys(self) -> Float[Array, "key_offsets head"] | None:
+        """p^K of every offset, which is added to the key."""
+        if self.key_positions is None or not self.positions_through_key:
+            return self.key_positions
+        return linear(self.key_positions, self.key)
 
     def __call__(
         self, x: Float[Array, "rows d"], *, keep_weights: bool
@@ -88,12 +97,13 @@ def _in_blocks(
     size = rows if rows <= SINGLE_BLOCK else BLOCK
     count = -(-rows // size)
     canvas = count * size
+    offset_keys = head.offset_keys
     summed = jnp.concatenate([values, jnp.ones((rows, 1), values.dtype)], axis=1)
 
     def block(start: Int[Array, ""], queries: Float[Array, "block head"]) -> tuple[Array, Array | None]:
         scores = stored(queries @ keys.T)
-        if head.key_positions is not None:
-            by_offset = linear(queries, head.key_positions[:rows])
+        if offset_keys is not None:
+            by_offset = linear(queries, offset_keys[:rows])
             scores = stored(scores + _offsets_to_keys(by_offset, start, canvas)[:, :rows])
         positions = start + jnp.arange(size, dtype=jnp.int32)[:, None]
         scores = jnp.where(jnp.arange(rows, dtype=jnp.int32)[None, :] <= positions, scores, -jnp.inf)

@@ -12,7 +12,7 @@ import pytest
 from jax.extend.core import jaxprs_in_params
 
 from anyorder.errors import InputError
-from anyorder.training import fast
+from anyorder.training import dropout, fast
 from anyorder.training.config import Architecture, Config, Data, Initial, Optimisation
 from anyorder.training.data import sequences
 from anyorder.training.initial import initial_model
@@ -30,6 +30,7 @@ ARCHITECTURES = {
     "Q/K norm": {"qk_norm": True, "heads": (2, 1), "key_positions": "all"},
     "three layers, many heads": {"layers": 3, "heads": (1, 4, 2), "key_positions": "all", "mlp": "none"},
     "no positions": {"key_positions": "none", "beginning": True},
+    "published": {"mlp": "published", "positions_through_key": True, "heads": (2, 1), "key_positions": "all"},
 }
 VALUE_POSITIONS = {"value_positions": "all", "heads": (2, 1), "beginning": True}
 SYMBOLS, LENGTH = 3, 9
@@ -96,6 +97,48 @@ def test_value_positions_fall_back_to_the_definition():
     assert not fast.covers(model)
     tokens = jnp.asarray(np.random.default_rng(1).integers(0, SYMBOLS, (2, LENGTH)), jnp.int32)
     np.testing.assert_allclose(log_probabilities(model, tokens), jax.vmap(model.log_probabilities)(tokens), atol=1e-12)
+
+
+def test_dropout_keeps_the_mean_of_what_it_drops():
+    config = settings({"layers": 1, "mlp": "none", "key_positions": "none"}, dropout=0.5)
+    model = initial_model(config, jax.random.key(0))
+    # With no attention to speak of the logits are linear in the dropped embeddings.
+    model = eqx.tree_at(lambda model: model.layers[0].heads[0].value, model, jnp.zeros((8, 8)))
+    tokens = jnp.asarray([0, 1, 2], jnp.int32)
+
+    def logits(key):
+        logarithms = dropout.log_probabilities(model, tokens, amount=0.5, key=key)
+        return logarithms - logarithms.mean(axis=-1, keepdims=True)
+
+    dropped = jax.vmap(logits)(jax.random.split(jax.random.key(1), 20_000))
+    whole = model.logits(tokens)
+    assert float(dropped.std(axis=0).min()) > 0.05
+    np.testing.assert_allclose(dropped.mean(axis=0), whole - whole.mean(axis=-1, keepdims=True), atol=0.05)
+
+
+def test_a_step_with_dropout_takes_another_loss_and_none_takes_the_plain_one():
+    model = initial_model(settings({}), jax.random.key(0))
+    losses = [float(batch_loss(model, settings({}, dropout=p), jax.random.key(3))) for p in (0.0, 1e-12, 0.3)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-9)
+    assert abs(losses[2] - losses[0]) > 1e-6
+
+
+def test_a_batch_may_share_kernels():
+    drawn = sequences(jax.random.key(0), Data(length=8), 6, per_kernel=3)
+    kernels = np.asarray(drawn.kernels)
+    assert (kernels[0] == kernels[2]).all()
+    assert (kernels[3] == kernels[5]).all()
+    assert not (kernels[2] == kernels[3]).any()
+    assert len({tuple(row) for row in np.asarray(drawn.tokens).tolist()}) > 2
+
+
+def test_all_predictions_count_if_they_are_told_to():
+    config = settings({}, predictions="all")
+    model = initial_model(config, jax.random.key(0))
+    tokens = sequences(jax.random.key(3), config.data, 4).tokens
+    logarithms = np.asarray(jax.vmap(model.log_probabilities)(tokens[:, :-1]))
+    picked = [-logarithms[row, n, tokens[row, n + 1]] for row in range(4) for n in range(LENGTH)]
+    assert float(batch_loss(model, config, jax.random.key(3))) == pytest.approx(np.mean(picked), rel=1e-9)
 
 
 def arrays_in(jaxpr):
