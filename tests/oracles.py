@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections import Counter
 from fractions import Fraction
@@ -96,3 +97,75 @@ def distributions(tokens, k, size, name, beta=1.0):
 
 def entropy(row):
     return -sum(p * math.log(p) for p in row if p > 0)
+
+
+def successors(tokens, n, order, first):
+    """What followed each context of this order among x_first … x_n: context → counts."""
+    table = {}
+    for i in range(first, n + 1):
+        table.setdefault(tuple(tokens[i - order : i]), Counter())[tokens[i]] += 1
+    return table
+
+
+def marginal(counts, size, beta):
+    """Probability of a sequence with these counts when its row is Dirichlet(β): a product of add-β predictions."""
+    result, total = Fraction(1), 0
+    for times in counts.values():
+        for earlier in range(times):
+            result *= (earlier + beta) / (total + size * beta)
+            total += 1
+    return result
+
+
+def evidence(tokens, n, order, first, size, beta):
+    """Probability of x_first … x_n under one order."""
+    return math.prod(marginal(counts, size, beta) for counts in successors(tokens, n, order, first).values())
+
+
+def mixture(tokens, n, orders, size, beta):
+    """Uniform prior over the orders: the distribution after position n, and the posterior; or None, None."""
+    first = max(orders)
+    if n < first - 1:
+        return None, None
+    now = [evidence(tokens, n, order, first, size, beta) for order in orders]
+    extended = [
+        sum(evidence([*tokens[: n + 1], s], n + 1, order, first, size, beta) for order in orders) for s in range(size)
+    ]
+    return [value / sum(now) for value in extended], [value / sum(now) for value in now]
+
+
+def trees(depth, size):
+    """Every context tree of at most this depth, as the set of its leaves (newest token last), with its prior weight."""
+    if depth == 0:
+        return [([()], Fraction(1))]
+    shallower = trees(depth - 1, size)
+    result = [([()], Fraction(1, 2))]
+    for choice in itertools.product(shallower, repeat=size):
+        leaves = [(*leaf, symbol) for symbol, (subtree, _) in enumerate(choice) for leaf in subtree]
+        result.append((leaves, Fraction(1, 2) * math.prod(weight for _, weight in choice)))
+    return result
+
+
+def ctw(tokens, n, depth, size, beta):
+    """A sum over all trees: the distribution after position n, and the posterior of the leaf's depth; or None, None."""
+    if n < depth - 1:
+        return None, None
+
+    @functools.cache
+    def leaf_evidence(leaf, extra):
+        counts = Counter()
+        longer = [*tokens[: n + 1], *extra]
+        for i in range(depth, len(longer)):
+            if tuple(longer[i - len(leaf) : i]) == leaf:
+                counts[longer[i]] += 1
+        return marginal(counts, size, beta)
+
+    total, extended, depths = ZERO, [ZERO] * size, [ZERO] * (depth + 1)
+    for leaves, weight in trees(depth, size):
+        now = weight * math.prod(leaf_evidence(leaf, ()) for leaf in leaves)
+        total += now
+        here = next(leaf for leaf in leaves if tuple(tokens[n + 1 - len(leaf) : n + 1]) == leaf)
+        depths[len(here)] += now
+        for s in range(size):
+            extended[s] += now * leaf_evidence(here, (s,)) / leaf_evidence(here, ())
+    return [value / total for value in extended], [value / total for value in depths]

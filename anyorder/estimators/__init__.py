@@ -7,7 +7,8 @@ from anyorder.estimators.counting import add_beta, backoff, bag, biased, kgram
 from anyorder.estimators.losses import Summary, exact_loss, missed_probability, sampled_loss, summarise, true_loss
 from anyorder.estimators.matching import pseudo_attention
 from anyorder.estimators.noisy import bayes_under_transition_noise
-from anyorder.estimators.result import Estimate
+from anyorder.estimators.result import Estimate, WeightedEstimate
+from anyorder.estimators.unknown_order import ctw, mixture
 
 if TYPE_CHECKING:
     from anyorder.estimators.streaming import StreamingEstimator
@@ -16,14 +17,17 @@ __all__ = [
     "Estimate",
     "StreamingEstimator",
     "Summary",
+    "WeightedEstimate",
     "add_beta",
     "backoff",
     "bag",
     "bayes_under_transition_noise",
     "biased",
+    "ctw",
     "exact_loss",
     "kgram",
     "missed_probability",
+    "mixture",
     "pseudo_attention",
     "sampled_loss",
     "summarise",

@@ -28,9 +28,14 @@ def _normalised(counts: Int[Array, "length symbols"], dtype: Any) -> Estimate:
 
 
 @partial(jax.jit, static_argnames="dtype")
-def _smoothed(counts: Int[Array, "length symbols"], beta: float | Array, dtype: Any) -> Float[Array, "length symbols"]:
-    smoothed = counts.astype(dtype) + jnp.asarray(beta, dtype)
-    return smoothed / smoothed.sum(axis=1, keepdims=True)
+def smoothed(counts: Int[Array, "length symbols"], beta: float | Array, dtype: Any) -> Float[Array, "length symbols"]:
+    """Add-β smoothing of counts: β is added to each, and every row divided by its sum.
+
+    >>> smoothed(jnp.array([[2, 0]]), 1.0, jnp.float64).tolist()
+    [[0.75, 0.25]]
+    """
+    raised = counts.astype(dtype) + jnp.asarray(beta, dtype)
+    return raised / raised.sum(axis=1, keepdims=True)
 
 
 @partial(jax.jit, static_argnames="order")
@@ -75,7 +80,7 @@ def add_beta(
     if isinstance(beta, float | int):
         require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
     counts = matching.counts(matching.window_matches(tokens, order), tokens, alphabet_size)
-    return where_full(_smoothed(counts, beta, dtype), order)
+    return where_full(smoothed(counts, beta, dtype), order)
 
 
 def bag(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:

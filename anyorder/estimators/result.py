@@ -12,3 +12,11 @@ class Estimate(NamedTuple):
 
     probabilities: Float[Array, "length symbols"]
     defined: Bool[Array, "length"]
+
+
+class WeightedEstimate(NamedTuple):
+    """An `Estimate` that mixes predictors of several orders, with the weight of each in every distribution."""
+
+    probabilities: Float[Array, "length symbols"]
+    defined: Bool[Array, "length"]
+    posterior: Float[Array, "length orders"]

@@ -1,0 +1,116 @@
+"""Bayes predictors for an unknown order: a mixture over orders, and over context trees (context-tree weighting).
+
+All orders up to K, and all trees of depth up to K, are held against the same data: they predict the tokens from
+position K on, where each has its full context, and count only those as successors. Like the other estimators these
+handle one sequence, at all positions at once, and work under `jit` and `vmap`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from anyorder.errors import require
+from anyorder.estimators import matching
+from anyorder.estimators.counting import smoothed, where_full
+from anyorder.estimators.result import WeightedEstimate
+from anyorder.tokens import Tokens, as_tokens
+
+
+def mixture(
+    tokens: Tokens,
+    *,
+    max_order: int,
+    alphabet_size: int,
+    min_order: int = 0,
+    beta: float | int | Array = 1.0,
+    dtype: Any = jnp.float64,
+) -> WeightedEstimate:
+    """The Bayes predictor when the order is uniform on min_order … max_order and rows are Dirichlet(β).
+
+    Each order predicts by add-β smoothing; its weight is proportional to the probability that it gave to the tokens
+    so far. `posterior` has a column for each order, from min_order on.
+
+    >>> alternating = [0, 1] * 8
+    >>> mixed = mixture(alternating, max_order=2, alphabet_size=2)
+    >>> mixed.probabilities[-1].round(3).tolist(), mixed.posterior[-1].round(3).tolist()
+    ([0.883, 0.117], [0.0, 0.507, 0.493])
+    """
+    require(0 <= min_order <= max_order, f"min_order is {min_order}, must be 0 to {max_order}, which is max_order")
+    tokens = _checked(tokens, max_order, "max_order", alphabet_size, beta)
+    orders = range(min_order, max_order + 1)
+    rows = [_predictions(tokens, order, max_order, alphabet_size, beta, dtype)[1] for order in orders]
+    evidence = jnp.stack([jnp.cumsum(_coded(row, tokens, max_order)) for row in rows], axis=1)
+    posterior = jax.nn.softmax(evidence, axis=1)
+    return _where_full(jnp.einsum("nk,kns->ns", posterior, jnp.stack(rows)), posterior, max_order)
+
+
+def ctw(
+    tokens: Tokens,
+    *,
+    depth: int,
+    alphabet_size: int,
+    beta: float | int | Array = 0.5,
+    dtype: Any = jnp.float64,
+) -> WeightedEstimate:
+    """Context-tree weighting: the Bayes predictor for a random context tree of at most this depth.
+
+    Under the prior every node above the full depth is a leaf with probability ½ and otherwise has a child for each
+    symbol; each leaf holds a Dirichlet(β) row. β = ½ is the estimator of Krichevsky and Trofimov. Column d of
+    `posterior` is the probability that the leaf of the current context has depth d.
+
+    >>> alternating = [0, 1] * 8
+    >>> tree = ctw(alternating, depth=2, alphabet_size=2)
+    >>> tree.probabilities[-1].round(3).tolist(), tree.posterior[-1].round(3).tolist()
+    ([0.937, 0.063], [0.0, 0.5, 0.5])
+    """
+    tokens = _checked(tokens, depth, "depth", alphabet_size, beta)
+    # A node mixes two predictors: its own row, and its child on the path of the context. The odds of the first against
+    # the second are the ratio of what they gave to the tokens that came after this node: the matching positions.
+    _, below = _predictions(tokens, depth, depth, alphabet_size, beta, dtype)
+    reached = [jnp.ones(len(tokens), dtype)]
+    for order in reversed(range(depth)):
+        matches, own = _predictions(tokens, order, depth, alphabet_size, beta, dtype)
+        log_odds = matches.astype(dtype) @ (_coded(own, tokens, depth) - _coded(below, tokens, depth))
+        leaf = jax.nn.sigmoid(log_odds)
+        below = leaf[:, None] * own + jax.nn.sigmoid(-log_odds)[:, None] * below
+        reached = [leaf, *(jax.nn.sigmoid(-log_odds) * deeper for deeper in reached)]
+    return _where_full(below, jnp.stack(reached, axis=1), depth)
+
+
+def _checked(
+    tokens: Tokens, longest: int, name: str, alphabet_size: int, beta: float | int | Array
+) -> Int[Array, "length"]:
+    array = as_tokens(tokens, None, alphabet_size)
+    require(
+        0 <= longest < len(array),
+        f"{name} is {longest}, must be 0 or more and smaller than the length {len(array)}; lower it or lengthen the "
+        "sequence",
+    )
+    if isinstance(beta, float | int):
+        require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
+    return array
+
+
+def _predictions(
+    tokens: Int[Array, "length"], order: int, first: int, alphabet_size: int, beta: float | int | Array, dtype: Any
+) -> tuple[Bool[Array, "length length"], Float[Array, "length symbols"]]:
+    """Where earlier windows of this order match, and add-β smoothing of what followed, from position `first` on."""
+    matches = matching.window_matches(tokens, order) & (jnp.arange(len(tokens)) >= first)
+    return matches, smoothed(matching.counts(matches, tokens, alphabet_size), beta, dtype)
+
+
+def _coded(rows: Float[Array, "length symbols"], tokens: Int[Array, "length"], first: int) -> Float[Array, "length"]:
+    """The log-probability that row i - 1 gives to token i, for the tokens that are coded; 0 for the others."""
+    assigned = jnp.take_along_axis(rows[:-1], tokens[1:, None], axis=1)[:, 0]
+    return jnp.where(jnp.arange(len(tokens)) >= max(first, 1), jnp.log(jnp.pad(assigned, (1, 0), constant_values=1)), 0)
+
+
+def _where_full(
+    rows: Float[Array, "length symbols"], posterior: Float[Array, "length orders"], order: int
+) -> WeightedEstimate:
+    rows, defined = where_full(rows, order)
+    return WeightedEstimate(rows, defined, jnp.where(defined[:, None], posterior, jnp.nan))
