@@ -37,7 +37,7 @@ def mixture(
     >>> alternating = [0, 1] * 8
     >>> mixed = mixture(alternating, max_order=2, alphabet_size=2)
     >>> mixed.probabilities[-1].round(3).tolist(), mixed.posterior[-1].round(3).tolist()
-    ([0.883, 0.117], [0.0, 0.507, 0.493])
+    ([0.889, 0.111], [0.001, 0.5, 0.5])
     """
     require(0 <= min_order <= max_order, f"min_order is {min_order}, must be 0 to {max_order}, which is max_order")
     tokens = _checked(tokens, max_order, "max_order", alphabet_size, beta)
