@@ -1,10 +1,13 @@
 """A laboratory for in-context learning of Markov chains of any order.
 
-Importing the package is light: sub-packages are loaded when they are first named.
+Importing the package is light: everything is loaded when it is first named.
 
 >>> import anyorder
->>> anyorder.estimators.kgram([0, 1, 0, 1, 0], order=1, alphabet_size=2).probabilities[-1].tolist()
-[0.0, 1.0]
+>>> tokens = anyorder.sample(order=2, length=64, seed=0).tokens[0]
+>>> model = anyorder.construct("dyadic", order=2, alphabet_size=2, length=64)
+>>> exact = anyorder.kgram(tokens, order=2, alphabet_size=2)
+>>> bool(abs(model(tokens) - exact.probabilities)[exact.defined].max() <= model.certificate.bound)
+True
 """
 
 from __future__ import annotations
@@ -16,26 +19,67 @@ if TYPE_CHECKING:
     from anyorder import chains as chains
     from anyorder import claims as claims
     from anyorder import constructions as constructions
+    from anyorder import dynamics as dynamics
     from anyorder import estimators as estimators
+    from anyorder import experiments as experiments
+    from anyorder import plot as plot
+    from anyorder import report as report
+    from anyorder import sweeps as sweeps
     from anyorder import training as training
     from anyorder import transformer as transformer
-    from anyorder.constructions import construct as construct
-    from anyorder.transformer import load as load
-    from anyorder.transformer import save as save
+    from anyorder import web as web
+    from anyorder.chains.named import sample as sample
+    from anyorder.constructions.registry import construct as construct
+    from anyorder.constructions.verify import verify as verify
+    from anyorder.errors import InputError as InputError
+    from anyorder.estimators import bayes as bayes
+    from anyorder.estimators import kgram as kgram
+    from anyorder.training.config import Config as Config
+    from anyorder.training.run import train as train
+    from anyorder.transformer.model import Transformer as Transformer
+    from anyorder.transformer.storage import load as load
+    from anyorder.transformer.storage import save as save
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-_SUBPACKAGES = ("chains", "claims", "constructions", "estimators", "training", "transformer")
-_FUNCTIONS = {"construct": "constructions", "load": "transformer", "save": "transformer"}
+_MODULES = (
+    "chains",
+    "claims",
+    "constructions",
+    "dynamics",
+    "estimators",
+    "experiments",
+    "plot",
+    "report",
+    "sweeps",
+    "training",
+    "transformer",
+    "web",
+)
+#: Name → where it lives, and what it is called there.
+_NAMES = {
+    "Config": ("training.config", "Config"),
+    "InputError": ("errors", "InputError"),
+    "Transformer": ("transformer.model", "Transformer"),
+    "bayes": ("estimators", "bayes"),
+    "construct": ("constructions.registry", "construct"),
+    "kgram": ("estimators", "kgram"),
+    "load": ("transformer.storage", "load"),
+    "sample": ("chains.named", "sample"),
+    "save": ("transformer.storage", "save"),
+    "train": ("training.run", "train"),
+    "verify": ("constructions.verify", "verify"),
+}
 
-__all__ = ["__version__", *_SUBPACKAGES, *_FUNCTIONS]
+__all__ = ["__version__", *_MODULES, *_NAMES]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBPACKAGES:
+    if name in _MODULES:
         return importlib.import_module(f"anyorder.{name}")
-    if name in _FUNCTIONS:
-        return getattr(importlib.import_module(f"anyorder.{_FUNCTIONS[name]}"), name)
+    if name in _NAMES:
+        module, attribute = _NAMES[name]
+        return getattr(importlib.import_module(f"anyorder.{module}"), attribute)
     raise AttributeError(f"module 'anyorder' has no attribute {name!r}")
 
 

@@ -14,9 +14,23 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex64, Float, Key, PRNGKeyArray, UInt32
 
+from anyorder.errors import require
+
 #: Key schedule and rotations of Threefry-2x32-20 (Salmon et al., SC 2011).
 PARITY = 0x1BD11BDA
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
+
+def as_key(seed: int | PRNGKeyArray) -> PRNGKeyArray:
+    """The key that an integer seeds; a key stays what it is.
+
+    >>> bool(as_key(3) == jax.random.key(3))
+    True
+    """
+    if not isinstance(seed, int):
+        return seed
+    require(0 <= seed < 2**63, f"seed is {seed}, must be 0 to {2**63 - 1}; choose a smaller one")
+    return jax.random.key(seed)
 
 
 def uniforms(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Float[Array, "*shape"]:

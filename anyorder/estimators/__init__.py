@@ -10,6 +10,9 @@ from anyorder.estimators.noisy import bayes_under_transition_noise
 from anyorder.estimators.result import Estimate, WeightedEstimate
 from anyorder.estimators.unknown_order import ctw, mixture
 
+#: The Bayes predictor of Dirichlet(β) rows, under the name that people look for.
+bayes = add_beta
+
 if TYPE_CHECKING:
     from anyorder.estimators.streaming import StreamingEstimator
 
@@ -21,6 +24,7 @@ __all__ = [
     "add_beta",
     "backoff",
     "bag",
+    "bayes",
     "bayes_under_transition_noise",
     "biased",
     "ctw",

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from anyorder.dynamics.reduced import EXCLUDED
 from anyorder.dynamics.sweep import Sweep
 from anyorder.dynamics.trajectory import Trajectory
-from anyorder.report.style import COLOURS, STYLE
+from anyorder.report.style import COLOURS, STYLE, Drawing
 
 #: Offsets that the page shows one by one; what is beyond is one bar.
 SHOWN = 12
@@ -27,7 +27,7 @@ def draw_run(trajectory: Trajectory) -> Figure:
     """p by step, a_2 by step (where it is learned), and the loss against L*, the floor and the k-gram."""
     learns_a_2 = bool(np.ptp(trajectory.a_2) > 0)
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 7.2 if learns_a_2 else 5.0))
+        figure = Drawing(figsize=(6.4, 7.2 if learns_a_2 else 5.0))
         panels = figure.subplots(3 if learns_a_2 else 2, 1, sharex=True)
         _draw_p(panels[0], trajectory)
         if learns_a_2:
@@ -76,7 +76,7 @@ def draw_sweep(sweep: Sweep) -> Figure:
     across = np.array([point.length + 1 for point in sweep.points])
     panels_of = {"excess": "excess loss (nats)", "generalisation": "mean sup-norm error"}
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 3.4))
+        figure = Drawing(figsize=(6.4, 3.4))
         for panel, (measured, label) in zip(figure.subplots(1, 2), panels_of.items(), strict=True):
             values = [getattr(point.learned, measured) for point in sweep.points]
             errors = [2 * getattr(point.learned, f"{measured}_error") for point in sweep.points]

@@ -18,7 +18,7 @@ from anyorder.experiments.dynamics import as_trajectory
 from anyorder.experiments.experiment import Result
 from anyorder.report import dynamics, sweeps
 from anyorder.report.maps import Panel, draw_maps
-from anyorder.report.style import COLOURS, STYLE
+from anyorder.report.style import COLOURS, STYLE, Drawing
 
 MARKS = "osD^vPX*"
 
@@ -31,7 +31,7 @@ class Drawn(NamedTuple):
 
 
 def _panels(across: int, width: float = 3.2, height: float = 2.8, **options: Any) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(width * across + 0.2, height))
+    figure = Drawing(figsize=(width * across + 0.2, height))
     return figure, list(figure.subplots(1, across, squeeze=False, **options)[0])
 
 

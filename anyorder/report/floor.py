@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from anyorder.estimators import Summary
 from anyorder.experiments.floor import Comparison
-from anyorder.report.style import COLOURS, STYLE
+from anyorder.report.style import COLOURS, STYLE, Drawing
 
 
 def draw(comparisons: Sequence[Comparison]) -> Figure:
@@ -21,7 +21,7 @@ def draw(comparisons: Sequence[Comparison]) -> Figure:
     true distribution of all.
     """
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(2.8 * len(comparisons) + 0.6, 5.0))
+        figure = Drawing(figsize=(2.8 * len(comparisons) + 0.6, 5.0))
         rows = figure.subplots(2, len(comparisons), sharex="col", sharey="row", squeeze=False)
         for column, comparison in enumerate(comparisons):
             for index, (name, scores) in enumerate(comparison.scores.items()):

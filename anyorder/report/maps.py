@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anyorder.report.style import STYLE
+from anyorder.report.style import STYLE, Drawing
 
 #: Tokens are written along the axes up to this many.
 LABELLED = 40
@@ -29,7 +29,7 @@ def draw_maps(grid: Sequence[Sequence[Panel | None]], size: float = 2.6) -> Figu
     """Rows of panels, with one bar for the colours of all; None leaves a place empty."""
     down, across = len(grid), max(map(len, grid))
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(size * across + 0.6, (size + 0.15) * down + 0.2))
+        figure = Drawing(figsize=(size * across + 0.6, (size + 0.15) * down + 0.2))
         axes = figure.subplots(down, across, squeeze=False)
         image = None
         for row, panels in zip(axes, grid, strict=True):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
-
-import matplotlib
-
-matplotlib.use("Agg")  # files only: no window, no display needed
 
 from cycler import cycler
 from matplotlib.figure import Figure
@@ -27,6 +24,15 @@ STYLE: Any = {
     "savefig.dpi": 150,
     "svg.hashsalt": "anyorder",  # the same figure gives the same bytes
 }
+
+
+class Drawing(Figure):
+    """A figure that no window belongs to: it is written to a file, and shows itself in a notebook."""
+
+    def _repr_png_(self) -> bytes:
+        stream = io.BytesIO()
+        self.savefig(stream, format="png")
+        return stream.getvalue()
 
 
 def write_figure(figure: Figure, path: str | Path) -> None:

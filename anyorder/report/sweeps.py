@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from anyorder.report.style import COLOURS, STYLE
+from anyorder.report.style import COLOURS, STYLE, Drawing
 from anyorder.sweeps.analysis import cells
 from anyorder.sweeps.spec import METRICS, Sweep
 from anyorder.sweeps.table import Row
@@ -99,7 +99,7 @@ def _spread(panel: Axes, sweep: Sweep, rows: Sequence[Row], axis: str) -> None:
 
 
 def _curve(sweep: Sweep, rows: Sequence[Row], axis: str) -> Figure:
-    figure = Figure(figsize=(5.0, 3.2))
+    figure = Drawing(figsize=(5.0, 3.2))
     panel = figure.subplots()
     _spread(panel, sweep, rows, axis)
     panel.set_ylabel(LABELS[sweep.metric])
@@ -110,7 +110,7 @@ def _curve(sweep: Sweep, rows: Sequence[Row], axis: str) -> Figure:
 def _marginals(sweep: Sweep, rows: Sequence[Row], axes: list[str]) -> Figure:
     """More axes than a page has: each by itself, over all values of the others."""
     down = -(-len(axes) // ACROSS)
-    figure = Figure(figsize=(2.6 * ACROSS, 2.5 * down + 0.3))
+    figure = Drawing(figsize=(2.6 * ACROSS, 2.5 * down + 0.3))
     panels = figure.subplots(down, ACROSS, sharey=True, squeeze=False)
     for panel, axis in zip(panels.flat, axes, strict=False):
         _spread(panel, sweep, rows, axis)
@@ -162,7 +162,7 @@ def draw_maps(
     lines = -(-len(maps) // columns)
     width, height = 0.62 * len(across[1]) + 0.7, 0.42 * len(down[1]) + 0.8
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(max(width * columns + 1.1, 3.2), max(height * lines, 2.0)))
+        figure = Drawing(figsize=(max(width * columns + 1.1, 3.2), max(height * lines, 2.0)))
         panels = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
         known = np.concatenate([values[np.isfinite(values)] for _, values in maps])
         norm = _norm(known, fraction)

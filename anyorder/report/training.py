@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from anyorder import estimators
 from anyorder.errors import require
 from anyorder.report.maps import Panel, draw_maps
-from anyorder.report.style import COLOURS, STYLE
+from anyorder.report.style import COLOURS, STYLE, Drawing
 from anyorder.training.config import Config
 from anyorder.training.evaluation import evaluation_set
 from anyorder.transformer import Transformer
@@ -52,7 +52,7 @@ def draw_loss(metrics: Metrics) -> Figure:
     true, floor = reference["true_loss"], reference["floor_excess"]
     measured = "excess" if floor is None else "gap"
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 5.0))
+        figure = Drawing(figsize=(6.4, 5.0))
         above, below = figure.subplots(2, 1, sharex=True)
         for index, (name, lines) in enumerate(_by_model(_kind(metrics, "loss")).items()):
             colour = COLOURS[index % len(COLOURS)]
@@ -86,7 +86,7 @@ def draw_positions(metrics: Metrics) -> Figure:
     positions, floor = np.array(reference["position"]), reference["floor_excess_by_position"]
     shown = ["excess"] if floor is None else ["excess", "gap"]
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 2.4 * len(shown) + 0.6))
+        figure = Drawing(figsize=(6.4, 2.4 * len(shown) + 0.6))
         panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
         for index, (name, lines) in enumerate(_by_model(_kind(metrics, "evaluation")).items()):
             colour = COLOURS[index % len(COLOURS)]

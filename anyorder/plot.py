@@ -1,0 +1,99 @@
+"""Figures for a notebook: each function returns a matplotlib figure, which shows itself and can be saved.
+
+>>> import anyorder
+>>> model = anyorder.construct("dyadic", order=2, alphabet_size=2, length=32)
+>>> figure = anyorder.plot.attention(model, [0, 1, 1, 0, 1, 1, 0])
+>>> len(figure.axes)  # two maps and the bar of their colours
+3
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from anyorder.chains import Kernel
+from anyorder.errors import require
+from anyorder.estimators import Estimate
+from anyorder.estimators.counting import Tokens
+from anyorder.report.maps import Panel, draw_maps
+from anyorder.report.style import STYLE, Drawing
+from anyorder.report.training import ACROSS, draw_loss
+from anyorder.training.folder import read_metrics
+from anyorder.transformer import Transformer
+
+__all__ = ["attention", "kernel", "predictions", "training"]
+
+
+def attention(model: Transformer, tokens: Tokens) -> Figure:
+    """The attention map of every head: row n is the query, column i the key.
+
+    >>> from anyorder.constructions import construct
+    >>> model = construct("k-head", order=2, alphabet_size=2, length=8)
+    >>> [axes.get_title() for axes in attention(model, [0, 1, 0, 1]).axes[:3]]
+    ['layer 1, head 1', 'layer 1, head 2', 'layer 2, head 1']
+    """
+    row = np.asarray(tokens)
+    layers = [
+        [Panel(f"layer {number}, head {place}", np.asarray(values), row) for place, values in enumerate(maps, start=1)]
+        for number, maps in enumerate(model.trace(tokens).attention, start=1)
+    ]
+    together = [panel for panels in layers for panel in panels]
+    return draw_maps([together] if len(together) <= ACROSS else layers)
+
+
+def predictions(tokens: Tokens, **predictors: Transformer | Estimate) -> Figure:
+    """The distribution of the next token after every position, a strip for each predictor; blank where undefined.
+
+    >>> import anyorder
+    >>> tokens = [0, 1, 0, 1, 1]
+    >>> kgram = anyorder.kgram(tokens, order=1, alphabet_size=2)
+    >>> [axes.get_title() for axes in predictions(tokens, kgram=kgram).axes[:1]]
+    ['kgram']
+    """
+    require(len(predictors) > 0, "nothing to draw; name a predictor, as in predictions(tokens, kgram=estimate)")
+    row = np.asarray(tokens)
+    with matplotlib.rc_context(STYLE):
+        figure = Drawing(figsize=(max(4.0, 0.16 * len(row)), 0.6 + 1.1 * len(predictors)))
+        strips = figure.subplots(len(predictors), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, (name, predictor) in zip(strips, predictors.items(), strict=True):
+            given = predictor.probabilities if isinstance(predictor, Estimate) else predictor(tokens)
+            image = axes.imshow(np.asarray(given, np.float64).T, vmin=0, vmax=1, cmap="viridis", aspect="auto")
+            axes.set_title(name)
+            axes.set_ylabel("next token")
+            axes.set_yticks(range(np.shape(given)[1]))
+        if len(row) <= 64:
+            strips[-1].set_xticks(range(len(row)), [str(token) for token in row], fontsize=6)
+        strips[-1].set_xlabel("tokens so far")
+        figure.colorbar(image, ax=strips, label="probability")
+        return figure
+
+
+def kernel(kernel: Kernel | Any) -> Figure:
+    """The rows of a kernel: for every context, oldest token first, the probability of each next token.
+
+    >>> kernel([[0.9, 0.1], [0.5, 0.5]]).axes[0].get_ylabel()
+    'context'
+    """
+    shown = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
+    contexts = [" ".join(map(str, context)) for context in np.ndindex(shown.probabilities.shape[:-1])]
+    with matplotlib.rc_context(STYLE):
+        figure = Drawing(figsize=(1.6 + 0.5 * shown.alphabet_size, 0.8 + min(0.25 * len(contexts), 8.0)))
+        axes = figure.subplots()
+        image = axes.imshow(shown.rows, vmin=0, vmax=1, cmap="viridis", aspect="auto")
+        axes.set_xlabel("next token")
+        axes.set_xticks(range(shown.alphabet_size))
+        axes.set_ylabel("context")
+        if len(contexts) <= 64:
+            axes.set_yticks(range(len(contexts)), contexts)
+        figure.colorbar(image, ax=axes, label="probability")
+        return figure
+
+
+def training(folder: str | Path) -> Figure:
+    """The loss of a run over its steps, and its gap to the Bayes floor; `folder` is what `train(out=…)` wrote."""
+    return draw_loss(read_metrics(Path(folder)))
