@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-torch claims figures clean
+.PHONY: help demo test lint format docs package bench bench-torch claims figures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,15 @@ lint: $(VENV)/.test ## lint, format check and type check
 format: $(VENV)/.test ## rewrite the code in the common format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.test ## build the documentation site into build/docs, to be read without a network
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+
+package: $(VENV)/.test ## build wheel and sdist, install the wheel into an empty environment and try it there
+	mkdir -p build && rm -rf build/dist && $(BIN)/python -m build --outdir build/dist . > build/dist.log
+	rm -rf build/empty && $(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check build/dist/anyorder-*.whl
+	cd build && empty/bin/python ../tests/smoke.py
 
 bench: $(VENV)/.test ## run the benchmarks, one after the other
 	$(BIN)/python -m benchmarks

@@ -1,7 +1,7 @@
 """What the user can mend is an `InputError`: one line that names the value, the limit and the way out.
 
-Messages speak Python and write an option as `` `order=1` ``, or `` `order=` `` where any value will do. The command
-line puts its own flags there: `in_flags`.
+Messages speak Python: an option stands in backquotes with its value after an equals sign, or nothing after it where
+any value will do. The command line puts its own flags there: `in_flags`.
 """
 
 from __future__ import annotations
