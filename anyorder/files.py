@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import itertools
 import json
 import os
 import socket
@@ -96,25 +97,26 @@ def write_lines(path: str | Path, rows: Iterable[Row]) -> None:
         temporary.write_bytes(_lines(rows))
 
 
-def append_lines(path: str | Path, rows: Iterable[Row]) -> None:
-    """Add JSON objects to a file, a line each, in one write that is on the disk when this returns.
+def append_lines(path: str | Path, rows: Iterable[Row]) -> bytes:
+    """Add JSON objects to a file, a line each, in one write that is on the disk when this returns; gives its bytes.
 
     A process that is killed in the middle leaves at most one line cut short, at the end: `read_lines` drops it. Where
     there is no room the file stays as it was.
     """
-    file = Path(path)
+    file, data = Path(path), _lines(rows)
     try:
         before = file.stat().st_size if file.exists() else 0
         try:
             with file.open("ab") as stream:
-                stream.write(_lines(rows))
+                stream.write(data)
                 stream.flush()
                 os.fsync(stream.fileno())
         except OSError:
             os.truncate(file, before)
             raise
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; make room, and give the command again") from None
+        raise InputError(f"cannot write {path}: {error.strerror}; make room, and go on from what is there") from None
+    return data
 
 
 def _lines(rows: Iterable[Row]) -> bytes:
@@ -231,6 +233,26 @@ def holds(folder: str | Path, marker: str, own: Sequence[str] = ()) -> bool:
     return False
 
 
+def new_folder(parent: str | Path, name: str) -> Path:
+    """A folder that nobody else has: the name with the first number that is free.
+
+    >>> import tempfile
+    >>> parent = tempfile.mkdtemp()
+    >>> [new_folder(parent, "run").name for _ in range(2)]
+    ['run-1', 'run-2']
+    """
+    for number in itertools.count(1):
+        path = Path(parent) / f"{name}-{number}"
+        try:
+            path.mkdir(parents=True)
+            return path
+        except FileExistsError:
+            require(Path(parent).is_dir(), f"{parent} is a file; name a folder")
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror}; choose a folder that you can write to") from None
+    raise AssertionError
+
+
 @contextlib.contextmanager
 def locked(folder: str | Path) -> Iterator[None]:
     """Hold a folder for this process, and clear it of what a killed one left unfinished.
@@ -246,7 +268,7 @@ def locked(folder: str | Path) -> Iterator[None]:
     """
     path = Path(folder)
     require(not path.exists() or path.is_dir(), f"{path} is a file; name a folder")
-    holder = path / _HOLDER
+    holder, new = path / _HOLDER, not path.exists()
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(path / _LOCK, timeout=0)
@@ -269,6 +291,9 @@ def locked(folder: str | Path) -> Iterator[None]:
             with contextlib.suppress(OSError):  # Windows keeps the lock's file until it is released
                 left.unlink()
         lock.release()
+        with contextlib.suppress(OSError):  # nothing was written
+            if new:
+                path.rmdir()
 
 
 def write_array(path: str | Path, array: np.ndarray) -> None:

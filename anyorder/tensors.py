@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 import safetensors
 import safetensors.numpy
@@ -22,7 +22,7 @@ from anyorder.errors import InputError, require
 from anyorder.files import read_bytes, whole_file
 
 _CODES = {
-    "BF16": "bfloat16",
+    "BF16": ml_dtypes.bfloat16,
     "F16": "float16",
     "F32": "float32",
     "F64": "float64",
@@ -39,7 +39,7 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Any], header: Any) -> 
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.safetensors"
-    >>> write_tensors(path, {"w": jnp.ones(2, jnp.bfloat16)}, {"step": 3})
+    >>> write_tensors(path, {"w": np.ones(2, ml_dtypes.bfloat16)}, {"step": 3})
     >>> tensors, header = read_tensors(path)
     >>> tensors["w"].dtype, header
     (dtype(bfloat16), {'step': 3})
@@ -61,7 +61,7 @@ def read_tensors(path: str | Path) -> tuple[dict[str, np.ndarray], Any]:
     data = read_bytes(path, "a .safetensors file of anyorder")
     try:
         arrays = {
-            name: np.frombuffer(entry["data"], jnp.dtype(_CODES[entry["dtype"]])).reshape(entry["shape"])
+            name: np.frombuffer(entry["data"], np.dtype(_CODES[entry["dtype"]])).reshape(entry["shape"])
             for name, entry in safetensors.deserialize(data)
         }
         (size,) = struct.unpack("<Q", data[:8])
@@ -74,6 +74,19 @@ def read_tensors(path: str | Path) -> tuple[dict[str, np.ndarray], Any]:
         ) from None
     require(digest == _digest(arrays, text), f"{path} does not match its own digest; it was changed, write it again")
     return arrays, header
+
+
+def check_finite(arrays: Mapping[str, np.ndarray], path: str | Path) -> None:
+    """Refuse arrays of weights with NaN or infinities: no run of ours writes them.
+
+    >>> check_finite({"w": np.array([1.0, np.nan])}, "a.safetensors")
+    Traceback (most recent call last):
+    anyorder.errors.InputError: a.safetensors has nan in the array w, weights are finite; write it again
+    """
+    for name, array in arrays.items():
+        if array.dtype.kind in "fV" and not np.isfinite(array).all():  # V: bfloat16
+            wrong = array[~np.isfinite(array)][0]
+            raise InputError(f"{path} has {wrong} in the array {name}, weights are finite; write it again")
 
 
 def _digest(arrays: Mapping[str, np.ndarray], text: str) -> str:

@@ -36,7 +36,7 @@ def with_torch(python: str, length: int) -> float:
 def prepared(length: int):
     """The engine of two models, compiled."""
     from anyorder.training.config import PRESETS
-    from anyorder.training.engine import SideBySide, engine
+    from anyorder.training.engine import SideBySide, placed
     from anyorder.training.initial import initial_model
     from anyorder.training.step import keys, start
 
@@ -48,7 +48,7 @@ def prepared(length: int):
         optimisation=dataclasses.replace(paper.optimisation, batch=BATCH),
     )
     models = [initial_model(config, keys(seed).weights) for seed, _ in config.members]
-    side_by_side = engine([config], models[0], [start(config, model) for model in models])
+    side_by_side = placed([config], models[0], [start(config, model) for model in models])
     assert isinstance(side_by_side, SideBySide)
     side_by_side.run(0, 100)
     return side_by_side

@@ -7,7 +7,6 @@ import importlib
 import inspect
 import io
 import json
-import math
 import os
 import re
 import sys
@@ -18,6 +17,7 @@ import tyro
 from rich.console import Console
 
 from anyorder.cli.command import Command, Outcome
+from anyorder.cli.signals import exit_code, interruptible
 from anyorder.errors import InputError, in_flags
 
 #: Sub-command → module and class. Modules are imported only for the command that is called.
@@ -47,15 +47,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        command = parse(words)
-        outcome = command.run()
-        return _print(outcome, command.json)
+        with interruptible():
+            command = parse(words)
+            outcome = command.run()
+            return _print(outcome, command.json)
     except InputError as error:
         print(f"anyorder: {in_flags(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as interrupt:
         print(f"anyorder: {str(interrupt) or 'interrupted; nothing was written half-way'}", file=sys.stderr)
-        return 130
+        return exit_code()
     except BrokenPipeError:  # the reader of our output has gone: not an error of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -105,27 +106,14 @@ def _one_line(boxed: str) -> str:
     return re.sub(r"\s+", " ", " ".join(message)).rstrip(".") or "the command line could not be read"
 
 
-def _print(outcome: Outcome, as_json: bool) -> int:
-    if as_json:
-        print(json.dumps(finite(outcome.report), allow_nan=False))
+def _print(outcome: Outcome, wanted: bool) -> int:
+    if wanted:
+        from anyorder.records import as_json
+
+        print(json.dumps(as_json(outcome.report), allow_nan=False))
     elif outcome.shown is not None:
         Console(soft_wrap=True).print(outcome.shown)
     sys.stdout.flush()
     if outcome.then is not None:
         outcome.then()
     return 0 if outcome.passed else 1
-
-
-def finite(value: Any) -> Any:
-    """The value with NaN and infinities, which JSON does not have, as null.
-
-    >>> finite({"a": [1.0, float("inf")]})
-    {'a': [1.0, None]}
-    """
-    if isinstance(value, dict):
-        return {key: finite(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import signal
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import tyro
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, Group
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.console import Group
 from rich.table import Table
 
 from anyorder.cli import sweep
 from anyorder.cli.command import Command, Outcome
-from anyorder.errors import InputError, require
+from anyorder.cli.signals import asked_to_stop
+from anyorder.errors import require
+from anyorder.files import new_folder, read_json
 from anyorder.sweeps.table import is_sweep
 from anyorder.training import config as configs
 from anyorder.training.config import Config
-
-if TYPE_CHECKING:  # JAX takes a second to import: not for --help
-    from anyorder.training.run import Progress
-
-#: Seconds between two lines of progress where there is no terminal.
-QUIET = 5.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,7 +35,7 @@ class Train(Command):
     """
 
     out: str | None = None
-    """Folder for config, metrics, checkpoint, models and summary; must be new or empty."""
+    """Folder for config, metrics, checkpoint, models and summary, new or empty; by default a new one under runs."""
     preset: str = "floor"
     """Defaults of all flags below: paper (the published setting) or floor (the best recipe known here)."""
     config: str | None = None
@@ -72,26 +62,18 @@ class Train(Command):
         """Train, with progress on standard error, and tabulate."""
         configs.check(self.settings)
         require(
-            (self.out is None) != (self.resume is None),
-            "pass --out DIR for a new run, or --resume DIR to continue one"
-            + (", not both" if self.out is not None else ""),
+            self.out is None or self.resume is None,
+            "pass --out DIR for a new run, or --resume DIR to continue one, not both",
         )
         from anyorder.training import devices
 
         devices.prepare(len(self.settings.members))
         from anyorder.training.run import Diverged, train
 
-        folder = self.out or self.resume
-        assert folder is not None
-        with _interrupts() as interrupted, _Reporter(len(self.settings.members)) as reporter:
+        folder = self.out or self.resume or self._new_folder()
+        with asked_to_stop() as stop:
             try:
-                result = train(
-                    self.settings,
-                    folder,
-                    resume=self.resume is not None,
-                    watch=reporter.report,
-                    stop=lambda: bool(interrupted),
-                )
+                result = train(self.settings, folder, resume=self.resume is not None, stop=stop, progress=True)
             except Diverged as error:
                 kept = f"the last good checkpoint is in {folder}"
                 report = {"out": folder, "diverged": {"step": error.step, "seed": error.seed, "rate": error.rate}}
@@ -99,6 +81,12 @@ class Train(Command):
         if not result.finished:
             raise KeyboardInterrupt(f"interrupted at step {result.step}; go on with: anyorder train --resume {folder}")
         return Outcome({"out": folder, **result.summary}, Group(table(result.summary), f"run: {folder}"))
+
+    def _new_folder(self) -> str:
+        named = self.preset if self.config is None else Path(self.config).stem
+        folder = str(new_folder("runs", named))
+        print(f"anyorder: writing to {folder}", file=sys.stderr)
+        return folder
 
 
 def _value(words: Sequence[str], flag: str) -> str | None:
@@ -113,13 +101,8 @@ def _value(words: Sequence[str], flag: str) -> str | None:
 
 def read_config(source: str) -> Config:
     """The config in a JSON file: a config by itself, or the config.json of a run."""
-    try:
-        values = json.loads(Path(source).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {source}: {error.strerror}; give a JSON file") from None
-    except ValueError as error:
-        raise InputError(f"{source} is not a whole JSON file ({error}); write it again") from None
-    return configs.from_json(values["config"] if isinstance(values, dict) and "config" in values else values, source)
+    values = read_json(source, "a JSON file")
+    return configs.from_json(values.get("config", values), source)
 
 
 def read_run(folder: str) -> Config:
@@ -127,63 +110,6 @@ def read_run(folder: str) -> Config:
     from anyorder.training.folder import read_config as read
 
     return read(Path(folder))
-
-
-@contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """Collect the first Ctrl-C, so that the current round can end; a second one ends at once."""
-    collected: list[int] = []
-
-    def collect(number: int, _: Any) -> None:
-        collected.append(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    try:
-        before = signal.signal(signal.SIGINT, collect)
-    except ValueError:  # not the main thread: nobody can press Ctrl-C here
-        yield collected
-        return
-    try:
-        yield collected
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-class _Reporter:
-    """Progress on standard error: a bar on a terminal, now and then a line elsewhere."""
-
-    def __init__(self, models: int) -> None:
-        console = Console(stderr=True)
-        self._console, self._models = console, models
-        self._bar = None
-        if console.is_terminal:
-            facts = TextColumn("{task.fields[facts]}")
-            columns = (BarColumn(), MofNCompleteColumn(), facts, TimeRemainingColumn())
-            self._bar = Bar(*columns, console=console, transient=True)
-        self._last = time.monotonic()
-
-    def __enter__(self) -> _Reporter:
-        if self._bar is not None:
-            self._bar.start()
-            self._task = self._bar.add_task("steps", total=None, facts="compiling")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def report(self, progress: Progress) -> None:
-        """Show where the run stands."""
-        distance = f"excess {progress.excess:.4f}" if progress.gap is None else f"gap {progress.gap:+.4f}"
-        facts = f"loss {progress.loss:.4f}  {distance}  {progress.speed * self._models:.0f} steps/s"
-        if self._bar is not None:
-            self._bar.update(self._task, completed=progress.step, total=progress.steps, facts=facts)
-        elif time.monotonic() - self._last > QUIET or progress.step == progress.steps:
-            self._last = time.monotonic()
-            left = (progress.steps - progress.step) / progress.speed
-            self._console.print(f"step {progress.step}/{progress.steps}  {facts}  {left:.0f} s left", highlight=False)
 
 
 def table(summary: dict[str, Any]) -> Group:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -16,9 +15,9 @@ from anyorder import tensors, training
 from anyorder.training import config as configs
 from anyorder.training import fields
 from anyorder.training.config import Architecture, Config, Data, Measurement, Optimisation
-from anyorder.training.folder import CONFIG
-from anyorder.training.run import Progress
-from anyorder.training.run import Result as Run
+from anyorder.training.folder import begun
+from anyorder.training.progress import Progress
+from anyorder.training.run import Trained
 
 #: `tiny` shows that everything runs, `quick` shows each effect on a laptop, `paper` has the published steps and seeds.
 Budget = Literal["tiny", "quick", "paper"]
@@ -58,17 +57,15 @@ class Task:
     runs: Path | None = None
     watch: Watch = lambda fraction, doing: None
 
-    def train(self, config: Config, part: int = 0, parts: int = 1) -> Run:
+    def train(self, config: Config, part: int = 0, parts: int = 1) -> Trained:
         """Train all models of a config, as part number `part` of the `parts` of an experiment."""
         folder = None if self.runs is None else self.runs / digest(config)
-        if folder is not None and folder.exists() and not (folder / CONFIG).exists():
-            shutil.rmtree(folder)  # stopped before its first file was whole
 
         def watch(progress: Progress) -> None:
             doing = f"step {progress.step}/{progress.steps}, excess {progress.excess:.4f}"
             self.watch((part + progress.step / progress.steps) / parts, doing)
 
-        return training.train(config, folder, resume=folder is not None and folder.exists(), watch=watch)
+        return training.train(config, folder, resume=folder is not None and begun(folder), watch=watch, progress=False)
 
 
 @dataclasses.dataclass(frozen=True)

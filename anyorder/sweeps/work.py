@@ -14,19 +14,17 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import numpy as np
 
+from anyorder.files import Row
 from anyorder.training import config as configs
 from anyorder.training.config import Config, Data
 from anyorder.training.data import prior
-from anyorder.training.engine import engine
+from anyorder.training.engine import placed
 from anyorder.training.evaluation import EvaluationSet, evaluate, evaluation_set, reference
 from anyorder.training.initial import initial_model
-from anyorder.training.run import ROUND
+from anyorder.training.rounds import rounds
 from anyorder.training.step import keys, start
 from anyorder.transformer import Transformer, load
-
-Result = dict[str, Any]
 
 
 @lru_cache(maxsize=2)
@@ -35,7 +33,7 @@ def _evaluation(data: Data, count: int, seed: int) -> tuple[EvaluationSet, dict[
     return drawn, reference(drawn)
 
 
-def results(given: Sequence[Config]) -> Iterator[tuple[int, Result, float]]:
+def results(given: Sequence[Config]) -> Iterator[tuple[int, Row, float]]:
     """Place, result and seconds of every run: one after the other on a CPU, all at once on an accelerator."""
     together = 1 if jax.default_backend() == "cpu" else len(given)
     for first in range(0, len(given), together):
@@ -46,7 +44,7 @@ def results(given: Sequence[Config]) -> Iterator[tuple[int, Result, float]]:
         yield from ((first + place, result, spent) for place, result in enumerate(found))
 
 
-def _guarded(given: Sequence[Config]) -> list[Result]:
+def _guarded(given: Sequence[Config]) -> list[Row]:
     """A stack that raises is taken apart; a single run that raises has failed."""
     try:
         return train_together(given)
@@ -57,7 +55,7 @@ def _guarded(given: Sequence[Config]) -> list[Result]:
         return [{"outcome": "failed", "reason": f"{type(error).__name__}: {reason}"}]
 
 
-def train_together(given: Sequence[Config], stacked: bool | None = None) -> list[Result]:
+def train_together(given: Sequence[Config], stacked: bool | None = None) -> list[Row]:
     """Train configs of one structure and one number of steps, each with one seed and one rate."""
     for config in given:
         configs.check(config)
@@ -66,30 +64,26 @@ def train_together(given: Sequence[Config], stacked: bool | None = None) -> list
     loaded = None if source is None else load(source)
     models = [initial_model(config, keys(config.seed).weights, loaded) for config in given]
     states = [start(config, model) for config, model in zip(given, models, strict=True)]
-    running = engine(given, models[0], states, stacked)
-    broken: dict[int, int] = {}
-    for first in range(0, steps, ROUND):
-        losses, sound = running.run(first, min(first + ROUND, steps))
-        for place, (curve, good) in enumerate(zip(losses, sound, strict=True)):
-            wrong = np.flatnonzero(~np.isfinite(curve))
-            if len(wrong) or not good:
-                broken.setdefault(place, first + int(wrong[0]) if len(wrong) else first + len(curve) - 1)
-        if len(broken) == len(given):
+    running = placed(given, models[0], states, stacked)
+    diverged: dict[int, int] = {}
+    for taken in rounds(running, steps):
+        diverged = taken.diverged | diverged
+        if len(diverged) == len(given):
             break
     frame = eqx.filter(models[0], eqx.is_inexact_array, inverse=True)
     trained = [eqx.combine(state.weights, frame) for state in jax.device_put(running.states, jax.local_devices()[0])]
     return [
-        _diverged(broken[place]) if place in broken else _measured(config, model, float(losses[place].mean()))
+        _diverged(diverged[place]) if place in diverged else _measured(config, model, float(taken.losses[place].mean()))
         for place, (config, model) in enumerate(zip(given, trained, strict=True))
     ]
 
 
-def _diverged(step: int) -> Result:
+def _diverged(step: int) -> Row:
     reason = f"the loss or a weight is not finite from step {step} on"
     return {"outcome": "diverged", "reason": reason, "step": step}
 
 
-def _measured(config: Config, model: Transformer, training_loss: float) -> Result:
+def _measured(config: Config, model: Transformer, training_loss: float) -> Row:
     """The numbers of a row; of the heads of the last layer the one with the most mass on the matches counts."""
     measurement = config.measurement
     evaluation, about = _evaluation(config.data, measurement.evaluation_count, measurement.evaluation_seed)

@@ -13,12 +13,19 @@ import jax
 import jax.numpy as jnp
 
 from anyorder.errors import require
-from anyorder.tensors import read_tensors, write_tensors
+from anyorder.tensors import check_finite, read_tensors, write_tensors
 from anyorder.training import config as configs
 from anyorder.training.config import Config
 from anyorder.training.step import State
 
-FORMAT = "anyorder training checkpoint 1"
+FORMAT = "anyorder training checkpoint 2"
+
+
+class Written(NamedTuple):
+    """The metrics of a run up to a checkpoint: bytes, and their SHA-256."""
+
+    size: int
+    digest: str
 
 
 class Checkpoint(NamedTuple):
@@ -27,6 +34,7 @@ class Checkpoint(NamedTuple):
     config: Config
     step: int
     states: list[State]
+    metrics: Written
 
 
 def names(states: Sequence[State]) -> dict[str, Any]:
@@ -40,23 +48,28 @@ def names(states: Sequence[State]) -> dict[str, Any]:
 
 def save(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint, whole or not at all."""
-    about = {"format": FORMAT, "step": checkpoint.step, "config": configs.to_json(checkpoint.config)}
+    about = {
+        "format": FORMAT,
+        "step": checkpoint.step,
+        "config": configs.to_json(checkpoint.config),
+        "metrics": checkpoint.metrics._asdict(),
+    }
     write_tensors(path, names(checkpoint.states), about)
 
 
 def load(path: Path, config: Config, template: Sequence[State]) -> Checkpoint:
     """Read a checkpoint of this very config, into states of the template's structure."""
-    way_out = "resume from another run, or start anew with a new --out"
+    way_out = "resume another run, or start again elsewhere"
     arrays, about = read_tensors(path)
-    require(
-        isinstance(about, dict) and about.get("format") == FORMAT, f"{path} is not a training checkpoint; {way_out}"
-    )
+    known = isinstance(about, dict) and about.get("format") == FORMAT
+    require(known, f"{path} is not a training checkpoint of this version; {way_out}")
     differs = configs.difference(configs.from_json(about["config"], str(path)), config)
     require(not differs, f"{path} is of a run with {differs}; {way_out}")
     wanted = names(template)
     for name, leaf in wanted.items():
         fits = name in arrays and (arrays[name].shape, arrays[name].dtype) == (leaf.shape, leaf.dtype)
         require(fits, f"{path} has no array {name} of shape {leaf.shape} and type {leaf.dtype}; {way_out}")
+    check_finite(arrays, path)
     leaves = [jnp.asarray(arrays[name]) for name in wanted]
     states = jax.tree.unflatten(jax.tree.structure(list(template)), leaves)
-    return Checkpoint(config, int(about["step"]), states)
+    return Checkpoint(config, about["step"], states, Written(**about["metrics"]))

@@ -25,7 +25,7 @@ from anyorder.training.step import CHUNK, State, keys, program
 from anyorder.transformer import Transformer
 
 
-class Round(NamedTuple):
+class Taken(NamedTuple):
     """What some steps did to all models: the loss of each step, and whether all weights are still finite."""
 
     losses: Float[np.ndarray, "models steps"]
@@ -68,7 +68,7 @@ class SideBySide:
         with ThreadPoolExecutor(len(self._devices)) as pool:
             self._programs = list(pool.map(compiled, self._devices))
 
-    def run(self, first: int, last: int) -> Round:
+    def run(self, first: int, last: int) -> Taken:
         """Take the steps from `first` to before `last`."""
         models, calls, given = len(self.states), _calls(first, last), []
         for turn, call in enumerate(calls):
@@ -80,7 +80,7 @@ class SideBySide:
                 given.append((losses, sound))
         losses, sound = zip(*jax.device_get(given), strict=True)
         by_model = np.stack(losses).reshape(len(calls), models, CHUNK).swapaxes(0, 1).reshape(models, -1)
-        return Round(by_model[:, : last - first], np.logical_and.reduce(np.stack(sound).reshape(-1, models)))
+        return Taken(by_model[:, : last - first], np.logical_and.reduce(np.stack(sound).reshape(-1, models)))
 
 
 class Stacked:
@@ -102,22 +102,22 @@ class Stacked:
         host = jax.device_get(self._stack)
         return [jax.tree.map(lambda leaf, model=model: jnp.asarray(leaf[model]), host) for model in range(self._count)]
 
-    def run(self, first: int, last: int) -> Round:
+    def run(self, first: int, last: int) -> Taken:
         """Take the steps from `first` to before `last`."""
         given = []
         for start, count in _calls(first, last):
             self._stack, losses, sound = self._advance(self._stack, *self._members, start, count)
             given.append((losses[:, : int(count)], sound))
         losses, sound = zip(*jax.device_get(given), strict=True)
-        return Round(np.concatenate(losses, axis=1), np.logical_and.reduce(np.stack(sound)))
+        return Taken(np.concatenate(losses, axis=1), np.logical_and.reduce(np.stack(sound)))
 
 
-Engine = SideBySide | Stacked
+Placement = SideBySide | Stacked
 
 
-def engine(
+def placed(
     configs: Sequence[Config], model: Transformer, states: Sequence[State], stacked: bool | None = None
-) -> Engine:
+) -> Placement:
     """Both kinds hold the states of all models and move them on; the backend decides, or the caller.
 
     Configs of one structure: the models of the first, then those of the second, and so on.

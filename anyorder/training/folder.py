@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import contextlib
+import hashlib
+import os
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,80 +14,106 @@ import equinox as eqx
 
 from anyorder import transformer
 from anyorder.errors import InputError, require
-from anyorder.files import whole_file, write_json
+from anyorder.files import Row, append_lines, holds, locked, read_bytes, read_json, read_lines, write_json
 from anyorder.training import checkpoint as checkpoints
 from anyorder.training import config as configs
-from anyorder.training.checkpoint import Checkpoint
+from anyorder.training.checkpoint import Checkpoint, Written
 from anyorder.training.config import Config
 from anyorder.training.initial import initial_model
 from anyorder.training.step import State, keys, start
-from anyorder.training.versions import versions
+from anyorder.training.versions import difference, versions
 from anyorder.transformer import Transformer
 
 CONFIG, METRICS, CHECKPOINT, SUMMARY = "config.json", "metrics.jsonl", "checkpoint.safetensors", "summary.json"
 START = "start.safetensors"
+_EXPECTED = "the folder of a training run"
 
 
 class Folder:
-    """Where one run writes; refused, untouched, where it cannot be that run's."""
+    """Where one run writes; `opened` makes it."""
 
-    def __init__(self, path: Path, config: Config, resume: bool) -> None:
-        self.path, self.config, self.resume = path, config, resume
-        if resume:
-            stored = read_config(path)
-            differs = configs.difference(stored, config)
-            require(not differs, f"{path} holds a run with {differs}; drop that flag, or start anew with a new --out")
-        elif path.is_dir() and any(path.iterdir()):
-            holds = "a run" if (path / CONFIG).exists() else "other files"
-            raise InputError(f"{path} already holds {holds}; choose another --out, or continue with --resume {path}")
-        else:
-            require(not path.exists() or path.is_dir(), f"{path} is a file; --out is a folder")
+    def __init__(self, path: Path, config: Config) -> None:
+        self.path, self.config = path, config
+        self._written = hashlib.sha256()
 
-    def begin(self, states: list[State], given: Transformer | None) -> tuple[list[State], int]:
-        """The states and the step to start from; what was measured after that step is forgotten."""
-        if self.resume and (self.path / CHECKPOINT).exists():
-            stored = checkpoints.load(self.path / CHECKPOINT, self.config, states)
-            kept = [line for line in read_metrics(self.path) if line["step"] <= stored.step]
-            with whole_file(self.path / METRICS) as temporary:
-                temporary.write_text("".join(map(_line, kept)), encoding="utf-8")
-            return stored.states, stored.step
+    def begin(self, given: Transformer | None) -> None:
+        """What a run has from its first moment on; the config is written last, and makes the folder a run's."""
         if given is not None:  # the run must not depend on a file elsewhere
             transformer.save(given, self.path / START)
-        write_json(self.path / CONFIG, {"config": configs.to_json(self.config), "versions": versions()})
         (self.path / METRICS).unlink(missing_ok=True)
-        return states, 0
+        write_json(self.path / CONFIG, {"config": configs.to_json(self.config), "versions": versions()})
 
-    def append(self, lines: Sequence[dict[str, Any]]) -> None:
+    def last(self, states: Sequence[State]) -> Checkpoint | None:
+        """The last checkpoint, if there is one; lines that were written after it are dropped, to be written again."""
+        path = self.path / METRICS
+        if not (self.path / CHECKPOINT).exists():
+            return None
+        stored = checkpoints.load(self.path / CHECKPOINT, self.config, states)
+        read_metrics(self.path)  # a damaged line is refused by its number
+        data = read_bytes(path, _EXPECTED)[: stored.metrics.size] if path.exists() else b""
+        self._written = hashlib.sha256(data)
+        require(
+            stored.metrics == Written(len(data), self._written.hexdigest()),
+            f"{path} is not what the run wrote up to its checkpoint at step {stored.step}; restore it from a copy",
+        )
+        if path.exists():
+            os.truncate(path, len(data))
+        return stored
+
+    def append(self, lines: Sequence[Row]) -> None:
         """Add lines to the metrics, all in one write."""
-        with (self.path / METRICS).open("a", encoding="utf-8") as stream:
-            stream.write("".join(map(_line, lines)))
+        self._written.update(append_lines(self.path / METRICS, lines))
 
-    def save(self, checkpoint: Checkpoint) -> None:
-        """Replace the checkpoint."""
-        checkpoints.save(self.path / CHECKPOINT, checkpoint)
+    def save(self, step: int, states: list[State]) -> None:
+        """Replace the checkpoint; it knows the metrics up to here, so that no line is lost or repeated."""
+        written = Written((self.path / METRICS).stat().st_size, self._written.hexdigest())
+        checkpoints.save(self.path / CHECKPOINT, Checkpoint(self.config, step, states, written))
 
-    def finish(self, summary: dict[str, Any], models: Sequence[Transformer]) -> None:
+    def finish(self, summary: Row, models: Sequence[Transformer]) -> None:
         """Write what a finished run leaves behind."""
         for index, model in enumerate(models):
             transformer.save(model, self.path / f"model-{index}.safetensors")
         write_json(self.path / SUMMARY, summary)
 
 
-def _line(values: dict[str, Any]) -> str:
-    return json.dumps(values, allow_nan=False) + "\n"
+@contextlib.contextmanager
+def opened(path: Path, config: Config, resume: bool) -> Iterator[Folder]:
+    """Hold the folder of a run, a new one or that of this very config; refused, untouched, where it is another's."""
+    _check(path, config, resume)
+    with locked(path):
+        _check(path, config, resume)  # another process may have been there in between
+        if resume:
+            differs = difference(_stored(path)["versions"])
+            if differs:
+                warnings.warn(f"{path} was begun with {differs}; the rest may differ in the last bits", stacklevel=3)
+        yield Folder(path, config)
+
+
+def _check(path: Path, config: Config, resume: bool) -> None:
+    if not resume:
+        require(not begun(path), f"{path} already holds a run; choose another `out=`, or go on with `resume=True`")
+        return
+    differs = configs.difference(read_config(path), config)
+    require(not differs, f"{path} holds a run with {differs}; keep its config, or start again with a new `out=`")
+    missing = config.initial.from_model is not None and not (path / START).exists()
+    require(not missing, f"{path} has lost {START}, the model that its run started from; start again with a new `out=`")
+
+
+def _stored(path: Path) -> Row:
+    require(path.is_dir(), f"{path} is not a folder; give {_EXPECTED}")
+    if not (path / CONFIG).exists():
+        raise InputError(f"{path} holds no {CONFIG}; give {_EXPECTED}, or begin one there with `out={path}`")
+    return read_json(path / CONFIG, _EXPECTED, {"config": dict, "versions": dict})
+
+
+def begun(path: Path) -> bool:
+    """Whether a folder holds a run; what a process left that was killed before its first whole file is none."""
+    return holds(path, CONFIG, own=(START,))
 
 
 def read_config(path: Path) -> Config:
     """The config of the run in a folder."""
-    require(path.is_dir(), f"{path} is not a folder; give the --out folder of a training run")
-    try:
-        stored = json.loads((path / CONFIG).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path} holds no {CONFIG}; give the --out folder of a training run") from None
-    except (OSError, ValueError):
-        raise InputError(f"{path / CONFIG} is not a whole JSON file; give another run") from None
-    require(isinstance(stored, dict) and "config" in stored, f"{path / CONFIG} has no config; give another run")
-    return configs.from_json(stored["config"], str(path / CONFIG))
+    return configs.from_json(_stored(path)["config"], str(path / CONFIG))
 
 
 def read_start(path: Path) -> Transformer | None:
@@ -104,12 +133,5 @@ def read_models(path: Path) -> tuple[int, list[Transformer]]:
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Every whole line of the metrics; a last line cut short by a killed process is left out."""
-    lines = []
-    file = path / METRICS
-    for text in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
-        try:
-            lines.append(json.loads(text))
-        except ValueError:
-            break
-    return lines
+    """The lines of the metrics; a last line cut short by a killed process is left out, and it is said."""
+    return read_lines(path / METRICS, {"kind": str, "step": int})

@@ -6,8 +6,8 @@ The folder of a run holds `config.json`, `metrics.jsonl` (a line for every round
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,19 +15,18 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from anyorder.files import Row
 from anyorder.training import config as configs
-from anyorder.training.checkpoint import Checkpoint
 from anyorder.training.config import Config
 from anyorder.training.data import prior
-from anyorder.training.engine import engine
+from anyorder.training.engine import placed
 from anyorder.training.evaluation import evaluate, evaluation_set, reference
-from anyorder.training.folder import Folder, read_start
+from anyorder.training.folder import Folder, opened, read_start
 from anyorder.training.initial import initial_model
+from anyorder.training.progress import Progress, Watch, shown
+from anyorder.training.rounds import Round, rounds
 from anyorder.training.step import State, keys, start
 from anyorder.transformer import Transformer, load
-
-#: Steps between two reports of the loss.
-ROUND = 100
 
 
 class Diverged(Exception):
@@ -41,18 +40,7 @@ class Diverged(Exception):
         self.step, self.seed, self.rate = step, seed, rate
 
 
-class Progress(NamedTuple):
-    """Where a run stands: means over its models, and the steps that each takes in a second."""
-
-    step: int
-    steps: int
-    loss: float
-    gap: float | None
-    excess: float
-    speed: float
-
-
-class Result(NamedTuple):
+class Trained(NamedTuple):
     """A run that has ended, because it was finished or because it was told to stop."""
 
     models: tuple[Transformer, ...]
@@ -67,14 +55,17 @@ def train(
     *,
     resume: bool = False,
     given: Transformer | None = None,
-    watch: Callable[[Progress], None] = lambda progress: None,
+    watch: Watch = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
+    progress: bool | None = None,
     stacked: bool | None = None,
-) -> Result:
+) -> Trained:
     """Train all models of a config; with `out` everything is written there, with `resume` it goes on from there.
 
-    `given` is the model to start from instead of random weights. `stop` is asked after every round. `stacked`
-    chooses between one model a device and all models in one program; None lets the backend decide.
+    `given` is the model to start from instead of random weights. `watch` is told after every round where the run
+    stands, and `stop` is asked whether it should end. `progress` shows that on standard error: None where a person sees
+    it, in a terminal or a notebook. `stacked` chooses between one model a device and all models in one program; None
+    lets the backend decide.
 
     >>> from anyorder.training.config import Architecture, Data, Measurement, Optimisation
     >>> tiny = Config(
@@ -89,105 +80,103 @@ def train(
     """
     configs.check(config)
     prior(config.data)  # refuses kernels that are too large
-    folder = None if out is None else Folder(Path(out), config, resume)
     if resume and out is not None:
         given = read_start(Path(out))
     elif given is None and config.initial.from_model is not None:
         given = load(config.initial.from_model)
     fresh = [initial_model(config, keys(seed).weights, given) for seed, _ in config.members]
-    states, first = [start(config, model) for model in fresh], 0
-    if folder is not None:
-        states, first = folder.begin(states, given)
-    run = _Run(config, fresh[0], states, folder, watch, stacked)
-    return run.go(first, stop)
+    states = [start(config, model) for model in fresh]
+    nowhere: AbstractContextManager[Folder | None] = nullcontext()
+    with nowhere if out is None else opened(Path(out), config, resume) as folder:
+        last = None if folder is None or not resume else folder.last(states)
+        if folder is not None and last is None:
+            folder.begin(given)
+        with shown(len(states), progress) as show:
+            run = _Run(config, fresh[0], states if last is None else last.states, folder, stacked)
+
+            def told(now: Progress) -> None:
+                show(now)
+                watch(now)
+
+            return run.go(None if last is None else last.step, told, stop)
 
 
 class _Run:
     def __init__(
-        self,
-        config: Config,
-        frame: Transformer,
-        states: list[State],
-        folder: Folder | None,
-        watch: Callable[[Progress], None],
-        stacked: bool | None,
+        self, config: Config, frame: Transformer, states: list[State], folder: Folder | None, stacked: bool | None
     ) -> None:
-        self.config, self.folder, self.watch = config, folder, watch
+        self.config, self.folder = config, folder
         self.frame = eqx.filter(frame, eqx.is_inexact_array, inverse=True)
-        self.engine = engine([config], frame, states, stacked)
+        self.placed = placed([config], frame, states, stacked)
         measurement = config.measurement
         self.evaluation = evaluation_set(config.data, measurement.evaluation_count, measurement.evaluation_seed)
         self.reference = reference(self.evaluation)
         self.measured: list[dict[str, Any]] = []
 
-    def go(self, step: int, stop: Callable[[], bool]) -> Result:
-        measurement, steps = self.config.measurement, self.config.optimisation.steps
-        if step == 0:
-            self._write([{"kind": "reference", "step": 0, **self.reference}])
+    def go(self, begun: int | None, watch: Watch, stop: Callable[[], bool]) -> Trained:
+        measurement, steps, step = self.config.measurement, self.config.optimisation.steps, begun or 0
+        self._measure(step, write=False)
+        if begun is None:
+            self._write([{"kind": "reference", "step": 0, **self.reference}, *self._measurements(0)])
             self._save(0)
-        self._measure(step, write=step == 0)
-        spent, begun = 0.0, step
-        while step < steps and not stop():
-            every = (ROUND, measurement.evaluate_every, measurement.checkpoint_every)
-            last = min(steps, *(step - step % length + length for length in every))
-            clock = time.perf_counter()
-            losses = self._steps(step, last)
-            spent += time.perf_counter() - clock
-            step = last
-            if step % measurement.evaluate_every == 0 or step == steps:
-                self._measure(step)
-            if step % measurement.checkpoint_every == 0 or step == steps:
-                self._save(step)
-            self._report(step, losses, (step - begun) / spent)
-        if self.folder is not None and step % measurement.checkpoint_every and step < steps:
-            self._save(step)
+        spent, kept = 0.0, step
+        if not stop():
+            for taken in rounds(self.placed, steps, step, (measurement.evaluate_every, measurement.checkpoint_every)):
+                step, spent = taken.last, spent + taken.seconds
+                self._report(taken)
+                if step % measurement.evaluate_every == 0 or step == steps:
+                    self._measure(step)
+                stopped = stop()
+                if step % measurement.checkpoint_every == 0 or step == steps or stopped:
+                    self._save(step)
+                watch(self._progress(taken, (step - kept) / spent))
+                if stopped:
+                    break
         finished = step == steps
         summary = summarised(self.config, step, self.reference, self.measured)
         models = tuple(self._models())
         if self.folder is not None and finished:
             self.folder.finish(summary, models)
-        return Result(models, step, finished, summary)
+        return Trained(models, step, finished, summary)
 
     def _models(self) -> list[Transformer]:
-        states = jax.device_put(self.engine.states, jax.local_devices()[0])  # wherever their last steps were taken
+        states = jax.device_put(self.placed.states, jax.local_devices()[0])  # wherever their last steps were taken
         return [eqx.combine(state.weights, self.frame) for state in states]
 
-    def _steps(self, first: int, last: int) -> np.ndarray:
-        losses, sound = self.engine.run(first, last)
-        for (seed, rate), curve, good in zip(self.config.members, losses, sound, strict=True):
-            if not (good and np.isfinite(curve).all()):
-                broken = np.flatnonzero(~np.isfinite(curve))
-                raise Diverged(first + int(broken[0]) if len(broken) else last - 1, seed, rate)
+    def _report(self, taken: Round) -> None:
+        for model, step in taken.diverged.items():
+            raise Diverged(step, *self.config.members[model])
         self._write(
             [
-                {"kind": "loss", "step": last, **_member(self.config, index), "loss": float(curve.mean())}
-                for index, curve in enumerate(losses)
+                {"kind": "loss", "step": taken.last, **_member(self.config, index), "loss": float(curve.mean())}
+                for index, curve in enumerate(taken.losses)
             ]
         )
-        return losses.mean(axis=1)
 
     def _measure(self, step: int, write: bool = True) -> None:
         self.measured = [evaluate(model, self.evaluation) for model in self._models()]
         if write:
-            self._write(
-                [
-                    {"kind": "evaluation", "step": step, **_member(self.config, index), **measured}
-                    for index, measured in enumerate(self.measured)
-                ]
-            )
+            self._write(self._measurements(step))
 
-    def _report(self, step: int, losses: np.ndarray, speed: float) -> None:
+    def _measurements(self, step: int) -> list[Row]:
+        return [
+            {"kind": "evaluation", "step": step, **_member(self.config, index), **measured}
+            for index, measured in enumerate(self.measured)
+        ]
+
+    def _progress(self, taken: Round, speed: float) -> Progress:
         gap, excess = _mean(self.measured, "gap"), _mean(self.measured, "excess")
         assert excess is not None
-        self.watch(Progress(step, self.config.optimisation.steps, float(losses.mean()), gap, excess, speed))
+        loss = float(taken.losses.mean(axis=1).mean())
+        return Progress(taken.last, self.config.optimisation.steps, loss, gap, excess, speed)
 
-    def _write(self, lines: list[dict[str, Any]]) -> None:
+    def _write(self, lines: list[Row]) -> None:
         if self.folder is not None:
             self.folder.append(lines)
 
     def _save(self, step: int) -> None:
         if self.folder is not None:
-            self.folder.save(Checkpoint(self.config, step, self.engine.states))
+            self.folder.save(step, self.placed.states)
 
 
 def summarised(config: Config, step: int, about: dict[str, Any], measured: Sequence[dict[str, Any]]) -> dict[str, Any]:

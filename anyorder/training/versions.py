@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from importlib import metadata
 
 
@@ -18,3 +19,14 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
     }
+
+
+def difference(stored: Mapping[str, object]) -> str:
+    """In what these versions differ from those here, in words; empty if they do not.
+
+    >>> difference(versions()), difference({**versions(), "jax": "0.1"}).split(",")[0]
+    ('', 'jax 0.1')
+    """
+    here = versions()
+    words = [f"{name} {stored.get(name)}, not {here.get(name)}" for name in here if stored.get(name) != here[name]]
+    return "; ".join(words)

@@ -88,7 +88,8 @@ def test_resume_takes_the_config_of_the_run(trained, run):
     code, out, error = run("train", "--resume", folder, "--batch", 5)
     assert (code, out) == (2, "")
     assert (
-        error == f"anyorder: {folder} holds a run with batch 4, not 5; drop that flag, or start anew with a new --out\n"
+        error
+        == f"anyorder: {folder} holds a run with batch 4, not 5; keep its config, or start again with a new --out\n"
     )
 
 
@@ -177,7 +178,7 @@ BAD = {
     "--checkpoint-every 0": "checkpoint-every is 0, must be at least 1; pass --checkpoint-every 1 or more",
     "--perturbation -1": "perturbation is -1.0, must be at least 0; pass --perturbation 0 or more",
     "--perturbation 1": "perturbation is 1.0 without a model to perturb; pass --from MODEL, or drop it",
-    "--preset best": "preset is 'best', must be one of paper, floor",
+    "--preset best": "preset is 'best', must be one of paper, published, gpt2, floor",
     "--preset paper --config a.json": "--config and --preset together; each brings a whole config, choose one",
     "--resume other": "pass --out DIR for a new run, or --resume DIR to continue one, not both",
     "--config absent.json": "cannot read absent.json: No such file or directory; give a JSON file",
@@ -195,23 +196,32 @@ def test_bad_input_gets_one_line_and_touches_nothing(flags, run, tmp_path, monke
     assert list(tmp_path.iterdir()) == []
 
 
-def test_neither_out_nor_resume_is_one_line(run):
-    assert run("train")[2] == "anyorder: pass --out DIR for a new run, or --resume DIR to continue one\n"
+def test_a_run_without_a_folder_takes_a_new_one_and_says_which(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "floor-1").mkdir(parents=True)
+    code, text, error = run("train", *TINY.split(), "--json")
+    assert code == 0
+    assert error.splitlines()[0] == "anyorder: writing to runs/floor-2"
+    assert json.loads(text)["out"] == "runs/floor-2"
+    assert (tmp_path / "runs" / "floor-2" / "summary.json").exists()
+
+
+def test_no_folder_to_resume_is_one_line(run):
     assert run("train", "--resume", "absent")[2] == (
-        "anyorder: absent is not a folder; give the --out folder of a training run\n"
+        "anyorder: absent is not a folder; give the folder of a training run\n"
     )
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[1]", "has [1] where an object is expected"),
+        ("[1]", "holds [1], must be an object"),
         ('{"data": 3}', "has 3 where an object is expected"),
         ('{"order": 3}', "has the unknown field 'order'; known are seed, seeds, data,"),
         ('{"data": {"order": "3"}}', "has order '3', must be of type int"),
         ('{"data": {"order": true}}', "has order True, must be of type int"),
         ('{"optimisation": {"learning_rate": 1e-3}}', "has learning_rate 0.001, must be a list"),
-        ('{"seed": ', "is not a whole JSON file"),
+        ('{"seed": ', "is not whole JSON"),
     ],
 )
 def test_bad_config_files_are_one_line(text, words, tmp_path):

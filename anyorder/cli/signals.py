@@ -1,0 +1,57 @@
+"""Ctrl-C and SIGTERM: both end a command in the same order, with exit codes 130 and 143."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+#: Signals that came, in order; the first decides the exit code.
+_came: list[int] = []
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    _came.append(number)
+    raise KeyboardInterrupt
+
+
+def exit_code() -> int:
+    """Of a command that was interrupted."""
+    return 128 + (_came[0] if _came else signal.SIGINT)
+
+
+@contextlib.contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    try:
+        before = [signal.signal(number, handler) for number in _SIGNALS]
+    except ValueError:  # not the main thread, which gets no signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, old in zip(_SIGNALS, before, strict=True):
+            signal.signal(number, old)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Both signals raise `KeyboardInterrupt`."""
+    _came.clear()
+    with _handled(_interrupt):
+        yield
+
+
+@contextlib.contextmanager
+def asked_to_stop() -> Iterator[Callable[[], bool]]:
+    """Whether one of the signals has come, so that a round of work can end first; a second one ends at once."""
+
+    def collect(number: int, frame: FrameType | None) -> None:
+        if _came:
+            _interrupt(number, frame)
+        _came.append(number)
+
+    with _handled(collect):
+        yield lambda: bool(_came)
