@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import webbrowser
 
 from anyorder.cli.command import Command, Outcome
-from anyorder.errors import InputError, require
+from anyorder.errors import require
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -31,9 +30,6 @@ class Explore(Command):
 
     def run(self) -> Outcome:
         """Open the socket, say where, and serve once that is printed."""
-        missing = [name for name in ("fastapi", "uvicorn") if importlib.util.find_spec(name) is None]
-        if missing:
-            raise InputError(f"the explorer needs {' and '.join(missing)}; pip install 'anyorder[web]'")
         require(0 <= self.port <= 65535, f"port is {self.port}, must be 0 to 65535; 0 picks a free one")
         from anyorder.training import devices
 

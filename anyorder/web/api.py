@@ -11,10 +11,10 @@ from anyorder.constructions.registry import CONSTRUCTIONS
 from anyorder.errors import require
 from anyorder.numerics import DTYPES
 from anyorder.web import limits, schema
-from anyorder.web.compare import verify
 from anyorder.web.dynamics import film
 from anyorder.web.stories import story_of
 from anyorder.web.story import tell
+from anyorder.web.verification import verify
 from anyorder.web.view import Explorer
 from anyorder.web.work import Check, Work
 
@@ -41,9 +41,13 @@ def routes(explorer: Explorer, quick: Work, long: Work) -> APIRouter:
     async def view(request: Request, asked: schema.ViewRequest) -> Response:
         return await answer(request, quick, lambda check: explorer.view(asked, check).model_dump_json().encode())
 
+    @router.post("/map", response_model=schema.Matrix, summary="One attention map of a view")
+    async def attention_map(request: Request, asked: schema.MapRequest) -> Response:
+        return await answer(request, quick, lambda check: explorer.map(asked, check).model_dump_json().encode())
+
     @router.post("/story", response_model=schema.Story, summary="The proof at one position")
     async def story(request: Request, asked: schema.StoryRequest) -> Response:
-        return await answer(request, quick, lambda check: told(explorer, asked, check).model_dump_json().encode())
+        return await answer(request, quick, lambda check: story_at(explorer, asked, check).model_dump_json().encode())
 
     @router.post("/verify", response_model=schema.Verified, summary="A construction on hard sequences")
     async def verification(request: Request, asked: schema.VerifyRequest) -> Response:
@@ -90,7 +94,7 @@ def choices(explorer: Explorer) -> schema.Options:
     )
 
 
-def told(explorer: Explorer, asked: schema.StoryRequest, check: Check) -> schema.Story:
+def story_at(explorer: Explorer, asked: schema.StoryRequest, check: Check) -> schema.Story:
     """The story of the model that was asked for, read off its trace."""
     seen = explorer.see(schema.ViewRequest(model=asked.model, sequence=asked.sequence), check)
     require(

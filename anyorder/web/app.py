@@ -47,7 +47,7 @@ def create_app(folders: Sequence[str | Path] = (), host: str = "127.0.0.1", *, w
     """The application over some folders of models; with `warm` it computes its first view before it is asked.
 
     >>> sorted(create_app().openapi()["paths"])
-    ['/api/dynamics', '/api/options', '/api/story', '/api/verify', '/api/view']
+    ['/api/dynamics', '/api/map', '/api/options', '/api/story', '/api/verify', '/api/view']
     """
     explorer = Explorer(Library(folders))
     quick = Work("views", limits.QUICK, limits.QUICK_WAITING)

@@ -83,6 +83,15 @@ class ViewRequest(Asked):
 
     model: Model = Constructed()
     sequence: Sequence = Text(kind="text", text=EXAMPLE)
+    maps: bool = Field(True, description="false leaves the attention maps out; /api/map gives them one at a time")
+
+
+class MapRequest(ViewRequest):
+    """One attention map of a view: of a head, of pseudo-attention, or of the difference."""
+
+    map: Literal["head", "pseudo", "difference"]
+    layer: int = Field(0, ge=0, le=64, description="of a head, from 1")
+    head: int = Field(0, ge=0, le=64, description="in its layer, from 1")
 
 
 class StoryRequest(ViewRequest):
@@ -214,7 +223,8 @@ class ModelInfo(BaseModel):
     order: int
     alphabet_size: int
     dtype: str
-    heads: list[int]
+    heads: list[int] = Field(description="of every attention layer")
+    mlp: list[int] = Field(description="MLP layers after every attention layer")
     dimension: int
     parameters: int
     certified_kappa: float | None = Field(description="the kappa that suffices for the target error")
@@ -239,6 +249,9 @@ class Exactness(BaseModel):
     bound: float | None
     positions_checked: int
     passed: bool | None = Field(description="null: nothing was promised")
+    level: Literal["exact", "within", "beyond", "open"] = Field(
+        description="exact: an error at the level of rounding; within or beyond the bound; open: nothing was promised"
+    )
 
 
 class Losses(BaseModel):
@@ -258,12 +271,14 @@ class View(BaseModel):
     outcome: int | None = Field(description="the token that came next, where the sequence was drawn")
     begins: int = Field(description="rows and columns of the maps before position 0: 1 with a beginning token")
     model: ModelInfo
-    maps: list[Map]
-    pseudo_attention: Matrix
-    nearest: int = Field(
-        description="index in maps of the head next to pseudo-attention: the last, or a trained one nearest to it"
+    nearest: list[int] = Field(
+        description="layer and head next to pseudo-attention, from 1: the last, or of a trained model the nearest"
     )
-    difference: Matrix = Field(description="that head minus pseudo-attention")
+    maps: list[Map]
+    pseudo_attention: Matrix | None
+    difference: Matrix | None = Field(
+        description="that head minus pseudo-attention, NaN in rows whose window is new; the maps are sent if asked for"
+    )
     predicted: Matrix
     kgram: Matrix
     bayes: Matrix
@@ -282,10 +297,20 @@ class Weight(BaseModel):
     does: str
 
 
-class Part(BaseModel):
-    """Something to draw: bars with labels, or one number for every key up to the query."""
+class Over(BaseModel):
+    """A key drawn over the query: one that matches, or the nearest that does not."""
 
-    kind: Literal["bars", "keys"]
+    kind: Literal["match", "near miss"]
+    position: int
+    word: list[str]
+    values: list[float | None]
+    score: float | None
+
+
+class Part(BaseModel):
+    """Something to draw: bars with labels, one number for every key up to the query, or a query over two keys."""
+
+    kind: Literal["bars", "keys", "overlay"]
     name: str
     read: str = Field(description="where in the trace it was read")
     labels: list[str]
@@ -293,6 +318,8 @@ class Part(BaseModel):
     line: float | None = Field(None, description="a threshold to draw across")
     marks: list[int] = Field([], description="bars that matter")
     first: int = Field(0, description="keys: the position of the first one, -1 for the beginning token")
+    unit: str = Field("", description="of the values")
+    over: list[Over] = Field([], description="overlay: other vectors to draw over the values")
 
 
 class Step(BaseModel):
@@ -303,6 +330,7 @@ class Step(BaseModel):
     here: str
     equation: str
     source: str
+    about: list[int] = Field([], description="the positions that the step speaks of")
     weights: list[Weight]
     parts: list[Part]
 

@@ -1,52 +1,141 @@
-"""One model on one sequence: run it, keep its trace, show it next to what it should be."""
+"""One model on one sequence: run it, keep its trace, and hold it against what it should compute."""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import threading
 from collections import OrderedDict
+from typing import Literal, cast
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from anyorder import estimators
+from anyorder.constructions.certificate import unit_roundoff
 from anyorder.constructions.parameters import count_arrays
+from anyorder.constructions.verify import expected, within
 from anyorder.errors import InputError, require
+from anyorder.estimators.noisy import MOST_NODES
 from anyorder.transformer import Trace
 from anyorder.web import limits
-from anyorder.web.compare import bayes_predictor, exactness_of, losses_of
 from anyorder.web.models import Library, Opened, build
 from anyorder.web.schema import (
+    Chain,
     Constructed,
+    Exactness,
+    Losses,
     Map,
+    MapRequest,
     Matrix,
     ModelInfo,
     Promise,
     View,
     ViewRequest,
 )
-from anyorder.web.seen import Drawn, Seen, draw, finite, wide
+from anyorder.web.sequence import NamedTokens, draw
 from anyorder.web.work import Check
+
+Level = Literal["exact", "within", "beyond", "open"]
+#: An error up to this many units of rounding is called exact: two sums and a division.
+ROUNDING_UNITS = 4.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """A model on a sequence: everything that a view and its stories are read from."""
+
+    opened: Opened
+    drawn: NamedTokens
+    trace: Trace
+    alphabet_size: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the model and of its trace."""
+        return sum(leaf.nbytes for leaf in jax.tree.leaves((self.opened.model, self.trace)) if eqx.is_array(leaf))
+
+    @property
+    def length(self) -> int:
+        """Tokens of the sequence; the trace goes on to the padded length."""
+        return len(self.drawn.tokens)
+
+    @property
+    def padded(self) -> Int[jax.Array, "padded"]:
+        """The tokens with zeros up to the length that programs are compiled for."""
+        return jnp.asarray(np.pad(self.drawn.tokens, (0, limits.padded(self.length) - self.length)), jnp.int32)
+
+    @property
+    def begins(self) -> int:
+        """1 if there is a row for a beginning token."""
+        return int(self.opened.model.beginning is not None)
+
+    @property
+    def symbols(self) -> list[str]:
+        """The names of all symbols, also of those that the model has and the sequence has not."""
+        named = self.drawn.symbols
+        return named + [f"({number})" for number in range(len(named), self.alphabet_size)]
+
+    @property
+    def predicted(self) -> Float[np.ndarray, "length symbols"]:
+        """The next-token distribution of the model after every position."""
+        return np.asarray(self.trace.probabilities, np.float64)[: self.length]
+
+    @property
+    def heads(self) -> list[tuple[int, int]]:
+        """Every head as (layer, head), both from 1."""
+        layers = enumerate(self.opened.model.layers, start=1)
+        return [(number, head) for number, layer in layers for head in range(1, len(layer.heads) + 1)]
+
+    def weights(self, layer: int, head: int) -> Float[np.ndarray, "rows rows"]:
+        """The attention weights of one head, counted from 1."""
+        rows = self.length + self.begins
+        return np.asarray(self.trace.attention[layer - 1][head - 1, :rows, :rows], np.float64)
+
+    @property
+    def pseudo_attention(self) -> Float[np.ndarray, "rows rows"]:
+        """Uniform attention on the matches, zero without any; with the sink of weight β S where there is one."""
+        begins, promise = self.begins, self.opened.model.certificate
+        ideal = np.asarray(estimators.pseudo_attention(self.padded, self.opened.order))[: self.length, : self.length]
+        ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
+        if promise is None or promise.estimator != "bayes":
+            return ideal
+        matched = (ideal > 0).sum(axis=1, keepdims=True)
+        total = matched + self.opened.beta * self.alphabet_size
+        ideal *= matched / total
+        ideal[begins:, :1] = (1 - matched / total)[begins:]
+        return ideal
+
+    @property
+    def nearest(self) -> tuple[int, int]:
+        """The head next to pseudo-attention: the last one, or of a trained model the nearest."""
+        if self.opened.construction is not None:
+            return self.heads[-1]
+        ideal = self.pseudo_attention
+        return min(self.heads, key=lambda head: float(np.square(self.weights(*head) - ideal).sum()))
+
+    @property
+    def difference(self) -> Float[np.ndarray, "rows rows"]:
+        """The nearest head minus pseudo-attention, NaN in rows where a window is new and nothing is promised."""
+        ideal = self.pseudo_attention
+        return np.where(ideal.any(axis=1, keepdims=True), self.weights(*self.nearest) - ideal, np.nan)
 
 
 class Explorer:
-    """Runs models and keeps the last views; safe to call from several threads."""
+    """Runs models and keeps the last traces; safe to call from several threads."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
         self._kept: OrderedDict[str, Seen] = OrderedDict()
         self._lock = threading.Lock()
 
-    def key(self, asked: ViewRequest) -> str:
-        """What names a view: the request, and the time stamp of a stored model."""
-        model = asked.model
-        stamp = "" if isinstance(model, Constructed) else str(self.library.stamp(model.path))
-        return f"{model.model_dump_json()}{asked.sequence.model_dump_json()}{stamp}"
-
     def see(self, asked: ViewRequest, check: Check) -> Seen:
         """The model's trace on the sequence, run now or kept."""
-        key = self.key(asked)
+        stamp = "" if isinstance(asked.model, Constructed) else str(self.library.stamp(asked.model.path))
+        key = f"{asked.model.model_dump_json()}{asked.sequence.model_dump_json()}{stamp}"
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
@@ -61,31 +150,9 @@ class Explorer:
     def _run(self, asked: ViewRequest, check: Check) -> Seen:
         drawn = draw(asked.sequence)
         check()
-        length, model = len(drawn.tokens), asked.model
-        if isinstance(model, Constructed):
-            size = model.alphabet_size or max(2, len(drawn.symbols))
-            _fits(size, drawn)
-            require(
-                length > model.order,
-                f"order is {model.order}, must be smaller than the length {length}; lower it, or lengthen the sequence",
-            )
-            opened = build(model, size, limits.padded(length))
-        else:
-            opened = self.library.open(model)
-            size = opened.model.alphabet_size
-            _fits(size, drawn)
-            limits.at_most(
-                limits.MOST_SYMBOLS,
-                size,
-                "symbols",
-                f"the model has {size} symbols, at most {limits.MOST_SYMBOLS} are shown",
-            )
-            require(
-                length > opened.order,
-                f"order is {opened.order}, must be smaller than the length {length}; lengthen the sequence",
-            )
+        opened = self._open(asked, drawn)
         check()
-        places = opened.model.positions
+        length, places = len(drawn.tokens), opened.model.positions
         most = limits.padded(length) if places is None else min(limits.padded(length), len(places))
         tokens = np.pad(drawn.tokens, (0, max(most - length, 0)))
         try:
@@ -94,68 +161,179 @@ class Explorer:
             raise
         except Exception as error:
             require(
-                isinstance(model, Constructed),
+                isinstance(asked.model, Constructed),
                 f"{opened.source} cannot be run on this sequence ({type(error).__name__}); is it a whole model?",
             )
             raise
         check()
-        return Seen(opened, drawn, trace, size)
+        return Seen(opened, drawn, trace, opened.model.alphabet_size)
+
+    def _open(self, asked: ViewRequest, drawn: NamedTokens) -> Opened:
+        """The model, if the sequence fits it."""
+        length, asked_model = len(drawn.tokens), asked.model
+        if isinstance(asked_model, Constructed):
+            opened, order, ways = None, asked_model.order, "lower it, or lengthen the sequence"
+            size = asked_model.alphabet_size or max(2, len(drawn.symbols))
+        else:
+            opened = self.library.open(asked_model)
+            order, ways, size = opened.order, "lengthen the sequence", opened.model.alphabet_size
+        require(
+            len(drawn.symbols) <= size,
+            f"the sequence has {len(drawn.symbols)} symbols, the model has {size}; choose a larger alphabet or another "
+            "sequence",
+        )
+        most = f"the model has {size} symbols, at most {limits.MOST_SYMBOLS} are shown"
+        limits.at_most(limits.MOST_SYMBOLS, size, "symbols", most)
+        require(length > order, f"order is {order}, must be smaller than the length {length}; {ways}")
+        return opened if opened is not None else build(cast(Constructed, asked_model), size, limits.padded(length))
 
     def view(self, asked: ViewRequest, check: Check) -> View:
-        """All that the page shows except the story."""
+        """All that the page shows except the story, with the maps if they are asked for."""
         seen = self.see(asked, check)
-        order, size, begins = seen.opened.order, seen.alphabet_size, seen.begins
-        length, rows = seen.length, seen.length + begins
-        tokens = jnp.asarray(np.pad(seen.drawn.tokens, (0, limits.padded(length) - length)), jnp.int32)
-        kgram = np.asarray(estimators.kgram(tokens, order=order, alphabet_size=size).probabilities)[:length]
-        bayes, bayes_name = bayes_predictor(seen, asked.sequence, tokens)
-        ideal = np.asarray(estimators.pseudo_attention(tokens, order))[:length, :length]
-        ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
+        order, size = seen.opened.order, seen.alphabet_size
+        kgram = np.asarray(estimators.kgram(seen.padded, order=order, alphabet_size=size).probabilities)[: seen.length]
+        bayes, bayes_name = _bayes(seen, asked)
         check()
-        maps = [(layer, head, weights[:rows, :rows]) for layer, head, weights in _maps(seen.trace)]
-        distances = [float(np.square(weights - ideal).sum()) for _, _, weights in maps]
-        nearest = int(np.argmin(distances)) if seen.opened.construction is None else len(maps) - 1
-        predicted = np.asarray(seen.trace.probabilities, np.float64)[:length]
-        wrong, exactness = exactness_of(seen, predicted, bayes, bayes_name)
-        check()
+        wrong, exactness = _exactness(seen, bayes, bayes_name)
+        truth = seen.drawn.truth
         return View(
             symbols=seen.symbols,
             tokens=seen.drawn.tokens.tolist(),
             outcome=seen.drawn.outcome,
-            begins=begins,
-            model=_info(seen.opened),
-            maps=[Map(layer=layer, head=head, weights=Matrix.of(weights)) for layer, head, weights in maps],
-            pseudo_attention=Matrix.of(ideal),
-            nearest=nearest,
-            difference=Matrix.of(maps[nearest][2] - ideal),
-            predicted=Matrix.of(predicted),
+            begins=seen.begins,
+            model=model_info(seen.opened),
+            nearest=list(seen.nearest),
+            maps=_maps(seen) if asked.maps else [],
+            pseudo_attention=Matrix.of(seen.pseudo_attention) if asked.maps else None,
+            difference=Matrix.of(seen.difference) if asked.maps else None,
+            predicted=Matrix.of(seen.predicted),
             kgram=Matrix.of(kgram),
             bayes=Matrix.of(bayes),
             bayes_name=bayes_name,
-            truth=None if seen.drawn.truth is None else Matrix.of(wide(seen.drawn.truth[1:], size)),
+            truth=None if truth is None else Matrix.of(_wide(truth[1:], size)),
             errors=[finite(value) for value in wrong.tolist()],
             exactness=exactness,
-            losses=losses_of(seen, bayes, kgram),
+            losses=_losses(seen, bayes, kgram),
         )
 
+    def map(self, asked: MapRequest, check: Check) -> Matrix:
+        """One map of a view."""
+        seen = self.see(asked, check)
+        if asked.map != "head":
+            return Matrix.of(seen.pseudo_attention if asked.map == "pseudo" else seen.difference)
+        require(
+            (asked.layer, asked.head) in seen.heads,
+            f"there is no head {asked.head} in layer {asked.layer}; the model has {len(seen.heads)} heads",
+        )
+        return Matrix.of(seen.weights(asked.layer, asked.head))
 
-def _fits(size: int, drawn: Drawn) -> None:
-    require(
-        len(drawn.symbols) <= size,
-        f"the sequence has {len(drawn.symbols)} symbols, the model has {size}; choose a larger alphabet or another "
-        "sequence",
+
+def finite(value: float) -> float | None:
+    """The number, or None where JSON has none.
+
+    >>> finite(0.5), finite(math.inf)
+    (0.5, None)
+    """
+    return value if math.isfinite(value) else None
+
+
+def _wide(rows: Float[np.ndarray, "length few"], size: int) -> Float[np.ndarray, "length symbols"]:
+    """Distributions over a larger alphabet, zero where the chain has no symbol."""
+    return np.pad(rows, ((0, 0), (0, size - rows.shape[1])))
+
+
+def _maps(seen: Seen) -> list[Map]:
+    return [Map(layer=layer, head=head, weights=Matrix.of(seen.weights(layer, head))) for layer, head in seen.heads]
+
+
+def _bayes(seen: Seen, asked: ViewRequest) -> tuple[Float[np.ndarray, "length symbols"], str]:
+    """The Bayes predictor where one is known: add-β, or quadrature under transition noise."""
+    order, size, sequence, tokens = seen.opened.order, seen.alphabet_size, asked.sequence, seen.padded
+    beta, name = seen.opened.beta, "add"
+    if isinstance(sequence, Chain) and order == sequence.order and size == sequence.alphabet_size:
+        beta, noise = sequence.concentration, sequence.transition_noise
+        nodes = math.ceil((len(tokens) + 2) / 2) ** (size - 1)
+        if noise and nodes <= MOST_NODES:
+            exact = estimators.bayes_under_transition_noise(
+                tokens, order=order, alphabet_size=size, strength=noise, concentration=beta
+            )
+            return np.asarray(exact.probabilities)[: seen.length], f"Bayes under noise {noise:g}"
+        name = "add" if noise or sequence.token_noise else "Bayes: add"
+    smoothed = estimators.add_beta(tokens, order=order, alphabet_size=size, beta=beta)
+    return np.asarray(smoothed.probabilities)[: seen.length], f"{name}-{beta:g}"
+
+
+def _exactness(
+    seen: Seen, bayes: Float[np.ndarray, "length symbols"], bayes_name: str
+) -> tuple[Float[np.ndarray, "length"], Exactness]:
+    """The largest error of a probability at every position: against the promise, or against Bayes without one."""
+    opened, promise = seen.opened, seen.opened.model.certificate
+    constructed = opened.construction is not None
+    exact = expected(opened.model, seen.drawn.tokens, opened.order, opened.beta) if constructed else bayes
+    wrong = np.nan_to_num(np.abs(seen.predicted - exact), nan=np.inf).max(axis=1)
+    wrong = np.where(np.isnan(exact[:, 0]), np.nan, wrong)
+    defined = ~np.isnan(wrong)
+    at = int(np.nanargmax(wrong)) if defined.any() else None
+    bound = promise.bound if constructed and promise is not None and seen.length <= promise.length else None
+    worst = float(wrong[at]) if at is not None else 0.0
+    names = {
+        "kgram": "the conditional k-gram",
+        "biased": "the biased k-gram",
+        "bayes": f"add-{opened.beta:g} smoothing",
+    }
+    return wrong, Exactness(
+        compared_with=names[promise.estimator if promise is not None else "kgram"] if constructed else bayes_name,
+        max_error=finite(worst) if defined.any() else None,
+        at=at,
+        bound=bound,
+        positions_checked=int(defined.sum()),
+        passed=None if bound is None else within(worst, bound),
+        level=level(worst, bound, opened.model.dtype.name),
     )
 
 
-def _maps(trace: Trace) -> list[tuple[int, int, Float[np.ndarray, "rows rows"]]]:
-    return [
-        (layer, head, np.asarray(weights, np.float64))
-        for layer, heads in enumerate(trace.attention, start=1)
-        for head, weights in enumerate(heads, start=1)
-    ]
+def level(error: float, bound: float | None, dtype: str) -> Level:
+    """What an error is called: `exact` at the level of rounding, `within` or `beyond` its bound, `open` without one.
+
+    >>> level(1e-16, 1e-7, "float64"), level(1e-9, 1e-7, "float64"), level(0.1, 1.0, "float64")
+    ('exact', 'within', 'beyond')
+    """
+    if bound is None:
+        return "open"
+    if not within(error, bound):
+        return "beyond"
+    return "exact" if error <= ROUNDING_UNITS * unit_roundoff(dtype) else "within"
 
 
-def _info(opened: Opened) -> ModelInfo:
+_loss = jax.jit(estimators.exact_loss)
+
+
+def _losses(
+    seen: Seen, bayes: Float[np.ndarray, "length symbols"], kgram: Float[np.ndarray, "length symbols"]
+) -> Losses | None:
+    """Mean exact loss wherever there is a full window, at the padded length so that lengths share one program."""
+    if seen.drawn.truth is None:
+        return None
+    length, size, total = seen.length, seen.alphabet_size, limits.padded(seen.length) + 1
+    truth = _wide(seen.drawn.truth, size)
+    truth = np.concatenate([truth, np.full((total - len(truth), size), 1 / size)])
+
+    def mean(rows: Float[np.ndarray, "some symbols"]) -> float:
+        filled = np.full((total, size), 1 / size)
+        filled[:length] = rows[:length]
+        return float(np.asarray(_loss(filled, truth))[seen.opened.order - 1 : length].mean())
+
+    least = mean(truth[1:])
+    return Losses(
+        true_loss=least,
+        model_excess=finite(mean(seen.predicted) - least),
+        bayes_excess=mean(bayes) - least,
+        kgram_excess=finite(mean(kgram) - least),
+    )
+
+
+def model_info(opened: Opened) -> ModelInfo:
+    """What kind of model it is."""
     model, promise = opened.model, opened.model.certificate
     shown = None
     if promise is not None:
@@ -168,6 +346,7 @@ def _info(opened: Opened) -> ModelInfo:
         alphabet_size=model.alphabet_size,
         dtype=model.dtype.name,
         heads=[len(layer.heads) for layer in model.layers],
+        mlp=[len(layer.mlp) for layer in model.layers],
         dimension=model.dimension,
         parameters=count_arrays(model),
         certified_kappa=opened.certified_kappa,

@@ -380,16 +380,16 @@ def test_long_work_is_bounded_cancelled_and_blocks_nobody(monkeypatch):
         client.post("/api/verify", json={**asked, "sequences": 1}).raise_for_status()  # compiled
         steps, go_on = [], threading.Event()
         # The first of the 32 sequences is made to wait, so that what follows does not depend on the machine.
-        import anyorder.web.compare as compare
+        import anyorder.web.verification as verification
 
-        real = compare.errors
+        real = verification.errors
 
         def slow(*arguments):
             steps.append(1)
             go_on.wait(20)
             return real(*arguments)
 
-        monkeypatch.setattr(compare, "errors", slow)
+        monkeypatch.setattr(verification, "errors", slow)
 
         def leave():
             with pytest.raises(httpx.ReadTimeout):
@@ -412,7 +412,7 @@ def test_long_work_is_bounded_cancelled_and_blocks_nobody(monkeypatch):
             time.sleep(0.01)
         assert app.state.long.taken == 0
         assert len(steps) < 3
-        monkeypatch.setattr(compare, "errors", real)
+        monkeypatch.setattr(verification, "errors", real)
         found = client.post("/api/verify", json={**asked, "sequences": 4}).raise_for_status().json()
         assert found["passed"]
         assert found["max_error"] <= found["bound"]
@@ -534,14 +534,6 @@ def test_explore_says_where_it_listens_serves_and_ends_with_ctrl_c(folder):
     finally:
         process.kill()
     assert (process.returncode, out, error) == (0, "", "")
-
-
-def test_explore_without_its_extra_says_what_to_install(run, monkeypatch):
-    real = __import__("importlib.util").util.find_spec
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "uvicorn" else real(name))
-    code, out, error = run("explore")
-    assert (code, out) == (2, "")
-    assert error == "anyorder: the explorer needs uvicorn; pip install 'anyorder[web]'\n"
 
 
 def test_explore_refuses_what_it_cannot_do(run, tmp_path, client):

@@ -93,7 +93,7 @@ export class ModelPage {
     this.heads = heads;
     this.maps = [];
     this.sources = [];
-    const nearest = view.maps[view.nearest],
+    const nearest = view.maps.find(({ layer, head }) => layer === view.nearest[0] && head === view.nearest[1]),
       panels = [];
     const add = (name, matrix, extra, signed = false) => {
       const map = new HeatMap(name, on);

@@ -1,0 +1,97 @@
+"""Weights as plain JSON for the page that computes by itself: few numbers, and kappa left open.
+
+The weights of a construction are sparse and regular, so an array is its shape and its non-zero entries as runs
+`[row, column, down, right, count, value]`. How an entry depends on kappa is read off two builds at extreme kappas:
+it is a constant, or a + b · kappa^p with p = 1/2 or 1, and then its value is `[a, b, p]`. Dense arrays, of a trained
+model, are base64 of float32.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+
+from anyorder.transformer import Transformer
+
+#: The two kappas: next to the first no other number of a weight is lost, next to the second none is seen.
+LOW, HIGH = 2.0**-200, 2.0**200
+#: Arrays with more runs than this are written as dense ones.
+MOST_RUNS = 256
+
+Number = float | list[float]
+
+
+def pack(low: Transformer, high: Transformer | None = None) -> Any:
+    """A model as JSON: one built twice, at kappa = LOW and HIGH, or one without a kappa.
+
+    >>> from anyorder.transformer import Head, Layer
+    >>> matrix = np.eye(2, dtype=np.float32)
+    >>> model = Transformer(matrix, (Layer((Head(matrix, matrix, matrix),)),))
+    >>> pack(model)["embedding"]
+    {'shape': [2, 2], 'runs': [[0, 0, 1, 1, 2, 1.0]]}
+    """
+    return _pack(low, low if high is None else high)
+
+
+def _pack(low: Any, high: Any) -> Any:
+    if eqx.is_array(low) and np.ndim(low):
+        return _array(np.atleast_2d(np.asarray(low, np.float64)), np.atleast_2d(np.asarray(high, np.float64)))
+    if dataclasses.is_dataclass(low):
+        names = [field.name for field in dataclasses.fields(low) if field.name != "certificate"]
+        return {name: _pack(getattr(low, name), getattr(high, name)) for name in names}
+    if isinstance(low, tuple):
+        return [_pack(*pair) for pair in zip(low, high, strict=True)]
+    if eqx.is_array(low) or isinstance(low, float):
+        return {"kappa": _number(float(low), float(high))}
+    return low
+
+
+def _number(low: float, high: float) -> Number:
+    """How a weight depends on kappa.
+
+    >>> _number(3.0, 3.0), _number(2.0 * LOW, 2.0 * HIGH), _number(LOW**0.5, HIGH**0.5), _number(0.5, HIGH)
+    (3.0, [0.0, 2.0, 1], [0.0, 1.0, 0.5], [0.5, 1.0, 1])
+    """
+    if low == high:
+        return low
+    power: float = 1 if abs(high) > HIGH**0.75 else 0.5
+    return [low if abs(low) > LOW**0.25 else 0.0, high / HIGH**power, power]
+
+
+def _array(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]) -> dict[str, Any]:
+    shape = list(low.shape)
+    runs = _runs(low, high)
+    if len(runs) <= MOST_RUNS:
+        return {"shape": shape, "runs": runs}
+    return {"shape": shape, "dense": base64.b64encode(np.ascontiguousarray(low, "<f4").tobytes()).decode("ascii")}
+
+
+def _runs(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]) -> list[list[Any]]:
+    """Greedily, the longest run of equal entries from the first entry that no run holds yet; at most one too many."""
+    left = {(int(row), int(column)) for row, column in np.argwhere((low != 0) | (high != 0))}
+    runs: list[list[Any]] = []
+    for start in sorted(left):
+        if start not in left:
+            continue
+        value = low[start], high[start]
+
+        def run(down: int, right: int, start: tuple[int, int] = start, value: Any = value) -> list[tuple[int, int]]:
+            cells, cell = [], start
+            while cell in left and (low[cell], high[cell]) == value:
+                cells.append(cell)
+                cell = cell[0] + down, cell[1] + right
+            return cells
+
+        down, right, cells = max(
+            ((*way, run(*way)) for way in ((1, 1), (0, 1), (1, 0))), key=lambda candidate: len(candidate[2])
+        )
+        left.difference_update(cells)
+        runs.append([*start, down, right, len(cells), _number(*map(float, value))])
+        if len(runs) > MOST_RUNS:
+            break
+    return runs

@@ -1,0 +1,33 @@
+// Who answers: here the server, through its typed API (/api/openapi.json describes it). The exported page has
+// local/backend.js in this place, which answers the same and computes in the page. Nothing else of the page knows which.
+import { Matrix } from "./matrix.js";
+import { Problem } from "./problem.js";
+
+export const backend = {
+  options: (signal) => json("GET", "api/options", undefined, signal),
+  async view(request, signal) {
+    const view = await json("POST", "api/view", { ...request, maps: false }, signal);
+    for (const name of ["predicted", "kgram", "bayes", "truth"]) view[name] = view[name] && new Matrix(view[name]);
+    return view;
+  },
+  // One map: `which` is "pseudo", "difference" or [layer, head].
+  async map(request, which, signal) {
+    const [layer, head] = Array.isArray(which) ? which : [0, 0],
+      map = Array.isArray(which) ? "head" : which;
+    return new Matrix(await json("POST", "api/map", { ...request, map, layer, head }, signal));
+  },
+  story: (request, signal) => json("POST", "api/story", request, signal),
+  verify: (request, signal) => json("POST", "api/verify", request, signal),
+  async dynamics(request, signal) {
+    const film = await json("POST", "api/dynamics", request, signal);
+    return { ...film, attention: new Matrix(film.attention) };
+  },
+};
+
+async function json(method, path, body, signal) {
+  const headers = body === undefined ? {} : { "content-type": "application/json" };
+  const response = await fetch(path, { method, headers, body: JSON.stringify(body), signal });
+  const said = await response.json().catch(() => ({ error: `the explorer answered ${response.status}` }));
+  if (!response.ok) throw new Problem(said.error ?? `the explorer answered ${response.status}`, said.limit);
+  return said;
+}

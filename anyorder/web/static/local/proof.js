@@ -1,0 +1,158 @@
+// A proof read off a running model: what its steps show, evaluated at one position. The steps are data of the package
+// (anyorder/constructions/steps.py); anyorder/web/story.py does the same on the server.
+import { dot, linear, sides } from "./forward.js";
+import { sentence } from "./sentences.js";
+
+// `look` is a model on a sequence at one position: model, kappa, trace, round, tokens, symbols, position, order, begins,
+// matches (of this position) and beta.
+export function story(look, steps) {
+  const { position: n, order: k, matches, tokens, symbols } = look,
+    counts = symbols.map((_, symbol) => matches.filter((match) => tokens[match] === symbol).length);
+  return {
+    position: n,
+    order: k,
+    window: n >= k - 1 ? span(n - k + 1, n) : [],
+    matches,
+    counts,
+    steps: steps.map((step) => ({
+      ...step,
+      here: sentence(step.here, look),
+      about: about(step.here, look),
+      weights: Object.entries(step.weights).map(([name, does]) => ({ name, shape: shape(look.model, name), does })),
+      parts: step.shows.map((show) => SHOWS[show.kind](look, show)),
+    })),
+  };
+}
+
+const span = (first, last) => Array.from({ length: Math.max(last - first + 1, 0) }, (_, at) => first + at);
+
+// The positions that a step speaks of.
+function about(kind, { position: n, order: k, matches }) {
+  const before = span(Math.max(n - k, 0), n - 1),
+    recent = n >= k - 1 ? span(n - k + 1, n) : [];
+  return { window: before, oldest: before.slice(0, n >= k ? 1 : 0), counts: matches, smoothed: matches }[kind] ?? recent;
+}
+
+// The shape of an array by its path, such as layers.0.mlp.1.weight; a vector has one number.
+function shape(model, name) {
+  const found = name.split(".").reduce((value, part) => value[part], model);
+  if (found?.rows === undefined) return [];
+  return /bias|beginning|gain/.test(name) ? [found.width] : [found.rows, found.width];
+}
+
+const row = (look) => look.position + look.begins;
+const last = (look, point) => look.trace.points[point];
+
+function place(look, name) {
+  let start = 0;
+  for (const [block, width] of look.model.blocks ?? []) {
+    if (block === name) return [start, start + width];
+    start += width;
+  }
+  throw new Error(`no block ${name} in this stream`);
+}
+
+function block(look, { of, point, since = null }, at = row(look)) {
+  const bounds = place(look, of),
+    earlier = since === null ? null : last(look, since)[at].slice(...bounds);
+  return [...last(look, point)[at].slice(...bounds)].map((value, i) => value - (earlier ? earlier[i] : 0));
+}
+
+function inside(look, { layer, place: index, of, point }) {
+  const { weight, bias } = look.model.layers[layer].mlp[index];
+  return [...linear(weight, last(look, point)[row(look)], bias, look.round).slice(...place(look, of))];
+}
+
+function scores(look, { layer, head = 0, point }) {
+  const stream = last(look, point).slice(0, row(look) + 1),
+    { queries, keys } = sides(look.model.layers[layer].heads[head], stream, look.round);
+  return keys.map((key) => dot(queries[row(look)], key, look.round) / (look.kappa ?? 1));
+}
+
+// A vector made of blocks: each term of the sum is [block, factor, since], sums stand side by side.
+const vector = (look, sums, point, at) =>
+  sums.flatMap((terms) =>
+    terms
+      .map(([of, factor, since]) => block(look, { of, point, since }, at).map((value) => value * factor))
+      .reduce((sum, more) => sum.map((value, i) => value + more[i])),
+  );
+
+function direction(values) {
+  const length = Math.hypot(...values);
+  return values.map((value) => (length ? value / length : 0));
+}
+
+const bars = (name, read, labels, values, more = {}) => ({
+  kind: "bars", name, read, labels, values, line: null, marks: [], first: 0, unit: "", over: [], ...more,
+}); // prettier-ignore
+
+function keys(look, name, read, values, more = {}) {
+  const first = -look.begins,
+    labels = span(first, look.position).map((at) => (at < 0 ? "⊢" : look.symbols[look.tokens[at]])),
+    marks = look.matches.map((match) => match - first);
+  return { ...bars(name, read, labels, [...values], more), kind: "keys", marks, first, ...more };
+}
+
+const labelled = (look, values, name) =>
+  values.length % look.symbols.length ? values.map(() => name) : values.map((_, i) => look.symbols[i % look.symbols.length]);
+
+const SHOWS = {
+  Block(look, show) {
+    const values = block(look, show),
+      read = `block ${show.of}: after ${show.point}${show.since ? `, minus after ${show.since}` : ""}`;
+    return bars(show.name, read, values.length === look.symbols.length ? look.symbols : values.map(() => show.of), values);
+  },
+  Combined(look, { name, of, point }) {
+    const values = vector(look, [of.map(([one, factor]) => [one, factor, null])], point);
+    return bars(name, of.map(([one, factor]) => `${factor} · ${one}`).join(" + "), look.symbols, values);
+  },
+  Inside(look, show) {
+    const read = `W x + b of layers.${show.layer}.mlp.${show.place} in block ${show.of}`;
+    return bars(show.name, read, look.symbols, inside(look, show), { line: 0 });
+  },
+  Threshold(look, { shown, inside: into }) {
+    const part = SHOWS.Block(look, shown),
+      left = inside(look, into),
+      most = Math.max(...left.map(Math.abs)),
+      line = part.values.reduce((sum, value, at) => sum + value - left[at], 0) / left.length;
+    // Of equal numbers a rounded difference can be left; the norm that follows makes nothing of it.
+    return { ...part, line, marks: [...left.keys()].filter((at) => left[at] > 1e-6 * most) };
+  },
+  Attention(look, { name, layer, head = 0, offsets = null }) {
+    const part = keys(
+      look,
+      name,
+      `attention of layer ${layer + 1}, head ${head + 1}, row ${look.position}`,
+      look.trace.attention[layer][head][row(look)],
+    );
+    if (offsets === null) return part;
+    const near = span(Math.max(look.position - offsets[1], 0), look.position - offsets[0]);
+    return { ...part, marks: near.map((at) => at - part.first) };
+  },
+  Scores(look, show) {
+    const read = `score of layer ${show.layer + 1}, head ${(show.head ?? 0) + 1}`;
+    return keys(look, show.name, look.kappa ? `${read} / kappa` : read, scores(look, show), {
+      unit: look.kappa ? "kappa" : "",
+    });
+  },
+  Overlay(look, { name, layer, point, query, key }) {
+    const u = direction(vector(look, query, point)),
+      found = scores(look, { layer, point }),
+      over = [];
+    const add = (kind, at) => {
+      const word = span(at - look.order, at - 1).map((place) => look.symbols[look.tokens[place]]);
+      const v = direction(vector(look, key, point, at + look.begins));
+      over.push({ kind, position: at, word, values: v, score: found[at + look.begins] });
+    };
+    if (look.matches.length) add("match", look.matches[look.matches.length - 1]);
+    const misses = span(look.order, look.position).filter((at) => !look.matches.includes(at)),
+      nearest = misses.reduce(
+        (best, at) => (best === null || found[at + look.begins] >= found[best + look.begins] ? at : best),
+        null,
+      );
+    if (nearest !== null) add("near miss", nearest);
+    return bars(name, "directions of the query at n and of two keys", labelled(look, u, ""), u, { kind: "overlay", over });
+  },
+  Prediction: (look, { name }) =>
+    bars(name, "output of the model", look.symbols, [...look.trace.probabilities[look.position]]),
+};
