@@ -24,17 +24,20 @@ def python_blocks(path):
     return re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-def test_python_examples_in_the_readme_and_docs_run():
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    examples = [(page, block) for page in pages for block in python_blocks(page)]
-    assert any(page.name == "README.md" for page, _ in examples)
-    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
-    for page, block in examples:
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if python_blocks(page)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_python_examples_of_a_page_run_from_top_to_bottom(page):
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    names = {}
+    for block in python_blocks(page):
         if ">>>" in block:
-            test = parser.get_doctest(block, {}, page.name, str(page), 0)
-            assert runner.run(test).failed == 0, page.name
+            test = parser.get_doctest(block, names, page.name, str(page), 0)
+            assert runner.run(test, clear_globs=False).failed == 0
+            names.update(test.globs)
         else:
-            exec(compile(block, str(page), "exec"), {})
+            exec(compile(block, str(page), "exec"), names)
 
 
 def test_the_readme_names_commands_that_exist():
