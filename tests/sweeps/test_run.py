@@ -448,7 +448,7 @@ def test_an_address_where_something_else_listens_is_said_within_ten_seconds(tmp_
         done = subprocess.run([*words, "--out", tmp_path / "out"], capture_output=True, text=True, timeout=60)
         assert time.monotonic() - begun < 30  # ten, and what a busy machine takes to start Python
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("anyorder: no Ray a")
+    assert any(line.startswith("anyorder: no Ray a") for line in done.stderr.splitlines())  # Ray logs beside it
     assert not (tmp_path / "out").exists()
 
 
