@@ -20,6 +20,7 @@ are None select code when it is compiled: `pairs` for small alphabets, `tokens` 
 
 from __future__ import annotations
 
+import math
 from typing import no_type_check
 
 import numpy as np
@@ -354,3 +355,152 @@ def count_suffixes(
             write_distribution(counts, path[steps - 1], 0.0, symbols, pairs, distributions, place)
         place += 1
     return place
+
+
+@compiled
+@no_type_check
+def follow(index, path, stream, newest, symbols):
+    """Put the nodes of the contexts that end at `stream[newest]` into `path`, the empty one first; count them."""
+    path[0] = 0
+    for depth in range(1, path.size):
+        key = path[depth - 1] * symbols + np.int64(stream[newest + 1 - depth])
+        child = index[find(index, key), PAYLOAD]
+        if child == 0:
+            return depth
+        path[depth] = child - 1
+    return path.size
+
+
+@compiled
+@no_type_check
+def extend(index, path, parents, nodes, used, stream, newest, symbols):
+    """As `follow`, with the nodes that are missing made."""
+    path[0] = 0
+    for depth in range(1, path.size):
+        key = path[depth - 1] * symbols + np.int64(stream[newest + 1 - depth])
+        slot = find(index, key)
+        if index[slot, PAYLOAD] == 0:
+            parents[used[ROWS], 0] = path[depth - 1]
+            nodes[depth] += 1
+            used[INDEX] += 1
+            used[ROWS] += 1
+            index[slot, KEY] = key
+            index[slot, PAYLOAD] = used[ROWS]
+        path[depth] = index[slot, PAYLOAD] - 1
+
+
+@compiled
+@no_type_check
+def shares(log_odds):
+    """The two probabilities with these odds, each to its last digits."""
+    small = np.exp(-abs(log_odds))
+    large = 1 / (1 + small)
+    if log_odds > 0:
+        return large, small * large
+    return small * large, large
+
+
+@compiled
+@no_type_check
+def weigh(odds, evidence, path, known, weights):
+    """Write how much each depth counts in the prediction after a context of which `known` nodes exist.
+
+    With `odds`, those of a leaf against a split at each node, it is the depth of the leaf of a context tree, and a node
+    that does not exist has even odds. Otherwise it is the order, by the log-probability of the data under each.
+    """
+    if odds is not None:
+        left = 1.0
+        for depth in range(weights.size - 1):
+            leaf, split = shares(odds[path[depth], 0] if depth < known else 0.0)
+            weights[depth] = left * leaf
+            left *= split
+        weights[-1] = left
+    else:
+        weights[:] = np.exp(evidence - evidence.max())
+        weights /= weights.sum()
+
+
+@compiled
+@no_type_check
+def count_paths(
+    index, counts, parents, odds, pair_index, pairs, evidence, nodes, used, stop,
+    path, weights, stream, place, first, symbols, beta, chances, distributions,
+):  # fmt: skip
+    """Count token `stream[order + place]` and those after it in all contexts before them, the empty one included.
+
+    Contexts are the nodes of a tree over tokens read backwards, found by their parent and token. They are counted from
+    position `first` on, where the longest exists. Brings `odds` up to date (context-tree weighting), or `evidence`
+    (mixture over orders); without either, tokens are only counted. Writes and stops like `count_contexts`.
+    """
+    order = path.size - 1
+    own, row = np.empty(path.size), np.empty((1, distributions.shape[1]))
+    while place < stream.size - order and has_room(used, stop):
+        newest = place + order - 1
+        if place >= first:
+            symbol = np.int64(stream[newest + 1])
+            extend(index, path, parents, nodes, used, stream, newest, symbols)
+            for depth in range(path.size):
+                if odds is not None or evidence.size:
+                    here = count(counts, path[depth], symbol, symbols, pair_index, pairs)
+                    own[depth] = (here + beta) / (np.int64(counts[path[depth], TOTAL]) + beta * symbols)
+                add(counts, path[depth], symbol, 1, symbols, pair_index, pairs, used)
+            if odds is not None:
+                below = own[order]
+                for depth in range(order - 1, -1, -1):
+                    leaf, split = shares(odds[path[depth], 0])
+                    odds[path[depth], 0] += np.log(own[depth] / below)
+                    below = leaf * own[depth] + split * below
+                if chances.size:
+                    chances[place] = below
+            elif evidence.size:
+                if chances.size:
+                    weigh(odds, evidence, path, path.size, weights)
+                    chances[place] = (weights * own).sum()
+                evidence += np.log(own)
+        place += 1
+        if distributions.size and place >= first:
+            known = follow(index, path, stream, newest + 1, symbols)
+            weigh(odds, evidence, path, known, weights)
+            distributions[place - 1] = weights[known:].sum() / symbols
+            for depth in range(known):
+                write_distribution(counts, path[depth], beta, symbols, pairs, row, 0)
+                distributions[place - 1] += weights[depth] * row[0]
+    return place
+
+
+@compiled
+@no_type_check
+def marginals(counts, parents, pairs, size, order, symbols, beta, evidence, likelihood):
+    """Log-probability of all that was counted, under every order and under context-tree weighting.
+
+    Writes for each order the sum over its contexts of the marginal likelihood with a Dirichlet(β) row, and of the
+    largest likelihood; gives that of context-tree weighting. Children come after their parents in the arrays.
+    """
+    depths, below = np.zeros(size, np.int64), np.zeros(size)
+    for node in range(1, size):
+        depths[node] = depths[parents[node, 0]] + 1
+    weighted = 0.0
+    for node in range(size - 1, -1, -1):
+        total = np.float64(counts[node, TOTAL])
+        own, largest = math.lgamma(symbols * beta) - math.lgamma(total + symbols * beta), 0.0
+        if pairs is None:
+            for symbol in range(symbols):
+                here = np.float64(counts[node, COUNTS + symbol])
+                if here > 0:
+                    own += math.lgamma(here + beta) - math.lgamma(beta)
+                    largest += here * np.log(here / total)
+        else:
+            pair = np.int64(counts[node, COUNTS]) - 1
+            while pair >= 0:
+                here = np.float64(pairs[pair, COUNT])
+                own += math.lgamma(here + beta) - math.lgamma(beta)
+                largest += here * np.log(here / total)
+                pair = np.int64(pairs[pair, NEXT]) - 1
+        evidence[depths[node]] += own
+        likelihood[depths[node]] += largest
+        weighted = own
+        if depths[node] < order:
+            weighted = np.logaddexp(own, below[node]) - np.log(2.0)
+        if node > 0:
+            below[parents[node, 0]] += weighted
+    return weighted

@@ -1,0 +1,281 @@
+"""What a streaming estimator counts in: stores that double, and three ways to count what follows a context.
+
+`Windows` counts windows of k tokens, `Suffixes` every suffix of them in a compressed tree, `Paths` every suffix in a
+plain tree, whose nodes have room for more than counts. The compiled loops are in `hashing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from jaxtyping import Float64
+from numpy.lib.stride_tricks import sliding_window_view
+
+from anyorder.errors import check_order, require
+from anyorder.estimators.hashing import (
+    INDEX,
+    ROWS,
+    count_contexts,
+    count_paths,
+    count_suffixes,
+    follow,
+    marginals,
+    rehash,
+    weigh,
+    window_keys,
+)
+
+_DENSE_SYMBOLS = 15  # up to here a context has a count of every symbol, at first of 63 // 15 = 4 bits or more
+_KEY_BITS = 63  # a context that fits is its own key; a longer one is hashed
+_HASH_BASE = 0x2545F4914F6CDD1D
+
+
+class Counter(Protocol):
+    """A way to count, as `StreamingEstimator` uses it."""
+
+    order: int
+    dtype: np.dtype
+    #: What stands before the first token of a sequence.
+    filler: int
+
+    def feed(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:
+        """Count the tokens of `stream` after the first k, which are the tokens before them; `seen` of these exist.
+
+        Write the probability that each token had before it came, and the distribution after it, where it is defined;
+        either array may be empty.
+        """
+
+    @property
+    def contexts(self) -> int:
+        """Distinct contexts stored."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+
+    def posterior(self, tail: np.ndarray) -> Float64[np.ndarray, "orders"] | None:
+        """Weights of the orders in the prediction after these k tokens; None where only one order predicts."""
+
+
+_Column = tuple[Any, int] | None  # dtype and width of an array, or no array
+
+
+class _Store:
+    """Arrays of numbered rows that double together, and an index that finds a number by a key."""
+
+    def __init__(self, *columns: _Column, index: bool = False) -> None:
+        self.room = 8
+        self.arrays = [column and np.zeros((self.room, column[1]), column[0]) for column in columns]
+        self.index = _empty_index(2 * self.room) if index else None
+
+    def ensure(self, wanted: int) -> None:
+        while self.room < wanted:
+            self.arrays = [array if array is None else _doubled(array) for array in self.arrays]
+            if self.index is not None:
+                # At most half full: longer searches cost more than the memory is worth.
+                old, self.index = self.index, _empty_index(2 * len(self.index))
+                rehash(old, self.index)
+            self.room *= 2
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in (*self.arrays, self.index) if array is not None)
+
+
+def _doubled(array: np.ndarray) -> np.ndarray:
+    doubled = np.zeros((2 * len(array), array.shape[1]), array.dtype)
+    doubled[: len(array)] = array
+    return doubled
+
+
+def _empty_index(capacity: int) -> np.ndarray:
+    """Zeros that begin at a cache line, so that no row of two words lies across two lines."""
+    memory = np.zeros(2 * capacity + 7, np.int64)
+    begin = -(memory.ctypes.data // 8) % 8
+    return memory[begin : begin + 2 * capacity].reshape(capacity, 2)
+
+
+class _Stores:
+    """What all ways of counting share: stores, how much of each is used, and room for one more token."""
+
+    def __init__(self, alphabet_size: int, columns: Sequence[_Column], windows: _Column = None) -> None:
+        dense = alphabet_size <= _DENSE_SYMBOLS
+        counts = (np.uint32, 1 + alphabet_size if dense else 2)
+        pairs = _Store(None) if dense else _Store((np.uint32, 3), index=True)
+        self.stores = (_Store(index=True), _Store(counts, *columns), pairs, _Store(windows))
+        self.used = np.zeros(4, np.int64)
+        self.stop = np.zeros(4, np.int64)
+
+    def make_room(self, *needs: int) -> None:
+        for i, (store, need) in enumerate(zip(self.stores, needs, strict=True)):
+            store.ensure(int(self.used[i]) + need)
+            self.stop[i] = store.room - need
+
+    def posterior(self, tail: np.ndarray) -> Float64[np.ndarray, "orders"] | None:
+        """One order predicts."""
+        return None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return sum(store.nbytes for store in self.stores)
+
+
+class Windows(_Stores):
+    """Counts of what follows each window of k tokens, found by hashing; with `bag`, of k tokens in any order.
+
+    With `early` it counts also what a head with normalised queries and keys counts without a full window.
+    """
+
+    filler = 0
+
+    def __init__(
+        self, order: int, alphabet_size: int, beta: float | None, *, bag: bool = False, early: bool = False
+    ) -> None:
+        check_order(order)
+        self.order, self.alphabet_size, self.beta, self.bag, self.early = order, alphabet_size, beta or 0.0, bag, early
+        self.dtype = np.min_scalar_type(alphabet_size - 1)
+        exact = alphabet_size**order <= 1 << _KEY_BITS
+        self.base = alphabet_size if exact else _HASH_BASE
+        super().__init__(alphabet_size, [None if exact else (self.dtype, order)])
+
+    def feed(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:
+        """Count a chunk, and before the first full window what stands without one."""
+        if self.early and seen < self.order <= seen + stream.size - self.order:
+            self._count_early(stream[self.order - seen :][: self.order])
+        self._count(stream, seen, chances, distributions)
+
+    def _count_early(self, early: np.ndarray) -> None:
+        """Count the openings that point the same way as a full window.
+
+        Position i < k has the key of its i tokens, position 0 that of its own token. It points the same way
+        as the window of k tokens w iff both, repeated for ever, are the same word: then w is the first k
+        letters of that word, and the word must have period k, that is, survive a rotation by k.
+        """
+        for i, token in enumerate(early):
+            word = early[: max(i, 1)]
+            if np.array_equal(np.roll(word, -self.order), word):
+                window = np.append(np.resize(word, self.order), token).astype(self.dtype)
+                self._count(window, self.order, np.empty(0), np.empty((0, self.alphabet_size)))
+
+    def _count(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:
+        windows, stride = stream, 1
+        if self.bag:
+            windows, stride = np.sort(sliding_window_view(stream, self.order), axis=1).reshape(-1), self.order
+        tokens = stream[self.order :]
+        keys = np.empty(tokens.size + 1, np.int64)
+        window_keys(windows, stride, self.order, self.base, keys)
+        place, first = 0, max(0, self.order - seen)
+        while place < tokens.size:
+            self.make_room(1, 1, 1, 0)
+            index, rows, pairs, _ = self.stores
+            place = count_contexts(
+                index.index, *rows.arrays, pairs.index, *pairs.arrays, self.used, self.stop,
+                keys, windows, stride, tokens, place, first,
+                self.alphabet_size, self.beta, chances, distributions,
+            )  # fmt: skip
+
+    @property
+    def contexts(self) -> int:
+        """Distinct windows."""
+        return int(self.used[INDEX])
+
+
+class Suffixes(_Stores):
+    """Counts of what follows each suffix of each window, in a compressed tree; the longest seen before predicts."""
+
+    def __init__(self, order: int, alphabet_size: int, beta: float | None) -> None:
+        check_order(order)
+        self.order, self.alphabet_size = order, alphabet_size
+        self.filler = alphabet_size  # stands before the stream begins: it is not a token
+        self.dtype = np.min_scalar_type(alphabet_size)
+        super().__init__(alphabet_size, [(np.uint32, 2)], (self.dtype, order))
+        self.used[ROWS] = 1  # the root
+        self.path = np.empty(order + 1, np.int64)
+
+    def feed(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:
+        """Count a chunk in every suffix."""
+        place, length = 0, stream.size - self.order
+        # One token can split an edge, which copies the pairs of a node, and add a leaf.
+        pairs_needed = self.order + 2 + min(self.alphabet_size, seen + length)
+        while place < length:
+            self.make_room(2, 2, pairs_needed, 1)
+            index, rows, pairs, windows = self.stores
+            place = count_suffixes(
+                index.index, *rows.arrays, *windows.arrays, pairs.index, *pairs.arrays, self.used, self.stop,
+                self.path, stream, place, self.order, self.alphabet_size, chances, distributions,
+            )  # fmt: skip
+
+    @property
+    def contexts(self) -> int:
+        """Suffixes, of every order, that had to be told apart."""
+        return int(self.used[ROWS])
+
+
+class Paths(_Stores):
+    """Counts of what follows each suffix of each window, order 0 included, from the first full window on.
+
+    The mixture of all orders predicts, or context-tree weighting (`trees`), or nothing does (`counts`).
+    """
+
+    filler = 0
+
+    def __init__(
+        self,
+        order: int,
+        alphabet_size: int,
+        beta: float | None,
+        *,
+        kind: Literal["orders", "trees", "counts"] = "orders",
+    ) -> None:
+        require(order >= 0, f"order is {order}, must be at least 0; pass `order=0` or more")
+        self.order, self.alphabet_size, self.beta = order, alphabet_size, beta or 0.0
+        self.dtype = np.min_scalar_type(alphabet_size - 1)
+        super().__init__(alphabet_size, [(np.uint32, 1), (np.float64, 1) if kind == "trees" else None])
+        self.used[ROWS] = 1  # the root, the empty context
+        self.evidence = np.zeros(order + 1 if kind == "orders" else 0)
+        #: Distinct contexts of every order.
+        self.nodes = np.zeros(order + 1, np.int64)
+        self.path = np.zeros(order + 1, np.int64)
+
+    def feed(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:
+        """Count a chunk in every suffix of the full windows."""
+        place, first, length = 0, max(0, self.order - seen), stream.size - self.order
+        self.nodes[0] |= length > first
+        weights = np.empty(self.order + 1)
+        while place < length:
+            self.make_room(self.order, self.order, self.order + 1, 0)
+            index, rows, pairs, _ = self.stores
+            place = count_paths(
+                index.index, *rows.arrays, pairs.index, *pairs.arrays, self.evidence, self.nodes, self.used, self.stop,
+                self.path, weights, stream, place, first, self.alphabet_size, self.beta, chances, distributions,
+            )  # fmt: skip
+
+    def posterior(self, tail: np.ndarray) -> Float64[np.ndarray, "orders"]:
+        """Weights of the orders, or of the depths at the context that these k tokens are."""
+        index, rows = self.stores[:2]
+        known = follow(index.index, self.path, tail, tail.size - 1, self.alphabet_size)
+        weights = np.empty(self.order + 1)
+        weigh(rows.arrays[2], self.evidence, self.path, known, weights)
+        return weights
+
+    def marginals(self, beta: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Log-probabilities of what was counted, under each order and under context-tree weighting; Dirichlet(β) rows.
+
+        Between the two is the largest log-likelihood of each order, with the rows that fit best.
+        """
+        _, rows, pairs, _ = self.stores
+        counts, parents, _ = rows.arrays
+        evidence, likelihood = np.zeros(self.order + 1), np.zeros(self.order + 1)
+        size = int(self.used[ROWS])
+        weighted = marginals(
+            counts, parents, *pairs.arrays, size, self.order, self.alphabet_size, beta, evidence, likelihood
+        )
+        return evidence, likelihood, weighted
+
+    @property
+    def contexts(self) -> int:
+        """Distinct suffixes, of every order."""
+        return int(self.nodes.sum())
