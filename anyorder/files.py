@@ -186,11 +186,16 @@ def _object(data: bytes, source: str, way_out: str, keys: Mapping[str, type]) ->
     except ValueError as error:  # of Unicode too
         raise InputError(f"{source} is not whole JSON ({error}); {way_out}") from None
     require(isinstance(value, dict), f"{source} holds {_shown(value)}, must be an object; {way_out}")
+    check_keys(value, source, way_out, keys)
+    return value
+
+
+def check_keys(value: Row, source: str, way_out: str, keys: Mapping[str, type]) -> None:
+    """Refuse an object without one of the keys, or with a value of another type under it."""
     for key, kind in keys.items():
         require(key in value, f"{source} has no {key}; {way_out}")
         fits = type(value[key]) in ((int, float) if kind is float else (kind,))
         require(fits, f"{source} has {key} {_shown(value[key])}, must be {_WORDS[kind]}; {way_out}")
-    return value
 
 
 def _not_json(constant: str) -> Any:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with interruptible():
+        with interruptible(), warnings.catch_warnings():
+            warnings.showwarning = _say
             command = parse(words)
             outcome = command.run()
             return _print(outcome, command.json)
@@ -60,6 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone: not an error of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _say(message: Warning | str, *_: object) -> None:
+    """A warning as one line, like an error."""
+    print(f"anyorder: {in_flags(str(message))}", file=sys.stderr)
 
 
 def parse(words: list[str]) -> Command:

@@ -19,7 +19,7 @@ from anyorder.errors import require
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.experiments.experiment import Budget, Experiment, Watch
-    from anyorder.experiments.runner import Outcome as Ran
+    from anyorder.experiments.runner import Ran
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class Reproduce(Command):
             "failed": {one.experiment.id: one.failure for one in ran if one.failure is not None},
             "experiments": {
                 one.experiment.id: {
-                    "seconds": one.about["seconds"],
+                    "seconds": one.seconds,
                     "kept": one.kept,
                     "tables": {name: table.rows for name, table in one.result.tables.items()},
                 }
@@ -102,7 +102,7 @@ def _table(ran: list[Ran]) -> Table:
     for heading in ("experiment", "time", "outcome"):
         table.add_column(heading, justify="right" if heading == "time" else "left")
     for one in ran:
-        time = f"{one.about['seconds']:.0f} s" if one.about else ""
+        time = f"{one.seconds:.0f} s" if one.seconds is not None else ""
         said = f"FAILED: {one.failure}" if one.failure is not None else "kept" if one.kept else "done"
         table.add_row(one.experiment.id, time, said)
     return table

@@ -18,10 +18,10 @@ from anyorder.cli.command import Command, Outcome
 from anyorder.errors import require
 
 if TYPE_CHECKING:
+    from anyorder.files import Row
     from anyorder.sweeps.engine import Engine
-    from anyorder.sweeps.run import Plan, Progress
+    from anyorder.sweeps.run import Plan, Tally
     from anyorder.sweeps.spec import Sweep
-    from anyorder.sweeps.table import Row
 
 #: Seconds between two lines of progress where there is no terminal.
 QUIET = 10.0
@@ -64,6 +64,7 @@ class SweepCommand(Command):
 
     def run(self) -> Outcome:
         """Plan, say what it will take, run, and tabulate."""
+        from anyorder.files import locked
         from anyorder.sweeps import builtin
         from anyorder.sweeps.run import carry_out, opened, plan
 
@@ -79,21 +80,21 @@ class SweepCommand(Command):
             return Outcome(about, _said(about))
         clock, spent = time.monotonic(), 0.0
         console = Console(stderr=True)
+        rows = [planned.table.rows[run.number] for run in planned.runs if run.number in planned.table.rows]
         if planned.missing:
-            # A cluster that does not answer is the only thing to be said then.
-            with opened(self._engine()) as engine, _Live(sweep, console) as live:
-                console.print(_said({**about, "workers": engine.workers}), highlight=False)
-                try:
+            with locked(folder):  # one that is in use is refused before workers start
+                pass
+            try:
+                # A cluster that does not answer is the only thing to be said then.
+                with opened(self._engine()) as engine, _Live(sweep, console) as live:
+                    console.print(_said({**about, "workers": engine.workers}), highlight=False)
                     rows = carry_out(planned, engine, live.show)
-                except KeyboardInterrupt:
-                    done = sum(run.number in planned.table.rows for run in planned.runs)
-                    total = len(planned.runs)
-                    raise KeyboardInterrupt(
-                        f"interrupted with {done} of {total} runs in {folder}; the same command goes on from there"
-                    ) from None
-                spent = live.seconds
-        else:
-            rows = [planned.table.rows[run.number] for run in planned.runs]
+                    spent = live.seconds
+            except KeyboardInterrupt:
+                done, total = sum(run.number in planned.table.rows for run in planned.runs), len(planned.runs)
+                raise KeyboardInterrupt(
+                    f"interrupted with {done} of {total} runs in {folder}; the same command goes on from there"
+                ) from None
         report, shown = summary(sweep, rows)
         took = {"seconds": time.monotonic() - clock, "worker_seconds": spent}
         return Outcome({"out": str(folder), **about, **took, **report}, Group(shown, f"table: {folder}/runs.jsonl"))
@@ -166,20 +167,17 @@ class _Live:
         if self._live is not None:
             self._live.stop()
 
-    def show(self, progress: Progress) -> None:
+    def show(self, tally: Tally) -> None:
         """Runs done, failed, running and to come; and the best so far."""
-        self.seconds = progress.seconds
-        left = "" if progress.seconds_left is None else f", {duration(progress.seconds_left)} left"
-        line = (
-            f"{progress.done}/{progress.total} done, {progress.failed} failed or diverged, {progress.running} running"
-            + left
-        )
+        self.seconds = tally.seconds
+        left = "" if tally.seconds_left is None else f", {duration(tally.seconds_left)} left"
+        line = f"{tally.done}/{tally.total} done, {tally.failed} failed or diverged, {tally.running} running" + left
         if self._live is not None:
             # Ranking all rows for every row would be slow on large grids.
-            if time.monotonic() - self._last > 1.0 or progress.total < 1000:
+            if time.monotonic() - self._last > 1.0 or tally.total < 1000:
                 self._last = time.monotonic()
-                self._live.update(Group(line, best_table(self._sweep, list(progress.rows.values()))))
-        elif time.monotonic() - self._last > QUIET or progress.done + progress.failed == progress.total:
+                self._live.update(Group(line, best_table(self._sweep, list(tally.rows.values()))))
+        elif time.monotonic() - self._last > QUIET or tally.done + tally.failed == tally.total:
             self._last = time.monotonic()
             self._console.print(line, highlight=False)
 

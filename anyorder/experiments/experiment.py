@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from anyorder import tensors, training
+from anyorder import files, records, training
 from anyorder.training import config as configs
 from anyorder.training import fields
 from anyorder.training.config import Architecture, Config, Data, Measurement, Optimisation
@@ -22,6 +20,8 @@ from anyorder.training.run import Trained
 #: `tiny` shows that everything runs, `quick` shows each effect on a laptop, `paper` has the published steps and seeds.
 Budget = Literal["tiny", "quick", "paper"]
 STEPS: dict[Budget, int] = {"tiny": 300, "quick": 2000, "paper": 30_000}
+
+FORMAT = "anyorder result 1"
 
 Watch = Callable[[float, str], None]
 """Called with the fraction that is done, and what is being done."""
@@ -95,7 +95,7 @@ def digest(config: Config) -> str:
     """
     standard = fields.values(configs.PRESETS["paper"])
     different = {name: value for name, value in fields.values(config).items() if value != standard[name]}
-    return hashlib.sha256(json.dumps(different, sort_keys=True).encode()).hexdigest()[:16]
+    return files.digest(different)
 
 
 def published(task: Task, data: Data, architecture: Architecture | None = None) -> Config:
@@ -143,17 +143,9 @@ def spread(values: list[float]) -> tuple[float, float | None]:
 
 def write_result(path: Path, result: Result, about: dict[str, Any]) -> None:
     """Keep a result, whole or not at all; `about` says how it came to be."""
-    header = {
-        "tables": {name: table._asdict() for name, table in result.tables.items()},
-        "notes": list(result.notes),
-        "settings": result.settings,
-        "about": about,
-    }
-    tensors.write_tensors(path, result.arrays, header)
+    records.write_record(path, (result, about), FORMAT)
 
 
 def read_result(path: Path) -> tuple[Result, dict[str, Any]]:
     """A result that was kept, and what was said about it."""
-    arrays, header = tensors.read_tensors(path)
-    tables = {name: Table(**table) for name, table in header["tables"].items()}
-    return Result(tables, arrays, tuple(header["notes"]), header["settings"]), header["about"]
+    return records.read_record(path, FORMAT, (Result, Table))

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, spread
+from anyorder.files import Row
 from anyorder.sweeps import builtin, spec
 from anyorder.sweeps.analysis import attends, near
 from anyorder.sweeps.local import Local
-from anyorder.sweeps.run import Progress, carry_out, opened, plan
+from anyorder.sweeps.run import Tally, carry_out, opened, plan
 from anyorder.sweeps.spec import Sweep
-from anyorder.sweeps.table import Row
 from anyorder.training import devices
 
 #: Orders, lengths, widths and steps; `paper` is a finer map with the steps of the floor recipe.
@@ -36,9 +36,9 @@ def run(task: Task) -> Result:
 def _rows(sweep: Sweep, folder: Path, task: Task) -> list[Row]:
     planned = plan(sweep, folder)
 
-    def watch(progress: Progress) -> None:
-        ended = progress.done + progress.failed
-        task.watch(ended / progress.total, f"{ended}/{progress.total} runs")
+    def watch(tally: Tally) -> None:
+        ended = tally.done + tally.failed
+        task.watch(ended / tally.total, f"{ended}/{tally.total} runs")
 
     if not planned.missing:
         return [planned.table.rows[run.number] for run in planned.runs]

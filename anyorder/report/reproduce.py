@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from anyorder.experiments.runner import Outcome
+from anyorder.experiments.runner import Ran
 from anyorder.report.experiments import figures
 from anyorder.report.page import Section, captions, write_page, write_parts
 
@@ -16,7 +16,7 @@ LEAD = (
 )
 
 
-def section(folder: Path, outcome: Outcome) -> Section:
+def section(folder: Path, outcome: Ran) -> Section:
     """What the report says of one experiment; its figures are drawn unless they lie there from an earlier call."""
     experiment, result, about = outcome.experiment, outcome.result, outcome.about
     facts = {}
@@ -30,7 +30,7 @@ def section(folder: Path, outcome: Outcome) -> Section:
         facts["To note"] = " ".join(result.notes)
     how = "; ".join(f"{name} {value}" for name, value in result.settings.items())
     made = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    how = f"Run with {how}. Budget {about['budget']}, {about['seeds']} seeds from 0, {about['seconds']:.0f} s. {made}."
+    how = f"Run with {how}. Budget {about['budget']}, {about['seeds']} seeds from 0. {made}."
     drawn = captions(folder / experiment.id) if outcome.kept else None
     if drawn is None:
         fresh = figures(experiment.id, result)

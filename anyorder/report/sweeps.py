@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
+from anyorder.files import Row
 from anyorder.report.style import COLOURS, STYLE, Drawing
 from anyorder.sweeps.analysis import cells
 from anyorder.sweeps.spec import METRICS, Sweep
-from anyorder.sweeps.table import Row
 
 LABELS = {
     "gap": "gap to the floor (nats)",

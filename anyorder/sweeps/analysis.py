@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from anyorder.files import Row
 from anyorder.sweeps.spec import METRICS, Success, Sweep
-from anyorder.sweeps.table import Row
 from anyorder.training import fields
 from anyorder.training.config import Config
 

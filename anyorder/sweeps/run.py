@@ -8,24 +8,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from anyorder.files import Row, locked
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.engine import Engine
 from anyorder.sweeps.spec import Run, Sweep
-from anyorder.sweeps.table import Row, Table
+from anyorder.sweeps.table import SweepFolder
 from anyorder.training.versions import versions
 
 
 class Plan(NamedTuple):
     """What a sweep would do: its runs, those that are missing, programs to compile, and seconds of one core."""
 
-    table: Table
+    table: SweepFolder
     runs: list[Run]
     missing: list[Run]
     shapes: int
     core_seconds: float
 
 
-class Progress(NamedTuple):
+class Tally(NamedTuple):
     """Where a sweep stands; `seconds_left` is None until a run has ended, `seconds` are those that workers spent."""
 
     done: int
@@ -40,9 +41,7 @@ class Progress(NamedTuple):
 def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, sure: bool = False, again: bool = False) -> Plan:
     """Look, and touch nothing; `again` counts runs that failed as missing."""
     spec.confirm(sweep, budget, sure)
-    table = Table(folder, sweep)
-    if again:
-        table.forget("failed")
+    table = SweepFolder(folder, sweep, again)
     runs = spec.runs(sweep, budget)
     missing = [run for run in runs if run.number not in table.rows]
     shapes = spec.shapes(missing)
@@ -50,31 +49,36 @@ def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, sure: bool = 
     return Plan(table, runs, missing, len(shapes), seconds)
 
 
-def carry_out(plan: Plan, engine: Engine, watch: Callable[[Progress], None] = lambda progress: None) -> list[Row]:
+def carry_out(plan: Plan, engine: Engine, watch: Callable[[Tally], None] = lambda tally: None) -> list[Row]:
     """Do what is missing; gives the rows of the plan's runs, in order. An exception leaves a sound table."""
-    table, by_index = plan.table, {run.number: run for run in plan.missing}
-    table.begin(versions())
-    wanted = {run.number for run in plan.runs}
-    expected = {run.number: cost.seconds(run.config) for run in plan.missing}
+    with locked(plan.table.folder):
+        plan.table.begin(versions())
+        return _carry_out(plan, engine, watch)
+
+
+def _carry_out(plan: Plan, engine: Engine, watch: Callable[[Tally], None]) -> list[Row]:
+    table, missing = plan.table, [run for run in plan.missing if run.number not in plan.table.rows]
+    by_number, wanted = {run.number: run for run in missing}, {run.number for run in plan.runs}
+    expected = {run.number: cost.seconds(run.config) for run in missing}
     spent, predicted, clock = 0.0, 0.0, time.monotonic()
 
-    def progress() -> Progress:
-        ended = [table.rows[index] for index in wanted if index in table.rows]
+    def tally() -> Tally:
+        ended = [table.rows[number] for number in wanted if number in table.rows]
         failed = sum(row["outcome"] != "done" for row in ended)
-        rest = sum(seconds for index, seconds in expected.items() if index not in table.rows)
+        rest = sum(seconds for number, seconds in expected.items() if number not in table.rows)
         # The estimate says how runs compare; the clock says what they really take.
         left = None if not predicted else (time.monotonic() - clock) * rest / predicted
-        return Progress(len(ended) - failed, failed, engine.running, len(plan.runs), left, spent, table.rows)
+        return Tally(len(ended) - failed, failed, engine.running, len(plan.runs), left, spent, table.rows)
 
-    pieces = spec.chunks(plan.missing, engine.workers, engine.most)
+    pieces = spec.chunks(missing, engine.workers, engine.most)
     # The longest first: what is left at the end is short, and all workers end together.
     pieces.sort(key=lambda piece: -sum(expected[run.number] for run in piece))
-    watch(progress())
+    watch(tally())
     try:
-        for index, result, seconds in engine.results(pieces):
-            table.add([(by_index[index], result)])
-            spent, predicted = spent + seconds, predicted + expected[index]
-            watch(progress())
+        for number, result, seconds in engine.results(pieces):
+            table.add(by_number[number], result)
+            spent, predicted = spent + seconds, predicted + expected[number]
+            watch(tally())
     finally:
         table.sort()
     return [table.rows[run.number] for run in plan.runs]

@@ -6,7 +6,6 @@ Nothing here imports JAX: a sweep is read, checked and counted at once.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import math
 import tomllib
@@ -16,7 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from anyorder import files
 from anyorder.errors import InputError, require
+from anyorder.files import check_keys, read_json
+from anyorder.records import as_json
 from anyorder.training import config as configs
 from anyorder.training import fields
 from anyorder.training.config import Config
@@ -95,12 +97,12 @@ def sweep(
     12
     """
     source = f"the sweep {name}"
-    numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
+    numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds) if isinstance(seeds, list | tuple) else ()
     require(
         len(numbers) > 0 and all(type(seed) is int and seed >= 0 for seed in numbers) and _distinct(numbers),
         f"{source} has seeds {seeds!r}, must be a number from 1 on or a list of different seeds",
     )
-    require(metric in METRICS, f"{source} has the metric {metric!r}, must be one of {', '.join(METRICS)}")
+    require(str(metric) in METRICS, f"{source} has the metric {metric!r}, must be one of {', '.join(METRICS)}")
     base = dataclasses.replace(base, seed=0, seeds=1)
     require(len(axes) > 0, f"{source} has no axes; give at least one list under [axes]")
     known: dict[str, tuple[Any, ...]] = {}
@@ -168,13 +170,11 @@ def _range(axis: str, given: Mapping[str, Any], source: str) -> list[Any]:
 
 def read(path: str | Path) -> Sweep:
     """The sweep in a TOML file; docs/sweeps.md says what stands in it."""
+    data = files.read_bytes(path, "a TOML file or the name of a sweep")
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        content = tomllib.loads(text)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}; give a TOML file or the name of a sweep") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not TOML: {error}; mend it") from None
+        content = tomllib.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not TOML: {str(error).splitlines()[0]}; correct it") from None
     return from_plain(content, str(path), Path(path).stem, Path(path).parent)
 
 
@@ -192,36 +192,29 @@ def from_plain(content: Mapping[str, Any], source: str, name: str, folder: Path 
         not ("preset" in content and "config" in content),
         f"{source} has both preset and config; each brings a whole config, choose one",
     )
-    base = configs.preset(content.get("preset", "floor"))
+    base = configs.preset(str(content.get("preset", "floor")))
     if "config" in content:
-        base = _read_config(folder / str(content["config"]))
-    base = fields.changed(base, groups["set"], source)
-    rule = Success()
-    for key, value in groups["success"].items():
-        spelt = fields.known(key, source, ("gap", "attention"))
-        require(
-            isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf,
-            f"{source} has success.{spelt} = {value!r}, must be a number of at least 0",
-        )
-        rule = dataclasses.replace(rule, **{spelt: float(value)})
+        path = folder / str(content["config"])
+        values = read_json(path, "a JSON file")
+        base = configs.from_json(values.get("config", values), str(path))
     return sweep(
         str(content.get("name", name)),
-        base,
+        fields.changed(base, groups["set"], source),
         groups["axes"],
         seeds=content.get("seeds", 1),
         metric=content.get("metric", "gap"),
-        success=rule,
+        success=_rule(groups["success"], source),
     )
 
 
-def _read_config(path: Path) -> Config:
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}; give a JSON file") from None
-    except ValueError as error:
-        raise InputError(f"{path} is not a whole JSON file ({error}); write it again") from None
-    return configs.from_json(values.get("config", values) if isinstance(values, dict) else values, str(path))
+def _rule(given: Mapping[str, Any], source: str) -> Success:
+    rule = {}
+    for key, value in given.items():
+        spelt = fields.known(key, source, ("gap", "attention"))
+        sound = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+        require(sound, f"{source} has success.{spelt} = {value!r}, must be a number of at least 0")
+        rule[spelt] = float(value)
+    return Success(**rule)
 
 
 def to_plain(sweep: Sweep) -> dict[str, Any]:
@@ -231,20 +224,15 @@ def to_plain(sweep: Sweep) -> dict[str, Any]:
     >>> from_stored(json.loads(json.dumps(to_plain(grid)))) == grid
     True
     """
-    return {
-        "name": sweep.name,
-        "base": configs.to_json(sweep.base),
-        "axes": {axis: list(values) for axis, values in sweep.axes.items()},
-        "seeds": list(sweep.seeds),
-        "metric": sweep.metric,
-        "success": dataclasses.asdict(sweep.success),
-    }
+    return as_json(sweep)
 
 
-def from_stored(plain: Mapping[str, Any]) -> Sweep:
+def from_stored(plain: Mapping[str, Any], source: str = "the sweep") -> Sweep:
     """The sweep that `to_plain` gave."""
-    base = configs.from_json(plain["base"])
-    rule = Success(**plain["success"])
+    kinds = {"name": str, "base": dict, "axes": dict, "seeds": list, "metric": str, "success": dict}
+    check_keys(dict(plain), source, "give the folder of a sweep", kinds)
+    base = configs.from_json(plain["base"], source)
+    rule = _rule(plain["success"], source)
     seeds, metric = plain["seeds"], plain["metric"]
     return sweep(plain["name"], base, plain["axes"], seeds=seeds, metric=metric, success=rule)
 
@@ -252,7 +240,7 @@ def from_stored(plain: Mapping[str, Any]) -> Sweep:
 def digest(sweep: Sweep) -> str:
     """A name for what the runs of a sweep are; metric and success only judge them."""
     plain = {key: value for key, value in to_plain(sweep).items() if key in ("base", "axes", "seeds")}
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+    return files.digest(plain)
 
 
 def confirm(sweep: Sweep, budget: int | None, sure: bool) -> None:
@@ -263,6 +251,16 @@ def confirm(sweep: Sweep, budget: int | None, sure: bool) -> None:
         sure or count <= MANY,
         f"the sweep {sweep.name} has {count:,} runs, more than {MANY:,}; thin it with --budget N, or pass --yes",
     )
+
+
+def values_at(sweep: Sweep, cell: int) -> dict[str, Any]:
+    """The values of one combination, by its number.
+
+    >>> values_at(sweep("g", configs.PRESETS["floor"], {"order": [1, 2], "length": [8, 16]}), 2)
+    {'order': 2, 'length': 8}
+    """
+    places = np.unravel_index(cell, [len(values) for values in sweep.axes.values()])
+    return {name: values[place] for (name, values), place in zip(sweep.axes.items(), places, strict=True)}
 
 
 def runs(sweep: Sweep, budget: int | None = None) -> list[Run]:
@@ -279,11 +277,9 @@ def runs(sweep: Sweep, budget: int | None = None) -> list[Run]:
     if budget is not None and budget < sweep.count:
         order = np.random.default_rng(0).permutation(sweep.cells)
         chosen = sorted(order[: max(1, budget // per_cell)].tolist())
-    names, lengths = list(sweep.axes), [len(values) for values in sweep.axes.values()]
     found = []
     for cell in chosen:
-        places = np.unravel_index(cell, lengths)
-        values = {name: sweep.axes[name][place] for name, place in zip(names, places, strict=True)}
+        values = values_at(sweep, cell)
         config = fields.changed(sweep.base, values)
         try:
             configs.check(config)

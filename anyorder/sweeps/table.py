@@ -6,21 +6,17 @@ hold nothing that depends on where or when a run was trained: the same sweep giv
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from anyorder.errors import InputError, require
-from anyorder.files import append_lines, read_lines, whole_file, write_json
+from anyorder.files import Row, append_lines, check_keys, holds, read_json, read_lines, write_json, write_lines
 from anyorder.sweeps import spec
-from anyorder.sweeps.spec import Run, Sweep
+from anyorder.sweeps.spec import METRICS, Run, Sweep
 from anyorder.training import config as configs
 
 SWEEP, RUNS = "sweep.json", "runs.jsonl"
 FORMAT = "anyorder sweep 1"
-
-Row = dict[str, Any]
+_EXPECTED = "the folder of a sweep"
 
 
 def is_sweep(folder: Path) -> bool:
@@ -30,73 +26,84 @@ def is_sweep(folder: Path) -> bool:
 
 def read(folder: Path) -> tuple[Sweep, list[Row]]:
     """The sweep in a folder, and its rows in order."""
-    return _stored(folder), sorted(read_lines(folder / RUNS), key=lambda row: row["run"])
+    sweep = _stored(folder)
+    rows = read_lines(folder / RUNS, {"run": int, "seed": int, "outcome": str})
+    for place, row in enumerate(rows, 1):
+        _check_row(sweep, row, f"line {place} of {folder / RUNS}")
+    return sweep, sorted(rows, key=lambda row: row["run"])
 
 
 def _stored(folder: Path) -> Sweep:
     path = folder / SWEEP
+    stored = read_json(path, _EXPECTED, {"format": str, "sweep": dict})
+    require(stored["format"] == FORMAT, f"{path} holds {stored['format']!r}, must be {FORMAT!r}; give {_EXPECTED}")
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{folder} holds no {SWEEP}; give the --out folder of a sweep") from None
-    except (OSError, ValueError):
-        raise InputError(f"{path} is not a whole JSON file; choose another --out") from None
-    known = isinstance(plain, dict) and plain.get("format") == FORMAT
-    require(known, f"{path} is not of a sweep; choose another --out")
-    return spec.from_stored(plain["sweep"])
+        return spec.from_stored(stored["sweep"], str(path))
+    except InputError as error:
+        raise InputError(f"{path} does not describe a sweep: {error}") from None
 
 
-class Table:
-    """The rows of one sweep; refused, untouched, where the folder holds another sweep or other files."""
+def _check_row(sweep: Sweep, row: Row, source: str) -> None:
+    """Refuse a row that is none of the sweep's: its number says which values and seed it must have."""
+    number, way_out = row["run"], "the file was changed, restore it from a copy"
+    require(0 <= number < sweep.count, f"{source} is run {number}, must be 0 to {sweep.count - 1}; {way_out}")
+    cell, turn = divmod(number, len(sweep.seeds))
+    for name, value in {**spec.values_at(sweep, cell), "seed": sweep.seeds[turn]}.items():
+        found = row.get(name)
+        require(found == value, f"{source} has {name} {found!r}, run {number} has {value!r}; {way_out}")
+    outcomes = ("done", "diverged", "failed")
+    require(row["outcome"] in outcomes, f"{source} has the outcome {row['outcome']!r}, must be {', '.join(outcomes)}")
+    if row["outcome"] == "done":
+        measured = {name for name in METRICS if name != "success" and row.get(name) is not None}
+        check_keys(row, source, way_out, dict.fromkeys(measured | {"excess", "attention"}, float))
 
-    def __init__(self, folder: Path, sweep: Sweep) -> None:
-        self.folder, self.sweep = folder, sweep
+
+class SweepFolder:
+    """The rows of one sweep; refused, untouched, where the folder holds another sweep or other files.
+
+    `again` leaves out the rows of runs that failed, so that they are missing.
+    """
+
+    def __init__(self, folder: Path, sweep: Sweep, again: bool = False) -> None:
+        self.folder, self.sweep, self._again = folder, sweep, again
         self.rows: dict[int, Row] = {}
-        require(not folder.exists() or folder.is_dir(), f"{folder} is a file; --out is a folder")
-        if is_sweep(folder):
-            stored, rows = read(folder)
-            differs = difference(stored, sweep)
-            require(not differs, f"{folder} holds the table of another sweep ({differs}); choose another --out")
-            self.rows = {row["run"]: row for row in rows}
-        else:
-            require(
-                not folder.exists() or not any(folder.iterdir()),
-                f"{folder} already holds other files; choose another --out",
-            )
+        self._read()
+
+    def _read(self) -> None:
+        if holds(self.folder, SWEEP):
+            stored, rows = read(self.folder)
+            differs = difference(stored, self.sweep)
+            require(not differs, f"{self.folder} holds the table of another sweep ({differs}); choose another `out=`")
+            self.rows = {row["run"]: row for row in rows if not (self._again and row["outcome"] == "failed")}
 
     def begin(self, versions: dict[str, str]) -> None:
-        """Write what the sweep is; from here on the folder is its own."""
+        """Write what the sweep is; from here on the folder is its own, and its rows are sorted and whole."""
+        self._read()  # another process may have been there since it was looked at
         about = {"format": FORMAT, "digest": spec.digest(self.sweep), "sweep": spec.to_plain(self.sweep)}
         write_json(self.folder / SWEEP, {**about, "versions": versions})
-        self.sort()  # also drops a last line that was cut short
+        self.sort()
 
-    def forget(self, outcome: str) -> None:
-        """Drop the rows of an outcome, so that their runs are missing again."""
-        self.rows = {index: row for index, row in self.rows.items() if row["outcome"] != outcome}
-
-    def add(self, finished: Iterable[tuple[Run, dict[str, Any]]]) -> None:
-        """Rows for runs that have ended."""
-        rows = [{"run": run.number, **run.values, "seed": run.seed, **result} for run, result in finished]
-        self.rows |= {row["run"]: row for row in rows}  # first: `sort` after an interruption writes what is known here
-        append_lines(self.folder / RUNS, rows)
+    def add(self, run: Run, result: Row) -> None:
+        """The row of a run that has ended."""
+        row = {"run": run.number, **run.values, "seed": run.seed, **result}
+        self.rows[run.number] = row  # first: `sort` after an interruption writes what is known here
+        append_lines(self.folder / RUNS, [row])
 
     def sort(self) -> None:
-        """Write all rows anew, in order."""
-        with whole_file(self.folder / RUNS) as temporary:
-            text = "".join(json.dumps(self.rows[index], allow_nan=False) + "\n" for index in sorted(self.rows))
-            temporary.write_text(text, encoding="utf-8")
+        """Write all rows again, in order."""
+        write_lines(self.folder / RUNS, [self.rows[number] for number in sorted(self.rows)])
 
 
 def difference(one: Sweep, other: Sweep) -> str:
     """The first thing in which the runs of two sweeps differ, in words; empty if they do not."""
-    if one.axes != other.axes or list(one.axes) != list(other.axes):
-        for axis in dict.fromkeys([*one.axes, *other.axes]):
-            if one.axes.get(axis) != other.axes.get(axis):
-                values = [
-                    f"{axis} {' '.join(map(str, axes[axis]))}" if axis in axes else f"no axis {axis}"
-                    for axes in (one.axes, other.axes)
-                ]
-                return f"{values[0]}, not {values[1]}"
+    for axis in dict.fromkeys([*one.axes, *other.axes]):
+        if one.axes.get(axis) != other.axes.get(axis):
+            values = [
+                f"{axis} {' '.join(map(str, axes[axis]))}" if axis in axes else f"no axis {axis}"
+                for axes in (one.axes, other.axes)
+            ]
+            return f"{values[0]}, not {values[1]}"
+    if list(one.axes) != list(other.axes):
         return "axes in another order"
     if one.seeds != other.seeds:
         return f"seeds {' '.join(map(str, one.seeds))}, not {' '.join(map(str, other.seeds))}"

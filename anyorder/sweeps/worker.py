@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import sys
+import threading
 
 from anyorder.sweeps.engine import unpack
 from anyorder.training import devices
 
 
+def _listen(lines: queue.Queue[str]) -> None:
+    """Take what comes in; where that ends the process that wants the answers has gone, however it ended."""
+    for line in sys.stdin:
+        lines.put(line)
+    os._exit(0)
+
+
 def main() -> None:
-    """Work until standard input ends."""
+    """Work on what comes in, until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever else is printed is no answer
+    lines: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_listen, args=(lines,), daemon=True).start()
     devices.prepare(1)
     import jax
 
@@ -25,7 +36,7 @@ def main() -> None:
         print(json.dumps(value, allow_nan=False), file=answers, flush=True)
 
     say({"backend": jax.default_backend()})
-    for line in sys.stdin:
+    for line in iter(lines.get, ""):
         indices, configs = unpack(line)
         for place, result, seconds in work.results(configs):
             say([indices[place], result, seconds])

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from anyorder import files
 from anyorder.experiments import registry
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, read_result, write_result
 from anyorder.experiments.noise import clean_loss
@@ -115,6 +116,30 @@ def test_bad_input(run, tmp_path, words, said):
     assert [path.name for path in tmp_path.iterdir()] == ["reproduce.json"]
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"budget": "quick"', "is not whole JSON"),
+        (b"[]", "holds [], must be an object"),
+        (b'{"seeds": 3}', "has no budget"),
+        (b"\xff", "is not whole JSON"),
+    ],
+)
+def test_a_damaged_manifest_is_one_line(run, tmp_path, content, said):
+    (tmp_path / "reproduce.json").write_bytes(content)
+    code, _, error = run("reproduce", "table-1", "--out", tmp_path)
+    assert code == 2
+    assert f"{tmp_path / 'reproduce.json'} {said}" in error
+    assert (tmp_path / "reproduce.json").read_bytes() == content
+
+
+def test_a_report_that_is_being_made_is_left_alone(run, tmp_path):
+    with files.locked(tmp_path / "report"):
+        code, _, error = run("reproduce", "table-1", "--out", tmp_path / "report")
+    assert code == 2
+    assert "is in use by process " in error
+
+
 def test_a_folder_with_other_files_is_refused(run, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     code, _, error = run("reproduce", "table-1", "--out", tmp_path)
@@ -138,7 +163,7 @@ def test_an_interrupted_training_goes_on(tmp_path):
     config = published(task, Data(order=1, length=4))
     folder = tmp_path / digest(config)
     folder.mkdir()
-    (folder / ".config.json.abc").write_text("half")  # stopped before its first file was whole
+    (folder / f"{files.UNFINISHED}abc.json").write_text("half")  # stopped before its first file was whole
     first = task.train(config)
     again = task.train(config)
     assert first.finished

@@ -6,6 +6,9 @@ import dataclasses
 import functools
 import itertools
 import json
+import os
+import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -20,7 +23,8 @@ from anyorder import files
 from anyorder.cli.main import parse
 from anyorder.errors import InputError
 from anyorder.report import sweeps as figures
-from anyorder.sweeps import analysis, builtin, local, run, spec, table, work
+from anyorder.sweeps import analysis, builtin, engine, local, run, spec, table, work
+from anyorder.sweeps import run as run_module
 from anyorder.sweeps.spec import Success
 from anyorder.training import fields
 from anyorder.training.config import PRESETS, Architecture, Config, Data, Measurement, Optimisation, structure
@@ -220,14 +224,14 @@ def test_a_run_that_takes_its_worker_with_it_fails_and_the_others_go_on(tmp_path
         f'#!{sys.executable}\nimport json, os, sys\nprint(\'{{"backend": "cpu"}}\', flush=True)\n'
         "for line in sys.stdin:\n    for number, _ in json.loads(line):\n"
         "        if number == 5: os.kill(os.getpid(), 9)\n"
-        "        print(json.dumps([number, {'outcome': 'done', 'reason': None}, 0.1]), flush=True)\n"
+        "        print(json.dumps([number, {'outcome': 'diverged', 'reason': None}, 0.1]), flush=True)\n"
     )
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     planned = run.plan(GRID, tmp_path / "sweep")
     with run.opened(local.Local(2)) as engine:
         rows = run.carry_out(planned, engine)
-    assert [row["run"] for row in rows if row["outcome"] == "done"] == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
+    assert [row["run"] for row in rows if row["outcome"] == "diverged"] == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
     assert rows[5]["reason"] == "the worker ended with signal 9, 3 times"
     assert run.plan(GRID, tmp_path / "sweep").missing == []
     assert [one.number for one in run.plan(GRID, tmp_path / "sweep", again=True).missing] == [5]
@@ -283,13 +287,87 @@ def test_an_interruption_right_after_a_row_was_written_keeps_it(tmp_path, monkey
         files.append_lines(path, rows)
         raise KeyboardInterrupt
 
-    rows = table.Table(tmp_path / "sweep", GRID)
+    rows = table.SweepFolder(tmp_path / "sweep", GRID)
     rows.begin({})
     monkeypatch.setattr(table, "append_lines", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        rows.add([(spec.runs(GRID)[0], {"outcome": "done"})])
+        rows.add(spec.runs(GRID)[0], {"outcome": "failed"})
     rows.sort()
     assert [row["run"] for row in table.read(tmp_path / "sweep")[1]] == [0]
+
+
+def test_a_terminated_sweep_ends_its_workers_within_two_seconds(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TOML.replace("steps = 120", "steps = 100000"))
+    words = [sys.executable, "-m", "anyorder", "sweep", tmp_path / "tiny.toml", "--out", tmp_path / "sweep"]
+    with subprocess.Popen([*words, "--workers", "1"], stderr=subprocess.PIPE, text=True) as process:
+        assert "runs" in process.stderr.readline()  # what it is about to do: the worker is there
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        assert len(children) == 1
+        begun = time.monotonic()
+        process.terminate()
+        said = process.communicate(timeout=60)[1]
+    assert time.monotonic() - begun < 2
+    assert process.returncode == 143
+    assert said.splitlines()[-1].startswith("anyorder: interrupted with ")
+    assert not any(pathlib.Path(f"/proc/{child}").exists() for child in children)
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
+def test_workers_end_when_their_sweep_is_killed():
+    words = [sys.executable, "-m", "anyorder.sweeps.worker"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
+        worker.stdout.readline()
+        long = fields.changed(TINY, {"steps": 1_000_000})
+        worker.stdin.write(engine.pack([spec.Run(0, {}, 0, long)]) + "\n")
+        worker.stdin.close()  # as the system does for a process that is gone
+        assert worker.wait(timeout=10) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        (
+            "runs.jsonl",
+            lambda text: text.replace("0.001", "0.002", 1),
+            "line 1 of {} has learning_rate 0.002, run 0 has",
+        ),
+        (
+            "runs.jsonl",
+            lambda text: text.replace('"run": 0', '"run": 99', 1),
+            "line 1 of {} is run 99, must be 0 to 11",
+        ),
+        (
+            "runs.jsonl",
+            lambda text: text.replace('"excess": ', '"excess": "', 1).replace(",", '",', 1),
+            "line 1 of {} is",
+        ),
+        ("runs.jsonl", lambda text: text.replace('"excess"', '"exces"', 1), "line 1 of {} has no excess"),
+        ("runs.jsonl", lambda text: text.replace('"done"', '"won"', 1), "line 1 of {} has the outcome 'won'"),
+        ("sweep.json", lambda text: text.replace('"axes"', '"exes"', 1), "{} has no axes"),
+        ("sweep.json", lambda text: text.replace("sweep 1", "sweep 9", 1), "{} holds 'anyorder sweep 9'"),
+        ("sweep.json", lambda text: "[" * 10_000, "{} is nested too deeply"),
+    ],
+)
+def test_a_damaged_table_is_refused_and_not_touched(tmp_path, name, change, words, run):
+    kept = table.SweepFolder(tmp_path / "sweep", GRID)
+    kept.begin({})
+    for one, row in zip(spec.runs(GRID), in_process(), strict=True):
+        kept.add(one, {key: row[key] for key in row if key not in ("run", "seed", *one.values)})
+    file = tmp_path / "sweep" / name
+    file.write_text(change(file.read_text()))
+    before = file.read_bytes()
+    with pytest.raises(InputError, match=re.escape(words.format(file))):
+        run_module.plan(GRID, tmp_path / "sweep")
+    assert run("show", tmp_path / "sweep")[0] == 2
+    assert file.read_bytes() == before
+
+
+def test_a_sweep_that_runs_is_not_touched_by_a_second_one(tmp_path, run):
+    (tmp_path / "tiny.toml").write_text(TOML)
+    with files.locked(tmp_path / "sweep"):
+        code, _, error = run("sweep", tmp_path / "tiny.toml", "--out", tmp_path / "sweep")
+    assert code == 2
+    assert f"{tmp_path / 'sweep'} is in use by process {os.getpid()} on " in error
 
 
 # What is shown
@@ -319,7 +397,7 @@ def test_figures_fit_the_axes(count, tmp_path, run):
     assert len(images) == {1: 0, 2: 1, 3: 3, 4: 0}[count]
     if images:
         assert images[0].get_array().shape == ((3, 2) if count == 2 else (2, 3))
-    kept = table.Table(tmp_path / "made", grid)
+    kept = table.SweepFolder(tmp_path / "made", grid)
     kept.rows = {row["run"]: row for row in rows}
     kept.begin({})
     code, text, _ = run("show", tmp_path / "made", "--json")
@@ -391,7 +469,7 @@ def test_bad_axes_get_one_line_and_touch_nothing(axes, run, tmp_path, monkeypatc
         ('metric = "speed"\n[axes]\norder=[1]', "the sweep bad has the metric 'speed', must be one of gap, excess,"),
         ("[set]\nordr = 1", "bad.toml has the unknown field 'ordr'; did you mean order?"),
         ("[set]\nlearning_rate = [1e-3, 1e-2]\n[axes]\norder=[1]", "has several learning rates in one run"),
-        ("preset = 'best'", "preset is 'best', must be one of paper, floor"),
+        ("preset = 'best'", "preset is 'best', must be one of paper,"),
         ("name = ", "bad.toml is not TOML: Invalid value"),
         ("", "the sweep bad has no axes; give at least one list under [axes]"),
     ],
@@ -408,7 +486,7 @@ def test_bad_files_are_one_line(text, words, tmp_path, monkeypatch):
 def test_folders_of_others_are_refused_and_not_touched(tmp_path, run):
     other, foreign = tmp_path / "other", tmp_path / "foreign"
     grid, _ = made({"order": [1, 2]})
-    kept = table.Table(other, grid)
+    kept = table.SweepFolder(other, grid)
     kept.begin({})
     before = {entry.name: entry.read_bytes() for entry in other.iterdir()}
     assert run("sweep", "learning-rate", "--out", other)[2] == (
@@ -419,7 +497,7 @@ def test_folders_of_others_are_refused_and_not_touched(tmp_path, run):
     foreign.mkdir()
     (foreign / "thesis.txt").write_text("mine")
     assert run("sweep", "learning-rate", "--out", foreign)[2] == (
-        f"anyorder: {foreign} already holds other files; choose another --out\n"
+        f"anyorder: {foreign} already holds other files; choose another folder\n"
     )
     assert [entry.name for entry in foreign.iterdir()] == ["thesis.txt"]
     assert run("show", foreign)[0] == 2
