@@ -1,7 +1,10 @@
-"""Measure the largest exact order of every construction in every dtype, and compare with the table on file.
+"""Measure the largest exact order of every construction in every dtype, and what must hold of `unrolled`.
 
-python -m benchmarks.exact_orders            # some minutes
-python -m benchmarks.exact_orders --write    # keep what was measured
+python -m benchmarks.exact_orders                      # all of it: most of an hour
+python -m benchmarks.exact_orders dyadic bayes         # some constructions
+python -m benchmarks.exact_orders unrolled --write     # keep what was measured
+python -m benchmarks.exact_orders --must-hold          # every order of the table below, on S = 2, 4, 16
+python -m benchmarks.exact_orders --docs               # write the tables of the docs again
 """
 
 from __future__ import annotations
@@ -9,27 +12,73 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from pathlib import Path
 
 from anyorder.constructions import CONSTRUCTIONS
-from anyorder.constructions.exact_orders import PATH, measure
+from anyorder.constructions.exact_orders import PATH, label, measure, resolution, worst_error
+from anyorder.constructions.tables import regenerated
 from anyorder.files import write_json
 from anyorder.numerics import DTYPES
 from benchmarks.measure import Row, show
 
+#: Construction, options, dtype, orders, largest error, at 1,024 tokens.
+MUST_HOLD = (
+    ("unrolled", {}, "float32", range(1, 23), 1e-6),
+    ("unrolled", {}, "float64", range(1, 52), 1e-9),
+    ("unrolled", {}, "float16", range(9, 10), resolution("float16")),
+    ("unrolled", {}, "bfloat16", range(6, 7), resolution("bfloat16")),
+    ("unrolled", {"heads": 2}, "float32", range(44, 45), 1e-6),
+    ("unrolled", {"heads": 4}, "float32", range(88, 89), 1e-6),
+    ("unrolled", {"heads": 4}, "bfloat16", range(24, 25), resolution("bfloat16")),
+    ("unrolled", {"heads": 8}, "bfloat16", range(48, 49), resolution("bfloat16")),
+    ("unrolled-bayes", {}, "float32", range(1, 23), 1e-6),
+    ("unrolled-bayes", {}, "float64", range(1, 52), 1e-9),
+)
+
+
+def must_hold() -> None:
+    rows, broken = [], []
+    for name, options, dtype, orders, limit in MUST_HOLD:
+        found = {
+            (order, symbols): worst_error(name, order, symbols, 1024, dtype, **options)
+            for order in orders
+            for symbols in (2, 4, 16)
+        }
+        what = f"{label(CONSTRUCTIONS[name], options)}, {dtype}, orders {orders[0]} to {orders[-1]}"
+        rows.append(Row(what, max(found.values()), f"worst error, at most {limit:g}"))
+        broken += [f"{what}: order {order}, S = {s}: {error:g}" for (order, s), error in found.items() if error > limit]
+        print(rows[-1], flush=True)
+    show("Worst error on hard sequences of 1,024 tokens, S = 2, 4, 16", rows)
+    if broken:
+        sys.exit("\n".join(broken))
+
 
 def main() -> None:
+    words = sys.argv[1:]
+    if "--must-hold" in words:
+        must_hold()
+        return
+    if "--docs" in words:
+        for page in Path("docs").glob("*.md"):
+            page.write_text(regenerated(page.read_text(encoding="utf-8")), encoding="utf-8")
+        return
+    chosen = [word for word in words if not word.startswith("-")] or list(CONSTRUCTIONS)
     rows = []
-    table: dict[str, dict] = {}
-    for name in CONSTRUCTIONS:
-        table[name] = {}
-        for dtype in DTYPES:
-            found = measure(name, dtype)
-            table[name][dtype] = dataclasses.asdict(found)
-            rows.append(Row(f"{name} {dtype}", found.exact, f"exact, {found.resolved} resolved of {found.tried}"))
+    table: dict[str, dict] = json.loads(PATH.read_text(encoding="utf-8"))
+    kept = json.dumps(table)
+    for entry in map(CONSTRUCTIONS.__getitem__, chosen):
+        for options in ({}, *entry.variants):
+            name = label(entry, options)
+            table[name] = {}
+            for dtype in DTYPES:
+                found = measure(entry.name, dtype, **options)
+                table[name][dtype] = dataclasses.asdict(found)
+                rows.append(Row(f"{name} {dtype}", found.exact, f"exact, {found.resolved} resolved of {found.tried}"))
+                print(rows[-1], flush=True)
     show("Largest order with an error of at most 1e-5", rows)
-    if "--write" in sys.argv[1:]:
+    if "--write" in words:
         write_json(PATH, table)
-    elif table != json.loads(PATH.read_text(encoding="utf-8")):
+    elif json.dumps(table) != kept:
         sys.exit("the table on file differs; keep this one with --write")
 
 

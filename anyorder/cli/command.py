@@ -37,6 +37,11 @@ class Command(abc.ABC):
         """What flags that are not given are worth, where the others decide that; None: the fields' own defaults."""
         return None
 
+    @classmethod
+    def complete(cls) -> type[Command]:
+        """The class that is parsed: this one, or one with flags that a registry adds."""
+        return cls
+
     @abc.abstractmethod
     def run(self) -> Outcome:
         """Do the work; raise `InputError` for what the user can mend."""

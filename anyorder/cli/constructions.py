@@ -16,8 +16,9 @@ from anyorder.cli.command import Command, Outcome, key_value_table, working
 from anyorder.errors import check_alphabet, check_order, require
 
 if TYPE_CHECKING:
-    from anyorder.constructions.exact_orders import ExactOrder
+    from anyorder.constructions import Option
     from anyorder.constructions.parameters import Breakdown, Entry
+    from anyorder.constructions.tables import Table as Described
 
 Dtype = Literal["bfloat16", "float16", "float32", "float64"]
 Name = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
@@ -38,24 +39,49 @@ class Chosen(Command):
     """Additive error that the temperature is chosen for; by default 1e-5, or what the dtype can show."""
     kappa: float | None = None
     """Temperature to use instead of the one that the target error needs."""
-    beta: float | None = None
-    """Smoothing of `bayes` and `k-head-bayes`; 1 by default."""
-    dimension: int | None = None
-    """Embedding dimension of `associative`; 1024 by default."""
     force: bool = False
     """Build what the dtype cannot hold, to study how it fails."""
 
+    @classmethod
+    def complete(cls) -> type[Command]:
+        """With a flag for every option that some construction of the registry has."""
+        fields: list[tuple[str, Any, Any]] = []
+        own = {field.name for field in dataclasses.fields(cls)}
+        for name, owners in _options().items():
+            if name in own:
+                continue
+            option = owners[0][1]
+            takers = " and ".join(f"`{owner}`" for owner, _ in owners)
+            about = f"{option.help[0].upper()}{option.help[1:]} ({takers}); {option.default} by default."
+            kind: Any = type(option.default)
+            flag = Annotated[kind | None, tyro.conf.arg(help=about)]
+            fields.append((name, flag, dataclasses.field(default=None)))
+        made: Any = dataclasses.make_dataclass(cls.__name__, fields, bases=(cls,), frozen=True, kw_only=True)
+        made.__doc__ = cls.__doc__
+        return made
+
     def request(self) -> dict[str, Any]:
-        """The keyword arguments of `construct`, without alphabet size and length."""
-        own = {"beta": self.beta, "dimension": self.dimension}
+        """The keyword arguments of `plan`, without alphabet size and length."""
+        own = {name: getattr(self, name, None) for name in _options()}
         return {
             "order": self.order,
             "dtype": self.dtype,
             "target_error": self.target_error,
             "kappa": self.kappa,
-            "force": self.force,
             **{name: value for name, value in own.items() if value is not None},
         }
+
+
+def _options() -> dict[str, list[tuple[str, Option]]]:
+    """Every option of a construction, with the constructions that have it; `--seed` is that of the sequences."""
+    from anyorder.constructions import CONSTRUCTIONS
+
+    found: dict[str, list[tuple[str, Option]]] = {}
+    for name, entry in CONSTRUCTIONS.items():
+        for option in entry.options:
+            if option.name != "seed":
+                found.setdefault(option.name, []).append((name, option))
+    return found
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -89,6 +115,7 @@ class Verify(Chosen):
                 length=self.length,
                 sequences=self.sequences,
                 seed=self.seed,
+                force=self.force,
                 **self.request(),
             )
         report = dataclasses.asdict(result)
@@ -120,7 +147,7 @@ class Predict(Chosen):
     def run(self) -> Outcome:
         """Build for the length of the sequence, run, compare, write."""
         from anyorder import files, reading
-        from anyorder.constructions import construct
+        from anyorder.constructions import plan
         from anyorder.constructions.verify import expected, within
 
         tokens, size, characters = reading.read_tokens(
@@ -132,9 +159,10 @@ class Predict(Chosen):
             "cut it, or use anyorder estimate",
         )
         with working(f"{self.construction} on {len(tokens)} tokens"):
-            model = construct(self.construction, alphabet_size=size, length=len(tokens), **self.request())
+            made = plan(self.construction, alphabet_size=size, length=len(tokens), **self.request())
+            model = made.build(self.force)
             predicted = np.asarray(model(tokens), np.float64)
-            exact = expected(model, tokens, self.order, 1.0 if self.beta is None else self.beta)
+            exact = expected(model, tokens, self.order, float(made.options.get("beta", 1.0)))
         defined = ~np.isnan(exact).any(axis=1)
         error = float(np.abs(predicted - exact)[defined].max(initial=0.0))
         if self.out is not None:
@@ -180,11 +208,12 @@ class Build(Chosen):
 
     def run(self) -> Outcome:
         """Construct and save."""
-        from anyorder.constructions import construct
+        from anyorder.constructions import plan
         from anyorder.constructions.parameters import count_arrays
         from anyorder.transformer import save
 
-        model = construct(self.name, alphabet_size=self.alphabet_size, length=self.length, **self.request())
+        made = plan(self.name, alphabet_size=self.alphabet_size, length=self.length, **self.request())
+        model = made.build(self.force)
         save(model, self.out)
         certificate = {} if model.certificate is None else model.certificate.as_dict()
         facts = {"out": self.out, "dimension": model.dimension, "parameters": count_arrays(model)}
@@ -194,7 +223,7 @@ class Build(Chosen):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Constructions(Command):
-    """List every construction: its shape, its parameters, and the largest order that measured exact.
+    """List every construction: its shape, the largest order that it holds in each dtype, and when to take it.
 
     Examples:
       anyorder constructions
@@ -203,35 +232,46 @@ class Constructions(Command):
 
     def run(self) -> Outcome:
         """Read the registry and the measured orders."""
-        from anyorder.constructions import CONSTRUCTIONS
-        from anyorder.constructions.exact_orders import TOLERANCE, measured
-        from anyorder.numerics import DTYPES
+        from anyorder.constructions import CONSTRUCTIONS, tables
+        from anyorder.constructions.exact_orders import LEGEND, TOLERANCE, precision_table
 
-        rows = []
-        shapes = _columns("construction", "source", "layers", "heads", "d", "parameters")
-        table = _columns("construction", "exact?", right=DTYPES)
-        for name, entry in CONSTRUCTIONS.items():
-            orders = measured()[name]
-            rows.append(
-                {
-                    "construction": name,
-                    "title": entry.title,
-                    "source": entry.source,
-                    "exactness": entry.exactness,
-                    "layers": entry.layers,
-                    "heads": entry.heads,
-                    "dimension": entry.dimension,
-                    "parameters": entry.parameters,
-                    "largest_exact_order": {dtype: dataclasses.asdict(orders[dtype]) for dtype in DTYPES},
-                }
-            )
-            shapes.add_row(name, entry.source, str(entry.layers), entry.heads, entry.dimension, entry.parameters)
-            table.add_row(name, entry.exactness, *map(_orders, orders.values()))
-        explained = (
-            f"largest order measured exact to {TOLERANCE:g} at 1,024 tokens (64 for disentangled);\n"
-            "in brackets, exact to what the dtype can show (4 units of rounding); ≥ where no end was found.\n"
-        )
-        return Outcome({"tolerance": TOLERANCE, "constructions": rows}, Group(shapes, table, explained))
+        precision: dict[str, list[dict[str, Any]]] = {name: [] for name in CONSTRUCTIONS}
+        for row in precision_table():
+            orders = {
+                dtype: {**({} if found is None else dataclasses.asdict(found)), "certified": row.certified[dtype]}
+                for dtype, found in row.measured.items()
+            }
+            precision[row.construction].append({"label": row.label, "largest_exact_order": orders})
+        rows = [
+            {
+                "construction": name,
+                "title": entry.title,
+                "advice": entry.advice,
+                "source": entry.source,
+                "exactness": entry.exactness,
+                "computes": tables.computes(entry),
+                "layers": entry.layers,
+                "heads": entry.heads,
+                "dimension": entry.dimension,
+                "mlp": None if entry.mlp is None else {"depth": entry.mlp[0], "width": entry.mlp[1]},
+                "parameters": entry.parameters,
+                "margin": entry.margin,
+                "options": [dataclasses.asdict(option) for option in entry.options],
+                "largest_exact_order": precision[name][0]["largest_exact_order"] if precision[name] else None,
+                "variants": precision[name][1:],
+            }
+            for name, entry in CONSTRUCTIONS.items()
+        ]
+        shown = [_shown(table()) for table in tables.TABLES.values()]
+        return Outcome({"tolerance": TOLERANCE, "constructions": rows}, Group(*shown, LEGEND))
+
+
+def _shown(table: Described) -> Table:
+    """A table about all constructions, in the terminal."""
+    shown = _columns(*table.headings)
+    for row in table.rows:
+        shown.add_row(*row)
+    return shown
 
 
 def _columns(*left: str, right: Iterable[str] = ()) -> Table:
@@ -242,12 +282,6 @@ def _columns(*left: str, right: Iterable[str] = ()) -> Table:
     for heading in right:
         table.add_column(heading, justify="right")
     return table
-
-
-def _orders(one: ExactOrder) -> str:
-    """`10`, `≥16` where nothing higher was tried, `0 (3)` where the dtype is too coarse for the tolerance."""
-    exact, resolved = (f"≥{order}" if order == one.tried > 1 else str(order) for order in (one.exact, one.resolved))
-    return exact if one.exact == one.resolved else f"{exact} ({resolved})"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -83,7 +83,7 @@ def parse(words: list[str]) -> Command:
                 return tyro.extras.subcommand_cli_from_dict(
                     everything, prog="anyorder", description=DESCRIPTION, args=words
                 )
-            command = _load(words[0])
+            command = _load(words[0]).complete()
             default = command.default(words[1:])
             given = {} if default is None else {"default": default}
             # The docstring as it stands: tyro's own reading of it drops the examples.

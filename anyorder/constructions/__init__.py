@@ -1,5 +1,6 @@
 """Constructions: transformers whose weights are written down, each with a certificate of how exact it is."""
 
-from anyorder.constructions.registry import CONSTRUCTIONS, Construction, construct
+from anyorder.constructions.construction import Case, Construction, Option
+from anyorder.constructions.registry import CONSTRUCTIONS, Plan, construct, plan
 
-__all__ = ["CONSTRUCTIONS", "Construction", "construct"]
+__all__ = ["CONSTRUCTIONS", "Case", "Construction", "Option", "Plan", "construct", "plan"]

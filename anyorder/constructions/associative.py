@@ -11,8 +11,10 @@ import math
 import jax.numpy as jnp
 import numpy as np
 
+from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
-from anyorder.errors import require
+from anyorder.constructions.construction import Construction, Option
+from anyorder.constructions.steps import Step
 from anyorder.transformer import Head, Layer, Transformer
 
 _PULL = 20.0
@@ -25,7 +27,6 @@ def default_kappa(request: Request) -> float:
 
 def associative(request: Request, kappa: float, dimension: int = 1024, seed: int = 0) -> Transformer:
     """The weights, in float64, from the seed."""
-    require(1 <= dimension <= 8192, f"dimension is {dimension}, must be 1 to 8192; 1024 is usual")
     s, t, d = request.alphabet_size, request.length, dimension
     rng = np.random.default_rng(seed)
 
@@ -45,3 +46,67 @@ def associative(request: Request, kappa: float, dimension: int = 1024, seed: int
         positions=jnp.asarray(places),
         output_map="relu",
     )
+
+
+def proof(request: Request, dimension: int = 1024, seed: int = 0) -> tuple[Step, ...]:
+    """Bietti et al."""
+    return (
+        Step(
+            "Ask for the previous position",
+            "Positions are random vectors that are nearly orthogonal. The product of queries and keys remembers that "
+            "p_t belongs to p_(t-1), so that n attends to n - 1, up to noise that falls with the dimension.",
+            "W_K^(1) = Σ_t p_t p_(t-1)^T",
+            "Bietti et al., layer 1",
+            {
+                "positions": "the random vectors p_t",
+                "layers.0.heads.0.query": "one factor of the memory",
+                "layers.0.heads.0.key": "the other factor",
+            },
+            (steps.Attention("attention of layer 1", 0, offsets=(1, 1)),),
+            "window",
+        ),
+        steps.match(
+            "The current token asks where it was the previous one. Nothing is exactly orthogonal, so that misses keep "
+            "some weight: approximate by design.",
+            "W_K^(2) = Σ_s e_s (W_1 e_s)^T",
+            "Bietti et al., layer 2",
+            before="attention 1",
+            query="kappa times the embeddings",
+            key="the remapped embeddings W_1 e_s",
+            title="Find the same token before",
+        ),
+        Step(
+            "Read what came next",
+            "The output memory turns the remapped token back into its symbol.",
+            "W_o = Σ_s e_s (W_2 e_s)^T",
+            "Bietti et al., output",
+            {"layers.1.heads.0.value": "W_2", "output": "the output memory"},
+            (steps.Prediction(),),
+            "counts",
+        ),
+    )
+
+
+ASSOCIATIVE = Construction(
+    name="associative",
+    title="random embeddings, error falls with d",
+    source="Bietti et al.",
+    advice="Take it to see an associative memory at work: approximate by design, and without a certificate.",
+    exactness="approximate",
+    heads="1, 1",
+    dimension="any",
+    mlp=None,
+    parameters="9d² + dS + Td",
+    margin="",
+    build=associative,
+    analyse=None,
+    steps=proof,
+    options=(
+        Option("dimension", 1024, "width of the random vectors", least=1, most=8192, usual="1024 is usual"),
+        Option("seed", 0, "seed of the random vectors", least=0),
+    ),
+    default_kappa=default_kappa,
+    largest_order=1,
+    last_order=1,
+    instead=("k-head", "dyadic"),
+)

@@ -14,8 +14,11 @@ import math
 import jax.numpy as jnp
 import numpy as np
 
+from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request
+from anyorder.constructions.construction import Case, Construction
 from anyorder.constructions.parts import anchor, assemble, rounding_pull, window_head
+from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
 from anyorder.transformer import Head, Layer, Transformer
 
@@ -64,3 +67,52 @@ def attention_only(request: Request, kappa: float) -> Transformer:
         normalise=True,
     )
     return assemble(stream, Layer((window,)), Layer((match,)), constants={"gate": m, "window": m})
+
+
+def proof(request: Request) -> tuple[Step, ...]:
+    """The window with the newest token on top, and its match."""
+    return (
+        steps.sum_window(
+            request.order,
+            weights="3^(k-i) / C",
+            code="v_n = Σ_{i=1..k} 3^(k-i) e_{x_{n-i}},   C = (3^k - 1) / 2",
+            source="ours: the weights of App. B in the opposite order",
+            gate="p^V_k = C² in `gate` at offset k alone: C with a full window, 0 without",
+            text="One head attends to the k tokens before n, and the *newest* weighs most: each older one a third of "
+            "the one after it." + steps.ANCHORED,
+        ),
+        steps.match(
+            "No MLP is needed. The query is a linear map of the stream: it moves v_n one place and puts the current "
+            "token on top. The oldest token is still in it, but as the last digit, too light to turn the query away "
+            "from the right key.",
+            "q_n = 3^k e_{x_n} + v_n = 3 u_n + e_{x_{n-k}},   score = kappa · cos(q_n, v_i)",
+            "ours; the margin is Lemma 2 of the certificates",
+            before="attention 1",
+            query="3^k times `token` plus `window`, the constant M taken off",
+            key="`window` plus `gate`, minus 2M + C: no positive coordinate without a full window",
+            scale="kappa",
+        ),
+        steps.count("App. B.1: W_V^(2), W_o; Definition 2"),
+    )
+
+
+ATTENTION_ONLY = Construction(
+    name="attention-only",
+    title="no MLP, the most recent token weighs most",
+    source="ours",
+    advice="Take it for small orders without any MLP; a context never seen falls back to its longest known suffix.",
+    exactness="exact",
+    heads="1, 1",
+    dimension="3S + 1",
+    mlp=None,
+    parameters="2d² + d(4S + 6) + T(S + 1)",
+    margin="≈ ⅔·9^-k",
+    build=attention_only,
+    analyse=analyse,
+    steps=proof,
+    instead=("k-head",),
+    cases=(
+        Case("float64", (2, 4), range(1, 9), 1e-6),
+        Case("float32", (2, 4), range(1, 7), 1e-5),
+    ),
+)

@@ -11,17 +11,17 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from anyorder.constructions import dyadic
+from anyorder.constructions import dyadic, steps
 from anyorder.constructions.certificate import Analysis, Request
+from anyorder.constructions.construction import BETA, Case, Construction
 from anyorder.constructions.parts import anchor, assemble
+from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
-from anyorder.errors import require
 from anyorder.transformer import Head, Layer, Transformer
 
 
 def analyse(request: Request, beta: float = 1.0) -> Analysis:
     """As `dyadic`, but the sink meets rounded matches: six units, and a weight moves p by 1/4 at most."""
-    require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
     return dataclasses.replace(dyadic.analyse(request), match_units=6.0, sensitivity=0.25, estimator="bayes")
 
 
@@ -51,3 +51,43 @@ def _matching_head(stream: Stream, kappa: float, beta: float) -> Head:
         key=stream.map(("key", "code", 1.0), ("beginning", "sink", kappa + math.log(beta * s)), to=space),
         value=stream.map(("token", "output", 1.0), ("beginning", "output", 1 / s)),
     )
+
+
+def proof(request: Request, beta: float = 1.0) -> tuple[Step, ...]:
+    """`dyadic` with a sink."""
+    return (
+        *dyadic.code_steps(
+            request.order, "p^V_k in `gate`; the beginning token, seen in a window, takes it away again"
+        ),
+        steps.match(
+            "The beginning token ⊢ is a sink: its key scores as an exact match plus log(β S). Next to N matches it "
+            "weighs β S, and for a context never seen it is all there is.",
+            "score(n, i) = kappa · cos(v_i, u_n),   score(n, ⊢) = kappa + log(β S)",
+            "ours",
+            before="mlp 1.3",
+            query="kappa times `query`, and 1 for the sink",
+            key="reads `key`; kappa + log(β S) in `beginning`",
+            title="Find the same window, next to a sink",
+        ),
+        steps.smoothed_count(),
+    )
+
+
+BAYES = Construction(
+    name="bayes",
+    title="dyadic with a beginning token as sink: add-β smoothing",
+    source="ours",
+    advice="Take it to see the Bayes predictor with three MLP layers, in float64.",
+    exactness="exact",
+    heads="1, 1",
+    dimension="6S + 3",
+    mlp=("3", "d"),
+    parameters="7d² + d(T + 4S + 12) + T(S + 1)",
+    margin="≈ ½·4^-k",
+    build=bayes,
+    analyse=analyse,
+    steps=proof,
+    options=(BETA,),
+    instead=("k-head-bayes",),
+    cases=(Case("float64", (2, 4), range(1, 11), 1e-6),),
+)

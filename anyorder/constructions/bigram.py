@@ -7,8 +7,11 @@ here is a value position at offset 0 that makes this one key negative; `gated=Fa
 
 from __future__ import annotations
 
+from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request
+from anyorder.constructions.construction import Case, Construction, Option
 from anyorder.constructions.parts import assemble, vanishing_pull, window_head
+from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
 from anyorder.transformer import Head, Layer, Transformer
 
@@ -37,3 +40,57 @@ def bigram(request: Request, kappa: float, gated: bool = True) -> Transformer:
         value=stream.map(("token", "output", 1.0)),
     )
     return assemble(stream, Layer((copy,)), Layer((match,)))
+
+
+def proof(request: Request, gated: bool = True) -> tuple[Step, ...]:
+    """Edelman et al."""
+    return (
+        Step(
+            "Copy the previous token",
+            "One head attends to offset 1. Position 0 can only attend to itself: the gate, a value position, "
+            "makes this one key negative, so that it never matches. Without the gate it counts as a match of x_0.",
+            "att(n, n-1) = 1,   previous_n = e_{x_{n-1}}",
+            "Edelman et al., layer 1; the gate is ours",
+            {
+                "layers.0.heads.0.key_positions": "p^K: a pull at offset 1",
+                "layers.0.heads.0.value": "writes e_x to `previous`",
+            },
+            (
+                steps.Attention("attention of layer 1", 0, offsets=(1, 1)),
+                steps.Block("previous token", "previous", "attention 1"),
+            ),
+            "window",
+        ),
+        steps.match(
+            "Attend to where the previous token was the current one.",
+            "score(n, i) = kappa · <e_{x_n}, e_{x_{i-1}}>",
+            "Edelman et al., layer 2",
+            before="attention 1",
+            query="kappa times `token`",
+            key="reads `previous`",
+            title="Find the same token before",
+        ),
+        steps.count("Edelman et al.; Definition 2 with k = 1"),
+    )
+
+
+BIGRAM = Construction(
+    name="bigram",
+    title="attention only, gated at position 0",
+    source="Edelman et al.",
+    advice="Take it for order 1: the smallest exact model, and the easiest to read.",
+    exactness="exact",
+    heads="1, 1",
+    dimension="3S",
+    mlp=None,
+    parameters="21S² + 3TS",
+    margin="1",
+    build=bigram,
+    analyse=analyse,
+    steps=proof,
+    options=(Option("gated", True, "False leaves position 0 as published: it counts as a match of x_0"),),
+    largest_order=1,
+    last_order=1,
+    instead=("k-head", "dyadic"),
+    cases=(Case("float32", (2, 4, 16), range(1, 2), 1e-5),),
+)

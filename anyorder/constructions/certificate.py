@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 
 import jax.numpy as jnp
 
@@ -87,8 +88,17 @@ def unit_roundoff(dtype: str) -> float:
     return 2.0 ** -mantissa_bits(DTYPES[dtype])
 
 
-def certify(name: str, request: Request, analysis: Analysis, kappa: float | None = None) -> Certificate:
-    """The promise of one construction at one dtype; `kappa` None takes what the target error needs."""
+def certify(
+    name: str,
+    request: Request,
+    analysis: Analysis,
+    kappa: float | None = None,
+    options: Mapping[str, bool | int | float] | None = None,
+) -> Certificate:
+    """The promise of one construction at one dtype; `kappa` None takes what the target error needs.
+
+    A code that does not fit into the mantissa is wrong by a whole symbol, whatever the margin says: the bound is 1.
+    """
     u = unit_roundoff(request.dtype)
     usable = analysis.margin - analysis.miss_units * u
     wanted = math.log(request.length / (LEAKAGE_SHARE * request.target_error))
@@ -96,6 +106,7 @@ def certify(name: str, request: Request, analysis: Analysis, kappa: float | None
         kappa = wanted / (usable if usable > 0 else analysis.margin)
         kappa = 2.0 ** math.ceil(math.log2(kappa)) if analysis.whole else kappa
     leakage = request.length * math.exp(-kappa * max(usable, 0.0))
+    lost = float(analysis.code_bits > mantissa_bits(DTYPES[request.dtype]))
     uneven = analysis.sensitivity * math.expm1(min(kappa * analysis.match_units * u, 700.0))
     return Certificate(
         construction=name,
@@ -107,9 +118,10 @@ def certify(name: str, request: Request, analysis: Analysis, kappa: float | None
         estimator=analysis.estimator,
         margin=analysis.margin,
         kappa=kappa,
-        bound=min(1.0, leakage + uneven + analysis.output_units * u),
+        bound=min(1.0, leakage + uneven + analysis.output_units * u + lost),
         bits_needed=bits_needed(request, analysis),
         mantissa_bits=mantissa_bits(DTYPES[request.dtype]),
+        options=tuple((options or {}).items()),
     )
 
 

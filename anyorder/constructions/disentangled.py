@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from anyorder.constructions import k_head, steps, unrolled
 from anyorder.constructions.certificate import Request
+from anyorder.constructions.construction import Case, Construction
 from anyorder.constructions.parts import assemble, vanishing_pull
+from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Route, Stream
 from anyorder.errors import require
 from anyorder.transformer import Head, Layer, Transformer
@@ -19,13 +22,17 @@ from anyorder.transformer import Head, Layer, Transformer
 LARGEST_WIDTH = 4608
 
 
+def width(request: Request) -> int:
+    """(k + 1)(S + T)."""
+    return (request.order + 1) * (request.alphabet_size + request.length)
+
+
 def disentangled(request: Request, kappa: float) -> Transformer:
     """The weights, in float64; `request.length` is the number of positions there are."""
     k, s, t = request.order, request.alphabet_size, request.length
-    width = (k + 1) * (s + t)
     require(
-        width <= LARGEST_WIDTH,
-        f"`disentangled` would have matrices of {width}², at most {LARGEST_WIDTH}² fit; use `k-head`",
+        width(request) <= LARGEST_WIDTH,
+        f"`disentangled` would have matrices of {width(request)}², at most {LARGEST_WIDTH}² fit; use `k-head`",
     )
     base = Stream(token=s, place=t)
     first = Stream(token=s, place=t, **_copies(request, ""))
@@ -68,3 +75,49 @@ def _copies(request: Request, prefix: str) -> dict[str, int]:
 def _output(name: str) -> str:
     """Where layer two writes what it read: `token` becomes `output`, the block that W_o reads."""
     return "output" if name == "token" else f"output_{name}"
+
+
+def proof(request: Request) -> tuple[Step, ...]:
+    """Nichani et al., literally."""
+    return (
+        k_head.copies_step(
+            request.order,
+            "token",
+            "Nichani et al.: A^(1)_j",
+            {
+                "layers.0.heads.0.query": "position n asks for position n - 1; head j for n - j",
+                "layers.0.heads.0.projection": "appends token and position to blocks of their own",
+            },
+        ),
+        steps.match(
+            unrolled.AGREE + " Keys below position k are masked by their one-hot position.",
+            "score(n, i) = kappa · #{j : x_{i-j} = x_{n-j+1}} - kappa (k + 1) · 1[i < k]",
+            "Nichani et al.: A^(2)",
+            before="attention 1",
+            query="block j - 1 asks for block j; asks against positions below k",
+            key="the whole stream",
+        ),
+        steps.count("Nichani et al.; Definition 2"),
+    )
+
+
+DISENTANGLED = Construction(
+    name="disentangled",
+    title="one-hot positions, concatenated streams",
+    source="Nichani et al.",
+    advice="Take it to study disentangled streams on short sequences; its matrices grow with (k(S + T))².",
+    exactness="exact",
+    heads="k, 1",
+    dimension="2(k + 1)(S + T)",
+    mlp=None,
+    parameters="(k + (k + 1)²)(S + T)² + T(S + T)",
+    margin="1",
+    build=disentangled,
+    analyse=k_head.analyse,
+    steps=proof,
+    width=width,
+    last_order=4,
+    measured_length=64,
+    instead=("k-head",),
+    cases=(Case("float32", (2, 4), range(1, 4), 1e-5, length=64),),
+)

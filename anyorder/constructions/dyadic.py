@@ -13,8 +13,11 @@ The architecture is that of `two-layer`: two layers, one head each, three MLP la
 
 from __future__ import annotations
 
+from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request, nearest_miss
+from anyorder.constructions.construction import Case, Construction
 from anyorder.constructions.parts import anchor, assemble, rounding_pull, window_head
+from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
 from anyorder.transformer import Head, Layer, MLPLayer, Transformer, UnitNorm
 
@@ -93,3 +96,73 @@ def matching_head(stream: Stream, kappa: float) -> Head:
         key=stream.map(("key", "code", 1.0), to=space),
         value=stream.map(("token", "output", 1.0)),
     )
+
+
+def code_steps(order: int, gate: str) -> tuple[Step, ...]:
+    """Layer 1 as a proof, which `bayes` shares."""
+    return (
+        steps.sum_window(
+            order,
+            weights="2^(i-1) / C",
+            code="v_n = Σ_{i=1..k} 2^(i-1) e_{x_{n-i}},   C = 2^k - 1",
+            source="ours, after App. B layer 1: base 2, W_V scaled by C",
+            gate=gate,
+            text=steps.window_text("2") + steps.ANCHORED,
+        ),
+        steps.isolate("c = LN(ReLU(v_n - (2^(k-1) - 1))) = e_{x_{n-k}}", "ours, after App. B.1: W_mlp^(1)"),
+        steps.shift("u_n = e_{x_n} + 2 v_n - 2^k e_{x_{n-k}}", "ours, after App. B.1: W_mlp^(2)"),
+        Step(
+            "Keep the direction of v_n, if its window is full",
+            "The gate is 2^k with a full window and 0 without. Adding it and taking 2^k off leaves v_n, or nothing "
+            "that a ReLU lets through: a key without a full window is zero.",
+            "key = LN(ReLU(v_n + gate - 2^k))",
+            "ours, in the place of W_mlp^(3) and of Z_i Z_n",
+            {
+                "layers.0.mlp.2.weight": "reads `window` and `gate`, writes `key`",
+                "layers.0.mlp.2.bias": "takes the constants and 2^k off",
+            },
+            (steps.Inside("v_n + gate - 2^k", 0, 2, "key", "mlp 1.2"), steps.Block("key", "key", "mlp 1.3")),
+        ),
+    )
+
+
+def proof(request: Request) -> tuple[Step, ...]:
+    """Theorem 3 made for floating point."""
+    return (
+        *code_steps(request.order, "p^V_k = 2C in `gate` at offset k alone: 2^k with a full window, 0 without"),
+        steps.match(
+            "Layer 2 compares directions. Equal windows are bit-identical keys, so their attention is exactly equal; "
+            "kappa makes the rest vanish. Turn the temperature up and watch neighbours come in.",
+            "score(n, i) = kappa · <v_i / ‖v_i‖, u_n / ‖u_n‖>",
+            "ours, after App. B.1 layer 2: kappa in W_Q alone, nothing added to the score",
+            before="mlp 1.3",
+            query="kappa times `query`",
+            key="reads `key`",
+        ),
+        steps.count("App. B.1: W_V^(2), W_o; Definition 2"),
+    )
+
+
+DYADIC = Construction(
+    name="dyadic",
+    title="two-layer with base 2, exact codes, gated in the MLP",
+    source="ours",
+    advice="Take it for small orders with one head and three MLP layers: the paper's architecture, four times the "
+    "order.",
+    exactness="exact",
+    heads="1, 1",
+    dimension="6S + 3",
+    mlp=("3", "d"),
+    parameters="9d² + d(2T + 2S + 9)",
+    margin="≈ ½·4^-k",
+    build=dyadic,
+    analyse=analyse,
+    steps=proof,
+    instead=("k-head",),
+    cases=(
+        Case("float32", (2, 4, 16), range(1, 11), 1e-5),
+        Case("float64", (2, 4), range(1, 21), 1e-6),
+        Case("float16", (4,), range(1, 4), 2**-9, length=256),
+        Case("bfloat16", (4,), range(1, 3), 2**-6, length=256),
+    ),
+)

@@ -1,7 +1,8 @@
-"""The largest order at which each construction *measured* exact, by dtype.
+"""The largest order at which each construction *measured* exact, by dtype, next to the order it certifies.
 
-Measuring them all takes minutes, so the numbers are kept in `exact_orders.json` beside this file, written by
-`python -m benchmarks.exact_orders --write`; tests measure a part of them again.
+Measuring them all takes long, so the numbers are kept in `exact_orders.json` beside this file, written by
+`python -m benchmarks.exact_orders --write`; tests measure a part of them again. Exact means an error of at most
+1e-5, or of four units of roundoff where a dtype cannot show 1e-5.
 """
 
 from __future__ import annotations
@@ -9,22 +10,24 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from anyorder.constructions.certificate import unit_roundoff
-from anyorder.constructions.registry import construct
+from anyorder.constructions.construction import Construction
+from anyorder.constructions.registry import CONSTRUCTIONS, LARGEST_ORDER, find, plan
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.constructions.verify import errors
 from anyorder.numerics import DTYPES
 
 PATH = Path(__file__).with_name("exact_orders.json")
 TOLERANCE = 1e-5
-#: No order above these is tried. Where margins do not shrink with the order, a few orders say it all; the size of
-#: `disentangled` grows with (order · length)², so that its sequences are short too.
-LAST_ORDER = {"k-head": 16, "k-head-bayes": 16, "disentangled": 4, "bigram": 1, "associative": 1}
 ALPHABET_SIZES = (2, 4)
+#: Up to this many orders are tried one by one.
+STEPWISE = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,34 +44,128 @@ class ExactOrder:
     length: int
 
 
-def measure(name: str, dtype: str, *, length: int | None = None) -> ExactOrder:
-    """Try order after order, built by force, until neither tolerance holds."""
-    length = length or (64 if name == "disentangled" else 1024)
-    tried = LAST_ORDER.get(name, 32)
-    resolution = max(TOLERANCE, 4 * unit_roundoff(dtype))
-    exact = resolved = 0
-    for order in range(1, tried + 1):
-        worst = max(worst_error(name, order, symbols, length, dtype) for symbols in ALPHABET_SIZES)
-        exact = order if worst <= TOLERANCE and exact == order - 1 else exact
-        if worst > resolution:
-            break
-        resolved = order
-    return ExactOrder(exact, resolved, tried, length)
+def resolution(dtype: str) -> float:
+    """The error that counts as none: 1e-5, or four units of roundoff.
+
+    >>> resolution("float32"), resolution("bfloat16")
+    (1e-05, 0.015625)
+    """
+    return max(TOLERANCE, 4 * unit_roundoff(dtype))
 
 
-def worst_error(name: str, order: int, alphabet_size: int, length: int, dtype: str) -> float:
+def measure(name: str, dtype: str, *, length: int | None = None, **options: Any) -> ExactOrder:
+    """Build by force order after order until the error shows; with H heads every H-th order.
+
+    Beyond `STEPWISE` orders the end is found by doubling and halving: with margin 1 an order is held, or broken at once.
+    """
+    entry, heads = find(name), int(options.get("heads", 1))
+    length, tried = length or entry.measured_length, min(entry.last_order * heads, LARGEST_ORDER)
+
+    @functools.cache
+    def worst(turn: int) -> float:
+        return max(worst_error(name, turn * heads, size, length, dtype, **options) for size in ALPHABET_SIZES)
+
+    def last(tolerance: float) -> int:
+        turns = tried // heads
+        if turns <= STEPWISE:
+            return heads * next((turn for turn in range(turns) if worst(turn + 1) > tolerance), turns)
+        low, high = 0, 1
+        while high <= turns and worst(high) <= tolerance:
+            low, high = high, 2 * high
+        high = min(high, turns + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if worst(middle) <= tolerance else (low, middle)
+        return heads * low
+
+    return ExactOrder(last(TOLERANCE), last(resolution(dtype)), tried, length)
+
+
+def worst_error(name: str, order: int, alphabet_size: int, length: int, dtype: str, **options: Any) -> float:
     """The largest error on four hard sequences, one of each kind."""
-    model = construct(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, force=True)
+    made = plan(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
     batch = hard_sequences(count=4, length=length, alphabet_size=alphabet_size, order=order, seed=order)
-    return float(np.nanmax(errors(model, batch, order), initial=0.0))
+    beta = float(made.options.get("beta", 1.0))
+    return float(np.nanmax(errors(made.build(force=True), batch, order, beta), initial=0.0))
 
 
 @functools.cache
 def measured() -> dict[str, dict[str, ExactOrder]]:
-    """The numbers on file, by construction and dtype.
+    """The numbers on file, by construction (with its options where they are not the default) and dtype.
 
     >>> measured()["dyadic"]["float32"].exact >= 10
     True
     """
     table = json.loads(PATH.read_text(encoding="utf-8"))
     return {name: {dtype: ExactOrder(**row[dtype]) for dtype in DTYPES} for name, row in table.items()}
+
+
+def label(entry: Construction, options: Mapping[str, Any]) -> str:
+    """What a row of the table is called.
+
+    >>> label(find("unrolled"), {"heads": 2})
+    'unrolled, 2 heads'
+    """
+    return ", ".join([entry.name, *(f"{value} {name}" for name, value in options.items())])
+
+
+def certified(name: str, dtype: str, **options: Any) -> int:
+    """The largest order up to the last one tried that is built without force; 0 if there is none.
+
+    >>> certified("dyadic", "float32"), certified("unrolled", "float32", heads=2)
+    (10, 44)
+    """
+    entry, heads = find(name), int(options.get("heads", 1))
+    last = 0
+    for order in range(heads, min(entry.last_order * heads, LARGEST_ORDER) + 1, heads):
+        made = plan(name, order=order, alphabet_size=2, length=entry.measured_length, dtype=dtype, **options)
+        if made.certificate is None or made.shortcoming is not None:
+            break
+        last = order
+    return last
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One line of the precision table: by dtype the measured order (None: not measured) and the certified one."""
+
+    label: str
+    construction: str
+    measured: dict[str, ExactOrder | None]
+    certified: dict[str, int]
+
+    def cells(self) -> list[str]:
+        """`11 (10)`: measured exact to order 11, certified to order 10; `≥ 16` where no end was found.
+
+        >>> next(row for row in precision_table() if row.label == "dyadic").cells()
+        ['3 (2)', '4 (3)', '11 (10)', '26 (24)']
+        """
+
+        def cell(dtype: str) -> str:
+            found, trusted = self.measured[dtype], self.certified[dtype]
+            if found is None:
+                return f"– ({trusted})"
+            return f"{'≥ ' * (found.resolved == found.tried > 1)}{found.resolved} ({trusted})"
+
+        return [cell(dtype) for dtype in DTYPES]
+
+
+#: What the cells of the precision table mean.
+LEGEND = (
+    "Largest order measured exact on hard sequences of 1,024 tokens (64 where matrices grow with the length): an error "
+    "of at most 1e-5, or four units of roundoff in 16 bits. In brackets the largest order that the certificate "
+    "promises. ≥ marks the last order tried."
+)
+
+
+def precision_table() -> Iterator[Row]:
+    """The table that the command, the docs and the experiments show: every construction that promises something."""
+    for entry in CONSTRUCTIONS.values():
+        for options in ({}, *entry.variants) if entry.analyse is not None else ():
+            name = label(entry, options)
+            yield Row(
+                name,
+                entry.name,
+                {dtype: measured().get(name, {}).get(dtype) for dtype in DTYPES},
+                {dtype: certified(entry.name, dtype, **options) for dtype in DTYPES},
+            )

@@ -13,8 +13,11 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from anyorder.constructions.registry import construct
+from anyorder.constructions.registry import construct, find, plan
 from anyorder.transformer import Layer, Transformer
+
+#: A model with a larger matrix than this is not built to be counted: it would fill the memory.
+LARGEST_WIDTH = 1024
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,8 +104,7 @@ def breakdown(construction: str, *, alphabet_size: int, length: int) -> Breakdow
     """
     s, t, d = alphabet_size, length, 6 * alphabet_size + 3
     model = construct(construction, order=1, alphabet_size=s, length=t)
-    vectors = {"two-layer": 2, "three-layer": 1}[construction]
-    counted = account(model, t, norm_vectors=vectors)
+    counted = account(model, t, norm_vectors=find(construction).norm_vectors)
     values = {"dS": d * s, "dT": d * t, "2d²": 2 * d**2, "3d²": 3 * d**2, "2d": 2 * d, "3d": 3 * d, "6d": 6 * d}
     components = tuple(
         Component(name, formula, values[formula], counted[name])
@@ -148,10 +150,11 @@ def table_one(
     d, wide = 6 * s + 3, s + t
 
     def entries(name: str, order: int, **options: Any) -> int | None:
-        if not stored or (name == "disentangled" and (order + 1) * wide > 1024):
-            return None  # its matrices would fill the memory
-        model = construct(name, order=order, alphabet_size=s, length=t, force=True, **options)
-        return count_arrays(model)
+        made = plan(name, order=order, alphabet_size=s, length=t, **options)
+        side = made.construction.width
+        if not stored or (side is not None and side(made.request) > LARGEST_WIDTH):
+            return None
+        return count_arrays(made.build(force=True))
 
     head = "2 layers, 1 head"
     nichani = (k + (k + 1) ** 2) * wide**2

@@ -1,103 +1,133 @@
-"""All constructions by name, and `construct`, which builds one and certifies it."""
+"""All constructions by name, `plan`, which says what a request comes to, and `construct`, which builds it."""
 
 from __future__ import annotations
 
 import dataclasses
-import inspect
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax
 
-from anyorder.constructions import associative as bietti
-from anyorder.constructions import (
-    attention_only,
-    bayes,
-    bigram,
-    disentangled,
-    dyadic,
-    k_head,
-    three_layer,
-    two_head,
-    two_layer,
-)
+from anyorder.constructions.associative import ASSOCIATIVE
+from anyorder.constructions.attention_only import ATTENTION_ONLY
+from anyorder.constructions.bayes import BAYES
+from anyorder.constructions.bigram import BIGRAM
 from anyorder.constructions.certificate import Analysis, Request, certify, default_target, shortcoming
+from anyorder.constructions.construction import Construction, Value
+from anyorder.constructions.disentangled import DISENTANGLED
+from anyorder.constructions.dyadic import DYADIC
+from anyorder.constructions.k_head import K_HEAD, K_HEAD_BAYES
+from anyorder.constructions.steps import Step
+from anyorder.constructions.three_layer import THREE_LAYER
+from anyorder.constructions.two_head import TWO_HEAD, TWO_HEAD_QK
+from anyorder.constructions.two_layer import TWO_LAYER, TWO_LAYER_QK
+from anyorder.constructions.unrolled import UNROLLED, UNROLLED_BAYES
 from anyorder.errors import InputError, check_alphabet, check_order, require
 from anyorder.numerics import DTYPES, dtype_of
-from anyorder.transformer import Transformer
+from anyorder.transformer import Certificate, Transformer
 
 #: Beyond these the numbers of a code leave the range of float64, and the weights leave the memory.
 LARGEST_ORDER, LARGEST_ALPHABET = 128, 512
 
+#: Every construction, by name.
+CONSTRUCTIONS: dict[str, Construction] = {
+    entry.name: entry
+    for entry in (
+        TWO_LAYER,
+        TWO_LAYER_QK,
+        TWO_HEAD,
+        TWO_HEAD_QK,
+        THREE_LAYER,
+        K_HEAD,
+        DISENTANGLED,
+        BIGRAM,
+        ASSOCIATIVE,
+        DYADIC,
+        ATTENTION_ONLY,
+        BAYES,
+        K_HEAD_BAYES,
+        UNROLLED,
+        UNROLLED_BAYES,
+    )
+}
+
 
 @dataclasses.dataclass(frozen=True)
-class Construction:
-    """What is known of a construction before it is built; heads, dimension and parameters are for people.
+class Plan:
+    """One request to one construction, before anything is built.
 
-    `parameters` is the count of App. I and Table 1 where the paper has one, in its own accounting.
+    `certificate` is what the model would promise, None for a construction that promises nothing. `shortcoming` says
+    in half a sentence why the dtype cannot hold it, None if it can.
     """
 
-    name: str
-    title: str
-    source: str
-    exactness: str
-    heads: str
-    dimension: str
-    parameters: str
-    build: Callable[..., Transformer]
-    analyse: Callable[..., Analysis] | None
-    largest_order: int | None = None
+    construction: Construction
+    request: Request
+    options: dict[str, Value]
+    kappa: float
+    analysis: Analysis | None = None
+    certificate: Certificate | None = None
 
     @property
-    def layers(self) -> int:
-        """The number of attention layers."""
-        return self.heads.count(",") + 1
+    def shortcoming(self) -> str | None:
+        """Why the dtype cannot hold what would be promised, in half a sentence; None if it can."""
+        if self.analysis is None or self.certificate is None:
+            return None
+        return shortcoming(self.certificate, self.analysis)
 
     @property
-    def options(self) -> list[str]:
-        """Names of the options that only this construction has."""
-        return list(inspect.signature(self.build).parameters)[2:]
+    def refusal(self) -> str | None:
+        """The whole sentence, with the ways out; None if there is nothing to refuse."""
+        if self.shortcoming is None:
+            return None
+        order, name = self.request.order, self.construction.name
+        return f"order {order} with `{name}` {self.shortcoming}; use {_ways_out(self)}"
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The proof, as data."""
+        return self.construction.steps(self.request, **self.options)
+
+    def at(self, kappa: float) -> Plan:
+        """The same request at another temperature."""
+        require(kappa > 0, f"kappa is {kappa}, must be above 0; leave it out to take what suffices")
+        if self.analysis is None:
+            return dataclasses.replace(self, kappa=kappa)
+        certificate = certify(self.construction.name, self.request, self.analysis, kappa, self.options)
+        return dataclasses.replace(self, kappa=kappa, certificate=certificate)
+
+    def build(self, force: bool = False) -> Transformer:
+        """The model with its certificate; what the dtype cannot hold is refused unless `force`."""
+        if not force and self.refusal is not None:
+            raise InputError(self.refusal)
+        model = self.construction.build(self.request, self.kappa, **self.options)
+        dtype = self.request.dtype
+        model = jax.tree.map(lambda leaf: leaf.astype(dtype) if eqx.is_array(leaf) else leaf, model)
+        return dataclasses.replace(model, certificate=self.certificate)
 
 
-_PAPER = "9d² + d(2T + 2S + 9)"
-# fmt: off
-_TABLE = (
-    Construction("two-layer", "one head, three MLP layers, base 3", "Theorem 3, App. B.1", "exact",
-                 "1, 1", "6S + 3", _PAPER, two_layer.two_layer, two_layer.analyse),
-    Construction("two-layer-qk", "one head, two MLP layers, normalised Q and K", "App. B.2", "biased",
-                 "1, 1", "6S + 3", "8d² + d(2T + 2S + 8)", two_layer.two_layer_qk, two_layer.analyse_qk),
-    Construction("two-head", "two heads in layer one, two MLP layers", "Theorem 2, App. A.2.1", "exact",
-                 "2, 1", "6S + 3", "11d² + d(3T + 2S + 6)", two_head.two_head, two_layer.analyse),
-    Construction("two-head-qk", "two heads in layer one, normalised Q and K, no MLP", "App. A.2.2", "biased",
-                 "2, 1", "6S + 3", "9d² + d(3T + 2S + 4)", two_head.two_head_qk, two_layer.analyse_qk),
-    Construction("three-layer", "one head, two MLP layers each", "Rajaraman et al., Theorem 1", "exact",
-                 "1, 1, 1", "6S + 3", "15d² + d(3T + 2S + 12)", three_layer.three_layer, two_layer.analyse),
-    Construction("k-head", "head j copies the token at offset j", "after Nichani et al.", "exact",
-                 "k, 1", "(k + 2)S + 1", "d(4(k + 1)(S + 1) - 2) + T(kS + k + 1)",
-                 k_head.k_head, k_head.analyse),
-    Construction("disentangled", "one-hot positions, concatenated streams", "Nichani et al.", "exact",
-                 "k, 1", "2(k + 1)(S + T)", "(k + (k + 1)²)(S + T)² + T(S + T)",
-                 disentangled.disentangled, k_head.analyse),
-    Construction("bigram", "attention only, gated at position 0", "Edelman et al.", "exact",
-                 "1, 1", "3S", "21S² + 3TS", bigram.bigram, bigram.analyse, 1),
-    Construction("associative", "random embeddings, error falls with d", "Bietti et al.", "approximate",
-                 "1, 1", "any", "9d² + dS + Td", bietti.associative, None, 1),
-    Construction("dyadic", "two-layer with base 2, exact codes, gated in the MLP", "ours", "exact",
-                 "1, 1", "6S + 3", _PAPER, dyadic.dyadic, dyadic.analyse),
-    Construction("attention-only", "no MLP, the most recent token weighs most", "ours", "exact",
-                 "1, 1", "3S + 1", "2d² + d(4S + 6) + T(S + 1)",
-                 attention_only.attention_only, attention_only.analyse),
-    Construction("bayes", "dyadic with a beginning token as sink: add-β smoothing", "ours", "exact",
-                 "1, 1", "6S + 3", "7d² + d(T + 4S + 12) + T(S + 1)", bayes.bayes, bayes.analyse),
-    Construction("k-head-bayes", "k-head with the same sink: add-β in every dtype", "ours", "exact",
-                 "k, 1", "(k + 2)S + 1", "d(4(k + 1)(S + 1) - 1) + T(kS + k + 1)",
-                 k_head.k_head_bayes, k_head.analyse_bayes),
-)
-# fmt: on
+def plan(
+    name: str,
+    *,
+    order: int,
+    alphabet_size: int,
+    length: int,
+    dtype: str = "float64",
+    target_error: float | None = None,
+    kappa: float | None = None,
+    **options: Any,
+) -> Plan:
+    """What a construction would be: its request, analysis and certificate, and why it would be refused.
 
-#: Every construction, by name.
-CONSTRUCTIONS: dict[str, Construction] = {entry.name: entry for entry in _TABLE}
+    >>> found = plan("unrolled", order=30, alphabet_size=2, length=1024, dtype="float32")
+    >>> found.certificate.bits_needed, found.certificate.bound, found.shortcoming
+    (32, 1.0, 'needs 32 bits, float32 has 24')
+    >>> found.refusal.partition("; ")[2]
+    'use float64, 2 heads (`heads=2`), order ≤ 22, or `k-head`'
+    """
+    entry = find(name)
+    request = _request(entry, order, alphabet_size, length, dtype, target_error)
+    made = _plan(entry, request, entry.settings(options))
+    return made if kappa is None else made.at(kappa)
 
 
 def construct(
@@ -112,40 +142,36 @@ def construct(
     force: bool = False,
     **options: Any,
 ) -> Transformer:
-    """Build a construction: a `Transformer` with a certificate.
+    """Build a construction: a `Transformer` with a certificate; the short form of `plan(...).build()`.
 
     `length` is the longest sequence that the certificate speaks of; what the dtype cannot hold is refused
-    unless `force`. Further options belong to single constructions: `beta` to the Bayes ones, `gated` to
-    `bigram`, `dimension` and `seed` to `associative`.
+    unless `force`. Further options belong to single constructions: `CONSTRUCTIONS[name].options`.
 
     >>> model = construct("dyadic", order=2, alphabet_size=2, length=16)
     >>> model([0, 0, 1, 1, 0, 0])[-1].round(9).tolist()  # 00 was followed by 1, once
     [0.0, 1.0]
     """
-    entry = find(name)
-    request = _request(entry, order, alphabet_size, length, dtype, target_error)
-    unknown = sorted(set(options) - set(entry.options))
-    require(
-        not unknown,
-        f"`{name}` has no option {', '.join(unknown)}; its own are {', '.join(entry.options) or 'none'}",
-    )
-    require(
-        kappa is None or kappa > 0,
-        f"kappa is {kappa}, must be above 0; leave it out to take what suffices",
-    )
-    certificate = None
-    if entry.analyse is None:
-        kappa = bietti.default_kappa(request) if kappa is None else kappa
-    else:
-        analysis = entry.analyse(request, **options)
-        certificate = certify(name, request, analysis, kappa)
-        reason = None if force else shortcoming(certificate, analysis)
-        if reason is not None:
-            raise InputError(f"order {order} with `{name}` {reason}; use {_ways_out(entry, request, options)}")
-        kappa = certificate.kappa
-    model = entry.build(request, kappa, **options)
-    model = jax.tree.map(lambda leaf: leaf.astype(request.dtype) if eqx.is_array(leaf) else leaf, model)
-    return dataclasses.replace(model, certificate=certificate)
+    return plan(
+        name,
+        order=order,
+        alphabet_size=alphabet_size,
+        length=length,
+        dtype=dtype,
+        target_error=target_error,
+        kappa=kappa,
+        **options,
+    ).build(force)
+
+
+def planned(certificate: Certificate) -> Plan:
+    """The plan that a certificate speaks of: what a stored model was built from.
+
+    >>> planned(construct("bigram", order=1, alphabet_size=2, length=8).certificate).construction.title
+    'attention only, gated at position 0'
+    """
+    names = ("order", "alphabet_size", "length", "dtype", "target_error", "kappa")
+    asked: dict[str, Any] = {name: getattr(certificate, name) for name in names}
+    return plan(certificate.construction, **asked | dict(certificate.options))
 
 
 def find(name: str) -> Construction:
@@ -158,12 +184,13 @@ def find(name: str) -> Construction:
     return CONSTRUCTIONS[name]
 
 
-def held(entry: Construction, request: Request, options: dict[str, Any] | None = None) -> bool:
-    """Whether the request would be built without force."""
-    if entry.analyse is None or (entry.largest_order or request.order) < request.order:
-        return entry.analyse is None
-    analysis = entry.analyse(request, **(options or {}))
-    return shortcoming(certify(entry.name, request, analysis), analysis) is None
+def _plan(entry: Construction, request: Request, options: dict[str, Value]) -> Plan:
+    if entry.analyse is None:
+        assert entry.default_kappa is not None, f"{entry.name} promises nothing and has no default kappa"
+        return Plan(entry, request, options, entry.default_kappa(request))
+    analysis = entry.analyse(request, **options)
+    certificate = certify(entry.name, request, analysis, options=options)
+    return Plan(entry, request, options, certificate.kappa, analysis, certificate)
 
 
 def _request(
@@ -177,28 +204,46 @@ def _request(
         f"alphabet size is {alphabet_size}, constructions take {LARGEST_ALPHABET} symbols; join the rare ones",
     )
     check_alphabet(alphabet_size)
+    others = " or ".join(f"`{name}`" for name in entry.instead)
     require(
         entry.largest_order is None or order <= entry.largest_order,
-        f"order is {order}, `{entry.name}` is for order {entry.largest_order}; use `k-head` or `dyadic`",
+        f"order is {order}, `{entry.name}` is for order {entry.largest_order}; use {others}",
     )
     target = default_target(dtype) if target_error is None else target_error
     require(0 < target < 1, f"target error is {target}, must be between 0 and 1; 1e-5 is usual")
     return Request(order, alphabet_size, length, dtype, target)
 
 
-def _ways_out(entry: Construction, request: Request, options: dict[str, Any]) -> str:
-    """Wider dtype, smaller order, other construction: those of them that work, as a list for a sentence."""
+def held(entry: Construction, request: Request, options: dict[str, Value]) -> bool:
+    """Whether the request would be built without force."""
+    if entry.analyse is None or (entry.largest_order or request.order) < request.order:
+        return entry.analyse is None
+    try:
+        return _plan(entry, request, options).shortcoming is None
+    except InputError:  # options that do not go with this order
+        return False
+
+
+def _ways_out(refused: Plan) -> str:
+    """Wider dtype, more of what relieves, smaller order, other construction: those that work, best first."""
+    entry, request, options = refused.construction, refused.request, refused.options
     ways = []
     wider = list(DTYPES)[list(DTYPES).index(request.dtype) + 1 :]
-    for dtype in wider[::-1]:
+    for dtype in wider:
         retyped = dataclasses.replace(request, dtype=dtype, target_error=default_target(dtype))
         if dtype != "float16" and held(entry, retyped, options):
-            ways = [dtype]
-    for order in range(request.order - 1, 0, -1):
-        if held(entry, dataclasses.replace(request, order=order), options):
-            ways.append(f"order ≤ {order}")
+            ways.append(dtype)
             break
-    other = "k-head-bayes" if entry.name.endswith("bayes") else "k-head"
-    if other != entry.name and held(CONSTRUCTIONS[other], request):
-        ways.append(f"`{other}`")
+    for option in entry.options:
+        higher = range(int(options[option.name]) + 1, request.order + 1) if option.relieves else ()
+        enough = next((value for value in higher if held(entry, request, options | {option.name: value})), None)
+        if enough is not None:
+            ways.append(f"{enough} {option.name} (`{option.name}={enough}`)")
+    orders = range(request.order - 1, 0, -1)
+    fits = next((order for order in orders if held(entry, dataclasses.replace(request, order=order), options)), None)
+    if fits is not None:
+        ways.append(f"order ≤ {fits}")
+    for name in entry.instead:
+        if held(CONSTRUCTIONS[name], request, CONSTRUCTIONS[name].settings({})):
+            ways.append(f"`{name}`")
     return ", ".join(ways[:-1]) + (", or " if len(ways) > 1 else "") + ways[-1] if ways else "force to build it anyway"

@@ -6,11 +6,14 @@ Key positions are i·log 3 + kappa: with kappa·(i + 1)·log 3, as often quoted,
 
 from __future__ import annotations
 
+from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
+from anyorder.constructions.construction import Case, Construction
 from anyorder.constructions.parts import assemble
+from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
-from anyorder.constructions.two_head import blocks, normalise, recent_head
-from anyorder.constructions.two_layer import matching_head, window
+from anyorder.constructions.two_head import blocks, normalise, recent_head, recent_step
+from anyorder.constructions.two_layer import analyse, gated_step, matching_head, normalise_step, window, window_step
 from anyorder.transformer import Layer, MLPLayer, Transformer, UnitNorm
 
 
@@ -28,3 +31,35 @@ def three_layer(request: Request, kappa: float) -> Transformer:
 def idle(stream: Stream, skip: int) -> MLPLayer:
     """A layer with zero weights: only its skip connection is used."""
     return MLPLayer(stream.map(), stream.vector(), norm=UnitNorm(), skip=skip)
+
+
+def proof(request: Request) -> tuple[Step, ...]:
+    """Theorem 1."""
+    return (
+        recent_step(request.order, "Theorem 1 (Rajaraman et al.), layer 1"),
+        normalise_step("recent", "u_n", "query", 0, 0, "Theorem 1, MLP of layer 1"),
+        window_step(request.order, "Theorem 1, layer 2", layer=1),
+        normalise_step("window", "v_n", "key", 0, 1, "Theorem 1, MLP of layer 2"),
+        gated_step(2, "mlp 2.2", "Theorem 1, layer 3"),
+        steps.count("Theorem 1, layer 3: W_V, W_o", 2),
+    )
+
+
+THREE_LAYER = Construction(
+    name="three-layer",
+    title="one head, two MLP layers each",
+    source="Rajaraman et al., Theorem 1",
+    advice="Take it to compare depth with width: a third layer does what a second head does in `two-head`.",
+    exactness="exact",
+    heads="1, 1, 1",
+    dimension="6S + 3",
+    mlp=("2, 2, 2", "d"),
+    parameters="15d² + d(3T + 2S + 12)",
+    margin="≈ 2·9^-k",
+    build=three_layer,
+    analyse=analyse,
+    steps=proof,
+    instead=("k-head",),
+    norm_vectors=1,
+    cases=(Case("float64", (2, 4), range(1, 6), 1e-5),),
+)

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
+from anyorder.constructions.construction import Case, Construction
 from anyorder.constructions.parts import assemble, vanishing_pull, window_head
+from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
-from anyorder.constructions.two_layer import cosine_head, matching_head, window
+from anyorder.constructions.two_layer import (
+    analyse,
+    analyse_qk,
+    cosine_head,
+    cosine_step,
+    gated_step,
+    matching_head,
+    normalise_step,
+    window,
+    window_step,
+)
 from anyorder.transformer import Head, Layer, MLPLayer, Transformer, UnitNorm
 
 
@@ -51,3 +64,81 @@ def two_head_qk(request: Request, kappa: float) -> Transformer:
         Layer((recent_head(request, stream), window(request, stream))),
         Layer((cosine_head(stream, kappa, query="recent", key="window"),)),
     )
+
+
+def recent_step(order: int, source: str) -> Step:
+    """One head adds up the k tokens up to n."""
+    return Step(
+        "Write the last k tokens as one vector",
+        "This head starts at offset 0: the same code, one token later. It is what the query will be.",
+        "att(n, n-i) = 3^i / C for i = 0 … k-1,   u_n = Σ att · e_{x_{n-i}}",
+        source,
+        {
+            "layers.0.heads.0.key_positions": "p^K_i: i · log 3 plus a pull, at offsets 0 … k-1",
+            "layers.0.heads.0.value": "writes e_x to the block `recent`",
+        },
+        (
+            steps.Attention("attention of layer 1", 0, 0, offsets=(0, order - 1)),
+            steps.Block("u_n", "recent", "attention 1"),
+        ),
+        "recent",
+    )
+
+
+def proof(request: Request) -> tuple[Step, ...]:
+    """App. A.2.1."""
+    return (
+        recent_step(request.order, "App. A, layer 1, head 1"),
+        window_step(request.order, "App. A, layer 1, head 2", head=1),
+        normalise_step("recent", "u_n", "query", 0, 0, "App. A.2.1: first MLP layer"),
+        normalise_step("window", "v_n", "key", 1, 0, "App. A.2.1: second MLP layer"),
+        gated_step(1, "mlp 1.2", "App. A.2.1, layer 2"),
+        steps.count("App. A.2.1: W_V^(2), W_o; Definition 2"),
+    )
+
+
+def proof_qk(request: Request) -> tuple[Step, ...]:
+    """App. A.2.2."""
+    return (
+        recent_step(request.order, "App. A, layer 1, head 1"),
+        window_step(request.order, "App. A, layer 1, head 2", head=1),
+        cosine_step("App. A.2.2, layer 2: norms on Q and K", "attention 1", "recent"),
+        steps.count("App. A.2.2: W_V^(2), W_o"),
+    )
+
+
+TWO_HEAD = Construction(
+    name="two-head",
+    title="two heads in layer one, two MLP layers",
+    source="Theorem 2, App. A.2.1",
+    advice="Take it to study the paper's second head, which replaces isolating a token.",
+    exactness="exact",
+    heads="2, 1",
+    dimension="6S + 3",
+    mlp=("2", "d"),
+    parameters="11d² + d(3T + 2S + 6)",
+    margin="≈ 2·9^-k",
+    build=two_head,
+    analyse=analyse,
+    steps=proof,
+    instead=("k-head",),
+    cases=(Case("float64", (2, 4), range(1, 6), 1e-5),),
+)
+
+TWO_HEAD_QK = Construction(
+    name="two-head-qk",
+    title="two heads in layer one, normalised Q and K, no MLP",
+    source="App. A.2.2",
+    advice="Take it to see the same bias without an MLP; `attention-only` needs neither the bias nor the second head.",
+    exactness="biased",
+    heads="2, 1",
+    dimension="6S + 3",
+    mlp=None,
+    parameters="9d² + d(3T + 2S + 4)",
+    margin="≥ 72·81^-k",
+    build=two_head_qk,
+    analyse=analyse_qk,
+    steps=proof_qk,
+    instead=("k-head",),
+    cases=(Case("float64", (2, 4), range(1, 5), 1e-5),),
+)

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request, nearest_miss
+from anyorder.constructions.construction import Case, Construction
 from anyorder.constructions.parts import assemble, vanishing_pull, window_head
+from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
 from anyorder.transformer import Head, Layer, MLPLayer, Transformer, UnitNorm
 
@@ -132,3 +135,124 @@ def cosine_head(stream: Stream, kappa: float, *, query: str, key: str) -> Head:
         scale=jnp.asarray(kappa, jnp.float64),
         normalise=True,
     )
+
+
+def window_step(order: int, source: str, layer: int = 0, head: int = 0) -> Step:
+    """The window of App. A and B: base 3, with the gate Z_n."""
+    return steps.sum_window(
+        order,
+        weights="3^(i-1) / C",
+        code="v_n = Σ att · e_{x_{n-i}},   C = (3^k - 1) / 2",
+        source=source,
+        layer=layer,
+        head=head,
+        gate="p^V_i = 3^i in `gate`: Z_n = ¾(3^k + 1) with a full window, less without (E2)",
+        text=steps.window_text("3"),
+    )
+
+
+def gated_step(layer: int, before: str, source: str) -> Step:
+    """The last layer of the constructions with the gate Z."""
+    return steps.match(
+        "The last layer compares the direction of the query with that of every key. Equal windows have equal "
+        "directions; the gate Z keeps keys without a full window away. With kappa large, all weight goes to the "
+        "matches, in equal parts.",
+        "score(n, i) = kappa · Z_i Z_n + kappa · <v_i, u_n> / (‖v_i‖ ‖u_n‖)",
+        source,
+        layer=layer,
+        before=before,
+        query="√kappa times `gate` and `query`",
+        key="√kappa times `gate` and `key`",
+    )
+
+
+def cosine_step(source: str, before: str, query: str) -> Step:
+    """Layer 2 of the qk variants."""
+    return steps.match(
+        "Queries and keys are divided by their length inside layer 2. There is no gate: a short opening that points "
+        "the same way as the window is counted too, the bias of this variant (E7).",
+        "score(n, i) = kappa · <LN(W_K x_i), LN(W_Q x_n)>",
+        source,
+        before=before,
+        query=f"reads `{query}`",
+        key="reads `window`",
+        scale="kappa",
+    )
+
+
+def normalise_step(read: str, name: str, write: str, place: int, layer: int, source: str) -> Step:
+    """A layer of an MLP that keeps a direction."""
+    return Step(
+        f"Keep the direction of {name}",
+        "Only directions are compared, so the length is divided away.",
+        f"x + LN(ReLU(W x)):   {write} = {name} / ‖{name}‖",
+        source,
+        {f"layers.{layer}.mlp.{place}.weight": f"copies `{read}` to `{write}`"},
+        (steps.Block(f"{name} / ‖{name}‖", write, f"mlp {layer + 1}.{place + 1}"),),
+    )
+
+
+_ISOLATED = "c = LN(ReLU(v_n - (3^(k-1) - 1) / 2C)) = e_{x_{n-k}}"
+_SHIFTED = "u_n = e_{x_n} / C + 3 v_n - (3^k / C) e_{x_{n-k}}"
+
+
+def proof(request: Request) -> tuple[Step, ...]:
+    """App. B.1."""
+    return (
+        window_step(request.order, "App. B, layer 1: p^(1),K, p^(1),V, W_V^(1)"),
+        steps.isolate(_ISOLATED, "App. B.1: W_mlp^(1), b_mlp^(1)"),
+        steps.shift(_SHIFTED, "App. B.1: W_mlp^(2)"),
+        normalise_step("window", "v_n", "key", 2, 0, "App. B.1: W_mlp^(3), reading v_n (E4)"),
+        gated_step(1, "mlp 1.3", "App. B.1, layer 2: W_Q^(2), W_K^(2)"),
+        steps.count("App. B.1: W_V^(2), W_o; Definition 2"),
+    )
+
+
+def proof_qk(request: Request) -> tuple[Step, ...]:
+    """App. B.2."""
+    return (
+        window_step(request.order, "App. B, layer 1"),
+        steps.isolate(_ISOLATED, "App. B.2: W_mlp^(1)"),
+        steps.shift(_SHIFTED, "App. B.2: W_mlp^(2), linear, no skip", linear=True),
+        cosine_step("App. B.2, layer 2: norms on Q and K", "mlp 1.2", "query"),
+        steps.count("App. B.2: W_V^(2), W_o"),
+    )
+
+
+TWO_LAYER = Construction(
+    name="two-layer",
+    title="one head, three MLP layers, base 3",
+    source="Theorem 3, App. B.1",
+    advice="Take it to study the paper's own weights, at small orders in float64.",
+    exactness="exact",
+    heads="1, 1",
+    dimension="6S + 3",
+    mlp=("3", "d"),
+    parameters="9d² + d(2T + 2S + 9)",
+    margin="≈ 2·9^-k",
+    build=two_layer,
+    analyse=analyse,
+    steps=proof,
+    instead=("k-head",),
+    cases=(Case("float64", (2, 4), range(1, 6), 1e-5),),
+)
+
+TWO_LAYER_QK = Construction(
+    name="two-layer-qk",
+    title="one head, two MLP layers, normalised Q and K",
+    source="App. B.2",
+    advice="Take it to see the bias that a missing gate leaves (E7).",
+    exactness="biased",
+    heads="1, 1",
+    dimension="6S + 3",
+    mlp=("2", "d"),
+    parameters="8d² + d(2T + 2S + 8)",
+    margin="≥ 72·81^-k",
+    build=two_layer_qk,
+    analyse=analyse_qk,
+    steps=proof_qk,
+    # Its MLP makes the query from a full window *before* n, so it starts one position after the estimator.
+    opening=1,
+    instead=("k-head",),
+    cases=(Case("float64", (2, 4), range(1, 5), 1e-5),),
+)

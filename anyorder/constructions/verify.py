@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from anyorder.constructions.parameters import count_arrays
-from anyorder.constructions.registry import construct
+from anyorder.constructions.registry import find, plan
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.errors import require
 from anyorder.estimators.streaming import StreamingEstimator
@@ -63,9 +63,8 @@ def expected(
     promise = model.certificate
     estimator = "kgram" if promise is None else promise.estimator
     rows = StreamingEstimator(order, model.alphabet_size, estimator, beta=beta).distributions(tokens)
-    if promise is not None and promise.construction == "two-layer-qk":
-        # Its MLP makes the query from a full window *before* n, so it starts one position after the estimator.
-        rows[order - 1] = np.nan
+    if promise is not None:
+        rows[order - 1 : order - 1 + find(promise.construction).opening] = np.nan
     return rows
 
 
@@ -101,9 +100,11 @@ def verify(
     True
     """
     require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
-    model = construct(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
+    force = options.pop("force", False)
+    made = plan(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
+    model = made.build(force)
     batch = hard_sequences(count=sequences, length=length, alphabet_size=alphabet_size, order=order, seed=seed)
-    measured = errors(model, batch, order, options.get("beta", 1.0))
+    measured = errors(model, batch, order, float(made.options.get("beta", 1.0)))
     defined = ~np.isnan(measured)
     worst = float(np.max(measured, initial=0.0, where=defined))
     promise = {} if model.certificate is None else model.certificate.as_dict()

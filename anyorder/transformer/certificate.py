@@ -12,7 +12,8 @@ class Certificate:
 
     `margin` separates the score of an exact match from that of the nearest miss, in units of `kappa`;
     `bound` is the largest additive error of one probability, over all sequences up to `length`;
-    `bits_needed` are the mantissa bits that the order needs and `mantissa_bits` those that the dtype has.
+    `bits_needed` are the mantissa bits that the order needs and `mantissa_bits` those that the dtype has;
+    `options` are the construction's own, as (name, value).
     """
 
     construction: str
@@ -27,7 +28,8 @@ class Certificate:
     bound: float
     bits_needed: int
     mantissa_bits: int
+    options: tuple[tuple[str, bool | int | float], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as a plain dictionary, for JSON."""
-        return dataclasses.asdict(self)
+        return dataclasses.asdict(self) | {"options": dict(self.options)}

@@ -6,6 +6,8 @@ A model handles one sequence; a batch is `jax.vmap(model)(batch)`.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import warnings
 from typing import Literal
 
 import equinox as eqx
@@ -41,13 +43,15 @@ class Trace(eqx.Module):
     `attention[l]` has the weights of layer l, (heads, rows, rows): row n is the query, column i the key.
     Rows are positions; with a beginning token there is one row more, and row and column 0 are that token's.
     `streams` holds the residual stream at each of `points`: after the embedding, each attention layer, and
-    each MLP layer that writes to the stream. `block(name, point)` is one named block of it.
+    each MLP layer that writes to the stream. `block(name, point)` is one named block of it, less its anchor: what all
+    embeddings have there in common.
     """
 
     probabilities: Float[Array, "length symbols"]
     logits: Float[Array, "length symbols"]
     attention: tuple[Float[Array, "_ rows rows"], ...]
     streams: tuple[Float[Array, "rows d"], ...]
+    anchor: Float[Array, "d"] | None
     points: tuple[str, ...] = eqx.field(static=True)
     blocks: tuple[tuple[str, int], ...] | None = eqx.field(static=True)
 
@@ -57,11 +61,19 @@ class Trace(eqx.Module):
         return self.streams[self.points.index(point)]
 
     def block(self, name: str, point: str) -> Float[Array, "rows width"]:
-        """One named block of the residual stream at a point."""
+        """One named block of the residual stream at a point, its anchor taken off.
+
+        >>> from anyorder.constructions import construct
+        >>> trace = construct("dyadic", order=2, alphabet_size=2, length=8).trace([0, 1, 1, 0])
+        >>> trace.block("window", "attention 1")[-1].tolist()  # 1·e_1 + 2·e_1
+        [0.0, 3.0]
+        """
         names = [block for block, _ in self.blocks or ()]
         require(name in names, f"no block {name!r} in this stream; it has {', '.join(names) or 'no names'}")
         start = sum(width for _, width in (self.blocks or ())[: names.index(name)])
-        return self.stream(point)[:, start : start + (self.blocks or ())[names.index(name)][1]]
+        place = slice(start, start + (self.blocks or ())[names.index(name)][1])
+        found = self.stream(point)[:, place]
+        return found if self.anchor is None else found - self.anchor[place]
 
 
 class Transformer(eqx.Module):
@@ -135,11 +147,33 @@ class Transformer(eqx.Module):
         """Predictions together with every attention map and residual stream."""
         return self._run(tokens, keep=True)
 
+    def attention(self, tokens: Tokens) -> tuple[Float[Array, "_ rows rows"], ...]:
+        """The attention weights of every layer, (heads, rows, rows): row n is the query, column i the key.
+
+        >>> from anyorder.constructions import construct
+        >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
+        >>> model.attention([0, 1, 0, 1, 0])[1][0, -1].round(3).tolist()  # 0 was followed by positions 1 and 3
+        [0.0, 0.5, 0.0, 0.5, 0.0]
+        """
+        return self.trace(tokens).attention
+
     def _run(self, tokens: Tokens, keep: bool) -> Trace:
         # Promises and names are no part of the program: models of one shape share one compilation.
         program = dataclasses.replace(self, certificate=None, blocks=None)
-        trace = _forward(program, as_tokens(tokens, None, self.alphabet_size), keep)
-        return dataclasses.replace(trace, blocks=self.blocks)
+        given = as_tokens(tokens, None, self.alphabet_size)
+        if self.certificate is not None and len(given) > self.certificate.length:
+            _warn_of_length(self.certificate)
+        return dataclasses.replace(_forward(program, given, keep), blocks=self.blocks)
+
+
+@functools.cache
+def _warn_of_length(certificate: Certificate) -> None:
+    """Once for each certificate."""
+    warnings.warn(
+        f"the certificate of this {certificate.construction} model speaks of at most {certificate.length} tokens; "
+        "beyond that nothing is promised",
+        stacklevel=4,
+    )
 
 
 @eqx.filter_jit
@@ -177,9 +211,16 @@ def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool) -> Tr
         logits=logits,
         attention=tuple(weights for weights in attention if weights is not None),
         streams=tuple(points.values()) if keep else (),
+        anchor=_anchor(model) if keep else None,
         points=tuple(points) if keep else (),
         blocks=None,
     )
+
+
+def _anchor(model: Transformer) -> Float[Array, "d"]:
+    """What all embeddings have in common, the beginning token's included, and zero elsewhere."""
+    rows = model.embedding if model.beginning is None else jnp.vstack([model.embedding, model.beginning])
+    return jnp.where((rows == rows[0]).all(axis=0), rows[0], 0)
 
 
 def _output(output_map: str, logits: Float[Array, "length symbols"]) -> Float[Array, "length symbols"]:

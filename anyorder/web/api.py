@@ -12,7 +12,6 @@ from anyorder.errors import require
 from anyorder.numerics import DTYPES
 from anyorder.web import limits, schema
 from anyorder.web.dynamics import film
-from anyorder.web.stories import story_of
 from anyorder.web.story import tell
 from anyorder.web.verification import verify
 from anyorder.web.view import Explorer
@@ -74,7 +73,7 @@ def choices(explorer: Explorer) -> schema.Options:
                 heads=entry.heads,
                 dimension=entry.dimension,
                 largest_order=entry.largest_order,
-                options=[name for name in entry.options if name in schema.Constructed.model_fields],
+                options=[name for name in entry.option_names if name in schema.Constructed.model_fields],
             )
             for entry in CONSTRUCTIONS.values()
         ],
@@ -101,5 +100,4 @@ def story_at(explorer: Explorer, asked: schema.StoryRequest, check: Check) -> sc
         asked.position < seen.length,
         f"position is {asked.position}, the sequence has positions 0 to {seen.length - 1}; choose one of them",
     )
-    heads = [len(layer.heads) for layer in seen.opened.model.layers]
-    return tell(story_of(seen.opened.construction, seen.opened.order, heads), seen, asked.position)
+    return tell(seen, asked.position)

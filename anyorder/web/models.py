@@ -7,10 +7,8 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from anyorder.constructions import construct
-from anyorder.constructions.associative import default_kappa
-from anyorder.constructions.certificate import Request, certify, default_target
-from anyorder.constructions.registry import Construction, find
+from anyorder.constructions import Plan, plan
+from anyorder.constructions.registry import find, planned
 from anyorder.errors import InputError, require
 from anyorder.training.folder import read_config, read_models
 from anyorder.transformer import Transformer, load
@@ -33,11 +31,20 @@ class Opened:
     model: Transformer
     title: str
     source: str
-    construction: str | None
+    plan: Plan | None
     order: int
     beta: float
-    certified_kappa: float | None
-    refusal: str | None
+    refusal: str | None = None
+
+    @property
+    def construction(self) -> str | None:
+        """The name of the construction, None for a model that nobody wrote down."""
+        return None if self.plan is None else self.plan.construction.name
+
+    @property
+    def certified_kappa(self) -> float | None:
+        """The kappa that suffices for the target error, or what a construction without a promise takes by itself."""
+        return None if self.plan is None else self.plan.kappa
 
 
 def build(asked: Constructed, alphabet_size: int, length: int) -> Opened:
@@ -47,53 +54,26 @@ def build(asked: Constructed, alphabet_size: int, length: int) -> Opened:
     'order 12 with `dyadic` needs 28 bits, float32 has 24; use float64, order ≤ 10, or `k-head`'
     """
     entry = find(asked.name)
-    width = (asked.order + 1) * (alphabet_size + length)
+    options = {name: getattr(asked, name) for name in entry.option_names if name in type(asked).model_fields}
+    made = plan(asked.name, order=asked.order, alphabet_size=alphabet_size, length=length, dtype=asked.dtype, **options)
+    side = 0 if entry.width is None else entry.width(made.request)
     limits.at_most(
         limits.MOST_WIDTH,
-        width if asked.name == "disentangled" else 0,
+        side,
         "width",
-        f"`disentangled` would have matrices of {width}², the explorer takes {limits.MOST_WIDTH}²; "
-        "shorten the sequence, lower the order, or use `k-head`",
+        f"`{entry.name}` would have matrices of {side}², the explorer takes {limits.MOST_WIDTH}²; "
+        f"shorten the sequence, lower the order, or use `{'` or `'.join(entry.instead)}`",
     )
-    options = {name: getattr(asked, name) for name in entry.options if name in type(asked).model_fields}
-
-    def make(kappa: float | None, force: bool) -> Transformer:
-        return construct(
-            asked.name,
-            order=asked.order,
-            alphabet_size=alphabet_size,
-            length=length,
-            dtype=asked.dtype,
-            kappa=kappa,
-            force=force,
-            **options,
-        )
-
-    refusal = None
-    kappa = None if asked.temperature == 1 else certified_kappa(entry, asked, alphabet_size, length) / asked.temperature
-    try:
-        model = make(kappa, force=False)
-    except InputError as error:
-        model, refusal = make(kappa, force=True), str(error)  # any other fault is raised again here
+    run = made if asked.temperature == 1 else made.at(made.kappa / asked.temperature)
     return Opened(
-        model=model,
+        model=run.build(force=True),
         title=f"{asked.name}: {entry.title}",
         source=entry.source,
-        construction=asked.name,
+        plan=made,
         order=asked.order,
-        beta=asked.beta if "beta" in entry.options else 1.0,
-        certified_kappa=certified_kappa(entry, asked, alphabet_size, length),
-        refusal=refusal,
+        beta=float(made.options.get("beta", 1.0)),
+        refusal=run.refusal,
     )
-
-
-def certified_kappa(entry: Construction, asked: Constructed, alphabet_size: int, length: int) -> float:
-    """The kappa that suffices for the target error, or what `associative` takes by itself."""
-    request = Request(asked.order, alphabet_size, length, asked.dtype, default_target(asked.dtype))
-    if entry.analyse is None:
-        return default_kappa(request)
-    options = {name: getattr(asked, name) for name in entry.options if name in type(asked).model_fields}
-    return certify(entry.name, request, entry.analyse(request, **options)).kappa
 
 
 class Library:
@@ -176,24 +156,20 @@ class Library:
             require(asked.index < len(models), f"index is {asked.index}, the run has 0 to {len(models) - 1}")
             seed, rate = config.members[asked.index]
             title = f"trained, seed {seed}, rate {rate:g}, {step} steps"
-            return Opened(
-                models[asked.index], title, asked.path, None, asked.order or config.data.order, asked.beta, None, None
-            )
+            return Opened(models[asked.index], title, asked.path, None, asked.order or config.data.order, asked.beta)
         require(target.suffix == ".safetensors", f"{asked.path} is no .safetensors file; give a model or a run")
         fits(target)
         model = load(target)
         promise = model.certificate
         if promise is None:
-            return Opened(model, "saved model", asked.path, None, asked.order or 1, asked.beta, None, None)
+            return Opened(model, "saved model", asked.path, None, asked.order or 1, asked.beta)
         return Opened(
             model,
             f"saved {promise.construction}",
             asked.path,
-            promise.construction if asked.order in (None, promise.order) else None,
+            planned(promise) if asked.order in (None, promise.order) else None,
             asked.order or promise.order,
             asked.beta,
-            promise.kappa,
-            None,
         )
 
 

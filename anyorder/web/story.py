@@ -1,4 +1,4 @@
-"""Reading a proof off a running model: what a step shows, evaluated at one position of a trace.
+"""Reading a proof off a running model: the steps of a construction, evaluated at one position of a trace.
 
 A step names blocks of the residual stream and points of the model; nothing is computed here that the model did
 not compute. Where a number is not kept in the trace (a score, the input of a ReLU) it is what the model's own
@@ -8,7 +8,7 @@ weights make of the stream that is.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import equinox as eqx
@@ -16,13 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from anyorder.constructions import steps
+from anyorder.constructions.steps import Show, Step
 from anyorder.constructions.stream import Stream
 from anyorder.estimators import matching
-from anyorder.transformer import Head, MLPLayer
+from anyorder.transformer import Head, MLPLayer, Transformer
 from anyorder.transformer.arithmetic import linear, stored, unit
 from anyorder.web import schema
-from anyorder.web.limits import padded
-from anyorder.web.seen import Seen, finite
+from anyorder.web.view import Seen, finite
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +44,11 @@ class Look:
         """k."""
         return self.seen.opened.order
 
+    @property
+    def model(self) -> Transformer:
+        """The model that is looked into."""
+        return self.seen.opened.model
+
     def name(self, position: int) -> str:
         """The token at a position, as the page writes it."""
         return self.seen.symbols[self.seen.drawn.tokens[position]] if position >= 0 else "⊢"
@@ -53,144 +59,111 @@ class Look:
 
     def block(self, name: str, point: str) -> Float[np.ndarray, "width"]:
         """One named block of the stream at n."""
-        return np.asarray(self.seen.trace.stream(point), np.float64)[self.row, self.place(name)]
-
-    def place(self, name: str) -> slice:
-        """Where a block lies in the stream."""
-        return Stream(**dict(self.seen.opened.model.blocks or ())).place(name)
+        return np.asarray(self.seen.trace.block(name, point), np.float64)[self.row]
 
 
-Show = Callable[[Look], schema.Part]
-Sentence = Callable[[Look], str]
-
-
-@dataclasses.dataclass(frozen=True)
-class Step:
-    """One step of a proof: what happens, by which equation, by which weights, and what can be seen of it."""
-
-    title: str
-    text: str
-    equation: str
-    source: str
-    weights: dict[str, str]
-    shows: tuple[Show, ...]
-    here: Sentence = lambda look: ""
-
-
-def tell(steps: tuple[Step, ...], seen: Seen, position: int) -> schema.Story:
+def tell(seen: Seen, position: int) -> schema.Story:
     """The story at one position, next to the window, the matches and the counts of the exact estimator."""
     order, size = seen.opened.order, seen.alphabet_size
-    tokens = jnp.asarray(np.pad(seen.drawn.tokens, (0, padded(seen.length) - seen.length)), jnp.int32)
-    matrix = matching.window_matches(tokens, order)
+    matrix = matching.window_matches(seen.padded, order)
     matches = np.flatnonzero(np.asarray(matrix)[position]).tolist()
-    counts = np.asarray(matching.counts(matrix, tokens, size))[position].tolist()
+    counts = np.asarray(matching.counts(matrix, seen.padded, size))[position].tolist()
     look = Look(seen, position, matches)
     window = list(range(position - order + 1, position + 1)) if position >= order - 1 else []
+    plan = seen.opened.plan
     told = [
         schema.Step(
             title=step.title,
             text=step.text,
-            here=step.here(look),
+            here=here(look, step.here),
+            about=about(look, step.here),
             equation=step.equation,
             source=step.source,
-            weights=[weight(seen, name, does) for name, does in step.weights.items()],
-            parts=[show(look) for show in step.shows],
+            weights=[weight(look.model, name, does) for name, does in step.weights.items()],
+            parts=[show(one, look) for one in step.shows],
         )
-        for step in steps
+        for step in (unknown(order, look.model) if plan is None else plan.steps)
     ]
     return schema.Story(position=position, order=order, window=window, matches=matches, counts=counts, steps=told)
 
 
-def weight(seen: Seen, name: str, does: str) -> schema.Weight:
+def weight(model: Transformer, name: str, does: str) -> schema.Weight:
     """An array of the model by its path, such as `layers.0.mlp.1.weight`."""
-    value: Any = seen.opened.model
+    value: Any = model
     for part in name.split("."):
         value = value[int(part)] if part.isdigit() else getattr(value, part)
     return schema.Weight(name=name, shape=list(np.shape(value)), does=does)
 
 
-def block(name: str, of: str, point: str, *, since: str | None = None) -> Show:
-    """A block of the stream at a point, or what was added to it since an earlier one."""
-
-    def show(look: Look) -> schema.Part:
-        values = look.block(of, point) - (0.0 if since is None else look.block(of, since))
-        labels = look.seen.symbols if len(values) == look.seen.alphabet_size else [of] * len(values)
-        read = f"block `{of}`: after {point}" + ("" if since is None else f", minus after {since}")
-        return bars(name, read, labels, values)
-
-    return show
+@functools.singledispatch
+def show(what: Show, look: Look) -> schema.Part:
+    """What a step lets one see, at one position."""
+    raise TypeError(f"the page cannot draw {what!r}")
 
 
-def inside(name: str, layer: int, place: int, of: str, point: str) -> Show:
-    """What a ReLU of the MLP is given: W x + b in a block, x the stream at a point."""
-
-    def show(look: Look) -> schema.Part:
-        values = _inside(look, layer, place, of, point)
-        return bars(name, f"W x + b of layers.{layer}.mlp.{place} in block `{of}`", look.seen.symbols, values, line=0.0)
-
-    return show
+@show.register
+def _(what: steps.Block, look: Look) -> schema.Part:
+    return bars(look, what.name, f"block `{what.of}`: after {what.point}", look.block(what.of, what.point), what.of)
 
 
-def thresholded(name: str, of: str, point: str, *, since: str, layer: int, place: int, into: str) -> Show:
-    """A block with the threshold that the next ReLU subtracts from it, marked where something is left."""
-    plain = block(name, of, point, since=since)
-
-    def show(look: Look) -> schema.Part:
-        part = plain(look)
-        left = _inside(look, layer, place, into, point)
-        line = finite(float(np.mean(np.array(part.values, float) - left)))
-        # Of equal numbers a rounded difference can be left; the norm that follows makes nothing of it.
-        marks = np.flatnonzero(left > 1e-6 * np.abs(left).max()).tolist()
-        return part.model_copy(update={"line": line, "marks": marks})
-
-    return show
+@show.register
+def _(what: steps.Combined, look: Look) -> schema.Part:
+    values = np.sum([factor * look.block(block, what.point) for block, factor in what.of], axis=0)
+    terms = " ".join(f"{'-' if factor < 0 else '+'} {abs(factor):g}·`{block}`" for block, factor in what.of[:4])
+    more = " …" if len(what.of) > 4 else ""
+    return bars(look, what.name, f"{terms.removeprefix('+ ')}{more}: after {what.point}", values)
 
 
-def attention(name: str, layer: int, head: int = 0, *, offsets: tuple[int, int] | None = None) -> Show:
-    """The attention weights of a head from n to every key; marked are the matches, or the tokens at some offsets."""
-
-    def show(look: Look) -> schema.Part:
-        weights = np.asarray(look.seen.trace.attention[layer], np.float64)[head, look.row, : look.row + 1]
-        part = keys(look, name, f"attention of layer {layer + 1}, head {head + 1}, row {look.position}", weights)
-        if offsets is None:
-            return part
-        near = range(max(look.position - offsets[1], 0), look.position - offsets[0] + 1)
-        return part.model_copy(update={"marks": [position - part.first for position in near]})
-
-    return show
+@show.register
+def _(what: steps.Inside, look: Look) -> schema.Part:
+    read = f"W x + b of layers.{what.layer}.mlp.{what.place} in block `{what.of}`"
+    return bars(look, what.name, read, _inside(look, what)).model_copy(update={"line": 0.0})
 
 
-def scores(name: str, layer: int, point: str, head: int = 0) -> Show:
-    """The scores of a head from n to every key, in units of kappa where there is one."""
-
-    def show(look: Look) -> schema.Part:
-        model = look.seen.opened.model
-        x, chosen = look.seen.trace.stream(point), model.layers[layer].heads[head]
-        product = np.asarray(_scores(chosen, x, jnp.int32(look.row)))[: look.row + 1]
-        promise = model.certificate
-        unit_of = "" if promise is None else " / kappa"
-        product = product if promise is None else product / promise.kappa
-        return keys(look, name, f"score of layer {layer + 1}, head {head + 1}{unit_of}", product)
-
-    return show
+@show.register
+def _(what: steps.Threshold, look: Look) -> schema.Part:
+    part = show(what.shown, look)
+    left = _inside(look, what.inside)
+    line = finite(float(np.mean(np.array(part.values, float) - left)))
+    # Of equal numbers a rounded difference can be left; the norm that follows makes nothing of it.
+    marks = np.flatnonzero(left > 1e-6 * np.abs(left).max()).tolist()
+    return part.model_copy(update={"line": line, "marks": marks})
 
 
-def prediction(name: str = "prediction") -> Show:
-    """The next-token distribution of the model at n."""
+@show.register
+def _(what: steps.Attention, look: Look) -> schema.Part:
+    weights = np.asarray(look.seen.trace.attention[what.layer], np.float64)[what.head, look.row, : look.row + 1]
+    part = keys(
+        look, what.name, f"attention of layer {what.layer + 1}, head {what.head + 1}, row {look.position}", weights
+    )
+    if what.offsets is None:
+        return part
+    near = range(max(look.position - what.offsets[1], 0), look.position - what.offsets[0] + 1)
+    return part.model_copy(update={"marks": [position - part.first for position in near]})
 
-    def show(look: Look) -> schema.Part:
-        row = np.asarray(look.seen.trace.probabilities, np.float64)[look.position]
-        return bars(name, "output of the model", look.seen.symbols, row)
 
-    return show
+@show.register
+def _(what: steps.Scores, look: Look) -> schema.Part:
+    x, head = look.seen.trace.stream(what.point), look.model.layers[what.layer].heads[what.head]
+    product = np.asarray(_scores(head, x, jnp.int32(look.row)))[: look.row + 1]
+    promise = look.model.certificate
+    unit_of = "" if promise is None else " / kappa"
+    product = product if promise is None else product / promise.kappa
+    part = keys(look, what.name, f"score of layer {what.layer + 1}, head {what.head + 1}{unit_of}", product)
+    return part.model_copy(update={"unit": unit_of.removeprefix(" / ")})
 
 
-def bars(
-    name: str, read: str, labels: list[str], values: Float[np.ndarray, "bars"], line: float | None = None
-) -> schema.Part:
-    """A part with one bar for every label."""
+@show.register
+def _(what: steps.Prediction, look: Look) -> schema.Part:
+    row = np.asarray(look.seen.trace.probabilities, np.float64)[look.position]
+    return bars(look, what.name, "output of the model", row)
+
+
+def bars(look: Look, name: str, read: str, values: Float[np.ndarray, "bars"], label: str = "") -> schema.Part:
+    """A part with one bar for every symbol, or with one label for all."""
+    labels = look.seen.symbols if len(values) == look.seen.alphabet_size else [label] * len(values)
     numbers = [finite(value) for value in np.asarray(values, float).tolist()]
-    return schema.Part(kind="bars", name=name, read=read, labels=labels, values=numbers, line=line)
+    return schema.Part(kind="bars", name=name, read=read, labels=labels, values=numbers)
 
 
 def keys(look: Look, name: str, read: str, values: Float[np.ndarray, "keys"]) -> schema.Part:
@@ -202,11 +175,99 @@ def keys(look: Look, name: str, read: str, values: Float[np.ndarray, "keys"]) ->
     return schema.Part(kind="keys", name=name, read=read, labels=labels, values=numbers, marks=marks, first=first)
 
 
-def _inside(look: Look, layer: int, place: int, of: str, point: str) -> Float[np.ndarray, "width"]:
-    model = look.seen.opened.model
-    mlp = model.layers[layer].mlp[place]
-    given = np.asarray(_given(mlp, look.seen.trace.stream(point)))
-    return given[look.row, look.place(of)]
+def here(look: Look, about: steps.Here) -> str:
+    """What is the case at this position, in one sentence."""
+    n, k, found = look.position, look.order, look.matches
+    match about:
+        case "window" if n == 0:
+            return "Nothing stands before position 0, so it can only attend to itself."
+        case "window":
+            short = f" Only {n} of {k} tokens are there: this key has no full window and must not match."
+            return f"Before position {n}: {look.word(n - k, n - 1)}.{short * (n < k)}"
+        case "recent" if n < k - 1:
+            return f"Up to position {n} there are {n + 1} of {k} tokens: no window yet, and no promise."
+        case "recent":
+            return f"The last {k} tokens up to position {n}: {look.word(n - k + 1, n)}."
+        case "oldest" if n < k:
+            return f"Position {n} has no token at offset {k}."
+        case "oldest":
+            return f"The token at offset {k} is x_{n - k} = {look.name(n - k)}: the one bar above the line."
+        case "matches" if n < k - 1:
+            return f"With fewer than {k} tokens there is nothing to look for."
+        case "matches" if not found:
+            context = look.word(n - k + 1, n)
+            return f"{context} has not been seen before: nothing matches, and attention goes to the largest score left."
+        case "matches":
+            places = ", ".join(map(str, found[:12])) + (" and later ones" if len(found) > 12 else "")
+            many = f"{len(found)} position{'s' * (len(found) > 1)}"
+            return f"{look.word(n - k + 1, n)} stands right before {many}: {places}."
+        case "counts" if not found:
+            return "No count: 0/0 in the k-gram (Definition 2 leaves it open)."
+        case "counts":
+            names = [look.name(match) for match in found]
+            counted = ", ".join(f"{name} {names.count(name)}×" for name in dict.fromkeys(names))
+            return f"What stood there: {counted}, of {len(names)}."
+        case "smoothed":
+            beta, size = look.seen.opened.beta, look.seen.alphabet_size
+            return f"{here(look, 'counts')} The sink adds β = {beta:g} to each of {size} symbols."
+    return ""
+
+
+def about(look: Look, kind: steps.Here) -> list[int]:
+    """The positions that a step speaks of."""
+    n, k = look.position, look.order
+    match kind:
+        case "window":
+            return list(range(max(n - k, 0), n))
+        case "oldest":
+            return [n - k] if n >= k else []
+        case "counts" | "smoothed":
+            return look.matches
+    return list(range(n - k + 1, n + 1)) if n >= k - 1 else []
+
+
+def unknown(order: int, model: Transformer) -> tuple[Step, ...]:
+    """What can be told of a model that nobody wrote down: where each layer looks, and what comes out."""
+    told = []
+    for layer, part in enumerate(model.layers):
+        last = layer == len(model.layers) - 1
+        near = None if last else (1, order)
+        text = "Where this layer looks from position n. "
+        text += (
+            "Marked are the tokens that followed the same window before: an induction head of order k looks there."
+            if last
+            else "A code of the window would look at the k tokens before n, older ones with other weights."
+        )
+        told.append(
+            Step(
+                f"Layer {layer + 1}",
+                text,
+                "x_n + Σ_i att(n, i) (W_V x_i + p^V_{n-i}),   att(n, i) ∝ exp <W_K x_i + p^K_{n-i}, W_Q x_n>",
+                "Definition 3; the weights are learnt",
+                {f"layers.{layer}.heads.0.query": "W_Q", f"layers.{layer}.heads.0.key": "W_K"},
+                tuple(
+                    steps.Attention(f"attention of head {j + 1}", layer, j, offsets=near)
+                    for j in range(min(len(part.heads), 4))
+                ),
+                "matches" if last else "window",
+            )
+        )
+    prediction = Step(
+        "Prediction",
+        "What the model says about the next token.",
+        "f(W_o x_n + b_o)",
+        "Definition 3",
+        {"embedding": "the tokens"},
+        (steps.Prediction(),),
+        "counts",
+    )
+    return (*told, prediction)
+
+
+def _inside(look: Look, what: steps.Inside) -> Float[np.ndarray, "width"]:
+    mlp = look.model.layers[what.layer].mlp[what.place]
+    given = np.asarray(_given(mlp, look.seen.trace.stream(what.point)))
+    return given[look.row, Stream(**dict(look.model.blocks or ())).place(what.of)]
 
 
 @eqx.filter_jit

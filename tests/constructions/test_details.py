@@ -12,12 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from anyorder.constructions import CONSTRUCTIONS, construct, exact_orders, parameters
+from anyorder.constructions import CONSTRUCTIONS, construct, exact_orders, parameters, tables
 from anyorder.constructions import verify as verify_module
 from anyorder.constructions.sequences import KINDS, de_bruijn_cycle, hard_sequences
 from anyorder.constructions.stream import Stream
 from anyorder.constructions.verify import errors, verify
-from anyorder.errors import InputError
 from tests import oracles_constructions as oracles
 from tests.constructions.test_registry import worst_error
 
@@ -159,9 +158,17 @@ PRINTED_ONLY = {"bigram", "associative", "disentangled"}  # Table 1 counts these
 def test_formulas_of_the_registry_count_arrays(name):
     k, s, t = 2, 3, 40
     model = construct(name, order=k, alphabet_size=s, length=t)
-    product = re.sub(r"(?<=[0-9a-zA-Z)²])(?=[a-zA-Z(])", "*", CONSTRUCTIONS[name].parameters).replace("²", "**2")
-    counted = parameters.account(model, t, norm_vectors=1 if name == "three-layer" else 2)
-    assert sum(counted.values()) == eval(product, {"d": model.dimension, "k": k, "S": s, "T": t})
+    entry = CONSTRUCTIONS[name]
+    counted = parameters.account(model, t, norm_vectors=entry.norm_vectors)
+    assert sum(counted.values()) == evaluated(entry.parameters, d=model.dimension, k=k, S=s, T=t)
+
+
+def evaluated(formula, **values):
+    """The value of a formula as people write it."""
+    plain = re.sub(r"⌊(.*?)/2⌋", r"((\1)//2)", formula)
+    plain = re.sub(r"⌈(.*?)/2⌉", r"((\1+1)//2)", plain)
+    plain = re.sub(r"(?<=[0-9a-zA-Z)²])(?=[a-zA-Z(])", "*", plain).replace("²", "**2")
+    return eval(plain, values)
 
 
 def test_table_one_reports_both_counts_where_two_are_defensible():
@@ -185,10 +192,13 @@ def test_the_registry_tells_the_truth(name):
     model = construct(name, order=k, alphabet_size=s, length=t)
     assert ", ".join(str(len(layer.heads)) for layer in model.layers) == entry.heads.replace("k", str(k))
     assert len(model.layers) == entry.layers
-    formula = entry.dimension.replace(")S", ")*S").replace(")(", ")*(").replace("6S", "6*S").replace("3S", "3*S")
-    formula = formula.replace("2(", "2*(")
-    if formula != "any":
-        assert model.dimension == eval(formula, {"k": k, "S": s, "T": t})
+    if entry.dimension != "any":
+        assert model.dimension == evaluated(entry.dimension, k=k, S=s, T=t)
+    depth, width = entry.mlp or ("0", "0")
+    found = [len(layer.mlp) for layer in model.layers if layer.mlp] or [0]
+    assert found == [evaluated(part, k=k) for part in depth.split(", ")]
+    widest = max((mlp.weight.shape[0] for layer in model.layers for mlp in layer.mlp[::2]), default=0)
+    assert widest == evaluated(width, d=model.dimension, S=s)
     assert (model.certificate is None) == (entry.exactness == "approximate")
     if model.blocks:
         assert sum(width for _, width in model.blocks) == model.dimension
@@ -236,31 +246,22 @@ def test_an_output_that_is_no_number_is_an_error():
 @pytest.mark.parametrize(("name", "dtype", "order"), [("dyadic", "float32", 10), ("attention-only", "float32", 6)])
 def test_exact_orders_on_file_are_those_that_measure(name, dtype, order):
     table = exact_orders.measured()
-    assert set(table) == set(CONSTRUCTIONS)
     row = table[name][dtype]
     assert row.exact >= order  # what the certificate trusts
     assert exact_orders.worst_error(name, row.exact, 2, row.length, dtype) <= exact_orders.TOLERANCE
     assert exact_orders.worst_error(name, row.exact + 3, 2, row.length, dtype) > exact_orders.TOLERANCE
 
 
-def test_the_table_of_the_docs_is_the_table_on_file():
-    page = (pathlib.Path(__file__).parents[2] / "docs" / "constructions.md").read_text(encoding="utf-8")
-    for name, row in exact_orders.measured().items():
-        if name == "associative":
-            continue
-        line = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |") and "(" in line[-8:])
-        shown = [int(cell.split("(")[0].replace("≥", "")) for cell in line.split("|")[2:6]]
-        assert shown == [found.resolved if dtype.endswith("16") else found.exact for dtype, found in row.items()]
+def test_the_tables_of_the_docs_are_those_of_the_registry():
+    for page in (pathlib.Path(__file__).parents[2] / "docs").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert tables.regenerated(text) == text, f"{page.name}: python -m benchmarks.exact_orders --docs"
 
 
 def test_no_trusted_order_is_above_the_measured_one():
-    for name, row in exact_orders.measured().items():
-        for dtype, found in row.items():
-            limit = min(found.resolved + 1, found.tried)
-            request = {"order": limit, "alphabet_size": 2, "length": 1024, "dtype": dtype}
-            if found.resolved < limit and name not in ("associative", "disentangled"):
-                with pytest.raises(InputError, match="needs"):
-                    construct(name, **request)
+    for row in exact_orders.precision_table():
+        for dtype, found in row.measured.items():
+            assert found is None or row.certified[dtype] <= found.resolved, (row.label, dtype)
 
 
 @pytest.mark.parametrize(("symbols", "order"), [(2, 1), (2, 5), (3, 3), (4, 2)])

@@ -12,7 +12,7 @@ import pytest
 
 from anyorder.constructions import construct
 from anyorder.constructions.sequences import hard_sequences
-from tests.constructions.cases import CASES
+from tests.constructions.cases import CASES, ORACLES
 
 
 def worst_error(model, oracle, order, batch):
@@ -30,25 +30,24 @@ def worst_error(model, oracle, order, batch):
 
 
 @pytest.mark.parametrize(
-    ("case", "symbols"),
-    [pytest.param(case, symbols) for case in CASES for symbols in case.alphabet_sizes],
-    ids=lambda value: f"{value.construction}-{value.dtype}" if hasattr(value, "dtype") else f"S{value}",
+    ("entry", "case", "symbols"),
+    [(entry, case, symbols) for entry, case in CASES for symbols in case.alphabet_sizes],
+    ids=[
+        f"{entry.name}-{case.dtype}-{case.orders[-1]}-S{symbols}"
+        for entry, case in CASES
+        for symbols in case.alphabet_sizes
+    ],
 )
-def test_exact(case, symbols):
-    # Heads cost time and no precision: `k-head` is tried with every third order on one alphabet, every fifth on others.
-    stride = (3 if symbols == 2 else 5) if case.construction.startswith("k-head") else 1
-    orders = case.orders[::stride]
-    for order in orders:
-        model = construct(case.construction, order=order, alphabet_size=symbols, length=case.length, dtype=case.dtype)
+def test_exact(entry, case, symbols):
+    for order in case.orders:
+        model = construct(
+            entry.name, order=order, alphabet_size=symbols, length=case.length, dtype=case.dtype, **case.options
+        )
         assert model.dtype == case.dtype
         batch = hard_sequences(
-            count=4 if case.construction.startswith("k-head") else 8,
-            length=case.length,
-            alphabet_size=symbols,
-            order=order,
-            seed=100 * order + symbols,
+            count=case.sequences, length=case.length, alphabet_size=symbols, order=order, seed=100 * order + symbols
         )
-        error, positions = worst_error(model, case.oracle, order, batch)
+        error, positions = worst_error(model, ORACLES[model.certificate.estimator], order, batch)
         assert positions > case.length
         assert error <= case.error, f"order {order}: {error}"
         assert error <= model.certificate.bound, f"order {order}: {error} exceeds {model.certificate.bound}"

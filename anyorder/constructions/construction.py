@@ -1,0 +1,128 @@
+"""What a construction is: one entry with everything that is particular to it, and the options that it takes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from anyorder.constructions.certificate import Analysis, Request
+from anyorder.constructions.steps import Step
+from anyorder.errors import InputError, require
+from anyorder.transformer import Transformer
+
+Value = bool | int | float
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """An option that only some constructions have; its type is that of its default.
+
+    `above` is a limit that the value must exceed, `least` and `most` are limits that it may reach. With `relieves`
+    a larger value needs fewer bits, so that a refusal may propose one.
+
+    >>> Option("beta", 1.0, "smoothing", above=0, usual="1 is usual").checked(2)
+    2.0
+    """
+
+    name: str
+    default: Value
+    help: str
+    least: int | float | None = None
+    most: int | float | None = None
+    above: int | float | None = None
+    usual: str = ""
+    relieves: bool = False
+
+    def checked(self, value: Any) -> Value:
+        """The value in the option's type, or an `InputError` that names value, limit and way out."""
+        kind = type(self.default)
+        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        fits = isinstance(value, bool) if kind is bool else not isinstance(value, bool)
+        fits = fits and isinstance(value, int | float) and (kind is not int or whole)
+        words = {bool: "True or False", int: "a whole number", float: "a number"}[kind]
+        end = f"; {self.usual}" if self.usual else ""
+        require(fits, f"{self.name} is {value!r}, must be {words}{end}")
+        above = self.above is None or value > self.above
+        require(above, f"{self.name} is {value}, must be above {self.above}{end}")
+        inside = (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+        limits = f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}"
+        require(inside, f"{self.name} is {value}, must be {limits}{end}")
+        return kind(value)
+
+
+#: Smoothing of the constructions with a sink.
+BETA = Option(
+    "beta", 1.0, "smoothing: what is added to every count", above=0, usual="1 is Bayes-optimal for Dirichlet(1) rows"
+)
+
+
+class Case(NamedTuple):
+    """What must hold, and is tested: the worst error at some orders in a dtype."""
+
+    dtype: str
+    alphabet_sizes: tuple[int, ...]
+    orders: range
+    error: float
+    length: int = 1024
+    sequences: int = 8
+    options: Mapping[str, Value] = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class Construction:
+    """Everything that is particular to a construction; nothing else tests its name.
+
+    For people: `title` says what it is, `advice` when to take it, `heads` (by layer), `dimension`, `mlp` (depth,
+    width) and `parameters` how large it is (the count of App. I and Table 1 where the paper has one).
+    `analyse` is None where nothing is promised; `default_kappa` is needed then.
+    `width`: the side of its largest matrix, where that grows with the length of sequences.
+    `opening`: positions after the first full window at which it does not promise yet.
+    `last_order` and `measured_length` limit the search for the largest exact order; `variants` are settings of its
+    options that are measured too. `instead` names constructions to propose where this one is refused.
+    """
+
+    name: str
+    title: str
+    source: str
+    advice: str
+    exactness: str
+    heads: str
+    dimension: str
+    mlp: tuple[str, str] | None
+    parameters: str
+    margin: str
+    build: Callable[..., Transformer]
+    analyse: Callable[..., Analysis] | None
+    steps: Callable[..., tuple[Step, ...]]
+    options: tuple[Option, ...] = ()
+    default_kappa: Callable[[Request], float] | None = None
+    largest_order: int | None = None
+    width: Callable[[Request], int] | None = None
+    opening: int = 0
+    last_order: int = 32
+    measured_length: int = 1024
+    variants: tuple[Mapping[str, Value], ...] = ()
+    instead: tuple[str, ...] = ()
+    norm_vectors: int = 2
+    cases: tuple[Case, ...] = ()
+
+    @property
+    def layers(self) -> int:
+        """The number of attention layers."""
+        return self.heads.count(",") + 1
+
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        """The names of the options that only this construction has."""
+        return tuple(option.name for option in self.options)
+
+    def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """All options with their values, those given checked; an option of another construction is refused."""
+        own = {option.name: option for option in self.options}
+        unknown = sorted(set(given) - set(own))
+        if unknown:
+            raise InputError(
+                f"`{self.name}` has no option {', '.join(unknown)}; its own are {', '.join(own) or 'none'}"
+            )
+        return {name: option.checked(given.get(name, option.default)) for name, option in own.items()}

@@ -1,0 +1,229 @@
+"""The proof of a construction as data: steps, what can be seen of each, and the steps that several proofs share.
+
+A step names blocks of the residual stream, points of the model and weights; nothing is computed here. The page
+evaluates the steps at one position of a trace and draws them. Offsets count back from n: the key at position n sums
+the k tokens *before* n, the query the k tokens *up to* n, so that a key matches where what stands there is what
+may come next.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Literal
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A block of the stream at a point, its anchor taken off."""
+
+    name: str
+    of: str
+    point: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Combined:
+    """A sum of blocks at a point, each with a factor: what a later weight reads as one vector."""
+
+    name: str
+    of: tuple[tuple[str, float], ...]
+    point: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Inside:
+    """What a ReLU of the MLP is given: W x + b in a block, x the stream at a point."""
+
+    name: str
+    layer: int
+    place: int
+    of: str
+    point: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Threshold:
+    """A block with the threshold that the next ReLU subtracts from it, marked where something is left."""
+
+    shown: Block
+    inside: Inside
+
+
+@dataclasses.dataclass(frozen=True)
+class Attention:
+    """The weights of a head from n to every key; marked are the matches, or the tokens from one offset to another."""
+
+    name: str
+    layer: int
+    head: int = 0
+    offsets: tuple[int, int] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Scores:
+    """The scores of a head from n to every key, in units of kappa where there is one."""
+
+    name: str
+    layer: int
+    point: str
+    head: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction:
+    """The next-token distribution of the model at n."""
+
+    name: str = "prediction"
+
+
+Show = Block | Combined | Inside | Threshold | Attention | Scores | Prediction
+#: What is said about the position that is looked at: where its window lies, what matches it, what stood there.
+Here = Literal["", "window", "recent", "oldest", "matches", "counts", "smoothed"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One step of a proof: what happens, by which equation, by which weights, and what can be seen of it."""
+
+    title: str
+    text: str
+    equation: str
+    source: str
+    weights: Mapping[str, str]
+    shows: tuple[Show, ...]
+    here: Here = ""
+
+
+QUERY, KEY, VALUE = "layers.{}.heads.0.query", "layers.{}.heads.0.key", "layers.{}.heads.0.value"
+
+
+def sum_window(
+    order: int, *, weights: str, code: str, source: str, layer: int = 0, head: int = 0, gate: str, text: str
+) -> Step:
+    """One head adds up the k tokens before n."""
+    at, heads = f"attention {layer + 1}", f"layers.{layer}.heads.{head}"
+    return Step(
+        "Write the window as one vector",
+        text,
+        f"att(n, n-i) = {weights} for i = 1 … k,   {code}",
+        source,
+        {
+            f"{heads}.query": "sums the one-hot token: every query is 1 in one coordinate",
+            f"{heads}.key_positions": "p^K_i: log of the weight plus a pull, at offsets 1 … k",
+            f"{heads}.value": "writes e_x to the block `window`",
+            f"{heads}.value_positions": gate,
+        },
+        (
+            Attention(f"attention of layer {layer + 1}", layer, head, offsets=(1, order)),
+            Block("v_n", "window", at),
+            Block("gate", "gate", at),
+        ),
+        "window",
+    )
+
+
+def window_text(base: str) -> str:
+    """How a head packs the window with growing weights."""
+    return (
+        f"One head attends to the k tokens before n, each older one {base} times as strongly, and adds them up: a "
+        "number in that base whose digits are the tokens. Different windows give different vectors."
+    )
+
+
+#: What the anchor does, after the text of the step that it rounds.
+ANCHORED = " The block holds a large constant M, so that the addition itself rounds the sum to a whole number."
+
+
+def isolate(equation: str, source: str) -> Step:
+    """The first layer of the MLP of App. B.1."""
+    return Step(
+        "Isolate the oldest token",
+        "The oldest token weighs more than all later ones together. A threshold between the two and a ReLU leave only "
+        "its coordinate, and the norm makes it one: the token that the window is about to lose.",
+        equation,
+        source,
+        {
+            "layers.0.mlp.0.weight": "copies `window` to `oldest`",
+            "layers.0.mlp.0.bias": "minus the threshold, drawn as a line",
+        },
+        (
+            Threshold(
+                Block("v_n and the threshold", "window", "attention 1"),
+                Inside("", 0, 0, "oldest", "attention 1"),
+            ),
+            Block("isolated", "oldest", "mlp 1.1"),
+        ),
+        "oldest",
+    )
+
+
+def shift(equation: str, source: str, *, linear: bool = False) -> Step:
+    """The second layer of the MLP of App. B.1."""
+    shows: tuple[Show, ...] = (Inside("u_n", 0, 1, "query", "mlp 1.1"),)
+    if not linear:
+        shows += (Block("u_n / ‖u_n‖", "query", "mlp 1.2"),)
+    return Step(
+        "Shift the window by one",
+        "Take the oldest token away, move all digits by one place, add the current token: u_n has exactly the form of "
+        "a key, but for the k tokens up to n.",
+        equation,
+        source,
+        {"layers.0.mlp.1.weight": "reads `token`, `window` and `oldest`, writes `query`"},
+        shows,
+        "recent",
+    )
+
+
+def match(
+    text: str,
+    equation: str,
+    source: str,
+    *,
+    before: str,
+    query: str,
+    key: str,
+    layer: int = 1,
+    scale: str | None = None,
+    title: str = "Find the same window earlier",
+) -> Step:
+    """The last layer compares the query with all keys; `before` is the point at which it reads the stream."""
+    return Step(
+        title,
+        text,
+        equation,
+        source,
+        {QUERY.format(layer): query, KEY.format(layer): key}
+        | ({} if scale is None else {f"layers.{layer}.heads.0.scale": scale}),
+        (Scores("score", layer, before), Attention(f"attention of layer {layer + 1}", layer)),
+        "matches",
+    )
+
+
+def count(source: str, layer: int = 1) -> Step:
+    """What the last layer writes, and W_o reads."""
+    return Step(
+        "Count what came next",
+        "Each match adds the token that stands there. Uniform attention makes this the fraction of matches: the "
+        "count over the number of matches.",
+        "output = Σ_i att(n, i) e_{x_i} = (1 / |I_n|) Σ_{i ∈ I_n} e_{x_i}",
+        source,
+        {
+            VALUE.format(layer): "writes the token that stands at a match to `output`",
+            "output": "W_o reads `output`; the output map is a ReLU, no softmax",
+        },
+        (Block("output", "output", f"attention {layer + 1}"), Prediction()),
+        "counts",
+    )
+
+
+def smoothed_count() -> Step:
+    """The same with a sink."""
+    plain = count("ours: β = 1 is the Bayes predictor for Dirichlet(1) rows")
+    return dataclasses.replace(
+        plain,
+        text=plain.text + " The sink adds its uniform value: add-β smoothing.",
+        equation="output = (count(s) + β) / (N + β S)",
+        weights={name: does + ", and 1/S for the sink" * (name != "output") for name, does in plain.weights.items()},
+        here="smoothed",
+    )

@@ -1,0 +1,93 @@
+"""The tables about all constructions: shapes, precision and advice, the same in the command, the docs and the report.
+
+A page of the docs holds a table between `<!-- table: NAME -->` and `<!-- end -->`; `regenerated` writes it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from anyorder.constructions.construction import Construction
+from anyorder.constructions.exact_orders import precision_table
+from anyorder.constructions.registry import CONSTRUCTIONS, plan
+from anyorder.numerics import DTYPES
+
+
+class Table(NamedTuple):
+    """Headings, and rows of as many cells."""
+
+    headings: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+_COMPUTES = {"kgram": "k-gram", "biased": "biased k-gram", "bayes": "add-β smoothing"}
+
+
+def computes(entry: Construction) -> str:
+    """What a construction computes, in words.
+
+    >>> computes(CONSTRUCTIONS["bayes"])
+    'add-β smoothing'
+    """
+    promise = plan(entry.name, order=1, alphabet_size=2, length=4).certificate
+    return "approximate k-gram" if promise is None else _COMPUTES[promise.estimator]
+
+
+def shapes() -> Table:
+    """How large each construction is, and what it computes.
+
+    >>> [row for row in shapes().rows if row[0] == "unrolled"][0][1:4]
+    ('1, 1', '2⌈k/2⌉ of width 3S + 1', '(⌊3k/2⌋ + 3)S + 2')
+    """
+    rows: list[tuple[str, ...]] = []
+    for entry in CONSTRUCTIONS.values():
+        mlp = "none" if entry.mlp is None else "{} of width {}".format(*entry.mlp)
+        rows.append((entry.name, entry.heads, mlp, entry.dimension, computes(entry), entry.margin or "–"))
+    return Table(("name", "heads", "MLP layers", "d", "computes", "margin"), rows)
+
+
+def sources() -> Table:
+    """Where each construction comes from, and its parameters by the paper's rules."""
+    rows: list[tuple[str, ...]] = [(entry.name, entry.source, entry.parameters) for entry in CONSTRUCTIONS.values()]
+    return Table(("name", "source", "parameters"), rows)
+
+
+def precision() -> Table:
+    """The largest exact orders, measured and certified."""
+    return Table(("construction", *DTYPES), [(row.label, *row.cells()) for row in precision_table()])
+
+
+def advice() -> Table:
+    """When to take which."""
+    return Table(("construction", "advice"), [(entry.name, entry.advice) for entry in CONSTRUCTIONS.values()])
+
+
+TABLES: dict[str, Callable[[], Table]] = {
+    "advice": advice,
+    "sources": sources,
+    "shapes": shapes,
+    "precision": precision,
+}
+
+
+def markdown(table: Table) -> str:
+    """The table as the docs have it; names of constructions are code.
+
+    >>> print(markdown(Table(("name", "d"), [("bigram", "3S")])))
+    | name | d |
+    |---|---|
+    | `bigram` | 3S |
+    """
+    lines = [table.headings, ("---",) * len(table.headings), *((f"`{row[0]}`", *row[1:]) for row in table.rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("| --- |", "|---|").replace(" --- |", "---|")
+
+
+def regenerated(page: str) -> str:
+    """A page with its tables as they are now."""
+
+    def fresh(found: re.Match) -> str:
+        return f"<!-- table: {found[1]} -->\n{markdown(TABLES[found[1]]())}\n<!-- end -->"
+
+    return re.sub(r"<!-- table: (\w+) -->\n.*?<!-- end -->", fresh, page, flags=re.DOTALL)

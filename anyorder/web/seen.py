@@ -1,5 +1,0 @@
-"""Names that `story` still takes from here."""
-
-from anyorder.web.view import Seen, finite
-
-__all__ = ["Seen", "finite"]
