@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reproduce": ("anyorder.cli.reproduce", "Reproduce"),
     "dynamics": ("anyorder.cli.dynamics", "Dynamics"),
     "claims": ("anyorder.cli.claims", "Claims"),
+    "probe": ("anyorder.cli.probe", "Probe"),
     "explore": ("anyorder.cli.explore", "Explore"),
 }
 

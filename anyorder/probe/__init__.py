@@ -1,0 +1,35 @@
+"""Which order of induction does a head have? Spectra, orders and controls on plain arrays, for anyone's model."""
+
+from anyorder.probe.ablation import Ablation, ablation
+from anyorder.probe.behaviour import Behaviour, behaviour
+from anyorder.probe.measure import Settings, probe
+from anyorder.probe.models import Look, Model, OwnModel
+from anyorder.probe.order import Order, order
+from anyorder.probe.result import HeadResult, Maps, Placebo, Result, as_json
+from anyorder.probe.sequences import Sequences, sequences
+from anyorder.probe.spectrum import Spectrum, match_lengths, matched, spectrum
+
+__all__ = [
+    "Ablation",
+    "Behaviour",
+    "HeadResult",
+    "Look",
+    "Maps",
+    "Model",
+    "Order",
+    "OwnModel",
+    "Placebo",
+    "Result",
+    "Sequences",
+    "Settings",
+    "Spectrum",
+    "ablation",
+    "as_json",
+    "behaviour",
+    "match_lengths",
+    "matched",
+    "order",
+    "probe",
+    "sequences",
+    "spectrum",
+]

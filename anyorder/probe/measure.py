@@ -1,0 +1,271 @@
+"""The whole measurement: run a model on test sequences, read the order of every head, and put the controls beside it.
+
+A head has an order if it has one on the even sequences, on the odd ones, and against its own mean attention by offset:
+each half confirms what the other chose, and looking at certain distances is not enough. The order and the spectrum that
+are reported are those of all sequences.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from anyorder.errors import require
+from anyorder.probe import controls
+from anyorder.probe.ablation import SEQUENCES as REPEATS
+from anyorder.probe.ablation import ablation, repeats
+from anyorder.probe.behaviour import Behaviour, behaviour
+from anyorder.probe.models import Model
+from anyorder.probe.order import LEAST_CONTRAST, LEVEL, order
+from anyorder.probe.result import HeadResult, Maps, Placebo, Result
+from anyorder.probe.sequences import sequences as draw
+from anyorder.probe.sequences import shortest
+from anyorder.probe.spectrum import Rows, check_rows, join, rows, tally
+
+#: Two independent halves at this level are together at `LEVEL`.
+HALF_LEVEL = LEVEL**0.5
+#: A head with this share of its attention on permuted windows compares bags of tokens.
+BAG_SHARE = 0.5
+
+#: Heads whose attention on the first sequence is kept, and the rows of it.
+MAPS, MAP_ROWS = 16, 96
+
+Watch = Callable[[int, int], None]
+"""Called with the number of passes that are done, and that of all."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What is run. `layers` None: all. `symbols` None: the smaller of 4 and the vocabulary. `length` None: enough."""
+
+    sequences: int = 48
+    length: int | None = None
+    symbols: int | None = None
+    max_length: int = 5
+    layers: tuple[int, ...] | None = None
+    seed: int = 0
+
+    @property
+    def test_length(self) -> int:
+        """Tokens of a test sequence."""
+        return max(192, 2 * shortest(self.max_length)) if self.length is None else self.length
+
+    def resolved(self, model: Model) -> Settings:
+        """The same with everything decided for a model."""
+        size, symbols = len(model.ids), self.symbols or min(4, len(model.ids))
+        require(
+            2 <= symbols <= size,
+            f"symbols is {symbols}, must be 2 to {size}, the tokens of this model's vocabulary; "
+            + ("a model of one token has nothing to match" if size < 2 else "draw fewer symbols"),
+        )
+        layers = tuple(range(len(model.heads))) if self.layers is None else tuple(sorted(set(self.layers)))
+        for layer in layers:
+            require(0 <= layer < len(model.heads), f"layer is {layer}, this model has 0 to {len(model.heads) - 1}")
+        require(self.sequences >= 4, f"sequences is {self.sequences}, must be at least 4: two for each half")
+        return dataclasses.replace(self, symbols=symbols, layers=layers, length=self.test_length)
+
+
+def probe(
+    model: Model, settings: Settings | None = None, *, ablate: bool = False, watch: Watch = lambda done, all: None
+) -> Result:
+    """Measure the order of every head of a model.
+
+    >>> from anyorder.constructions import construct
+    >>> from anyorder.probe.models import OwnModel
+    >>> own = OwnModel(construct("k-head", order=2, alphabet_size=3, length=96), "k-head")
+    >>> result = probe(own, Settings(sequences=8, length=96, max_length=3))
+    >>> [(head.layer, head.head, head.found.order) for head in result.heads]
+    [(0, 0, None), (0, 1, None), (1, 0, 2)]
+    """
+    settings = (settings or Settings()).resolved(model)
+    assert settings.length is not None
+    assert settings.symbols is not None
+    assert settings.layers is not None
+    drawn = draw(
+        settings.sequences,
+        length=settings.length,
+        symbols=settings.symbols,
+        max_length=settings.max_length,
+        seed=settings.seed,
+    )
+    generator = np.random.default_rng([settings.seed, 1])
+    wide = len(model.ids) >= settings.length
+    placebos = max(4, settings.sequences // 3) if wide else 0
+    passes = settings.sequences + placebos + REPEATS
+    collected, blank = Collected(settings.max_length), Collected(settings.max_length)
+    ids = np.stack([generator.choice(model.ids, settings.symbols, replace=False) for _ in range(settings.sequences)])
+    for number, (symbols, queries) in enumerate(zip(drawn.tokens, drawn.queries, strict=True)):
+        tokens, marked = _begun(model, ids[number][symbols], queries)
+        look = model.run(tokens, layers=settings.layers)
+        predicted = np.exp(np.asarray(look.log_probabilities, np.float64)[-settings.length :, ids[number]])
+        collected.add([look.attention[layer] for layer in settings.layers], tokens, marked, symbols, predicted)
+        if number < placebos:
+            distinct = generator.choice(model.ids, settings.length, replace=False)
+            look = model.run(_begun(model, distinct, queries)[0], layers=settings.layers)
+            # The match lengths are those that the test sequence would have had.
+            blank.add([look.attention[layer] for layer in settings.layers], tokens, marked)
+        watch(number + 1 + min(number + 1, placebos), passes)
+    scored = []
+    for number, tokens in enumerate(repeats(model, REPEATS, settings.length, settings.seed)):
+        look = model.run(tokens, layers=settings.layers)
+        scored.append(
+            np.concatenate([controls.prefix_matching(look.attention[layer], tokens) for layer in settings.layers])
+        )
+        watch(settings.sequences + placebos + number + 1, passes)
+    places = [(layer, head) for layer in settings.layers for head in range(model.heads[layer])]
+    acts = behaviour(np.stack(collected.predicted), drawn.tokens, max_length=settings.max_length)
+    result = analyse(model.name, places, collected, acts, _plain(settings, model))
+    best = strongest(result)
+    off = ablation(model, best, length=settings.length, seed=settings.seed) if ablate else None
+    matching = dict(zip(places, np.mean(scored, axis=0).tolist(), strict=True))
+    result = result.finished(matching, _placebo(blank) if wide else None, collected.maps(places, best))
+    return dataclasses.replace(result, ablation=off)
+
+
+def strongest(result: Result) -> list[tuple[int, int]]:
+    """The heads that have an order, the largest contrast first."""
+    with_order = [head for head in result.heads if head.found.order is not None]
+    return [(head.layer, head.head) for head in sorted(with_order, key=lambda head: -head.found.contrast)]
+
+
+class Collected:
+    """What is kept of the passes: rows of attention at the queries, and the scores that need whole maps."""
+
+    def __init__(self, max_length: int) -> None:
+        self.max_length = max_length
+        self.tokens: list[Int[np.ndarray, "rows"]] = []
+        self.predicted: list[Float[np.ndarray, "length symbols"]] = []
+        self._rows: list[Rows] = []
+        self._previous: list[Float[np.ndarray, "heads"]] = []
+        self._attended: list[Float[np.ndarray, "queries heads symbols"]] = []
+        self._expected: list[Float[np.ndarray, "queries symbols"]] = []
+        self._first: Float[np.ndarray, "heads rows rows"] | None = None
+
+    def add(
+        self,
+        attention: Sequence[Float[np.ndarray, "_ rows rows"]],
+        tokens: Int[np.ndarray, "rows"],
+        queries: Bool[np.ndarray, "rows"],
+        symbols: Int[np.ndarray, "length"] | None = None,
+        predicted: Float[np.ndarray, "length symbols"] | None = None,
+    ) -> None:
+        """One sequence: attention by layer; where known, its symbols and the predicted probabilities of these."""
+        for layer in attention:
+            check_rows(layer)
+        joined = np.concatenate(attention)
+        self._first = joined[:, :MAP_ROWS, :MAP_ROWS].copy() if self._first is None else self._first
+        kept = rows(joined, tokens, queries, self.max_length, len(self.tokens))
+        self._rows.append(kept)
+        self.tokens.append(tokens)
+        self._previous.append(np.concatenate([controls.previous_token(layer) for layer in attention]))
+        if symbols is not None and predicted is not None:
+            begins, size = len(tokens) - len(symbols), predicted.shape[1]
+            self.predicted.append(predicted)
+            self._attended.append(kept.attention[..., begins:] @ np.eye(size)[symbols])
+            self._expected.append(predicted[kept.position - begins])
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of all sequences."""
+        return join(self._rows)
+
+    def maps(self, places: Sequence[tuple[int, int]], wanted: Sequence[tuple[int, int]]) -> Maps:
+        """The attention of these heads, at most `MAPS`, at the beginning of the first sequence."""
+        assert self._first is not None
+        chosen = {place: self._first[places.index(place)] for place in wanted[:MAPS]}
+        return Maps(self.tokens[0][:MAP_ROWS], chosen)
+
+    def scores(self) -> dict[str, Float[np.ndarray, "heads"]]:
+        """The classical scores of every head; copying only where predictions are known."""
+        scores = {"previous_token": np.mean(self._previous, axis=0)}
+        if self._attended:
+            joined = (np.concatenate(parts) for parts in (self._attended, self._expected))
+            scores["copying"] = controls.copying(*joined)
+        return scores
+
+
+def analyse(
+    name: str,
+    places: Sequence[tuple[int, int]],
+    collected: Collected,
+    acts: Behaviour | None,
+    settings: dict[str, Any],
+) -> Result:
+    """Orders, controls and scores from what was collected; `places` are the layer and the number of every head."""
+    kept, longest = collected.rows, collected.max_length
+    halves = [tally(kept.of(kept.sequence % 2 == half), longest) for half in (0, 1)]
+    whole, balanced = tally(kept, longest), tally(kept, longest, "offsets")
+    scores, tokens = collected.scores(), np.stack(collected.tokens)
+    ratio, error = whole.ratio, whole.error
+    heads, chosen = [], 0
+    for number, (layer, head) in enumerate(places):
+        found = order(whole[number])
+        half, other = (order(part[number], level=HALF_LEVEL) for part in halves)
+        even = order(balanced[number])
+        chosen += half.order is not None
+        if None in (half.order, other.order, even.order):
+            found = dataclasses.replace(found, order=None, graded=False, capped=False, mean=np.nan, mean_error=np.nan)
+        beside = {
+            **{score: float(values[number]) for score, values in scores.items()},
+            "held_out_contrast": other.contrast,
+            "recency_balanced_contrast": even.contrast,
+            "distractor": np.nan,
+            "permuted": np.nan,
+            "own_mass": float(whole.own_mass[number]),
+        }
+        if found.order is not None:
+            beside["distractor"] = controls.distractor(whole[number], found.order)
+            beside["permuted"] = controls.permuted(kept.attention[:, number], kept, tokens, found.order)
+        kind = None
+        if not np.isnan(beside["permuted"]):
+            kind = "bag" if beside["permuted"] > BAG_SHARE else "k-gram"
+        heads.append(
+            HeadResult(
+                layer,
+                head,
+                found,
+                kind,
+                tuple(ratio[number].tolist()),
+                tuple(error[number].tolist()),
+                float(whole.sink_mass[number]),
+                beside,
+            )
+        )
+    confirmed = sum(head.found.order is not None for head in heads)
+    return Result(
+        name,
+        tuple(heads),
+        acts,
+        {"held_out": {"chosen_on_one_half": chosen, "confirmed": confirmed}, "level": LEVEL},
+        {**settings, "queries": len(kept.sequence), "least_contrast": LEAST_CONTRAST},
+    )
+
+
+def _placebo(blank: Collected) -> Placebo:
+    spectra = tally(blank.rows, blank.max_length)
+    found = [order(spectra[number]) for number in range(spectra.mass.shape[1])]
+    largest = max(found, key=lambda one: one.contrast)
+    return Placebo(
+        sequences=len(blank.tokens),
+        heads=len(found),
+        heads_above=sum(one.order is not None for one in found),
+        largest_contrast=largest.contrast,
+        threshold=largest.threshold,
+    )
+
+
+def _begun(
+    model: Model, tokens: Int[np.ndarray, "length"], queries: Bool[np.ndarray, "length"]
+) -> tuple[Int[np.ndarray, "rows"], Bool[np.ndarray, "rows"]]:
+    """Tokens and queries with the model's start token before them, if it has one."""
+    if model.start is None:
+        return tokens, queries
+    return np.concatenate([[model.start], tokens]), np.concatenate([[False], queries])
+
+
+def _plain(settings: Settings, model: Model) -> dict[str, Any]:
+    return {**dataclasses.asdict(settings), "start": model.start, **dict(model.about)}

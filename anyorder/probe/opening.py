@@ -1,0 +1,75 @@
+"""Which adapter opens what: the word that a user gives for a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from anyorder.errors import InputError, require
+from anyorder.probe.measure import Settings
+from anyorder.probe.models import Model
+
+CONSTRUCTION = "construction:"
+#: Endings of files whose weights are pickled: opening them runs code that the file brings.
+PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
+_CONVERT = (
+    "convert it where you trust it: "
+    "AutoModelForCausalLM.from_pretrained(DIR).save_pretrained(NEW, safe_serialization=True), then probe NEW"
+)
+_KINDS = "a run folder, a .safetensors model of anyorder, a Hugging Face folder, a .gguf or a .npz"
+
+
+def open_model(
+    word: str | Path,
+    settings: Settings | None = None,
+    *,
+    order: int | None = None,
+    alphabet_size: int = 4,
+    dtype: str = "float64",
+    member: int = 0,
+) -> Model:
+    """The model of that name: `construction:NAME` with an order, or a path.
+
+    >>> open_model("construction:k-head", order=3).heads
+    (3, 1)
+    """
+    name = str(word)
+    if name.startswith(CONSTRUCTION):
+        require(order is not None, f"{name} needs an order; pass order 1 or more")
+        from anyorder.probe.adapters.own import constructed
+
+        assert order is not None
+        given = settings or Settings()
+        return constructed(
+            name.removeprefix(CONSTRUCTION), order=order, alphabet_size=alphabet_size, settings=given, dtype=dtype
+        )
+    path = Path(word)
+    require(path.exists(), f"no file or folder {path}; give {_KINDS}, or construction:NAME")
+    if path.suffix in PICKLED:
+        raise InputError(f"{path} has pickled weights, and opening a pickle can run any code; {_CONVERT}")
+    if path.is_dir():
+        return _folder(path, member)
+    if path.suffix == ".gguf":
+        from anyorder.probe.adapters.gguf import GGUFModel
+
+        return GGUFModel(path)
+    require(path.suffix == ".safetensors", f"{path} is no model that can be probed; give {_KINDS}")
+    from anyorder.probe.adapters.own import saved
+
+    return saved(path)
+
+
+def _folder(path: Path, member: int) -> Model:
+    from anyorder.training.folder import METRICS
+
+    if (path / METRICS).exists():
+        from anyorder.probe.adapters.own import trained
+
+        return trained(path, member)
+    require((path / "config.json").exists(), f"{path} holds no config.json; give {_KINDS}")
+    weights = [file.name for file in sorted(path.iterdir()) if file.suffix in (".safetensors", *PICKLED)]
+    if not any(name.endswith(".safetensors") for name in weights):
+        pickled = "only pickled weights, and opening a pickle can run any code"
+        raise InputError(f"{path} holds {pickled if weights else 'no weights'}; {_CONVERT}")
+    from anyorder.probe.adapters.huggingface import HuggingFaceModel
+
+    return HuggingFaceModel(path)

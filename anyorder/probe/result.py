@@ -1,0 +1,118 @@
+"""What a measurement found, typed, and the JSON that the command prints."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from anyorder.probe.ablation import Ablation
+from anyorder.probe.behaviour import Behaviour
+from anyorder.probe.order import Order
+
+
+@dataclasses.dataclass(frozen=True)
+class HeadResult:
+    """One head. `kind` is "k-gram" or "bag" for a head with an order of at least 2, None for others."""
+
+    layer: int
+    head: int
+    found: Order
+    kind: str | None
+    spectrum: tuple[float, ...]
+    spectrum_error: tuple[float, ...]
+    sink_mass: float
+    scores: dict[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Placebo:
+    """Sequences without repeats, on which no head can match: how many heads seem to, and the largest contrast."""
+
+    sequences: int
+    heads: int
+    heads_above: int
+    largest_contrast: float
+    threshold: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Maps:
+    """Attention of some heads, by layer and number, on the beginning of one test sequence."""
+
+    tokens: Int[np.ndarray, "rows"]
+    attention: Mapping[tuple[int, int], Float[np.ndarray, "rows rows"]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """All that was measured on a model; `controls` are numbers about all heads together."""
+
+    model: str
+    heads: tuple[HeadResult, ...]
+    behaviour: Behaviour | None
+    controls: dict[str, Any]
+    settings: dict[str, Any]
+    ablation: Ablation | None = None
+    maps: Maps | None = None
+
+    def finished(
+        self, prefix_matching: Mapping[tuple[int, int], float], no_repeat: Placebo | None, maps: Maps
+    ) -> Result:
+        """The result with what is measured on other sequences: the usual score of every head, and the placebo."""
+        heads = tuple(
+            dataclasses.replace(head, scores={"prefix_matching": prefix_matching[head.layer, head.head], **head.scores})
+            for head in self.heads
+        )
+        return dataclasses.replace(self, heads=heads, maps=maps, controls={"no_repeat": no_repeat, **self.controls})
+
+
+def as_json(result: Result, *, maps: bool = False) -> dict[str, Any]:
+    """The result as JSON values, numbers that JSON does not have as null; `maps` adds attention, in thousandths."""
+    heads = [
+        {
+            "layer": head.layer,
+            "head": head.head,
+            **dataclasses.asdict(head.found),
+            "kind": head.kind,
+            "spectrum": head.spectrum,
+            "spectrum_error": head.spectrum_error,
+            "sink_mass": head.sink_mass,
+            "scores": head.scores,
+        }
+        for head in result.heads
+    ]
+    report = {
+        "model": result.model,
+        "heads": heads,
+        "behaviour": result.behaviour and dataclasses.asdict(result.behaviour),
+        "controls": result.controls,
+        "settings": result.settings,
+        "ablation": result.ablation and dataclasses.asdict(result.ablation),
+    }
+    if maps and result.maps is not None:
+        report["maps"] = {
+            "tokens": result.maps.tokens,
+            "heads": [
+                {"layer": layer, "head": head, "thousandths": [row[: place + 1] for place, row in enumerate(whole)]}
+                for (layer, head), attention in result.maps.attention.items()
+                for whole in [np.rint(1000 * attention).astype(int).tolist()]
+            ],
+        }
+    return _plain(report)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _plain(dataclasses.asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,76 @@
+"""The figure of a probe: the grid of heads coloured by order, the spectra of the best heads, the controls beside."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
+
+from anyorder.probe.measure import strongest
+from anyorder.probe.result import HeadResult, Result
+from anyorder.report.style import COLOURS, STYLE
+
+#: Spectra that are drawn.
+BEST = 6
+
+
+def draw_probe(result: Result) -> Figure:
+    """Layers × heads by order; spectra with standard errors; distractor, permuted windows and recency of each."""
+    with plt.rc_context(STYLE):
+        figure, (grid, curves, beside) = plt.subplots(1, 3, figsize=(11, 4.2), width_ratios=(1.2, 1.5, 1.2))
+        _grid(grid, result)
+        by_place = {(head.layer, head.head): head for head in result.heads}
+        best = [by_place[place] for place in strongest(result)[:BEST]]
+        _spectra(curves, result, best)
+        _controls(beside, result, best)
+        figure.suptitle(result.model)
+    return figure
+
+
+def _grid(axes: Axes, result: Result) -> None:
+    longest = result.settings["max_length"]
+    layers = sorted({head.layer for head in result.heads})
+    orders = np.full((len(layers), max(head.head for head in result.heads) + 1), np.nan)
+    for head in result.heads:
+        orders[layers.index(head.layer), head.head] = head.found.order or 0
+    colours = ListedColormap(["#E8E8E8", *plt.get_cmap("viridis")(np.linspace(0.9, 0.0, longest))])
+    norm = BoundaryNorm(np.arange(longest + 2) - 0.5, colours.N)
+    image = axes.imshow(orders, cmap=colours, norm=norm, aspect="auto", origin="lower")
+    axes.set(xlabel="head", ylabel="layer", title="order of every head")
+    axes.set_xticks(range(orders.shape[1]))
+    shown = range(0, len(layers), max(1, len(layers) // 10))
+    axes.set_yticks(list(shown), [str(layers[place]) for place in shown])
+    bar = axes.figure.colorbar(image, ax=axes, ticks=range(longest + 1))
+    bar.ax.set_yticklabels(["none", *map(str, range(1, longest)), f"≥ {longest}"])
+
+
+def _spectra(axes: Axes, result: Result, best: list[HeadResult]) -> None:
+    lengths = np.arange(result.settings["max_length"] + 1)
+    axes.axhline(1.0, color="grey", linewidth=0.8, linestyle="--")
+    for head, colour in zip(best, COLOURS, strict=False):
+        label = f"layer {head.layer} head {head.head}: {head.found.order}{' graded' if head.found.graded else ''}"
+        axes.errorbar(lengths, head.spectrum, yerr=head.spectrum_error, color=colour, label=label, capsize=2)
+    median = np.nanmedian([head.spectrum for head in result.heads], axis=0)
+    axes.plot(lengths, median, color="grey", label=f"median of {len(result.heads)} heads")
+    axes.set(xlabel="match length ℓ", ylabel="attention over chance", title="spectra of the best heads")
+    axes.set_xticks(lengths)
+    axes.legend(fontsize="small")
+
+
+def _controls(axes: Axes, result: Result, best: list[HeadResult]) -> None:
+    names = {"distractor": "shares k - 1", "permuted": "permuted window", "prefix_matching": "prefix matching"}
+    places = np.arange(len(best))
+    for number, (name, label) in enumerate(names.items()):
+        values = [head.scores.get(name, np.nan) for head in best]
+        axes.barh(places + (number - 1) * 0.25, values, height=0.22, label=label, color=COLOURS[number])
+    axes.set_yticks(places, [f"L{head.layer} H{head.head}" for head in best])
+    axes.invert_yaxis()
+    placebo = result.controls.get("no_repeat")
+    said = "no-repeat control: vocabulary too small"
+    if placebo is not None:
+        said = f"no-repeat control: {placebo.heads_above} of {placebo.heads} heads above their threshold"
+    axes.set(title="controls", xlabel=said)
+    if best:
+        axes.legend(fontsize="small")
