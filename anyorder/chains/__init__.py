@@ -3,9 +3,9 @@
 from anyorder import numerics as numerics
 from anyorder.chains.assumptions import Check, check_any_order, check_first_order, check_second_order
 from anyorder.chains.kernel import Kernel
-from anyorder.chains.noise import TokenNoise, TransitionNoise
+from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise
 from anyorder.chains.priors import Dirichlet, Floored, PointMass, Prior, Reversible, ReversibleBinary, named_prior
-from anyorder.chains.sampling import Chains, sample
+from anyorder.chains.source import Chains, Source, sample
 
 __all__ = [
     "Chains",
@@ -13,10 +13,12 @@ __all__ = [
     "Dirichlet",
     "Floored",
     "Kernel",
+    "Noise",
     "PointMass",
     "Prior",
     "Reversible",
     "ReversibleBinary",
+    "Source",
     "TokenNoise",
     "TransitionNoise",
     "check_any_order",

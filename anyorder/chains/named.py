@@ -6,9 +6,8 @@ from jaxtyping import PRNGKeyArray
 
 from anyorder.chains.noise import Noise
 from anyorder.chains.priors import Prior, named_prior
-from anyorder.chains.random import as_key
-from anyorder.chains.sampling import Chains, Start
-from anyorder.chains.sampling import sample as sample_prior
+from anyorder.chains.sampling import Start
+from anyorder.chains.source import Chains, Source
 
 
 def sample(
@@ -30,4 +29,4 @@ def sample(
     (2, 8)
     """
     drawn = named_prior(prior, order, alphabet_size) if isinstance(prior, str) else prior
-    return sample_prior(as_key(seed), drawn, length=length, count=count, start=start, noise=noise)
+    return Source(drawn, length, noise, start).sample(seed, count)

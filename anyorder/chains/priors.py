@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -26,6 +26,7 @@ from anyorder.errors import require
 class Prior(eqx.Module):
     """A distribution over kernels of one order and alphabet size."""
 
+    name: ClassVar[str]
     order: eqx.AbstractVar[int]
     alphabet_size: eqx.AbstractVar[int]
 
@@ -65,6 +66,7 @@ class Dirichlet(Prior):
     (3, 3, 3)
     """
 
+    name: ClassVar[str] = "dirichlet"
     order: int = eqx.field(static=True)
     alphabet_size: int = eqx.field(static=True)
     concentration: float = eqx.field(static=True, default=1.0)
@@ -92,6 +94,7 @@ class Floored(Prior):
     True
     """
 
+    name: ClassVar[str] = "floored"
     order: int = eqx.field(static=True)
     alphabet_size: int = eqx.field(static=True)
     gamma: float | Float[Array, ""] = 0.2
@@ -133,6 +136,7 @@ class ReversibleBinary(Prior):
     (2, 2, 2)
     """
 
+    name: ClassVar[str] = "reversible-binary"
     order: int = eqx.field(static=True, default=2)
     alphabet_size: int = eqx.field(static=True, default=2)
     newest_first: bool = eqx.field(static=True, default=False)
@@ -184,6 +188,7 @@ class Reversible(Prior):
     True
     """
 
+    name: ClassVar[str] = "reversible"
     order: int = eqx.field(static=True)
     alphabet_size: int = eqx.field(static=True)
     roughness: float | Float[Array, ""] = 0.5
@@ -248,6 +253,7 @@ class PointMass(Prior):
     [[0.9, 0.1], [0.5, 0.5]]
     """
 
+    name: ClassVar[str] = "kernel"
     probabilities: Float[Array, "*contexts symbols"]
     order: int = eqx.field(static=True)
     alphabet_size: int = eqx.field(static=True)

@@ -1,106 +1,19 @@
-"""Sampling: one compiled call gives a batch of independent kernels and a sequence from each.
-
-Everything here is a pure function of a key and can be called inside another compiled program.
-"""
+"""How tokens are drawn one after the other: the opening, then a row of the kernel at every step."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Complex64, Float, Float32, Int, PRNGKeyArray, UInt
+from jaxtyping import Array, Complex64, Float, Float32, Int, UInt
 
 from anyorder.chains.lifted import DENSE_STATES, successors
-from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise, observed, substitute
-from anyorder.chains.priors import Prior, dirichlet_rows
-from anyorder.chains.random import split, uniform_pairs
-from anyorder.errors import check_order, require
+from anyorder.errors import require
 
 Start = Literal["uniform", "stationary"]
 #: Pasts that never occur have no next token; dividing by this keeps their rows, which nobody reads, finite.
 TINY = 1e-30
-
-
-class Chains(NamedTuple):
-    """A batch of chains: element i of each array belongs to kernel i.
-
-    `truth[i, t]` is the distribution that `tokens[i, t]` was drawn from, given the clean past, so that the
-    true loss is exact with and without noise. `clean` is the sequence before token noise.
-    """
-
-    kernels: Float[Array, "count *contexts symbols"]
-    tokens: Int[Array, "count length"]
-    clean: Int[Array, "count length"]
-    truth: Float[Array, "count length symbols"]
-
-
-def sample(
-    key: PRNGKeyArray,
-    prior: Prior,
-    *,
-    length: int,
-    count: int,
-    start: Start = "uniform",
-    noise: Noise | None = None,
-    dtype: Any = jnp.float64,
-    per_kernel: int = 1,
-) -> Chains:
-    """Draw `count` sequences of `length` tokens, `per_kernel` in a row from each kernel that the prior gives.
-
-    The first k tokens are uniform (the paper's choice) or come from the stationary distribution of contexts.
-
-    >>> from anyorder.chains import Dirichlet
-    >>> chains = sample(jax.random.key(0), Dirichlet(order=2, alphabet_size=3), length=8, count=5)
-    >>> chains.kernels.shape, chains.tokens.shape, chains.truth.shape
-    ((5, 3, 3, 3), (5, 8), (5, 8, 3))
-    """
-    check_order(prior.order, length)
-    require(count >= 1, f"count is {count}, must be at least 1")
-    require(start in ("uniform", "stationary"), f"start is {start!r}, must be 'uniform' or 'stationary'")
-    require(
-        per_kernel >= 1 and count % per_kernel == 0,
-        f"{per_kernel} sequences of each kernel do not divide the {count} sequences",
-    )
-    return _sample(key, prior, noise, length, count, start, jnp.dtype(dtype), per_kernel)
-
-
-@eqx.filter_jit
-def _sample(
-    key: PRNGKeyArray,
-    prior: Prior,
-    noise: Noise | None,
-    length: int,
-    count: int,
-    start: Start,
-    dtype: Any,
-    per_kernel: int,
-) -> Chains:
-    kernel_key, step_key, noise_key = jax.random.split(key, 3)
-    order, size = prior.order, prior.alphabet_size
-    kernels = jax.vmap(lambda key: prior.draw(key, dtype))(split(kernel_key, count // per_kernel))
-    kernels = kernels if per_kernel == 1 else jnp.repeat(kernels, per_kernel, axis=0)
-    rows = kernels.reshape(count, -1, size)
-    openings = jax.vmap(partial(opening_rows, order=order, start=start))(rows)
-    noise_keys = jax.random.split(noise_key, count)
-    fresh = None
-    if isinstance(noise, TransitionNoise):
-        strength = jnp.asarray(noise.strength, dtype)
-        fresh = strength * jax.vmap(lambda key: dirichlet_rows(key, (length, size), 1.0, dtype))(noise_keys)
-        fresh = fresh.at[:, :order].set(0)
-        rows = (1 - strength) * rows
-    clean, drawn_from = walk(openings, rows, order, uniform_pairs(step_key, (length, (count + 1) // 2)), fresh)
-    look_up = jax.vmap(lambda rows, indices: rows[indices])
-    parts = [look_up(openings, drawn_from[:, :order]), look_up(rows, drawn_from[:, order:])]
-    truth = jnp.concatenate(parts, axis=1)
-    if fresh is not None:
-        truth = truth + fresh
-    if isinstance(noise, TokenNoise):
-        tokens = jax.vmap(lambda key, row: substitute(key, row, size, noise))(noise_keys, clean)
-        return Chains(kernels, tokens, clean, observed(truth, noise))
-    return Chains(kernels, clean, clean, truth)
 
 
 def walk(

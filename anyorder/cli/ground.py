@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import tyro
 
 from anyorder.cli.command import Command, Outcome, key_value_table, progress
 from anyorder.errors import InputError, check_order, require
-
-if TYPE_CHECKING:  # JAX takes a second to import: not for --help
-    from anyorder.chains import Prior
-    from anyorder.chains.noise import Noise
+from anyorder.source_config import SourceConfig
 
 #: Tokens fed at a time: large enough to be fast, small enough for a moving progress bar.
 CHUNK = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Sample(Command):
+class Sample(SourceConfig, Command):
     """Sample sequences, each from a kernel of its own, or all from one that you give.
 
     Examples:
@@ -32,60 +29,40 @@ class Sample(Command):
 
     order: int = 1
     """Order k: how many past tokens the next one depends on."""
-    alphabet_size: int = 2
-    """Number of symbols S."""
     length: int = 64
     """Tokens in each sequence."""
     count: int = 1
     """Sequences, each from an independent kernel."""
+    per_kernel: int = 1
+    """Sequences in a row that share a kernel; it divides the count."""
     seed: int = 0
     """The same seed gives the same sequences."""
     out: str = "-"
     """Where to: .npy (count × length), any other name for text with one sequence a line, - for standard output."""
-    prior: Literal["dirichlet", "floored", "reversible"] = "dirichlet"
-    """Where kernels come from: Dirichlet rows, rows with a floor, or reversible kernels."""
-    concentration: float = 1.0
-    """Dirichlet parameter of each row; 1 is uniform on the simplex."""
-    gamma: float = 0.2
-    """Floor of the floored prior: every transition has probability at least γ/S."""
     kernel: str | None = None
     """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
-    start: Literal["uniform", "stationary"] = "uniform"
-    """Distribution of the first k tokens."""
-    token_noise: float = 0.0
-    """Probability with which each token is replaced by a different one."""
-    transition_noise: float = 0.0
-    """Weight of a fresh random kernel in every step."""
     kernels: str | None = None
     """Also write the kernels, as .npy of shape (count,) + (S,)*k + (S,)."""
 
     def run(self) -> Outcome:
         """Sample, write, and say what was written."""
-        import jax
-
         from anyorder import chains, files, reading
 
-        prior = self._prior()
-        noise = self._noise()
-        drawn = chains.sample(
-            jax.random.key(self.seed),
-            prior,
-            length=self.length,
-            count=self.count,
-            start=self.start,
-            noise=noise,
-        )
+        given = None if self.kernel is None else chains.PointMass(chains.Kernel(reading.read_array(self.kernel)))
+        source = self.source_of(self.length, per_kernel=self.per_kernel, prior=given)
+        drawn = source.sample(self.seed, self.count)
         tokens = np.asarray(drawn.tokens)
         report = {
-            "order": prior.order,
-            "alphabet_size": prior.alphabet_size,
+            "order": source.order,
+            "alphabet_size": source.alphabet_size,
             "length": self.length,
             "count": self.count,
             "seed": self.seed,
-            "prior": "kernel" if self.kernel else self.prior,
+            "prior": source.prior.name,
             "start": self.start,
             "token_noise": self.token_noise,
             "transition_noise": self.transition_noise,
+            "per_kernel": self.per_kernel,
             "out": self.out,
         }
         if self.kernels is not None:
@@ -99,28 +76,7 @@ class Sample(Command):
             report["tokens"] = tokens.tolist()
             return Outcome(report, "\n".join(files.format_row(row) for row in tokens))
         files.write_array(self.out, tokens)
-        return Outcome(report, f"{self.count} × {self.length} tokens of order {prior.order} in {self.out}")
-
-    def _prior(self) -> Prior:
-        from anyorder import chains, reading
-
-        if self.kernel is not None:
-            return chains.PointMass(chains.Kernel(reading.read_array(self.kernel)))
-        return chains.named_prior(
-            self.prior, self.order, self.alphabet_size, gamma=self.gamma, concentration=self.concentration
-        )
-
-    def _noise(self) -> Noise | None:
-        from anyorder import chains
-
-        require(
-            not (self.token_noise and self.transition_noise),
-            f"--token-noise {self.token_noise} and --transition-noise {self.transition_noise} together; "
-            "choose one kind of noise",
-        )
-        if self.token_noise:
-            return chains.TokenNoise(self.token_noise)
-        return chains.TransitionNoise(self.transition_noise) if self.transition_noise else None
+        return Outcome(report, f"{self.count} × {self.length} tokens of order {source.order} in {self.out}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.box import SIMPLE_HEAD
@@ -21,6 +21,9 @@ from anyorder.files import new_folder, read_json
 from anyorder.sweeps.table import is_sweep
 from anyorder.training import config as configs
 from anyorder.training.config import Config
+
+if TYPE_CHECKING:  # JAX takes a second to import: not for --help
+    from anyorder.training.run import Summary
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -80,7 +83,9 @@ class Train(Command):
                 return Outcome(report, f"{error}; {kept}", passed=False)
         if not result.finished:
             raise KeyboardInterrupt(f"interrupted at step {result.step}; go on with: anyorder train --resume {folder}")
-        return Outcome({"out": folder, **result.summary}, Group(table(result.summary), f"run: {folder}"))
+        return Outcome(
+            {"out": folder, **dataclasses.asdict(result.summary)}, Group(table(result.summary), f"run: {folder}")
+        )
 
     def _new_folder(self) -> str:
         named = self.preset if self.config is None else Path(self.config).stem
@@ -112,36 +117,36 @@ def read_run(folder: str) -> Config:
     return read(Path(folder))
 
 
-def table(summary: dict[str, Any]) -> Group:
+def table(summary: Summary) -> Group:
     """Every model of a run next to the floor."""
-    reference = summary["reference"]
-    floor = reference["floor_excess"]
-    title = f"true loss {reference['true_loss']:.4f} nats a token, " + (
-        reference["no_floor"] if floor is None else f"Bayes floor {floor:.4f} above it"
+    reference = summary.reference
+    floor = reference.floor_excess
+    title = f"true loss {reference.true_loss:.4f} nats a token, " + (
+        str(reference.no_floor) if floor is None else f"Bayes floor {floor:.4f} above it"
     )
     result = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("seed", "rate", "excess", "gap to the floor", "matching mass", "at 1 … k"):
         result.add_column(heading, justify="right", no_wrap=True)
-    for model in summary["models"]:
-        layers = model["attention"]
-        gap = "" if model["gap"] is None else f"{model['gap']:+.5f} ± {model['gap_error']:.5f}"
+    for model in summary.models:
+        layers = model.attention
+        gap = "" if model.gap is None else f"{model.gap:+.5f} ± {model.gap_error:.5f}"
         result.add_row(
-            str(model["seed"]),
-            f"{model['learning_rate']:g}",
-            f"{model['excess']:.4f}",
+            str(model.seed),
+            f"{model.learning_rate:g}",
+            f"{model.excess:.4f}",
             gap,
-            ", ".join("/".join(f"{head['matching_mass']:.2f}" for head in heads) for heads in layers),
-            "/".join(f"{sum(head['offset_mass']):.2f}" for head in layers[0]),
+            ", ".join("/".join(f"{head.matching_mass:.2f}" for head in heads) for heads in layers),
+            "/".join(f"{sum(head.offset_mass):.2f}" for head in layers[0]),
         )
-    kgram = reference["kgram"]
+    kgram = reference.kgram
     notes = [
-        f"uniform attention has a matching mass of {reference['chance_matching_mass']:.2f}; "
+        f"uniform attention has a matching mass of {reference.chance_matching_mass:.2f}; "
         "masses are by layer, heads divided by /; the last column is layer 1's mass at offsets 1 … k",
-        f"k-gram: defined at {kgram['coverage']:.1%} of the positions, gives zero to "
-        f"{kgram['missed_probability']:.1%} of what then comes" + (": its loss is infinite" * kgram["infinite"]),
+        f"k-gram: defined at {kgram.coverage:.1%} of the positions, gives zero to "
+        f"{kgram.missed_probability:.1%} of what then comes" + (": its loss is infinite" * kgram.infinite),
     ]
-    if summary["mean_gap"] is not None:
-        notes.insert(0, f"mean gap {summary['mean_gap']:+.5f}, largest {summary['largest_gap']:+.5f} nats")
+    if summary.mean_gap is not None:
+        notes.insert(0, f"mean gap {summary.mean_gap:+.5f}, largest {summary.largest_gap:+.5f} nats")
     return Group(result, *notes)
 
 
@@ -191,14 +196,14 @@ class Evaluate(Command):
         devices.prepare(1)
         from anyorder.training.evaluation import evaluate, evaluation_set, reference
         from anyorder.training.folder import read_models
-        from anyorder.training.run import summarised
+        from anyorder.training.run import measured, summarised
 
         step, models = read_models(Path(self.run_folder))
         data, measurement = changed.data, changed.measurement
         evaluation = evaluation_set(data, measurement.evaluation_count, measurement.evaluation_seed)
-        measured = [evaluate(model, evaluation) for model in models]
-        summary = summarised(config, step, reference(evaluation), measured)
-        report = {"run": self.run_folder, "data": dataclasses.asdict(data), **summary}
+        found = measured(config, [evaluate(model, evaluation) for model in models])
+        summary = summarised(config, step, reference(evaluation), found)
+        report = {"run": self.run_folder, "data": dataclasses.asdict(data), **dataclasses.asdict(summary)}
         return Outcome(report, Group(table(summary), f"run: {self.run_folder}, step {step}"))
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyorder import numerics as numerics
 from anyorder.estimators.counting import add_beta, backoff, bag, biased, kgram
+from anyorder.estimators.floor import Floor, floor
 from anyorder.estimators.losses import Summary, exact_loss, missed_probability, sampled_loss, summarise, true_loss
 from anyorder.estimators.matching import pseudo_attention
 from anyorder.estimators.noisy import bayes_under_transition_noise
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Estimate",
+    "Floor",
     "StreamingEstimator",
     "Summary",
     "WeightedEstimate",
@@ -29,6 +31,7 @@ __all__ = [
     "biased",
     "ctw",
     "exact_loss",
+    "floor",
     "kgram",
     "missed_probability",
     "mixture",

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 from anyorder import estimators
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, to_the_floor
 from anyorder.training.config import Data
-from anyorder.training.evaluation import evaluation_set
+from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
 
 ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (1, 2, 3), "paper": (1, 2, 3)}
@@ -41,10 +41,10 @@ def run(task: Task) -> Result:
         data = Data(order=order, length=32)
         config = to_the_floor(task, data)
         trained = task.train(config, part, len(orders))
-        reference = trained.summary["reference"]
-        best = min(range(len(trained.models)), key=lambda index: trained.summary["models"][index]["excess"])
-        model, measured = trained.models[best], trained.summary["models"][best]
-        drawn = evaluation_set(data, config.measurement.evaluation_count, config.measurement.evaluation_seed)
+        reference = trained.summary.reference
+        best = min(range(len(trained.models)), key=lambda index: trained.summary.models[index].excess)
+        model, measured = trained.models[best], trained.summary.models[best]
+        drawn = held_out(data, config.measurement.evaluation_count, config.measurement.evaluation_seed)
         tokens = drawn.tokens[:, :-1]
         first, second = attention(model, tokens[:AVERAGED])
         second, ideal = (
@@ -58,17 +58,17 @@ def run(task: Task) -> Result:
             f"layer_2_{order}": np.asarray(second, np.float32),
             f"ideal_{order}": np.pad(np.asarray(ideal, np.float32), ((0, 0), (begins, 0), (begins, 0))),
         }
-        layer_1, layer_2 = measured["attention"][0][0], measured["attention"][1][0]
+        layer_1, layer_2 = measured.attention[0][0], measured.attention[1][0]
         rows.append(
             {
                 "order": order,
-                "seed": measured["seed"],
-                "excess": measured["excess"],
-                "floor": reference["floor_excess"],
-                "layer_1_on_last_k": sum(layer_1["offset_mass"]),
-                "layer_2_on_matches": layer_2["matching_mass"],
-                "chance": reference["chance_matching_mass"],
-                "distance_to_ideal": layer_2["distance"],
+                "seed": measured.seed,
+                "excess": measured.excess,
+                "floor": reference.floor_excess,
+                "layer_1_on_last_k": sum(layer_1.offset_mass),
+                "layer_2_on_matches": layer_2.matching_mass,
+                "chance": reference.chance_matching_mass,
+                "distance_to_ideal": layer_2.distance,
             }
         )
     caption = (

@@ -12,7 +12,7 @@ from anyorder import estimators
 from anyorder.experiments import depth, printed
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, to_the_floor
 from anyorder.experiments.rounding import Rounding, rounded, to_format, to_levels
-from anyorder.training.evaluation import evaluation_set
+from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
 
 FORMATS: dict[str, Rounding] = {
@@ -50,7 +50,7 @@ def run(task: Task) -> Result:
     tables, arrays = {}, {}
     for part, (name, config) in enumerate(configs.items()):
         trained = task.train(config, part, len(configs))
-        drawn = evaluation_set(config.data, config.measurement.evaluation_count, config.measurement.evaluation_seed)
+        drawn = held_out(config.data, config.measurement.evaluation_count, config.measurement.evaluation_seed)
         rows = []
         for bits, rounding in FORMATS.items():
             found = distances(trained.models[0], drawn.tokens[:SEQUENCES, :-1], config.data.order, rounding)

@@ -8,7 +8,7 @@ from anyorder import estimators
 from anyorder.experiments import printed
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, published, spread
 from anyorder.training.config import Architecture, Config, Data
-from anyorder.training.evaluation import evaluation_set
+from anyorder.training.evaluation import held_out
 
 DATA = Data(order=2, length=32)
 SEQUENCES = 4
@@ -24,23 +24,24 @@ def run(task: Task) -> Result:
     rows, arrays = [], {}
     for part, layers in enumerate(printed.DEPTH):
         trained = task.train(config(task, layers), part, len(printed.DEPTH))
-        reference = trained.summary["reference"]
-        mean, deviation = spread([model["excess"] for model in trained.summary["models"]])
+        reference = trained.summary.reference
+        assert reference.floor_excess is not None
+        mean, deviation = spread([model.excess for model in trained.summary.models])
         rows.append(
             {
                 "layers": layers,
                 "excess_mean": mean,
                 "excess_std": deviation,
-                "floor": reference["floor_excess"],
-                "gap": mean - reference["floor_excess"],
-                "true_loss": reference["true_loss"],
+                "floor": reference.floor_excess,
+                "gap": mean - reference.floor_excess,
+                "true_loss": reference.true_loss,
                 "printed": str(printed.DEPTH[layers]),
-                "seeds": len(trained.summary["models"]),
+                "seeds": len(trained.summary.models),
             }
         )
         if layers == 1:
             measurement = config(task, layers).measurement
-            drawn = evaluation_set(DATA, measurement.evaluation_count, measurement.evaluation_seed)
+            drawn = held_out(DATA, measurement.evaluation_count, measurement.evaluation_seed)
             tokens = drawn.tokens[:SEQUENCES, :-1]
             maps = [trained.models[0].trace(row).attention[0][0] for row in tokens]
             ideal = [estimators.pseudo_attention(row, DATA.order) for row in tokens]

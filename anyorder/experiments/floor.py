@@ -116,7 +116,7 @@ def run(task: Task) -> Result:
     for part, (cell, recipe) in enumerate(parts):
         config = RECIPES[recipe](task, Data(order=cell[0], length=cell[1]))
         summary = task.train(config, part, len(parts)).summary
-        trained.setdefault(cell, {})[recipe] = [model["gap"] for model in summary["models"]]
+        trained.setdefault(cell, {})[recipe] = [model.gap for model in summary.models if model.gap is not None]
     rows, missed = [], []
     for order in orders:
         for length in lengths:

@@ -13,7 +13,7 @@ from anyorder import estimators
 from anyorder.experiments import printed as paper
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, published, spread
 from anyorder.training.config import Data
-from anyorder.training.data import sequences
+from anyorder.training.evaluation import held_out
 
 READING = (
     "The paper subtracts the loss of the true transition probabilities and does not say of which. Reading A, "
@@ -24,7 +24,7 @@ READING = (
 
 def clean_loss(data: Data, count: int) -> float:
     """The entropy of the undisturbed kernel's rows at the contexts that were visited, mean over predictions."""
-    drawn = sequences(jax.random.fold_in(jax.random.key(0), 2), data, count)
+    drawn = held_out(data, count)
 
     def one(kernel: jax.Array, clean: jax.Array) -> jax.Array:
         windows = tuple(clean[j : len(clean) - data.order + j] for j in range(data.order))
@@ -42,11 +42,11 @@ def run(task: Task, data_of: Callable[[float], Data], printed: dict[float, paper
         data = data_of(level)
         config = published(task, data)
         trained = task.train(config, part, len(levels))
-        models, reference = trained.summary["models"], trained.summary["reference"]
+        models, reference = trained.summary.models, trained.summary.reference
         clean = clean_loss(data, config.measurement.evaluation_count)
-        mean, deviation = spread([model["excess"] for model in models])
-        over_clean, clean_deviation = spread([model["loss"] - clean for model in models])
-        mass, _ = spread([model["attention"][1][0]["matching_mass"] for model in models])
+        mean, deviation = spread([model.excess for model in models])
+        over_clean, clean_deviation = spread([model.loss - clean for model in models])
+        mass, _ = spread([model.attention[1][0].matching_mass for model in models])
         rows.append(
             {
                 "level": level,
@@ -54,9 +54,9 @@ def run(task: Task, data_of: Callable[[float], Data], printed: dict[float, paper
                 "excess_std": deviation,
                 "over_clean_mean": over_clean,
                 "over_clean_std": clean_deviation,
-                "floor": reference["floor_excess"],
+                "floor": reference.floor_excess,
                 "matching_mass": mass,
-                "chance_mass": reference["chance_matching_mass"],
+                "chance_mass": reference.chance_matching_mass,
                 "printed": str(printed[level]),
                 "seeds": len(models),
             }

@@ -17,7 +17,7 @@ from anyorder.experiments.experiment import Result, Table, Task
 from anyorder.experiments.floor import Comparison
 from anyorder.training import config as configs
 from anyorder.training.config import Config
-from anyorder.training.evaluation import evaluation_set
+from anyorder.training.evaluation import held_out
 
 
 def config(steps: int, seed: int) -> Config:
@@ -63,8 +63,8 @@ def trained(task: Task, steps: int, seed: int) -> Result:
     settings = config(steps, seed)
     data, measurement = settings.data, settings.measurement
     run = task.train(settings)
-    reference, measured = run.summary["reference"], run.summary["models"][0]
-    tokens = evaluation_set(data, measurement.evaluation_count, measurement.evaluation_seed).tokens[0, :-1]
+    reference, measured = run.summary.reference, run.summary.models[0]
+    tokens = held_out(data, measurement.evaluation_count, measurement.evaluation_seed).tokens[0, :-1]
     # The Bayes construction has a beginning token too, so that the maps have the same rows.
     built = construct("bayes", order=data.order, alphabet_size=data.alphabet_size, length=data.length)
     ideal = np.asarray(estimators.pseudo_attention(tokens, data.order), np.float32)
@@ -74,13 +74,13 @@ def trained(task: Task, steps: int, seed: int) -> Result:
             arrays[f"{name}_{layer}"] = np.asarray(weights[0], np.float32)
     row = {
         "steps": steps,
-        "true_loss": measured["true_loss"],
-        "excess": measured["excess"],
-        "floor": reference["floor_excess"],
-        "gap": measured["gap"],
-        "gap_error": measured["gap_error"],
-        "attention_on_matches": measured["attention"][1][0]["matching_mass"],
-        "chance": reference["chance_matching_mass"],
+        "true_loss": measured.true_loss,
+        "excess": measured.excess,
+        "floor": reference.floor_excess,
+        "gap": measured.gap,
+        "gap_error": measured.gap_error,
+        "attention_on_matches": measured.attention[1][0].matching_mass,
+        "chance": reference.chance_matching_mass,
     }
     caption = "A model of order 2 after a short training: its loss over the truth, and its gap to the Bayes floor."
     return Result({"training": Table(caption, [row])}, arrays, settings={"order": data.order, "T": data.length})

@@ -15,7 +15,7 @@ from anyorder.errors import require
 from anyorder.report.maps import Panel, draw_maps
 from anyorder.report.style import COLOURS, STYLE, Drawing
 from anyorder.training.config import Config
-from anyorder.training.evaluation import evaluation_set
+from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
 
 #: Sequences over which the maps of layer 1 are averaged.
@@ -109,7 +109,7 @@ def draw_positions(metrics: Metrics) -> Figure:
 def draw_attention(model: Transformer, config: Config, sequence: int) -> Figure:
     """Layer 1 averaged over sequences, later layers on one, next to the pseudo-attention of that one."""
     data, measurement = config.data, config.measurement
-    tokens = evaluation_set(data, measurement.evaluation_count, measurement.evaluation_seed).tokens[:, :-1]
+    tokens = held_out(data, measurement.evaluation_count, measurement.evaluation_seed).tokens[:, :-1]
     first = np.asarray(jax.vmap(lambda one: model.trace(one).attention[0])(tokens[:AVERAGED])).mean(axis=0)
     maps = [np.asarray(layer) for layer in model.trace(tokens[sequence]).attention]
     ideal = np.asarray(estimators.pseudo_attention(tokens[sequence], data.order))

@@ -6,6 +6,7 @@ Nothing here imports JAX: a sweep is read, checked and counted at once.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
 import tomllib
@@ -21,7 +22,7 @@ from anyorder.files import check_keys, read_json
 from anyorder.records import as_json
 from anyorder.training import config as configs
 from anyorder.training import fields
-from anyorder.training.config import Config
+from anyorder.training.config import Config, Data
 
 #: Runs beyond which a sweep must be confirmed.
 MANY = 1_000_000
@@ -293,12 +294,17 @@ def runs(sweep: Sweep, budget: int | None = None) -> list[Run]:
 
 
 def _check_metric(config: Config, metric: str) -> None:
-    data = config.data
-    floored = data.prior == "dirichlet" and data.start == "uniform" and not data.token_noise
     require(
-        floored or metric not in ("gap", "success"),
+        metric not in ("gap", "success") or _has_floor(config.data),
         f"metric is {metric}, these chains have no Bayes floor in closed form; choose the metric excess",
     )
+
+
+@functools.cache
+def _has_floor(data: Data) -> bool:
+    from anyorder import estimators
+
+    return estimators.floor(data.source).reason is None
 
 
 def shapes(runs: Sequence[Run]) -> list[list[Run]]:

@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -18,9 +17,8 @@ import jax
 from anyorder.files import Row
 from anyorder.training import config as configs
 from anyorder.training.config import Config, Data
-from anyorder.training.data import prior
 from anyorder.training.engine import placed
-from anyorder.training.evaluation import EvaluationSet, evaluate, evaluation_set, reference
+from anyorder.training.evaluation import EvaluationSet, Reference, evaluate, evaluation_set, reference
 from anyorder.training.initial import initial_model
 from anyorder.training.rounds import rounds
 from anyorder.training.step import keys, start
@@ -28,7 +26,7 @@ from anyorder.transformer import Transformer, load
 
 
 @lru_cache(maxsize=2)
-def _evaluation(data: Data, count: int, seed: int) -> tuple[EvaluationSet, dict[str, Any]]:
+def _evaluation(data: Data, count: int, seed: int) -> tuple[EvaluationSet, Reference]:
     drawn = evaluation_set(data, count, seed)
     return drawn, reference(drawn)
 
@@ -59,7 +57,6 @@ def train_together(given: Sequence[Config], stacked: bool | None = None) -> list
     """Train configs of one structure and one number of steps, each with one seed and one rate."""
     for config in given:
         configs.check(config)
-        prior(config.data)
     source, steps = given[0].initial.from_model, given[0].optimisation.steps
     loaded = None if source is None else load(source)
     models = [initial_model(config, keys(config.seed).weights, loaded) for config in given]
@@ -88,20 +85,23 @@ def _measured(config: Config, model: Transformer, training_loss: float) -> Row:
     measurement = config.measurement
     evaluation, about = _evaluation(config.data, measurement.evaluation_count, measurement.evaluation_seed)
     measured = evaluate(model, evaluation)
-    layers, chance = measured["attention"], about["chance_matching_mass"]
-    head = max(layers[-1], key=lambda head: head["matching_mass"])
+    layers, chance = measured.attention, about.chance_matching_mass
+    head = max(layers[-1], key=lambda head: head.matching_mass)
     found = {
-        **{name: measured[name] for name in ("loss", "true_loss", "excess", "excess_error", "gap", "gap_error")},
-        "floor_excess": about["floor_excess"],
+        **{
+            name: getattr(measured, name)
+            for name in ("loss", "true_loss", "excess", "excess_error", "gap", "gap_error")
+        },
+        "floor_excess": about.floor_excess,
         "training_loss": training_loss,
-        "matching_mass": head["matching_mass"],
+        "matching_mass": head.matching_mass,
         "chance_mass": chance,
         # 0 for uniform attention, 1 where all of it lies on the matching positions. What lies on the beginning token is
         # left aside: a predictor that smooths as Bayes does must put some there, and the more the shorter the sequence.
-        "attention": (head["matching_share"] - chance) / (1 - chance),
-        "distance": head["distance"],
-        "beginning_mass": head["beginning_mass"],
-        "first_layer_mass": max(sum(first["offset_mass"]) for first in layers[0]),
+        "attention": (head.matching_share - chance) / (1 - chance),
+        "distance": head.distance,
+        "beginning_mass": head.beginning_mass,
+        "first_layer_mass": max(sum(first.offset_mass) for first in layers[0]),
     }
     finite = {name: value if value is None or math.isfinite(value) else None for name, value in found.items()}
     return {"outcome": "done", "reason": None, "step": config.optimisation.steps, **finite}

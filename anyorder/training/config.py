@@ -9,43 +9,36 @@ import dataclasses
 import functools
 import typing
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from anyorder.errors import require
+from anyorder.source_config import SourceConfig
+
+if TYPE_CHECKING:
+    from anyorder.chains import Source
 
 #: Numbers in all the kernels that are drawn at once: 2 GiB in float64.
 MOST_NUMBERS = 1 << 28
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Data:
+class Data(SourceConfig):
     """The chains that sequences are drawn from."""
 
-    order: int = 2
-    """Order k of the chains."""
-    alphabet_size: int = 2
-    """Number of symbols S."""
     length: int = 32
     """T of the paper's grid: sequences have T + 1 tokens, and the last T + 1 - k of them count as predictions."""
-    prior: Literal["dirichlet", "floored", "reversible"] = "dirichlet"
-    """Where kernels come from: Dirichlet rows, rows with a floor, or reversible kernels."""
-    concentration: float = 1.0
-    """Dirichlet parameter of each row; 1 is uniform on the simplex."""
-    gamma: float = 0.2
-    """Floor of the floored prior: every transition has probability at least γ/S."""
-    start: Literal["uniform", "stationary"] = "uniform"
-    """Distribution of the first k tokens."""
-    token_noise: float = 0.0
-    """Probability with which each token is replaced by a different one."""
-    transition_noise: float = 0.0
-    """Weight of a fresh random kernel in every step."""
 
     @property
     def tokens(self) -> int:
         """Tokens in a sequence, x_0 … x_T."""
         return self.length + 1
+
+    @property
+    def source(self) -> Source:
+        """The source of sequences of T + 1 tokens, each from a kernel of its own."""
+        return self.source_of(self.tokens)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -165,6 +158,11 @@ class Config:
         """Heads of each layer."""
         heads, layers = self.architecture.heads, self.architecture.layers
         return heads * layers if len(heads) == 1 else heads
+
+    @property
+    def source(self) -> Source:
+        """What training draws its batches from."""
+        return self.data.source_of(self.data.tokens, per_kernel=self.optimisation.per_kernel)
 
     @property
     def members(self) -> tuple[tuple[int, float], ...]:

@@ -19,6 +19,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Bool, Float
 
+from anyorder.numerics import dtype_of
 from anyorder.training.config import Config, structure
 from anyorder.training.optimiser import numbers
 from anyorder.training.step import CHUNK, State, keys, program
@@ -93,7 +94,7 @@ class Stacked:
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
         self._stack = jax.device_put(stacked, sharding)
         self._members = jax.device_put(jax.tree.map(lambda *leaves: jnp.stack(leaves), *members), sharding)
-        self._advance = jax.jit(jax.vmap(advance, in_axes=(0, 0, 0, None, None)))
+        self._advance = jax.jit(jax.vmap(advance, in_axes=(0, 0, 0, 0, None, None)))
         self._count = count
 
     @property
@@ -125,6 +126,10 @@ def placed(
     shared = structure(configs[0])
     assert all(structure(config) == shared for config in configs)
     stacked = jax.default_backend() != "cpu" if stacked is None else stacked
-    members = [(keys(seed).data, numbers(config, rate)) for config in configs for seed, rate in config.members]
+    members = [
+        (keys(seed).data, numbers(config, rate), config.source.as_inputs(dtype_of(shared.optimisation.dtype)))
+        for config in configs
+        for seed, rate in config.members
+    ]
     advance = _advance(shared, eqx.filter(model, eqx.is_inexact_array, inverse=True))
     return Stacked(advance, list(states), members) if stacked else SideBySide(advance, list(states), members)

@@ -7,6 +7,7 @@ the same sequences, so that the error of the gap is far below that of either los
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -16,16 +17,16 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
-from anyorder.errors import InputError
-from anyorder.estimators import Estimate
-from anyorder.training import attention
-from anyorder.training.config import Config, Data, structure
-from anyorder.training.data import level, sequences
-from anyorder.training.step import raised
+from anyorder.chains import Chains, Source
+from anyorder.estimators import matching, pseudo_attention
+from anyorder.training.config import Data
+from anyorder.training.step import as_distributions
 from anyorder.transformer import Transformer
 
 #: Sequences that are measured at once.
 BATCH = 256
+#: A query may give all its mass to the beginning token; what is left is then this, not zero.
+TINY = 1e-9
 
 Losses = Float[np.ndarray, "count predicted"]
 
@@ -38,7 +39,7 @@ class EvaluationSet(NamedTuple):
     `queries` is the number of positions with a match, and `chance` the mass of uniform attention on the matches.
     """
 
-    data: Data
+    source: Source
     tokens: Int[Array, "count tokens"]
     truth: Float[Array, "count tokens symbols"]
     true: Losses
@@ -49,166 +50,244 @@ class EvaluationSet(NamedTuple):
     queries: int
 
 
+@dataclasses.dataclass(frozen=True)
+class KGram:
+    """The k-gram on an evaluation set; where `infinite`, it gave zero to a token that can come."""
+
+    excess: None
+    infinite: bool
+    coverage: float
+    missed_probability: float
+    missed_probability_error: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+    """What an evaluation set says without a model: true loss, Bayes floor, k-gram, and what chance gives."""
+
+    true_loss: float
+    true_loss_error: float
+    floor_excess: float | None
+    floor_excess_error: float | None
+    no_floor: str | None
+    kgram: KGram
+    chance_matching_mass: float
+    position: list[int]
+    true_loss_by_position: list[float]
+    floor_excess_by_position: list[float] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Head:
+    """One head: its mass on matches, on the beginning token and at offsets 1 … k, and its distance to the ideal."""
+
+    matching_mass: float
+    matching_share: float
+    beginning_mass: float
+    offset_mass: list[float]
+    distance: float
+    distance_error: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """All that is measured on a model; docs/training.md explains every name. `attention` is by layer and head."""
+
+    loss: float
+    true_loss: float
+    excess: float
+    excess_error: float
+    gap: float | None
+    gap_error: float | None
+    excess_by_position: list[float]
+    excess_by_position_error: list[float]
+    gap_by_position: list[float] | None
+    gap_by_position_error: list[float] | None
+    attention: list[list[Head]]
+
+
+def held_out(data: Data, count: int, seed: int = 0) -> Chains:
+    """The sequences of an evaluation set, each from a kernel of its own, with nothing measured on them.
+
+    >>> held_out(Data(order=1, length=8), 16)
+    Chains(16 sequences of 9 tokens, order 1 over 2 symbols)
+    """
+    return _draw(data.source.as_inputs(jnp.float64), count, seed)
+
+
+def _draw(source: Source, count: int, seed: int) -> Chains:
+    return source.sample(jax.random.fold_in(jax.random.key(seed), 2), count)  # training folds in 0 and 1
+
+
 def evaluation_set(data: Data, count: int, seed: int) -> EvaluationSet:
     """Draw the set, and measure on it what does not depend on a model.
 
     >>> evaluation_set(Data(order=1, length=8), 16, 0).true.shape
     (16, 8)
     """
-    key = jax.random.fold_in(jax.random.key(seed), 2)  # training folds in 0 and 1
-    reason, kind = no_floor(data), structure(Config(data=data)).data
-    amount = jnp.float64(level(data))  # numbers are inputs: another level compiles nothing
-    drawn = sequences(key, kind, count, gamma=jnp.float64(data.gamma), amount=amount)
-    compared = _compare(drawn.tokens, drawn.truth, amount, kind, reason is None)
-    true, floor, missed, (masses, queries) = jax.tree.map(np.asarray, compared)
+    source = data.source.as_inputs(jnp.float64)
+    drawn = _draw(source, count, seed)
+    true, floor, missed, (masses, queries) = jax.tree.map(np.asarray, _compare(source, drawn.tokens, drawn.truth))
     total = int(queries.sum())
     chance = float(masses.sum() / max(total, 1))
-    return EvaluationSet(data, drawn.tokens, drawn.truth, true, floor, reason, missed, chance, total)
+    reason = estimators.floor(source).reason
+    return EvaluationSet(source, drawn.tokens, drawn.truth, true, floor, reason, missed, chance, total)
 
 
 @eqx.filter_jit
-def _compare(tokens: Array, truth: Array, amount: Float[Array, ""], data: Data, floored: bool) -> Any:
+def _compare(source: Source, tokens: Array, truth: Array) -> Any:
     """The compiled part of `evaluation_set`."""
+    order, predictor = source.order, estimators.floor(source)
 
     def each(tokens: Int[Array, "tokens"], truth: Float[Array, "tokens symbols"]) -> Any:
-        kgram = estimators.kgram(tokens, order=data.order, alphabet_size=data.alphabet_size)
+        kgram = estimators.kgram(tokens, order=order, alphabet_size=source.alphabet_size)
         missed = estimators.missed_probability(kgram, truth)
         true = estimators.true_loss(truth)
         floor = None
-        if floored:
-            floor = (estimators.exact_loss(bayes(data, tokens, amount).probabilities, truth) - true)[data.order - 1 :]
-        counted = attention.uniform_sums(tokens[:-1], data.order)
-        return true[data.order - 1 :], floor, missed[data.order - 1 :], counted
+        if predictor.reason is None:
+            floor = (estimators.exact_loss(predictor(tokens).probabilities, truth) - true)[order - 1 :]
+        return true[order - 1 :], floor, missed[order - 1 :], uniform_sums(tokens[:-1], order)
 
     return jax.lax.map(lambda one: each(*one), (tokens, truth), batch_size=BATCH)
 
 
-def no_floor(data: Data) -> str | None:
-    """Why the Bayes predictor of these chains has no closed form, or None if it has one.
+def reference(evaluation: EvaluationSet) -> Reference:
+    """True loss, floor and k-gram of the set.
 
-    >>> no_floor(Data()), no_floor(Data(token_noise=0.1))
-    (None, 'token noise hides the chain: its Bayes predictor has no closed form')
-    """
-    if data.token_noise:
-        return "token noise hides the chain: its Bayes predictor has no closed form"
-    if data.prior != "dirichlet":
-        return f"rows of the {data.prior} prior are not Dirichlet: its Bayes predictor has no closed form"
-    if data.start != "uniform":
-        return "a stationary start depends on the kernel: its Bayes predictor has no closed form"
-    if data.transition_noise:
-        try:
-            jax.eval_shape(lambda tokens: bayes(data, tokens), jax.ShapeDtypeStruct((data.tokens,), jnp.int32))
-        except InputError as error:
-            return str(error)
-    return None
-
-
-def bayes(data: Data, tokens: Int[Array, "tokens"], amount: Float[Array, ""] | None = None) -> Estimate:
-    """The predictor that no other beats on average over these chains; `amount` replaces the level of the noise."""
-    if data.transition_noise:
-        return estimators.bayes_under_transition_noise(
-            tokens,
-            order=data.order,
-            alphabet_size=data.alphabet_size,
-            strength=data.transition_noise if amount is None else amount,
-            concentration=data.concentration,
-        )
-    return estimators.add_beta(tokens, order=data.order, alphabet_size=data.alphabet_size, beta=data.concentration)
-
-
-def reference(evaluation: EvaluationSet) -> dict[str, Any]:
-    """True loss, floor and k-gram of the set, ready for JSON.
-
-    >>> reference(evaluation_set(Data(order=1, length=8), 16, 0))["kgram"]["excess"] is None
+    >>> reference(evaluation_set(Data(order=1, length=8), 16, 0)).kgram.infinite
     True
     """
     true, missed = estimators.summarise(evaluation.true), estimators.summarise(evaluation.missed)
     floor = None if evaluation.floor is None else estimators.summarise(evaluation.floor)
+    # Zero for a token that can come costs infinity: what is finite is how often and how much that is.
     infinite = bool((evaluation.missed > 0).any())
-    return {
-        "true_loss": true.mean,
-        "true_loss_error": true.standard_error,
-        "floor_excess": None if floor is None else floor.mean,
-        "floor_excess_error": None if floor is None else floor.standard_error,
-        "no_floor": evaluation.reason,
-        # Zero for a token that can come costs infinity: what is finite is how often and how much that is.
-        "kgram": {
-            "excess": None,
-            "infinite": infinite,
-            "coverage": missed.coverage,
-            "missed_probability": missed.mean,
-            "missed_probability_error": missed.standard_error,
-        },
-        "chance_matching_mass": evaluation.chance,
-        "position": list(range(evaluation.data.order, evaluation.data.tokens)),
-        "true_loss_by_position": true.position_mean.tolist(),
-        "floor_excess_by_position": None if floor is None else floor.position_mean.tolist(),
-    }
+    return Reference(
+        true_loss=true.mean,
+        true_loss_error=true.standard_error,
+        floor_excess=None if floor is None else floor.mean,
+        floor_excess_error=None if floor is None else floor.standard_error,
+        no_floor=evaluation.reason,
+        kgram=KGram(None, infinite, missed.coverage, missed.mean, missed.standard_error),
+        chance_matching_mass=evaluation.chance,
+        position=list(range(evaluation.source.order, evaluation.source.length)),
+        true_loss_by_position=true.position_mean.tolist(),
+        floor_excess_by_position=None if floor is None else floor.position_mean.tolist(),
+    )
 
 
-def evaluate(model: Transformer, evaluation: EvaluationSet) -> dict[str, Any]:
-    """All that is measured on a model, ready for JSON; see docs/training.md for every name."""
-    return summary(measure(model, evaluation), evaluation)
+def evaluate(model: Transformer, evaluation: EvaluationSet) -> Evaluation:
+    """Measure a model on the set.
 
-
-def measure(model: Transformer, evaluation: EvaluationSet) -> Any:
-    """The compiled part of `evaluate`: returns at once, with arrays that may still be on their way."""
+    >>> from anyorder.constructions import construct
+    >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
+    >>> evaluate(model, evaluation_set(Data(order=1, length=8), 16, 0)).attention[1][0].distance < 1e-6
+    True
+    """
     weights, frame = eqx.partition(model, eqx.is_inexact_array)
-    return _measure(weights, frame, evaluation.tokens, evaluation.truth, evaluation.data.order)
+    measured = _measure(weights, frame, evaluation.tokens, evaluation.truth, evaluation.source.order)
+    excesses, layers = jax.tree.map(np.asarray, measured)
+    excess = estimators.summarise(excesses)
+    gap = None if evaluation.floor is None else estimators.summarise(excesses - evaluation.floor)
+    true = float(evaluation.true.mean())
+    return Evaluation(
+        loss=true + excess.mean,
+        true_loss=true,
+        excess=excess.mean,
+        excess_error=excess.standard_error,
+        gap=None if gap is None else gap.mean,
+        gap_error=None if gap is None else gap.standard_error,
+        excess_by_position=excess.position_mean.tolist(),
+        excess_by_position_error=excess.position_error.tolist(),
+        gap_by_position=None if gap is None else gap.position_mean.tolist(),
+        gap_by_position_error=None if gap is None else gap.position_error.tolist(),
+        attention=[
+            [_head(Sums(*(values[:, head] for values in sums)), evaluation) for head in range(sums.matching.shape[1])]
+            for sums in layers
+        ],
+    )
 
 
 @eqx.filter_jit
 def _measure(weights: Any, frame: Any, tokens: Array, truth: Array, order: int) -> Any:
     model = eqx.combine(weights, frame)
 
-    def each(item: tuple[Array, Array]) -> tuple[Array, tuple[attention.Sums, ...]]:
+    def each(item: tuple[Array, Array]) -> tuple[Array, tuple[Sums, ...]]:
         tokens, truth = item
         read = tokens[:-1]
         trace = model.trace(read)
         predicted = trace.probabilities.astype(jnp.float64)
-        predicted = predicted if model.output_map == "softmax" else raised(predicted)
+        predicted = predicted if model.output_map == "softmax" else as_distributions(predicted)
         # Losses align row n with token n + 1 and drop the last row, which has no token: here it is a filler.
         predicted = jnp.concatenate([predicted, predicted[-1:]])
         excess = estimators.exact_loss(predicted, truth) - estimators.true_loss(truth)
-        layers = tuple(attention.sums(weights.astype(jnp.float64), read, order) for weights in trace.attention)
+        layers = tuple(sums(weights.astype(jnp.float64), read, order) for weights in trace.attention)
         return excess[order - 1 :], layers
 
     return jax.lax.map(each, (tokens, truth), batch_size=BATCH)
 
 
-def summary(measured: Any, evaluation: EvaluationSet) -> dict[str, Any]:
-    """Means and standard errors of what `measure` gave."""
-    excesses, layers = jax.tree.map(np.asarray, measured)
-    excess = estimators.summarise(excesses)
-    gap = None if evaluation.floor is None else estimators.summarise(excesses - evaluation.floor)
-    true = float(evaluation.true.mean())
-    return {
-        "loss": true + excess.mean,
-        "true_loss": true,
-        "excess": excess.mean,
-        "excess_error": excess.standard_error,
-        "gap": None if gap is None else gap.mean,
-        "gap_error": None if gap is None else gap.standard_error,
-        "excess_by_position": excess.position_mean.tolist(),
-        "excess_by_position_error": excess.position_error.tolist(),
-        "gap_by_position": None if gap is None else gap.position_mean.tolist(),
-        "gap_by_position_error": None if gap is None else gap.position_error.tolist(),
-        "attention": [
-            [_head(attention.Sums(*(values[:, head] for values in sums)), evaluation) for head in range(heads)]
-            for sums in layers
-            for heads in [sums.matching.shape[1]]
-        ],
-    }
+class Sums(NamedTuple):
+    """Attention of one layer next to the ideal of Definition 2, as sums over the queries of one sequence.
+
+    `matching`: mass on the positions that a k-gram counts, over the queries that have such positions. `beginning`:
+    mass on the beginning token, over all queries. `offsets`: mass at offsets 1 … k, over the queries from k on.
+    `distance`: Frobenius distance to the pseudo-attention map, where queries without a match have a row of zeros.
+    `share`: like `matching`, as a fraction of the mass that does not lie on the beginning token.
+    """
+
+    matching: Float[Array, "heads"]
+    beginning: Float[Array, "heads"]
+    offsets: Float[Array, "heads order"]
+    distance: Float[Array, "heads"]
+    share: Float[Array, "heads"]
 
 
-def _head(sums: attention.Sums, evaluation: EvaluationSet) -> dict[str, Any]:
+def sums(weights: Float[Array, "heads rows rows"], tokens: Int[Array, "length"], order: int) -> Sums:
+    """The sums of one layer; with a beginning token there is one row more than tokens.
+
+    >>> tokens = jnp.asarray([0, 1, 0, 1, 0], jnp.int32)
+    >>> ideal = pseudo_attention(tokens, 1)
+    >>> [values.tolist() for values in sums(ideal[None], tokens, 1)]
+    [[3.0], [0.0], [[2.5]], [0.0], [3.0]]
+    """
+    length = len(tokens)
+    beginning = jnp.zeros(len(weights), weights.dtype)
+    if weights.shape[1] > length:
+        beginning, weights = weights[:, 1:, 0].sum(axis=1), weights[:, 1:, 1:]
+    queries = jnp.arange(order, length, dtype=jnp.int32)
+    matched = (weights * matching.window_matches(tokens, order)).sum(axis=2)
+    on_tokens = jnp.maximum(weights.sum(axis=2), jnp.asarray(TINY, weights.dtype))
+    return Sums(
+        matching=matched.sum(axis=1),
+        beginning=beginning,
+        offsets=jnp.stack(
+            [weights[:, queries, queries - offset].sum(axis=1) for offset in range(1, order + 1)], axis=1
+        ),
+        distance=jnp.sqrt(jnp.square(weights - pseudo_attention(tokens, order)).sum(axis=(1, 2))),
+        share=(matched / on_tokens).sum(axis=1),
+    )
+
+
+def uniform_sums(tokens: Int[Array, "length"], order: int) -> tuple[Float[Array, ""], Int[Array, ""]]:
+    """The matching mass of uniform attention, and the number of queries that have a match.
+
+    >>> total, queries = uniform_sums(jnp.asarray([0, 1, 0, 1, 0], jnp.int32), 1)
+    >>> round(float(total), 4), int(queries)
+    (0.9833, 3)
+    """
+    matches = matching.window_matches(tokens, order)
+    fractions = matches.sum(axis=1) / jnp.arange(1, len(tokens) + 1, dtype=jnp.float64)
+    return fractions.sum(), matches.any(axis=1).sum(dtype=jnp.int32)
+
+
+def _head(sums: Sums, evaluation: EvaluationSet) -> Head:
     """One head, from the sums of every sequence."""
-    data, count = evaluation.data, len(sums.distance)
-    return {
-        "matching_mass": float(sums.matching.sum() / max(evaluation.queries, 1)),
-        "matching_share": float(sums.share.sum() / max(evaluation.queries, 1)),
-        "beginning_mass": float(sums.beginning.mean() / data.length),
-        "offset_mass": (sums.offsets.mean(axis=0) / (data.length - data.order)).tolist(),
-        "distance": float(sums.distance.mean()),
-        "distance_error": float(sums.distance.std(ddof=1) / np.sqrt(count)),
-    }
+    order, length = evaluation.source.order, evaluation.source.length - 1
+    return Head(
+        matching_mass=float(sums.matching.sum() / max(evaluation.queries, 1)),
+        matching_share=float(sums.share.sum() / max(evaluation.queries, 1)),
+        beginning_mass=float(sums.beginning.mean() / length),
+        offset_mass=(sums.offsets.mean(axis=0) / (length - order)).tolist(),
+        distance=float(sums.distance.mean()),
+        distance_error=float(sums.distance.std(ddof=1) / np.sqrt(len(sums.distance))),
+    )

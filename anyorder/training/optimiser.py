@@ -13,7 +13,6 @@ from jaxtyping import Array, Float, Int
 
 from anyorder.numerics import dtype_of
 from anyorder.training.config import Config, Optimisation
-from anyorder.training.data import level
 
 #: Weights that are linear maps of the stream; all others are tables, gains and biases.
 _MATRICES = ("query", "key", "value", "projection", "weight", "output")
@@ -22,7 +21,7 @@ _RMS = 0.2
 
 
 class Numbers(NamedTuple):
-    """What may differ between models that share a compiled program: its inputs, besides weights and keys."""
+    """What may differ between models that share a compiled program: its inputs, besides weights, keys and sources."""
 
     learning_rate: Float[Array, ""]
     beta1: Float[Array, ""]
@@ -32,18 +31,16 @@ class Numbers(NamedTuple):
     warmup: Float[Array, ""]
     steps: Float[Array, ""]
     final_rate: Float[Array, ""]
-    gamma: Float[Array, ""]
-    noise: Float[Array, ""]
     dropout: Float[Array, ""]
 
 
 def numbers(config: Config, learning_rate: float | None = None) -> Numbers:
-    """The numbers of a config, in the dtype of its weights; the learning rate is the first one, or the given one.
+    """The numbers of a config, in the dtype of its weights; the learning rate is the first one, or this one.
 
     >>> round(float(numbers(Config()).beta1), 6)
     0.9
     """
-    settings, data = config.optimisation, config.data
+    settings = config.optimisation
     dtype = dtype_of(settings.dtype)
     peak = settings.learning_rate[0] if learning_rate is None else learning_rate
     return Numbers(
@@ -55,13 +52,11 @@ def numbers(config: Config, learning_rate: float | None = None) -> Numbers:
         warmup=jnp.float32(settings.warmup),
         steps=jnp.float32(settings.steps),
         final_rate=jnp.float32(settings.final_rate),
-        gamma=jnp.asarray(data.gamma, dtype),
-        noise=jnp.asarray(level(data), dtype),
         dropout=jnp.asarray(settings.dropout, dtype),
     )
 
 
-def optimiser(settings: Optimisation, given: Numbers) -> optax.GradientTransformation:
+def optimiser(settings: Optimisation, inputs: Numbers) -> optax.GradientTransformation:
     """Clipping, preconditioning and decay; what comes out is still to be multiplied by the rate.
 
     >>> transformation = optimiser(Optimisation(optimiser="muon"), numbers(Config()))
@@ -69,17 +64,17 @@ def optimiser(settings: Optimisation, given: Numbers) -> optax.GradientTransform
     if settings.optimiser == "muon":
         changed = optax.contrib.muon(
             1.0,
-            weight_decay=given.weight_decay,
+            weight_decay=inputs.weight_decay,
             weight_decay_mask=_decayed,
-            adam_b1=given.beta1,
-            adam_b2=given.beta2,
-            adam_weight_decay=given.weight_decay,
+            adam_b1=inputs.beta1,
+            adam_b2=inputs.beta2,
+            adam_weight_decay=inputs.weight_decay,
             muon_weight_dimension_numbers=_orthogonalised,
             consistent_rms=_RMS,
         )
     else:
-        changed = optax.adamw(1.0, given.beta1, given.beta2, weight_decay=given.weight_decay, mask=_decayed)
-    return optax.chain(optax.clip_by_global_norm(given.clip), changed)
+        changed = optax.adamw(1.0, inputs.beta1, inputs.beta2, weight_decay=inputs.weight_decay, mask=_decayed)
+    return optax.chain(optax.clip_by_global_norm(inputs.clip), changed)
 
 
 def _decayed(weights: Any) -> Any:
@@ -98,20 +93,20 @@ def _name(path: Any) -> str:
     return path[-1].name
 
 
-def rate(schedule: str, given: Numbers) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
+def rate(schedule: str, inputs: Numbers) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
     """The rate of every step, as a fraction of the peak: a rise, then a fall to `final_rate` at the last step.
 
     >>> fraction = rate("cosine", numbers(Config(optimisation=Optimisation(steps=101, warmup=1, final_rate=0.0))))
     >>> [round(float(fraction(jnp.int32(step))), 3) for step in (0, 1, 51, 100)]
     [0.5, 1.0, 0.492, 0.0]
     """
-    falling = jnp.maximum(given.steps - 1 - given.warmup, 1)
+    falling = jnp.maximum(inputs.steps - 1 - inputs.warmup, 1)
 
     def fraction(step: Int[Array, ""]) -> Float[Array, ""]:
-        rising = (step + 1).astype(jnp.float32) / (given.warmup + 1)
-        done = jnp.clip((step - given.warmup).astype(jnp.float32) / falling, 0, 1)
+        rising = (step + 1).astype(jnp.float32) / (inputs.warmup + 1)
+        done = jnp.clip((step - inputs.warmup).astype(jnp.float32) / falling, 0, 1)
         left = {"cosine": (1 + jnp.cos(jnp.pi * done)) / 2, "linear": 1 - done, "constant": jnp.ones_like(done)}
-        fallen = left[schedule] * (1 - given.final_rate) + given.final_rate
-        return jnp.where(step < given.warmup, rising, fallen)
+        fallen = left[schedule] * (1 - inputs.final_rate) + inputs.final_rate
+        return jnp.where(step < inputs.warmup, rising, fallen)
 
     return fraction

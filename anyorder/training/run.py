@@ -6,10 +6,11 @@ The folder of a run holds `config.json`, `metrics.jsonl` (a line for every round
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -18,9 +19,8 @@ import numpy as np
 from anyorder.files import Row
 from anyorder.training import config as configs
 from anyorder.training.config import Config
-from anyorder.training.data import prior
 from anyorder.training.engine import placed
-from anyorder.training.evaluation import evaluate, evaluation_set, reference
+from anyorder.training.evaluation import Evaluation, Reference, evaluate, evaluation_set, reference
 from anyorder.training.folder import Folder, opened, read_start
 from anyorder.training.initial import initial_model
 from anyorder.training.progress import Progress, Watch, shown
@@ -46,7 +46,34 @@ class Trained(NamedTuple):
     models: tuple[Transformer, ...]
     step: int
     finished: bool
-    summary: dict[str, Any]
+    summary: Summary
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Member:
+    """A model of a run."""
+
+    model: int
+    seed: int
+    learning_rate: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Measured(Evaluation, Member):
+    """A model of a run, and what was measured on it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """All models of a run together; `summary.json` holds the same names."""
+
+    step: int
+    finished: bool
+    mean_excess: float
+    mean_gap: float | None
+    largest_gap: float | None
+    reference: Reference
+    models: list[Measured]
 
 
 def train(
@@ -79,7 +106,6 @@ def train(
     (2, True)
     """
     configs.check(config)
-    prior(config.data)  # refuses kernels that are too large
     if resume and out is not None:
         given = read_start(Path(out))
     elif given is None and config.initial.from_model is not None:
@@ -111,13 +137,15 @@ class _Run:
         measurement = config.measurement
         self.evaluation = evaluation_set(config.data, measurement.evaluation_count, measurement.evaluation_seed)
         self.reference = reference(self.evaluation)
-        self.measured: list[dict[str, Any]] = []
+        self.measured: list[Measured] = []
 
     def go(self, begun: int | None, watch: Watch, stop: Callable[[], bool]) -> Trained:
         measurement, steps, step = self.config.measurement, self.config.optimisation.steps, begun or 0
         self._measure(step, write=False)
         if begun is None:
-            self._write([{"kind": "reference", "step": 0, **self.reference}, *self._measurements(0)])
+            self._write(
+                [{"kind": "reference", "step": 0, **dataclasses.asdict(self.reference)}, *self._measurements(0)]
+            )
             self._save(0)
         spent, kept = 0.0, step
         if not stop():
@@ -136,7 +164,7 @@ class _Run:
         summary = summarised(self.config, step, self.reference, self.measured)
         models = tuple(self._models())
         if self.folder is not None and finished:
-            self.folder.finish(summary, models)
+            self.folder.finish(dataclasses.asdict(summary), models)
         return Trained(models, step, finished, summary)
 
     def _models(self) -> list[Transformer]:
@@ -148,27 +176,23 @@ class _Run:
             raise Diverged(step, *self.config.members[model])
         self._write(
             [
-                {"kind": "loss", "step": taken.last, **_member(self.config, index), "loss": float(curve.mean())}
+                {"kind": "loss", "step": taken.last, **vars(member(self.config, index)), "loss": float(curve.mean())}
                 for index, curve in enumerate(taken.losses)
             ]
         )
 
     def _measure(self, step: int, write: bool = True) -> None:
-        self.measured = [evaluate(model, self.evaluation) for model in self._models()]
+        self.measured = measured(self.config, [evaluate(model, self.evaluation) for model in self._models()])
         if write:
             self._write(self._measurements(step))
 
     def _measurements(self, step: int) -> list[Row]:
-        return [
-            {"kind": "evaluation", "step": step, **_member(self.config, index), **measured}
-            for index, measured in enumerate(self.measured)
-        ]
+        return [{"kind": "evaluation", "step": step, **dataclasses.asdict(one)} for one in self.measured]
 
     def _progress(self, taken: Round, speed: float) -> Progress:
-        gap, excess = _mean(self.measured, "gap"), _mean(self.measured, "excess")
-        assert excess is not None
+        now = summarised(self.config, taken.last, self.reference, self.measured)
         loss = float(taken.losses.mean(axis=1).mean())
-        return Progress(taken.last, self.config.optimisation.steps, loss, gap, excess, speed)
+        return Progress(taken.last, self.config.optimisation.steps, loss, now.mean_gap, now.mean_excess, speed)
 
     def _write(self, lines: list[Row]) -> None:
         if self.folder is not None:
@@ -179,25 +203,26 @@ class _Run:
             self.folder.save(step, self.placed.states)
 
 
-def summarised(config: Config, step: int, about: dict[str, Any], measured: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def summarised(config: Config, step: int, about: Reference, models: list[Measured]) -> Summary:
     """All models of a run together: what was measured on each, means, and the reference."""
-    gaps = [values["gap"] for values in measured]
-    return {
-        "step": step,
-        "finished": step == config.optimisation.steps,
-        "mean_excess": _mean(measured, "excess"),
-        "mean_gap": _mean(measured, "gap"),
-        "largest_gap": None if None in gaps else max(gaps),
-        "reference": about,
-        "models": [{**_member(config, index), **values} for index, values in enumerate(measured)],
-    }
+    gaps = [model.gap for model in models if model.gap is not None]
+    return Summary(
+        step=step,
+        finished=step == config.optimisation.steps,
+        mean_excess=float(np.mean([model.excess for model in models])),
+        mean_gap=float(np.mean(gaps)) if gaps else None,
+        largest_gap=max(gaps, default=None),
+        reference=about,
+        models=models,
+    )
 
 
-def _member(config: Config, index: int) -> dict[str, Any]:
+def measured(config: Config, evaluations: Sequence[Evaluation]) -> list[Measured]:
+    """What was measured on every model of a run, with the model."""
+    return [Measured(**vars(member(config, index)), **vars(found)) for index, found in enumerate(evaluations)]
+
+
+def member(config: Config, index: int) -> Member:
+    """The model of this number."""
     seed, rate = config.members[index]
-    return {"model": index, "seed": seed, "learning_rate": rate}
-
-
-def _mean(measured: Sequence[dict[str, Any]], name: str) -> float | None:
-    values = [entry[name] for entry in measured]
-    return None if None in values else float(np.mean(values))
+    return Member(model=index, seed=seed, learning_rate=rate)

@@ -15,10 +15,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from anyorder.chains import Source
 from anyorder.numerics import dtype_of
 from anyorder.training import dropout, fast
-from anyorder.training.config import Config
-from anyorder.training.data import sequences
+from anyorder.training.config import Config, Optimisation
 from anyorder.training.optimiser import Numbers, numbers, optimiser, rate
 from anyorder.transformer import Transformer
 
@@ -58,29 +58,28 @@ def start(config: Config, model: Transformer) -> State:
     return State(weights, optimiser(config.optimisation, numbers(config)).init(weights))
 
 
-def batch_loss(model: Transformer, config: Config, key: PRNGKeyArray, given: Numbers | None = None) -> Float[Array, ""]:
-    """Mean cross-entropy of one fresh batch, over the predictions that count; `given` replaces numbers."""
-    data, settings = config.data, config.optimisation
-    drawn = sequences(
-        key,
-        data,
-        settings.batch,
-        model.dtype,
-        gamma=None if given is None else given.gamma,
-        amount=None if given is None else given.noise,
-        per_kernel=settings.per_kernel,
-    )
-    first = data.order if settings.predictions == "window" else 1  # the first token that counts
+def batch_loss(
+    model: Transformer,
+    settings: Optimisation,
+    source: Source,
+    key: PRNGKeyArray,
+    dropped: float | Float[Array, ""] | None = None,
+) -> Float[Array, ""]:
+    """Mean cross-entropy of one fresh batch, over the predictions that count.
+
+    `dropped` is the fraction that dropout sets to zero, where it is an input of a compiled program.
+    """
+    drawn = source.sample(key, settings.batch, model.dtype)
+    first = source.order if settings.predictions == "window" else 1  # the first token that counts
     read, came, truth = drawn.tokens[:, :-1], drawn.tokens[:, first:], drawn.truth[:, first:]
     if settings.dropout:
-        amount = jnp.asarray(settings.dropout, model.dtype) if given is None else given.dropout
-        dropped = partial(dropout.log_probabilities, model, amount=amount)
+        amount = jnp.asarray(settings.dropout if dropped is None else dropped, model.dtype)
         keys = jax.random.split(jax.random.fold_in(key, 1), len(read))
-        logarithms = jax.vmap(dropped)(read, key=keys)
+        logarithms = jax.vmap(partial(dropout.log_probabilities, model, amount=amount))(read, key=keys)
     else:
         logarithms = log_probabilities(model, read)
     if settings.targets == "sampled":
-        truth = jax.nn.one_hot(came, data.alphabet_size, dtype=model.dtype)
+        truth = jax.nn.one_hot(came, source.alphabet_size, dtype=model.dtype)
     return -(truth * logarithms[:, first - 1 :]).sum(axis=-1).mean()  # row n predicts token n + 1
 
 
@@ -90,16 +89,16 @@ def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) ->
         return fast.log_probabilities(model, tokens)
     if model.output_map == "softmax":
         return jax.vmap(model.log_probabilities)(tokens)
-    return jnp.log(raised(jax.vmap(model)(tokens)))
+    return jnp.log(as_distributions(jax.vmap(model)(tokens)))
 
 
-def raised(probabilities: Float[Array, "*batch symbols"]) -> Float[Array, "*batch symbols"]:
+def as_distributions(probabilities: Float[Array, "*batch symbols"]) -> Float[Array, "*batch symbols"]:
     """The output of a model without a softmax as distributions that a loss can be taken of.
 
     A construction may give zero, and while it is trained its output need not sum to one: entries are raised to a
     small number at least and divided by their sum.
 
-    >>> raised(jnp.asarray([[1.0, 0.0]], jnp.float64)).round(5).tolist()
+    >>> as_distributions(jnp.asarray([[1.0, 0.0]], jnp.float64)).round(5).tolist()
     [[0.99999, 1e-05]]
     """
     least = jnp.maximum(probabilities, jnp.asarray(SMALLEST, probabilities.dtype))
@@ -110,28 +109,30 @@ Advance = Callable[..., tuple[State, Float[Array, "chunk"], Bool[Array, ""]]]
 
 
 def program(config: Config, model: Transformer) -> Advance:
-    """`advance(state, key, numbers, first, count)`: `count` ≤ CHUNK steps from step `first` on.
+    """`advance(state, key, numbers, source, first, count)`: `count` ≤ CHUNK steps from step `first` on.
 
     Gives the new state, the loss of every step, and whether all weights are finite. `model` says what is not an
-    array; its arrays are not used. Of the config only its `structure` is: the numbers are inputs.
+    array; its arrays are not used. Of the config only its `structure` is: numbers and the source are inputs.
     """
     frame = eqx.filter(model, eqx.is_inexact_array, inverse=True)
     settings = config.optimisation
     dtype = dtype_of(settings.dtype)
 
     def advance(
-        state: State, key: PRNGKeyArray, given: Numbers, first: Int[Array, ""], count: Int[Array, ""]
+        state: State, key: PRNGKeyArray, inputs: Numbers, source: Source, first: Int[Array, ""], count: Int[Array, ""]
     ) -> tuple[State, Float[Array, "chunk"], Bool[Array, ""]]:
-        change, fraction = optimiser(settings, given), rate(settings.schedule, given)
+        change, fraction = optimiser(settings, inputs), rate(settings.schedule, inputs)
 
         def loss_of(weights: Any, step: Int[Array, ""]) -> Float[Array, ""]:
-            return batch_loss(eqx.combine(weights, frame), config, jax.random.fold_in(key, step), given)
+            return batch_loss(
+                eqx.combine(weights, frame), settings, source, jax.random.fold_in(key, step), inputs.dropout
+            )
 
         def step(place: Int[Array, ""], carried: tuple[State, Array]) -> tuple[State, Array]:
             (weights, moments), losses = carried
             loss, gradient = jax.value_and_grad(loss_of)(weights, first + place)
             changes, moments = change.update(gradient, moments, weights)
-            size = (given.learning_rate * fraction(first + place)).astype(dtype)
+            size = (inputs.learning_rate * fraction(first + place)).astype(dtype)
             weights = jax.tree.map(lambda weight, change: weight + size * change, weights, changes)
             return State(weights, moments), losses.at[place].set(loss)
 

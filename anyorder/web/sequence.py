@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from anyorder import chains
+from anyorder.chains import Source
 from anyorder.errors import require
+from anyorder.source_config import SourceConfig
 from anyorder.web import limits
 from anyorder.web.schema import Chain, Text
 
@@ -57,22 +57,18 @@ def _sampled(asked: Chain) -> NamedTokens:
         asked.length > asked.order,
         f"length is {asked.length}, must be above the order {asked.order} of the chain; lengthen the sequence",
     )
-    require(
-        not (asked.token_noise and asked.transition_noise),
-        f"token noise {asked.token_noise} and transition noise {asked.transition_noise} together; set one to 0",
-    )
-    noise: chains.TokenNoise | chains.TransitionNoise | None = None
-    if asked.token_noise:
-        noise = chains.TokenNoise(asked.token_noise)
-    elif asked.transition_noise:
-        noise = chains.TransitionNoise(asked.transition_noise)
-    drawn = chains.sample(
-        jax.random.key(asked.seed),
-        chains.Dirichlet(asked.order, asked.alphabet_size, asked.concentration),
-        length=asked.length + 1,
-        count=1,
-        noise=noise,
-    )
+    drawn = source(asked, asked.length + 1).sample(asked.seed, 1)
     tokens = np.asarray(drawn.tokens[0], np.int64)
     symbols = [str(symbol) for symbol in range(asked.alphabet_size)]
     return NamedTokens(tokens[:-1], symbols, int(tokens[-1]), np.asarray(drawn.truth[0], np.float64))
+
+
+def source(asked: Chain, length: int) -> Source:
+    """Where the sequence of a chain comes from, with its outcome or padded."""
+    return SourceConfig(
+        order=asked.order,
+        alphabet_size=asked.alphabet_size,
+        concentration=asked.concentration,
+        token_noise=asked.token_noise,
+        transition_noise=asked.transition_noise,
+    ).source_of(length)

@@ -19,7 +19,6 @@ from anyorder.constructions.certificate import unit_roundoff
 from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.verify import expected, within
 from anyorder.errors import InputError, require
-from anyorder.estimators.noisy import MOST_NODES
 from anyorder.transformer import Trace
 from anyorder.web import limits
 from anyorder.web.models import Library, Opened, build
@@ -36,7 +35,7 @@ from anyorder.web.schema import (
     View,
     ViewRequest,
 )
-from anyorder.web.sequence import NamedTokens, draw
+from anyorder.web.sequence import NamedTokens, draw, source
 from anyorder.web.work import Check
 
 Level = Literal["exact", "within", "beyond", "open"]
@@ -247,20 +246,17 @@ def _maps(seen: Seen) -> list[Map]:
 
 
 def _bayes(seen: Seen, asked: ViewRequest) -> tuple[Float[np.ndarray, "length symbols"], str]:
-    """The Bayes predictor where one is known: add-β, or quadrature under transition noise."""
+    """The Bayes predictor where one is known, add-β where none is."""
     order, size, sequence, tokens = seen.opened.order, seen.alphabet_size, asked.sequence, seen.padded
-    beta, name = seen.opened.beta, "add"
+    beta = seen.opened.beta
     if isinstance(sequence, Chain) and order == sequence.order and size == sequence.alphabet_size:
         beta, noise = sequence.concentration, sequence.transition_noise
-        nodes = math.ceil((len(tokens) + 2) / 2) ** (size - 1)
-        if noise and nodes <= MOST_NODES:
-            exact = estimators.bayes_under_transition_noise(
-                tokens, order=order, alphabet_size=size, strength=noise, concentration=beta
-            )
-            return np.asarray(exact.probabilities)[: seen.length], f"Bayes under noise {noise:g}"
-        name = "add" if noise or sequence.token_noise else "Bayes: add"
+        floor = estimators.floor(source(sequence, len(tokens)))
+        if floor.reason is None:
+            name = f"Bayes under noise {noise:g}" if noise else f"Bayes: add-{beta:g}"
+            return np.asarray(floor(tokens).probabilities)[: seen.length], name
     smoothed = estimators.add_beta(tokens, order=order, alphabet_size=size, beta=beta)
-    return np.asarray(smoothed.probabilities)[: seen.length], f"{name}-{beta:g}"
+    return np.asarray(smoothed.probabilities)[: seen.length], f"add-{beta:g}"
 
 
 def _exactness(

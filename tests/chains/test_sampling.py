@@ -16,6 +16,7 @@ from anyorder.chains import (
     PointMass,
     Reversible,
     ReversibleBinary,
+    Source,
     TokenNoise,
     TransitionNoise,
 )
@@ -255,3 +256,32 @@ def test_bad_input_is_refused_in_one_line(call, message):
         call()
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("noise", "start", "expected"),
+    [
+        (None, "uniform", "000000000100 000110100101"),
+        (TokenNoise(0.3), "stationary", "001000001101 000110011101"),
+        (TransitionNoise(0.2), "uniform", "000000000100 001110100101"),
+    ],
+)
+def test_a_seed_keeps_its_sequences(noise, start, expected):
+    """Tokens recorded from the first sampler."""
+    drawn = Source(Floored(2, 2, 0.3), 12, noise, start).sample(5, 2).tokens
+    assert " ".join("".join(map(str, row)) for row in drawn.tolist()) == expected
+
+
+def test_a_compiled_program_takes_a_source_as_its_input():
+    traces = []
+
+    @jax.jit
+    def draw(source):
+        traces.append(1)
+        return source.sample(KEY, 4).tokens
+
+    for gamma, strength in ((0.2, 0.1), (0.6, 0.5)):
+        source = Source(Floored(1, 2, gamma), 8, TransitionNoise(strength))
+        expected = source.sample(KEY, 4).tokens
+        np.testing.assert_array_equal(draw(source.as_inputs(jnp.float64)), expected)
+    assert len(traces) == 1

@@ -173,15 +173,15 @@ def test_numbers_never_recompile():
 def test_a_row_is_what_train_measures_to_the_last_bit():
     config = dataclasses.replace(TINY, seeds=2, optimisation=dataclasses.replace(TINY.optimisation, weight_decay=0.01))
     summary = train(config).summary
-    for model in summary["models"]:
-        row = next(row for row in in_process() if (row["run"] - 2) == model["seed"])
+    for model in summary.models:
+        row = next(row for row in in_process() if (row["run"] - 2) == model.seed)
         for name in ("loss", "true_loss", "excess", "excess_error", "gap", "gap_error"):
-            assert row[name] == model[name]
-        assert row["floor_excess"] == summary["reference"]["floor_excess"]
-        head = model["attention"][0][0]
-        chance = summary["reference"]["chance_matching_mass"]
-        assert row["matching_mass"] == head["matching_mass"]
-        assert row["attention"] == pytest.approx((head["matching_share"] - chance) / (1 - chance))
+            assert row[name] == getattr(model, name)
+        assert row["floor_excess"] == summary.reference.floor_excess
+        head = model.attention[0][0]
+        chance = summary.reference.chance_matching_mass
+        assert row["matching_mass"] == head.matching_mass
+        assert row["attention"] == pytest.approx((head.matching_share - chance) / (1 - chance))
 
 
 def test_in_a_stack_one_that_diverges_leaves_the_others_alone():

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from anyorder import estimators
-from anyorder.training import attention
 from anyorder.training.config import Architecture, Config, Data, Initial
-from anyorder.training.evaluation import evaluate, evaluation_set, no_floor, reference
+from anyorder.training.evaluation import evaluate, evaluation_set, reference, sums
 from anyorder.training.initial import initial_model
 from tests import oracles
 
@@ -35,28 +34,28 @@ def test_a_uniform_model_has_the_excess_of_the_uniform_distribution():
             against = -sum(p * math.log(q) for p, q in zip(truth[token], bayes, strict=True))
             excess[i, place] = math.log(2) - oracles.entropy(truth[token])
             gaps[i, place] = math.log(2) - against
-    np.testing.assert_allclose(measured["excess_by_position"], excess.mean(axis=0), rtol=1e-9)
-    np.testing.assert_allclose(measured["gap_by_position"], gaps.mean(axis=0), rtol=1e-7, atol=1e-12)
-    assert measured["excess"] == pytest.approx(excess.mean())
-    assert measured["excess_error"] == pytest.approx(excess.mean(axis=1).std(ddof=1) / 8)
-    assert measured["gap"] == pytest.approx(gaps.mean())
-    assert measured["gap_error"] == pytest.approx(gaps.mean(axis=1).std(ddof=1) / 8)
-    assert measured["loss"] == pytest.approx(math.log(2))
-    assert measured["true_loss"] == pytest.approx(math.log(2) - excess.mean())
-    assert [len(heads) for heads in measured["attention"]] == [2, 1]
+    np.testing.assert_allclose(measured.excess_by_position, excess.mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(measured.gap_by_position, gaps.mean(axis=0), rtol=1e-7, atol=1e-12)
+    assert measured.excess == pytest.approx(excess.mean())
+    assert measured.excess_error == pytest.approx(excess.mean(axis=1).std(ddof=1) / 8)
+    assert measured.gap == pytest.approx(gaps.mean())
+    assert measured.gap_error == pytest.approx(gaps.mean(axis=1).std(ddof=1) / 8)
+    assert measured.loss == pytest.approx(math.log(2))
+    assert measured.true_loss == pytest.approx(math.log(2) - excess.mean())
+    assert [len(heads) for heads in measured.attention] == [2, 1]
 
 
 def test_the_reference_has_the_bayes_floor_and_the_kgram_of_the_same_sequences():
     evaluation = evaluation_set(Data(order=2, length=32), 4096, 0)
     about = reference(evaluation)
     # The published floor at k = 2, T = 32, exact: 0.0865.
-    assert abs(about["floor_excess"] - 0.0865) < 4 * about["floor_excess_error"] + 5e-5
-    assert about["position"] == list(range(2, 33))
-    assert len(about["floor_excess_by_position"]) == 31
-    assert about["kgram"]["infinite"]
-    assert about["kgram"]["excess"] is None
-    assert 0.07 < about["kgram"]["missed_probability"] < 0.10
-    assert 0.8 < about["kgram"]["coverage"] < 1
+    assert abs(about.floor_excess - 0.0865) < 4 * about.floor_excess_error + 5e-5
+    assert about.position == list(range(2, 33))
+    assert len(about.floor_excess_by_position) == 31
+    assert about.kgram.infinite
+    assert about.kgram.excess is None
+    assert 0.07 < about.kgram.missed_probability < 0.10
+    assert 0.8 < about.kgram.coverage < 1
 
 
 def brute_force(weights, tokens, order):
@@ -87,7 +86,7 @@ def test_attention_sums_are_those_of_loops(order):
     tokens = rng.integers(0, 2, 11)
     weights = np.tril(rng.random((2, 12, 12)))
     weights /= weights.sum(axis=2, keepdims=True)
-    computed = attention.sums(jnp.asarray(weights), jnp.asarray(tokens, jnp.int32), order)
+    computed = sums(jnp.asarray(weights), jnp.asarray(tokens, jnp.int32), order)
     for head in range(2):
         matching, beginning, offsets, distance, share = brute_force(weights[head], tokens.tolist(), order)
         assert float(computed.matching[head]) == pytest.approx(matching)
@@ -106,16 +105,16 @@ def test_masses_are_means_over_queries():
     head = dataclasses.replace(model.layers[0].heads[0], key=jnp.zeros((4, 4), jnp.float32))
     model = dataclasses.replace(model, layers=(dataclasses.replace(model.layers[0], heads=(head,)), model.layers[1]))
     evaluation = evaluation_set(config.data, 32, 0)
-    first = evaluate(model, evaluation)["attention"][0][0]
-    assert first["beginning_mass"] == pytest.approx(np.mean([1 / (n + 2) for n in range(8)]), rel=1e-6)
+    first = evaluate(model, evaluation).attention[0][0]
+    assert first.beginning_mass == pytest.approx(np.mean([1 / (n + 2) for n in range(8)]), rel=1e-6)
     expected = np.mean([1 / (n + 2) for n in range(2, 8)])
-    assert first["offset_mass"] == pytest.approx([expected, expected], rel=1e-6)
+    assert first.offset_mass == pytest.approx([expected, expected], rel=1e-6)
     totals, queries = 0.0, 0
     for tokens in np.asarray(evaluation.tokens)[:, :-1].tolist():
         for n in range(8):
             count = sum(all(tokens[i - j] == tokens[n - j + 1] for j in (1, 2)) for i in range(2, n + 1) if n >= 1)
             totals, queries = totals + count / (n + 2), queries + (count > 0)
-    assert first["matching_mass"] == pytest.approx(totals / queries, rel=1e-6)
+    assert first.matching_mass == pytest.approx(totals / queries, rel=1e-6)
     assert evaluation.queries == queries
 
 
@@ -133,11 +132,11 @@ def test_transition_noise_has_a_floor_and_token_noise_has_none():
 
     evaluation = evaluation_set(Data(order=2, length=8, token_noise=0.25), 16, 0)
     about = reference(evaluation)
-    assert about["floor_excess"] is None
-    assert about["no_floor"] == "token noise hides the chain: its Bayes predictor has no closed form"
+    assert about.floor_excess is None
+    assert about.no_floor == "token noise hides the chain: its Bayes predictor has no closed form"
     measured = evaluate(initial_model(UNIFORM, jax.random.key(0)), evaluation)
-    assert measured["gap"] is None
-    assert measured["excess"] > 0
+    assert measured.gap is None
+    assert measured.excess > 0
 
 
 @pytest.mark.parametrize(
@@ -150,7 +149,7 @@ def test_transition_noise_has_a_floor_and_token_noise_has_none():
     ],
 )
 def test_where_no_floor_is_known_the_reason_is_given(data, words):
-    assert words in no_floor(data)
+    assert words in estimators.floor(data.source).reason
 
 
 def test_another_concentration_has_another_floor():
@@ -162,3 +161,15 @@ def test_another_concentration_has_another_floor():
         )
     )(evaluation.tokens, evaluation.truth)
     assert (evaluation.floor + evaluation.true).mean() < np.asarray(wrong).mean()
+
+
+def test_drawing_held_out_sequences_measures_nothing(monkeypatch):
+    data = Data(order=1, length=8)
+    drawn = evaluation_set(data, 16, 5)
+
+    def refuse(*given, **options):
+        raise AssertionError("only the sequences were asked for")
+
+    for name in ("floor", "kgram", "true_loss"):
+        monkeypatch.setattr(estimators, name, refuse)
+    np.testing.assert_array_equal(held_out(data, 16, 5).tokens, drawn.tokens)

@@ -61,7 +61,7 @@ def test_a_run_leaves_config_metrics_checkpoint_models_and_summary(finished):
     assert result.finished
     names = ["checkpoint.safetensors", "config.json", "metrics.jsonl", "model-0.safetensors", "model-1.safetensors"]
     assert sorted(entry.name for entry in folder.iterdir()) == [*names, "summary.json"]
-    assert json.loads((folder / "summary.json").read_text()) == result.summary
+    assert json.loads((folder / "summary.json").read_text()) == dataclasses.asdict(result.summary)
     assert set(json.loads((folder / "config.json").read_text())) == {"config", "versions"}
     for index, model in enumerate(result.models):
         assert_same_weights([model], [transformer.load(folder / f"model-{index}.safetensors")])
@@ -75,9 +75,10 @@ def test_a_run_leaves_config_metrics_checkpoint_models_and_summary(finished):
         measured = [("evaluation", step) for step in (0, 60, 120)]
         assert [pair for pair in of_model if pair[0] == "evaluation"] == measured
     last = [line for line in lines if line["kind"] == "evaluation"][-1]
-    assert {key: last[key] for key in result.summary["models"][1]} == result.summary["models"][1]
+    model = dataclasses.asdict(result.summary.models[1])
+    assert {key: last[key] for key in model} == model
     assert [report.step for report in reports] == [40, 60, 80, 100, 120]
-    assert reports[-1].gap == result.summary["mean_gap"]
+    assert reports[-1].gap == result.summary.mean_gap
 
 
 def test_a_run_is_a_function_of_its_config(finished):
@@ -237,7 +238,7 @@ def test_exact_targets_give_another_run(finished):
     exact = dataclasses.replace(TINY, optimisation=dataclasses.replace(TINY.optimisation, targets="exact"))
     result = train(exact)
     assert not np.array_equal(result.models[0].embedding, finished[0].models[0].embedding)
-    assert result.summary["mean_excess"] > 0
+    assert result.summary.mean_excess > 0
 
 
 @pytest.fixture
@@ -330,7 +331,7 @@ def test_training_can_start_from_a_construction(tmp_path):
     result = train(config, tmp_path / "run")
     first = next(line for line in read_metrics(tmp_path / "run") if line["kind"] == "evaluation")
     assert abs(first["gap"]) < 1e-4
-    assert abs(result.summary["mean_gap"]) < 1e-3  # of either sign: its standard error is larger
+    assert abs(result.summary.mean_gap) < 1e-3  # of either sign: its standard error is larger
     assert result.models[0].blocks is not None
     source.unlink()
     assert_same_weights(train(config, tmp_path / "run", resume=True).models, result.models)
@@ -354,9 +355,9 @@ def test_two_layers_learn_in_context_what_one_layer_cannot():
             optimisation=Optimisation(steps=300, batch=32, warmup=20, learning_rate=(1e-2,), final_rate=0.0),
             measurement=Measurement(evaluation_count=1024),
         )
-        measured = train(config).summary["models"][0]
-        assert measured["gap_error"] < 0.002
-        return measured["gap"]
+        measured = train(config).summary.models[0]
+        assert measured.gap_error < 0.002
+        return measured.gap
 
     assert gap(2) < 0.01
     assert gap(1) > 0.02

@@ -14,7 +14,6 @@ from jax.extend.core import jaxprs_in_params
 from anyorder.errors import InputError
 from anyorder.training import dropout, fast
 from anyorder.training.config import Architecture, Config, Data, Initial, Optimisation
-from anyorder.training.data import sequences
 from anyorder.training.initial import initial_model
 from anyorder.training.optimiser import numbers, rate
 from anyorder.training.step import batch_loss, keys, log_probabilities, program, start
@@ -34,6 +33,11 @@ ARCHITECTURES = {
 }
 VALUE_POSITIONS = {"value_positions": "all", "heads": (2, 1), "beginning": True}
 SYMBOLS, LENGTH = 3, 9
+
+
+def inputs(config, rate):
+    """The inputs of a compiled step besides the state and the key."""
+    return numbers(config, rate), config.source.as_inputs(config.optimisation.dtype)
 
 
 def settings(architecture, *, dtype="float64", length=LENGTH, **optimisation):
@@ -118,13 +122,17 @@ def test_dropout_keeps_the_mean_of_what_it_drops():
 
 def test_a_step_with_dropout_takes_another_loss_and_none_takes_the_plain_one():
     model = initial_model(settings({}), jax.random.key(0))
-    losses = [float(batch_loss(model, settings({}, dropout=p), jax.random.key(3))) for p in (0.0, 1e-12, 0.3)]
+    source = settings({}).source
+    losses = [
+        float(batch_loss(model, settings({}, dropout=p).optimisation, source, jax.random.key(3)))
+        for p in (0.0, 1e-12, 0.3)
+    ]
     assert losses[0] == pytest.approx(losses[1], abs=1e-9)
     assert abs(losses[2] - losses[0]) > 1e-6
 
 
 def test_a_batch_may_share_kernels():
-    drawn = sequences(jax.random.key(0), Data(length=8), 6, per_kernel=3)
+    drawn = Data(length=8).source_of(9, per_kernel=3).sample(0, 6)
     kernels = np.asarray(drawn.kernels)
     assert (kernels[0] == kernels[2]).all()
     assert (kernels[3] == kernels[5]).all()
@@ -138,7 +146,9 @@ def test_all_predictions_count_if_they_are_told_to():
     tokens = sequences(jax.random.key(3), config.data, 4).tokens
     logarithms = np.asarray(jax.vmap(model.log_probabilities)(tokens[:, :-1]))
     picked = [-logarithms[row, n, tokens[row, n + 1]] for row in range(4) for n in range(LENGTH)]
-    assert float(batch_loss(model, config, jax.random.key(3))) == pytest.approx(np.mean(picked), rel=1e-9)
+    assert float(batch_loss(model, config.optimisation, config.source, jax.random.key(3))) == pytest.approx(
+        np.mean(picked), rel=1e-9
+    )
 
 
 def arrays_in(jaxpr):
@@ -154,7 +164,7 @@ def arrays_in(jaxpr):
 def test_no_array_of_a_float32_step_is_float64(optimiser, architecture):
     config = settings(architecture, dtype="float32", optimiser=optimiser)
     model = initial_model(config, keys(0).weights)
-    arguments = (start(config, model), keys(0).data, numbers(config, 1e-3), jnp.int32(0), jnp.int32(1))
+    arguments = (start(config, model), keys(0).data, *inputs(config, 1e-3), jnp.int32(0), jnp.int32(1))
     traced = jax.make_jaxpr(program(config, model))(*arguments)
     wide = [str(value) for value in arrays_in(traced.jaxpr) if value.dtype == jnp.float64 and value.shape != ()]
     assert wide == []
@@ -168,7 +178,7 @@ def test_the_loss_counts_the_tokens_after_a_full_window():
         config = settings({}, targets=targets)
         model = initial_model(config, jax.random.key(3))
         key = jax.random.key(5)
-        drawn = sequences(key, config.data, 4)
+        drawn = config.data.source.sample(key, 4)
         tokens, truth = np.asarray(drawn.tokens), np.asarray(drawn.truth)
         assert tokens.shape == (4, LENGTH + 1)
         terms = []
@@ -178,7 +188,9 @@ def test_the_loss_counts_the_tokens_after_a_full_window():
                 predicted = logarithms[token - 1]
                 terms.append(-predicted[row[token]] if targets == "sampled" else -(true[token] * predicted).sum())
         assert len(terms) == 4 * (LENGTH + 1 - config.data.order)
-        np.testing.assert_allclose(batch_loss(model, config, key), np.mean(terms), rtol=1e-12)
+        np.testing.assert_allclose(
+            batch_loss(model, config.optimisation, config.source, key), np.mean(terms), rtol=1e-12
+        )
 
 
 def test_a_step_is_a_function_of_its_number():
@@ -186,7 +198,7 @@ def test_a_step_is_a_function_of_its_number():
     config = settings({}, dtype="float32", warmup=2, learning_rate=(1e-2,))
     model = initial_model(config, keys(0).weights)
     advance = jax.jit(program(config, model))
-    state, rest = start(config, model), (keys(0).data, numbers(config, 1e-2))
+    state, rest = start(config, model), (keys(0).data, *inputs(config, 1e-2))
     whole, losses, sound = advance(state, *rest, jnp.int32(0), jnp.int32(6))
     half, first, _ = advance(state, *rest, jnp.int32(0), jnp.int32(3))
     parts, second, _ = advance(half, *rest, jnp.int32(3), jnp.int32(3))
@@ -211,7 +223,7 @@ def test_adamw_by_hand():
     rest = eqx.filter(model, eqx.is_inexact_array, inverse=True)
     advance = jax.jit(program(config, model))
     state = start(config, model)
-    after, _, _ = advance(state, keys(0).data, numbers(config, 0.01), jnp.int32(0), jnp.int32(3))
+    after, _, _ = advance(state, keys(0).data, *inputs(config, 0.01), jnp.int32(0), jnp.int32(3))
     weights = state.weights
     first = jax.tree.map(jnp.zeros_like, weights)
     second = jax.tree.map(jnp.zeros_like, weights)
@@ -219,7 +231,10 @@ def test_adamw_by_hand():
     for step in range(3):
         gradient = jax.grad(
             lambda weights, step=step: batch_loss(
-                eqx.combine(weights, rest), config, jax.random.fold_in(keys(0).data, step)
+                eqx.combine(weights, rest),
+                config.optimisation,
+                config.source,
+                jax.random.fold_in(keys(0).data, step),
             )
         )(weights)
         first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradient)
@@ -243,7 +258,7 @@ def test_muon_moves_matrices_by_nearly_orthogonal_changes():
     model = initial_model(config, keys(0).weights)
     state = start(config, model)
     after, _, _ = jax.jit(program(config, model))(
-        state, keys(0).data, numbers(config, 0.01), jnp.int32(0), jnp.int32(1)
+        state, keys(0).data, *inputs(config, 0.01), jnp.int32(0), jnp.int32(1)
     )
     change = after.weights.layers[0].mlp[1].weight - state.weights.layers[0].mlp[1].weight
     singular = np.linalg.svd(np.asarray(change), compute_uv=False)
@@ -266,11 +281,11 @@ def test_the_rate_rises_and_falls_as_it_says(schedule):
 
 
 def test_training_data_and_evaluation_data_have_different_keys():
-    from anyorder.training.evaluation import evaluation_set
+    from anyorder.training.evaluation import held_out
 
     config = settings({})
-    drawn = sequences(jax.random.fold_in(keys(0).data, 0), config.data, 64)
-    assert not np.array_equal(drawn.tokens, evaluation_set(config.data, 64, 0).tokens)
+    drawn = config.data.source.sample(jax.random.fold_in(keys(0).data, 0), 64)
+    assert not np.array_equal(drawn.tokens, held_out(config.data, 64).tokens)
 
 
 def test_a_given_model_is_perturbed_and_loses_its_promise():
@@ -308,7 +323,7 @@ def test_a_model_without_softmax_has_a_finite_loss_and_gradient():
     config = settings({})
     weights, rest = eqx.partition(model, eqx.is_inexact_array)
     loss, gradient = jax.value_and_grad(
-        lambda weights: batch_loss(eqx.combine(weights, rest), config, jax.random.key(0))
+        lambda weights: batch_loss(eqx.combine(weights, rest), config.optimisation, config.source, jax.random.key(0))
     )(weights)
     assert np.isfinite(loss)
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))

@@ -1,0 +1,146 @@
+"""`Source`: everything that decides how sequences come about, as one pytree that samples.
+
+Its numbers, such as γ and the level of the noise, are leaves: a compiled program takes the source as an input, and
+another level compiles nothing. Everything here is a pure function of a key and can be called inside another program.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise, observed, substitute
+from anyorder.chains.priors import Prior, dirichlet_rows
+from anyorder.chains.random import as_key, split, uniform_pairs
+from anyorder.chains.sampling import Start, opening_rows, walk
+from anyorder.errors import check_order, require
+
+#: Numbers that one call may draw, as kernels or as distributions of tokens: 2 GiB in float64.
+MOST_NUMBERS = 1 << 28
+
+
+class Chains(NamedTuple):
+    """A batch of chains: element i of each array belongs to sequence i.
+
+    `truth[i, t]` is the distribution that `tokens[i, t]` was drawn from, given the clean past, so that the
+    true loss is exact with and without noise. `clean` is the sequence before token noise.
+    """
+
+    kernels: Float[Array, "count *contexts symbols"]
+    tokens: Int[Array, "count length"]
+    clean: Int[Array, "count length"]
+    truth: Float[Array, "count length symbols"]
+
+    def __repr__(self) -> str:
+        count, length, size = self.truth.shape
+        order = self.kernels.ndim - 2
+        return f"Chains({count} sequences of {length} tokens, order {order} over {size} symbols)"
+
+
+class Source(eqx.Module):
+    """A prior over kernels, noise, the distribution of the opening, the length, and the sequences of each kernel.
+
+    The first k tokens are uniform (the paper's choice) or come from the stationary distribution of contexts.
+
+    >>> from anyorder.chains import Dirichlet
+    >>> Source(Dirichlet(order=2, alphabet_size=3), length=8).sample(0, count=5)
+    Chains(5 sequences of 8 tokens, order 2 over 3 symbols)
+    """
+
+    prior: Prior
+    length: int = eqx.field(static=True)
+    noise: Noise | None = None
+    start: Start = eqx.field(static=True, default="uniform")
+    per_kernel: int = eqx.field(static=True, default=1)
+
+    def __check_init__(self) -> None:
+        check_order(self.prior.order, self.length)
+        require(self.start in ("uniform", "stationary"), f"start is {self.start!r}, must be 'uniform' or 'stationary'")
+        require(self.per_kernel >= 1, f"sequences per kernel are {self.per_kernel}, must be at least 1")
+
+    @property
+    def order(self) -> int:
+        """How many past tokens the next one depends on at most."""
+        return self.prior.order
+
+    @property
+    def alphabet_size(self) -> int:
+        """The number of symbols."""
+        return self.prior.alphabet_size
+
+    def as_inputs(self, dtype: Any) -> Source:
+        """The source with its numbers as arrays of this type, the inputs of a compiled program.
+
+        >>> from anyorder.chains import Floored
+        >>> Source(Floored(1, 2, gamma=0.25), length=4).as_inputs(jnp.float32).prior.gamma
+        Array(0.25, dtype=float32)
+        """
+        return jax.tree.map(partial(jnp.asarray, dtype=dtype), self)
+
+    def sample(self, key: PRNGKeyArray | int, count: int, dtype: Any = jnp.float64) -> Chains:
+        """`count` sequences; `per_kernel` of them in a row share a kernel. A key, or an integer as a seed."""
+        require(count >= 1, f"count is {count}, must be at least 1")
+        require(
+            count % self.per_kernel == 0,
+            f"count is {count}, must be a multiple of the {self.per_kernel} sequences per kernel",
+        )
+        numbers = count * self.alphabet_size * max(self.length, self.alphabet_size**self.order)
+        require(
+            numbers <= MOST_NUMBERS,
+            f"{count} sequences of {self.length} tokens of order {self.order} over {self.alphabet_size} symbols take "
+            f"{numbers} numbers at once, the limit is {MOST_NUMBERS}; sample fewer or shorter ones",
+        )
+        return _sample(as_key(key), self, count, jnp.dtype(dtype))
+
+
+def sample(
+    key: PRNGKeyArray | int,
+    prior: Prior,
+    *,
+    length: int,
+    count: int,
+    start: Start = "uniform",
+    noise: Noise | None = None,
+    dtype: Any = jnp.float64,
+) -> Chains:
+    """Draw `count` kernels from the prior and one sequence of `length` tokens from each; the short form of `Source`.
+
+    >>> from anyorder.chains import Dirichlet
+    >>> chains = sample(jax.random.key(0), Dirichlet(order=2, alphabet_size=3), length=8, count=5)
+    >>> chains.kernels.shape, chains.tokens.shape, chains.truth.shape
+    ((5, 3, 3, 3), (5, 8), (5, 8, 3))
+    """
+    return Source(prior, length, noise, start).sample(key, count, dtype)
+
+
+@eqx.filter_jit
+def _sample(key: PRNGKeyArray, source: Source, count: int, dtype: Any) -> Chains:
+    kernel_key, step_key, noise_key = jax.random.split(key, 3)
+    order, size, length, noise = source.order, source.alphabet_size, source.length, source.noise
+    kernels = jax.vmap(lambda key: source.prior.draw(key, dtype))(split(kernel_key, count // source.per_kernel))
+    if source.per_kernel > 1:
+        kernels = jnp.repeat(kernels, source.per_kernel, axis=0)
+    rows = kernels.reshape(count, -1, size)
+    openings = jax.vmap(partial(opening_rows, order=order, start=source.start))(rows)
+    noise_keys = jax.random.split(noise_key, count)
+    fresh = None
+    if isinstance(noise, TransitionNoise):
+        strength = jnp.asarray(noise.strength, dtype)
+        fresh = strength * jax.vmap(lambda key: dirichlet_rows(key, (length, size), 1.0, dtype))(noise_keys)
+        fresh = fresh.at[:, :order].set(0)
+        rows = (1 - strength) * rows
+    clean, drawn_from = walk(openings, rows, order, uniform_pairs(step_key, (length, (count + 1) // 2)), fresh)
+    look_up = jax.vmap(lambda rows, indices: rows[indices])
+    parts = [look_up(openings, drawn_from[:, :order]), look_up(rows, drawn_from[:, order:])]
+    truth = jnp.concatenate(parts, axis=1)
+    if fresh is not None:
+        truth = truth + fresh
+    if isinstance(noise, TokenNoise):
+        tokens = jax.vmap(lambda key, row: substitute(key, row, size, noise))(noise_keys, clean)
+        return Chains(kernels, tokens, clean, observed(truth, noise))
+    return Chains(kernels, clean, clean, truth)
