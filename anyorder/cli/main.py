@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with interruptible(), warnings.catch_warnings():
-            warnings.showwarning = _say
+            warnings.showwarning = _say  # type: ignore[assignment]
             command = parse(words)
             outcome = command.run()
             return _print(outcome, command.json)
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _say(message: Warning | str, *_: object) -> None:
+def _say(message: Warning | str, category: object, file: str, line: int, *_: object) -> None:
     """A warning as one line, like an error."""
     print(f"anyorder: {in_flags(str(message))}", file=sys.stderr)
 

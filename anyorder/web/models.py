@@ -10,14 +10,15 @@ from pathlib import Path
 from anyorder.constructions import Plan, plan
 from anyorder.constructions.registry import find, planned
 from anyorder.errors import InputError, require
-from anyorder.training.folder import read_config, read_models
+from anyorder.training.folder import CHECKPOINT, CONFIG, START, read_config, read_models
 from anyorder.transformer import Transformer, load
 from anyorder.web import limits
 from anyorder.web.schema import Constructed, Stored, StoredInfo
 
 #: Entries of the folders that are listed, and how deep they are searched.
 MOST_LISTED, DEEPEST = 500, 3
-_PRIVATE = ("checkpoint.safetensors", "start.safetensors")
+_PRIVATE = (CHECKPOINT, START)
+_OF_A_RUN = (CONFIG, CHECKPOINT, START, "trajectory.npz")
 
 
 class Refused(InputError):
@@ -99,7 +100,7 @@ class Library:
 
     def _search(self, name: str, root: Path, folder: Path, depth: int, found: list[StoredInfo]) -> None:
         label = "/".join((name, *folder.relative_to(root).parts))
-        if (folder / "config.json").is_file() and (folder / "checkpoint.safetensors").is_file():
+        if (folder / CONFIG).is_file() and (folder / CHECKPOINT).is_file():
             with contextlib.suppress(InputError):  # a run that cannot be read is not offered
                 found.append(StoredInfo(path=label, kind="run", models=len(read_config(folder).members)))
             return
@@ -126,17 +127,20 @@ class Library:
         root = self.roots[name]
         try:
             target = (root / rest).resolve()
-        except (OSError, RuntimeError, ValueError):
+            found = target.exists()
+        except (OSError, RuntimeError, ValueError):  # loops of links, names that are too long
             raise Refused(outside) from None
-        if not target.is_relative_to(root):
+        # Files of a run may be links too: each must end inside.
+        parts = [target / name for name in _OF_A_RUN] if target.is_dir() else []
+        if not all(one.resolve().is_relative_to(root) for one in (target, *parts)):
             raise Refused(outside)
-        require(target.exists(), f"there is no {path!r}; it was moved or removed, reload the page")
+        require(found, f"there is no {path!r}; it was moved or removed, reload the page")
         return root, target
 
     def stamp(self, path: str) -> int:
         """Changes when the file or the run does: part of the key under which results are kept."""
         _, target = self.locate(path)
-        file = target / "checkpoint.safetensors" if target.is_dir() else target
+        file = target / CHECKPOINT if target.is_dir() else target
         return file.stat().st_mtime_ns if file.exists() else 0
 
     def open(self, asked: Stored) -> Opened:
@@ -151,7 +155,7 @@ class Library:
     def _read(self, asked: Stored, target: Path) -> Opened:
         if target.is_dir():
             config = read_config(target)
-            fits(target / "checkpoint.safetensors")
+            fits(target / CHECKPOINT)
             step, models = read_models(target)
             require(asked.index < len(models), f"index is {asked.index}, the run has 0 to {len(models) - 1}")
             seed, rate = config.members[asked.index]

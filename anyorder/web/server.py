@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
+import sys
 from collections.abc import Sequence
 from types import FrameType
 
@@ -13,7 +15,7 @@ from anyorder.errors import InputError
 from anyorder.web.app import create_app
 
 #: Seconds that open requests have to end after Ctrl-C.
-GRACE = 2
+GRACE = 0.5
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -52,6 +54,11 @@ class Server(uvicorn.Server):
 def serve(folders: Sequence[str], host: str, opened: socket.socket) -> None:
     """Answer until interrupted; the first page is compiled in the meantime."""
     app = create_app(folders, host, warm=True)
-    config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=GRACE)
+    config = uvicorn.Config(app, log_level="warning", server_header=False)
+    config.timeout_graceful_shutdown = GRACE  # type: ignore[assignment]  # a fraction of a second works too
     with contextlib.suppress(KeyboardInterrupt):
         Server(config).run(sockets=[opened])
+    if app.state.quick.taken or app.state.long.taken:
+        # A compiled call cannot be interrupted, and Python would wait for its thread. Nothing here is written.
+        sys.stdout.flush()
+        os._exit(0)

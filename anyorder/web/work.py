@@ -88,7 +88,9 @@ class Work:
             if self._closed.is_set():
                 raise Cancelled
 
-        self._pool.submit(job, check)
+        with self._lock:
+            self._taken += 1
+        self._pool.submit(job, check).add_done_callback(self._leave)
 
     def close(self) -> None:
         """Take no more work; what runs stops at its next check."""

@@ -11,7 +11,6 @@ import numpy as np
 import uvicorn
 
 import anyorder
-from anyorder.training.checkpoint import Checkpoint
 from anyorder.training.config import Architecture, Config, Data
 from anyorder.training.folder import Folder
 from anyorder.training.initial import initial_model
@@ -28,11 +27,12 @@ CONFIG = Config(
 
 def begin_run(path):
     """The folder of a run with two models that has not taken a step: all that the explorer reads of one."""
-    folder = Folder(path, CONFIG, resume=False)
+    folder = Folder(path, CONFIG)
     models = [initial_model(CONFIG, keys(seed).weights) for seed, _ in CONFIG.members]
     states = [start(CONFIG, model) for model in models]
-    folder.begin(states, None)
-    folder.save(Checkpoint(CONFIG, 0, states))
+    folder.begin(None)
+    folder.append([{"kind": "reference", "step": 0}])
+    folder.save(0, states)
     folder.finish({}, models)
 
 
