@@ -17,6 +17,7 @@ import stat
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
@@ -124,22 +125,27 @@ def _lines(rows: Iterable[Row]) -> bytes:
 
 
 def read_bytes(path: str | Path, expected: str) -> bytes:
-    """The content of a regular file. Pipes and devices, which may never end, are refused.
+    """The content of a regular file.
 
     >>> read_bytes("/dev/null", "a model")
     Traceback (most recent call last):
     anyorder.errors.InputError: /dev/null is not a regular file; give a model
     """
+    with open_regular(path, expected) as stream:
+        return stream.read()
+
+
+def open_regular(path: str | Path, expected: str) -> BufferedIOBase:
+    """Open a regular file to read its bytes. Pipes and devices, which may never end, are refused."""
     try:
-        with open(path, "rb", opener=_open_at_once) as stream:
-            regular = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-            require(regular, f"{path} is not a regular file; give {expected}")
-            return stream.read()
+        stream = open(path, "rb", opener=_open_at_once)  # noqa: SIM115
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         reason = error.strerror if isinstance(error, OSError) else error  # a zero byte in the name
         raise InputError(f"cannot read {path}: {reason}; give {expected}") from None
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise InputError(f"{path} is not a regular file; give {expected}")
+    return stream
 
 
 def _open_at_once(path: str, flags: int) -> int:

@@ -1,21 +1,113 @@
-"""Reading sequences: whitespace-separated integers, text with an alphabet, or `.npy`."""
+"""Reading sequences: whitespace-separated integers, text with an alphabet, FASTA, or `.npy`.
+
+A file is read twice and never held: once to learn its length and alphabet and to refuse what is wrong with it, and
+once for its tokens.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import io
+import dataclasses
+import shutil
 import sys
-import warnings
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from io import BufferedIOBase
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int
 
-from anyorder.errors import InputError, check_alphabet, require
-from anyorder.tokens import check_tokens, spelled
+from anyorder import formats
+from anyorder.errors import check_alphabet, require
+from anyorder.files import open_regular
+from anyorder.formats import LineEnds, Part
+from anyorder.tokens import check_characters, check_tokens
 
 STANDARD_STREAM = "-"
-_COUNT_OF_SYMBOLS = 1 << 16
+LARGEST_ALPHABET = 1 << 16
+BASES = "ACGT"
+_FASTA = (".fa", ".fasta")
+
+
+@dataclasses.dataclass(frozen=True)
+class Sequences:
+    """What a file holds."""
+
+    alphabet_size: int
+    alphabet: str | None
+    """The characters, if it is text."""
+    count: int
+    """Sequences that have a token."""
+    length: int
+    """Tokens in all of them."""
+    notes: tuple[str, ...]
+    """What was passed over, a sentence each."""
+    read: Callable[[Counter[str]], Iterator[Part]] = dataclasses.field(repr=False)
+
+    def chunks(self) -> Iterator[Part]:
+        """The tokens from the beginning, in parts, each with whether it begins a sequence."""
+        return self.read(Counter())
+
+
+@contextlib.contextmanager
+def open_sequences(
+    source: str | Path,
+    *,
+    alphabet: str | None = None,
+    alphabet_size: int | None = None,
+    row: int | None = None,
+    line_ends: LineEnds = "drop",
+) -> Iterator[Sequences]:
+    """Open a file of sequences, or `-` for standard input, and learn what it holds.
+
+    With `alphabet` the input is text whose characters are numbered in the order given (`"auto"`: by first appearance).
+    All its lines are one sequence, unless `line_ends` is `split`; an alphabet with a line end keeps them. Files that
+    end in `.fa` or `.fasta`, or begin with `>`, are FASTA, with the letters ACGT unless an alphabet is given. Other
+    input is integers; without an alphabet size the largest decides it. `row` chooses one sequence: a row of a `.npy`,
+    a line of a text, a record of FASTA or a piece of one.
+
+    >>> path = Path(tempfile.mkdtemp()) / "reads.fa"
+    >>> _ = path.write_text(">one\\nACGTNNAC\\n")
+    >>> with open_sequences(path) as sequences:
+    ...     sequences.count, sequences.length, sequences.notes
+    (2, 6, ("2 letters are not in the alphabet 'ACGT' (2 N): sequences end there",))
+    """
+    name = str(source)
+    with _stream(source) as stream:
+        reader, letters = _reader(stream, name, alphabet, line_ends if row is None else "split")
+        require(
+            letters is None or alphabet_size is None,
+            f"`alphabet_size={alphabet_size}` and an alphabet together; the alphabet has its own size, drop one",
+        )
+
+        def read(tally: Counter[str]) -> Iterator[Part]:
+            stream.seek(0)
+            return reader(tally) if row is None else _only(reader(tally), row, name)
+
+        tally: Counter[str] = Counter()
+        fixed = len(letters) if letters is not None else alphabet_size
+        if fixed is not None:
+            check_alphabet(fixed)
+        count, length, size = 0, 0, 2 if fixed is None else fixed
+        begun = False  # since the last token
+        for tokens, begins in read(tally):
+            begun |= begins
+            if tokens.size:
+                size = max(size, int(tokens.max()) + 1) if fixed is None else size
+                check_tokens(tokens, size, name, length)
+                count, length, begun = count + begun, length + tokens.size, False
+        what = f"letter of the alphabet {letters!r}" if tally.total() and letters else "token"
+        require(
+            length > 0,
+            f"{name} is empty; it needs at least two tokens" if not tally.total() else f"{name} has no {what}",
+        )
+        require(
+            size <= LARGEST_ALPHABET,
+            f"alphabet size is {size}, at most {LARGEST_ALPHABET} symbols are supported; renumber the tokens",
+        )
+        yield Sequences(size, letters, count, length, tuple(_notes(tally, letters)), read)
 
 
 def read_tokens(
@@ -24,127 +116,93 @@ def read_tokens(
     alphabet: str | None = None,
     alphabet_size: int | None = None,
     row: int | None = None,
+    line_ends: LineEnds = "drop",
 ) -> tuple[Int[np.ndarray, "length"], int, str | None]:
-    """Read one sequence; give its tokens, the alphabet size, and the characters if it was text.
-
-    `source` is a path, or `-` for standard input. With `alphabet` the input is text whose characters
-    are numbered in the order given (`"auto"`: in order of first appearance; line ends are then dropped).
-    Without an alphabet size, the largest token decides it. `row` chooses one row of a `.npy` with several
-    sequences, or one line of a text; without it, all lines together are one sequence.
-    """
-    data = _read_bytes(source)
-    is_array = data[:6] == b"\x93NUMPY" or str(source).endswith(".npy")
-    if row is not None and not is_array:
-        lines = data.splitlines()
-        data = lines[_checked_row(row, len(lines), source)]
-    if is_array:
-        require(alphabet is None, f"{source} is a .npy file of integers; drop --alphabet")
-        tokens = _tokens_from_npy(data, source, row)
-    elif alphabet is not None:
-        require(
-            alphabet_size is None,
-            f"--alphabet-size {alphabet_size} and --alphabet together; the alphabet has its own size, drop one",
-        )
-        return _tokens_from_text(data, source, alphabet)
-    else:
-        tokens = _tokens_from_integers(data, source)
-    require(tokens.size > 0, f"{source} is empty; it needs at least two tokens")
-    size = alphabet_size if alphabet_size is not None else max(2, int(tokens.max()) + 1)
-    check_alphabet(size)
-    check_tokens(tokens, size, str(source))
-    require(
-        size <= _COUNT_OF_SYMBOLS,
-        f"alphabet size is {size}, at most {_COUNT_OF_SYMBOLS} symbols are supported; renumber the tokens",
-    )
-    return tokens.astype(np.int64), size, None
+    """One sequence, read as `open_sequences` does: its tokens, the alphabet size, and the characters if it is text."""
+    with open_sequences(
+        source, alphabet=alphabet, alphabet_size=alphabet_size, row=row, line_ends=line_ends
+    ) as sequences:
+        check_single(sequences, str(source))
+        tokens = np.concatenate([part.tokens for part in sequences.chunks()])
+        return tokens, sequences.alphabet_size, sequences.alphabet
 
 
-def _read_bytes(source: str | Path) -> bytes:
-    try:
-        data = sys.stdin.buffer.read() if str(source) == STANDARD_STREAM else Path(source).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {source}: {error.strerror}; give a file, or - for standard input") from None
-    require(len(data) > 0, f"{source} is empty; it needs at least two tokens")
-    return data
+def check_single(sequences: Sequences, source: str) -> None:
+    """Refuse a file of several sequences where one is wanted."""
+    require(sequences.count == 1, f"{source} holds {sequences.count} sequences, must be one; choose one with `row=`")
 
 
 def read_array(source: str | Path) -> np.ndarray:
     """The array in a `.npy` file."""
-    return _load_npy(_read_bytes(source), source)
+    with _stream(source) as stream:
+        return np.array(formats.open_npy(stream, str(source)))
 
 
-def _load_npy(data: bytes, source: str | Path) -> np.ndarray:
-    try:
-        return np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(f"{source} is not a whole .npy file ({reason}); write it again with numpy.save") from None
+@contextlib.contextmanager
+def _stream(source: str | Path) -> Iterator[BufferedIOBase]:
+    """The file, or a copy of standard input on the disk, which can be read from its beginning again."""
+    if str(source) == STANDARD_STREAM:
+        with tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+            copy.seek(0)
+            yield copy
+    else:
+        with open_regular(source, "a file, or - for standard input") as stream:
+            yield stream
 
 
-def _tokens_from_npy(data: bytes, source: str | Path, row: int | None) -> Int[np.ndarray, "length"]:
-    array = _load_npy(data, source)
-    if array.ndim == 2 and (row is not None or len(array) == 1):
-        array = array[_checked_row(row or 0, len(array), source)]
-    require(
-        array.ndim == 1,
-        f"{source} holds an array of shape {array.shape}, must be one sequence (length,); choose one with --row",
-    )
-    require(
-        array.dtype.kind in "iubf",
-        f"{source} holds {array.dtype} values, tokens are integers; convert it first",
-    )
-    wrong = array != np.floor(array) if array.dtype.kind == "f" else np.zeros(len(array), bool)
-    if wrong.any() or not np.isfinite(array).all():
-        position = _first(wrong | ~np.isfinite(array))
-        raise InputError(
-            f"{source} has {array[position]} at position {position}, tokens are integers; correct the input"
+Reader = Callable[[Counter[str]], Iterator[Part]]
+
+
+def _reader(stream: BufferedIOBase, name: str, alphabet: str | None, ends: LineEnds) -> tuple[Reader, str | None]:
+    """What reads this file in parts, and its characters if it is text."""
+    start = stream.read(6)
+    stream.seek(0)
+    require(len(start) > 0, f"{name} is empty; it needs at least two tokens")
+    if start == b"\x93NUMPY" or name.endswith(".npy"):
+        require(alphabet is None, f"{name} is a .npy file of integers; drop `alphabet=`")
+        array = formats.open_npy(stream, name)
+        return lambda tally: formats.npy(array, name), None
+    if name.endswith(_FASTA) or (start.startswith(b">") and alphabet is None):
+        letters = BASES if alphabet is None else alphabet
+        way_out = f"drop `alphabet={letters}` for {BASES}, or give the letters"
+        require(letters != "auto" and letters.isascii(), f"{name} is FASTA, whose letters are not guessed; {way_out}")
+        check_characters(letters)
+        return lambda tally: formats.fasta(stream, name, letters, tally), letters
+    if alphabet is None:
+        return lambda tally: formats.integers(stream, name, by_line=ends == "split"), None
+    if "\n" in alphabet:
+        ends = "keep"
+    if alphabet == "auto":
+        alphabet = formats.characters(stream, name, ends)
+        require(len(alphabet) > 0, f"{name} is empty; it needs at least two tokens")
+        require(
+            len(alphabet) > 1,
+            f"{name} holds only the character {alphabet!r}, an alphabet needs at least two; give every character that "
+            "could occur with `alphabet=`",
         )
-    return array.astype(np.int64)
+    check_characters(alphabet)
+    return lambda tally: formats.text(stream, name, alphabet, ends, tally), alphabet
 
 
-def _checked_row(row: int, count: int, source: str | Path) -> int:
-    require(0 <= row < count, f"--row is {row}, {source} has rows 0 to {count - 1}")
-    return row
+def _only(parts: Iterator[Part], row: int, name: str) -> Iterator[Part]:
+    """The parts of one sequence."""
+    number = -1
+    for part in parts:
+        number += part.begins
+        if number == row:
+            yield part
+    require(0 <= row <= number, f"row is {row}, {name} has rows 0 to {number}; choose one with `row=`")
 
 
-def _first(mask: np.ndarray) -> int:
-    return int(np.argmax(mask))
-
-
-def _tokens_from_integers(data: bytes, source: str | Path) -> Int[np.ndarray, "length"]:
-    require(not data.isspace(), f"{source} is empty; it needs at least two tokens")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # NumPy stops at what it cannot read, and only warns
-        with contextlib.suppress(DeprecationWarning, ValueError):
-            tokens = np.fromstring(data, dtype=np.int64, sep=" ")
-            if tokens.max() < np.iinfo(np.int64).max:  # where it saturates
-                return tokens
-    for position, word in enumerate(data.split()):
-        try:
-            np.int64(word)
-        except (ValueError, OverflowError):
-            shown = word[:20].decode("utf-8", "replace")
-            raise InputError(
-                f"{source} has {shown!r} at position {position}, must be an integer; "
-                "for text pass --alphabet auto or --alphabet CHARS"
-            ) from None
-    raise InputError(f"{source} cannot be read as integers; write them separated by white space")
-
-
-def _tokens_from_text(data: bytes, source: str | Path, alphabet: str) -> tuple[np.ndarray, int, str]:
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source} is not UTF-8 text (byte {error.start}); convert it first") from None
-    chosen = "" if alphabet == "auto" else alphabet
-    for line_end in "\r\n":
-        if line_end not in chosen:
-            text = text.replace(line_end, "")
-    require(len(text) > 0, f"{source} is empty; it needs at least two tokens")
-    chosen = chosen or "".join(dict.fromkeys(text))
-    require(
-        alphabet != "auto" or len(chosen) > 1,
-        f"{source} holds only the character {chosen!r}, an alphabet needs at least two; "
-        "give an alphabet with every character that could occur",
-    )
-    return spelled(text, chosen, str(source)), len(chosen), chosen
+def _notes(tally: Counter[str], letters: str | None) -> Iterator[str]:
+    unknown = {name[-1]: times for name, times in tally.items() if name.startswith("letter ")}
+    if unknown:
+        each = ", ".join(f"{times} {letter}" for letter, times in sorted(unknown.items()))
+        yield f"{sum(unknown.values())} letters are not in the alphabet {letters!r} ({each}): sequences end there"
+    if tally["small letters"]:
+        yield f"{tally['small letters']} small letters (soft-masked) count as capitals"
+    if tally["empty records"]:
+        yield f"{tally['empty records']} FASTA records are empty: left out"
+    if tally["line ends"]:
+        yield f"{tally['line ends']} line ends were dropped; `line_ends=keep` or `line_ends=space` makes them symbols"

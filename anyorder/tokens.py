@@ -74,32 +74,57 @@ def check_characters(alphabet: str) -> None:
     require(len(alphabet) >= 2, f"the alphabet {alphabet!r} has {len(alphabet)} characters, must be at least 2")
 
 
-def places(text: str, alphabet: str) -> Int[np.ndarray, "length"]:
-    """The place of each character in the alphabet, and -1 where it is not there.
+def code_points(text: str) -> Integer[np.ndarray, "length"]:
+    """The number of each character in Unicode.
 
-    >>> places("abxa", "ba").tolist()
+    >>> code_points("ab").tolist()
+    [97, 98]
+    """
+    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+
+
+def places(codes: Integer[np.ndarray, "length"], alphabet: str) -> Int[np.ndarray, "length"]:
+    """The place of each code point in the alphabet, and -1 where it is not there.
+
+    >>> places(code_points("abxa"), "ba").tolist()
     [1, 0, -1, 1]
     """
-    codes, known = (np.frombuffer(part.encode("utf-32-le"), np.uint32) for part in (text, alphabet))
+    known = code_points(alphabet)
     order = np.argsort(known)
     found = order[np.minimum(np.searchsorted(known[order], codes), known.size - 1)]
     return np.where(known[found] == codes, found, -1)
 
 
-def spelled(text: str, alphabet: str | None, source: str = "the sequence", begin: int = 0) -> Int[np.ndarray, "length"]:
+def spelled(text: str, alphabet: str | None) -> Int[np.ndarray, "length"]:
     """The characters of a text as the numbers of their places in the alphabet; every one must be there.
 
     >>> spelled("abba", "ab").tolist()
     [0, 1, 1, 0]
     """
     if alphabet is None:
-        raise InputError(f"{source} is a string and has no alphabet; give the alphabet, its characters in order")
+        raise InputError("the sequence is a string and has no alphabet; give its characters in order with `alphabet=`")
     check_characters(alphabet)
-    numbers = places(text, alphabet)
+    numbers = places(code_points(text), alphabet)
+    check_known(numbers, code_points(text), alphabet)
+    return numbers
+
+
+def check_known(
+    numbers: Int[np.ndarray, "length"],
+    codes: Integer[np.ndarray, "length"],
+    alphabet: str,
+    source: str = "the sequence",
+    begin: int = 0,
+) -> None:
+    """Refuse characters that are not in the alphabet, naming the first; `numbers` are their places.
+
+    >>> check_known(np.array([0, -1]), code_points("ax"), "ab")
+    Traceback (most recent call last):
+    anyorder.errors.InputError: the sequence has character 'x' at position 1, not in the alphabet 'ab'; add it
+    """
     unknown = np.flatnonzero(numbers < 0)
     if unknown.size:
+        character, position = chr(codes[unknown[0]]), begin + unknown[0]
         raise InputError(
-            f"{source} has character {text[unknown[0]]!r} at position {begin + unknown[0]}, not in the alphabet "
-            f"{alphabet!r}; add it"
+            f"{source} has character {character!r} at position {position}, not in the alphabet {alphabet!r}; add it"
         )
-    return numbers

@@ -1,11 +1,13 @@
 """Reading sequences: every format, and every error line."""
 
 import io
+import os
+import tracemalloc
 
 import numpy as np
 import pytest
 
-from anyorder import reading
+from anyorder import formats, reading
 from anyorder.errors import InputError
 
 
@@ -15,6 +17,13 @@ def npy(array):
     return buffer.getvalue()
 
 
+def header(shape):
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": "<i8", "fortran_order": False, "shape": shape})
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("block", [1, 2, 1 << 20])
 @pytest.mark.parametrize(
     ("name", "content", "options", "tokens", "size", "characters"),
     [
@@ -29,12 +38,26 @@ def npy(array):
         ("a.txt", b"abba\n", {"alphabet": "bac"}, [1, 0, 0, 1], 3, "bac"),
         ("a.txt", "αβ\nα".encode(), {"alphabet": "auto"}, [0, 1, 0], 2, "αβ"),
         ("a.txt", b"a\nb", {"alphabet": "ab\n"}, [0, 2, 1], 3, "ab\n"),
+        ("a.txt", b"a\r\nb", {"alphabet": "auto", "line_ends": "keep"}, [0, 1, 2], 3, "a\nb"),
+        ("a.txt", b"a\rb", {"alphabet": "auto", "line_ends": "space"}, [0, 1, 2], 3, "a b"),
+        ("a.txt", b"ab\nba\n", {"alphabet": "auto", "row": 1}, [1, 0], 2, "ab"),
+        ("a.fa", b">one\nAC\nGT\n", {}, [0, 1, 2, 3], 4, "ACGT"),
+        ("-", b">one\r\nacGt", {}, [0, 1, 2, 3], 4, "ACGT"),
+        ("a.fasta", b">one\nACNNGT\n>two\nA", {"row": 1}, [2, 3], 4, "ACGT"),
+        ("a.fa", b">p\nMK*KM", {"alphabet": "KM", "row": 0}, [1, 0], 2, "KM"),
+        ("a.npy", npy(np.asfortranarray([[1, 0, 1], [0, 1, 1]])), {"row": 0}, [1, 0, 1], 2, None),
     ],
 )
-def test_every_format(tmp_path, name, content, options, tokens, size, characters):
-    path = tmp_path / name
-    path.write_bytes(content)
-    read, read_size, read_characters = reading.read_tokens(path, **options)
+def test_every_format_in_blocks_of_any_size(
+    tmp_path, monkeypatch, block, name, content, options, tokens, size, characters
+):
+    monkeypatch.setattr(formats, "BLOCK", block)
+    monkeypatch.chdir(tmp_path)
+    if name == "-":
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    else:
+        (tmp_path / name).write_bytes(content)
+    read, read_size, read_characters = reading.read_tokens(name, **options)
     assert (read.tolist(), read_size, read_characters) == (tokens, size, characters)
 
 
@@ -52,10 +75,28 @@ def test_every_format(tmp_path, name, content, options, tokens, size, characters
             "token 5 at position 2, must be 0 to 2; raise the alphabet size to 6",
         ),
         ("a.txt", b"0 -1", {}, "token -1 at position 1, must be 0 to 1; correct the input"),
-        ("a.txt", b"0 one 1", {}, "'one' at position 1, must be an integer; for text pass --alphabet auto"),
+        ("a.txt", b"0 one 1", {}, "'one' at position 1, must be an integer; for text pass `alphabet=auto`"),
         ("a.txt", b"0 1.5", {}, "'1.5' at position 1, must be an integer"),
         ("a.txt", b"0 nan", {}, "'nan' at position 1"),
-        ("a.txt", b"0 99999999999999999999", {}, "at position 1, must be an integer"),
+        ("a.txt", b"0 99999999999999999999", {}, "has token 99999999999999999999 at position 1, too large"),
+        ("a.txt", b"0 9223372036854775813", {}, "has token 9223372036854775813 at position 1, too large"),
+        ("a.txt", b"0 1e30", {}, "has '1e30' at position 1, must be an integer"),
+        ("a.npy", npy(np.array([0.0, 1e30])), {}, "has token 1e+30 at position 1, too large"),
+        (
+            "a.npy",
+            npy(np.array([0, 2**63 + 5], np.uint64)),
+            {},
+            "has token 9223372036854775813 at position 1, too large",
+        ),
+        (
+            "a.npy",
+            header((10**12,)),
+            {},
+            "promises 8000000000000 bytes of shape (1000000000000,), 0 are there",
+        ),
+        ("a.npy", header((1 << 62, 1 << 62)), {}, "is not a whole .npy file"),
+        ("a.npy", header((-1,)) + b"0" * 8, {}, "is not a whole .npy file"),
+        ("a.npy", npy(np.zeros((1, 2, 2), int)), {}, "shape (1, 2, 2), must be one sequence (length,)"),
         ("a.txt", b"0 70000", {}, "alphabet size is 70001, at most 65536"),
         ("a.txt", b"0 1", {"alphabet_size": 1}, "alphabet size is 1, must be at least 2"),
         ("a.txt", b"abc", {"alphabet": "ab"}, "character 'c' at position 2, not in the alphabet 'ab'"),
@@ -75,17 +116,24 @@ def test_every_format(tmp_path, name, content, options, tokens, size, characters
             "a.npy",
             npy(np.zeros((2, 3), int)),
             {},
-            "shape (2, 3), must be one sequence (length,); choose one with --row",
+            "holds 2 sequences, must be one; choose one with `row=`",
         ),
-        ("a.npy", npy(np.zeros((2, 3), int)), {"row": 2}, "--row is 2"),
-        ("a.npy", npy(np.zeros(3, int)), {"alphabet": "ab"}, "drop --alphabet"),
+        ("a.npy", npy(np.zeros((2, 3), int)), {"row": 2}, "row is 2, a.npy has rows 0 to 1"),
+        ("a.npy", npy(np.zeros(3, int)), {"alphabet": "ab"}, "drop `alphabet=`"),
+        ("a.txt", b"x" * 3000, {}, "'xxxxxxxxxxxxxxxxxxxx…' at position 0, must be an integer"),
+        ("a.txt", "é".encode() * 3 + b"\xff", {"alphabet": "auto"}, "is not UTF-8 text (byte 6)"),
+        ("a.fa", b">one\nNNN\n", {}, "has no letter of the alphabet 'ACGT'"),
+        ("a.fa", b">one\n>two\n", {}, "has no letter of the alphabet 'ACGT'"),
+        ("a.fa", b">one\nACGT\n", {"alphabet": "auto"}, "is FASTA, whose letters are not guessed"),
+        ("a.fa", b">one\nACGT\n>two\nAC", {}, "holds 2 sequences, must be one"),
+        ("a.fa", b">one\nACGT\n", {"alphabet_size": 4}, "the alphabet has its own size"),
     ],
 )
-def test_every_bad_input_is_one_line(tmp_path, name, content, options, message):
-    path = tmp_path / name
-    path.write_bytes(content)
+def test_every_bad_input_is_one_line(tmp_path, monkeypatch, name, content, options, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError) as caught:
-        reading.read_tokens(path, **options)
+        reading.read_tokens(name, **options)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -102,3 +150,43 @@ def test_missing_files_and_folders(tmp_path):
         reading.read_tokens(tmp_path / "absent")
     with pytest.raises(InputError, match="Is a directory"):
         reading.read_tokens(tmp_path)
+
+
+def test_what_was_passed_over_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.fa").write_bytes(b">one\nACgtNNRA\n>empty\n>two\nCC\n")
+    with reading.open_sequences("a.fa") as sequences:
+        assert (sequences.count, sequences.length) == (3, 7)
+        assert [(part.tokens.tolist(), part.begins) for part in sequences.chunks()] == [
+            ([0, 1, 2, 3], True),
+            ([0], True),
+            ([1, 1], True),
+        ]
+        assert sequences.notes == (
+            "3 letters are not in the alphabet 'ACGT' (2 N, 1 R): sequences end there",
+            "2 small letters (soft-masked) count as capitals",
+            "1 FASTA records are empty: left out",
+        )
+    (tmp_path / "a.txt").write_bytes(b"ab\nba\n")
+    with reading.open_sequences("a.txt", alphabet="auto") as sequences:
+        assert sequences.notes[0].startswith("2 line ends were dropped")
+    with reading.open_sequences("a.txt", alphabet="auto", line_ends="split") as sequences:
+        assert (sequences.count, sequences.length, sequences.notes) == (2, 4, ())
+
+
+def test_pipes_are_not_waited_for(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="is not a regular file; give a file, or - for standard input"):
+        reading.read_tokens(pipe)
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    path = tmp_path / "long.txt"
+    path.write_bytes(b"abcd" * (1 << 22))
+    tracemalloc.start()
+    with reading.open_sequences(path, alphabet="auto") as sequences:
+        assert sum(part.tokens.size for part in sequences.chunks()) == sequences.length == 1 << 24
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 26

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anyorder.errors import InputError
-from anyorder.tokens import as_tokens, check_tokens, places
+from anyorder.tokens import as_tokens, check_tokens, code_points, places
 
 
 @pytest.mark.parametrize("given", [[0, 1, 1], (0, 1, 1), np.array([0, 1, 1], np.uint8), jnp.array([0, 1, 1])])
@@ -50,4 +50,4 @@ def test_traced_tokens_pass_unchecked():
 def test_places_of_parts_count_from_where_they_begin():
     with pytest.raises(InputError, match="at position 12,"):
         check_tokens(np.array([0, 1, 9]), 2, begin=10)
-    assert places("xay", "ya").tolist() == [-1, 1, 0]
+    assert places(code_points("xay"), "ya").tolist() == [-1, 1, 0]
