@@ -90,6 +90,9 @@ def choices(explorer: Explorer) -> schema.Options:
             "warmest": limits.WARMEST,
         },
         example=schema.EXAMPLE,
+        tours=explorer.tours,
+        opening=explorer.opening,
+        features=["noise", "verify", "fresh"],
     )
 
 

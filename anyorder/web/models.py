@@ -13,6 +13,7 @@ from anyorder.errors import InputError, require
 from anyorder.training.folder import CHECKPOINT, CONFIG, START, read_config, read_models
 from anyorder.transformer import Transformer, load
 from anyorder.web import limits
+from anyorder.web.listing import SHIPPED, SHIPPED_NAME, by_what_they_are, file_info, run_info, trajectory_info
 from anyorder.web.schema import Constructed, Stored, StoredInfo
 
 #: Entries of the folders that are listed, and how deep they are searched.
@@ -82,27 +83,28 @@ class Library:
 
     def __init__(self, folders: Sequence[str | Path] = ()) -> None:
         self.roots: dict[str, Path] = {}
+        self._all = {SHIPPED_NAME: SHIPPED}
         for folder in folders:
             root = Path(folder)
             require(root.is_dir(), f"{folder} is not a folder; --models takes folders with models or runs")
             root = root.resolve()
             name = root.name or "models"
-            while name in self.roots:
+            while name in self._all:
                 name += "+"
-            self.roots[name] = root
+            self.roots[name] = self._all[name] = root
 
     def listed(self) -> list[StoredInfo]:
         """Every run and every model file, runs without the files inside them."""
         found: list[StoredInfo] = []
-        for name, root in self.roots.items():
+        for name, root in self._all.items():
             self._search(name, root, root, DEEPEST, found)
-        return found[:MOST_LISTED]
+        return by_what_they_are(found[:MOST_LISTED])
 
     def _search(self, name: str, root: Path, folder: Path, depth: int, found: list[StoredInfo]) -> None:
         label = "/".join((name, *folder.relative_to(root).parts))
         if (folder / CONFIG).is_file() and (folder / CHECKPOINT).is_file():
             with contextlib.suppress(InputError):  # a run that cannot be read is not offered
-                found.append(StoredInfo(path=label, kind="run", models=len(read_config(folder).members)))
+                found.append(run_info(folder, label))
             return
         try:
             entries = sorted(folder.iterdir())
@@ -114,17 +116,17 @@ class Library:
             if entry.is_dir() and not entry.is_symlink() and depth and not entry.name.startswith("."):
                 self._search(name, root, entry, depth - 1, found)
             elif entry.suffix == ".safetensors" and entry.is_file() and entry.name not in _PRIVATE:
-                found.append(StoredInfo(path=f"{label}/{entry.name}", kind="file", models=1))
-            elif entry.name == "trajectory.npz" and entry.is_file():
-                found.append(StoredInfo(path=f"{label}/{entry.name}", kind="trajectory", models=0))
+                found.append(file_info(entry, f"{label}/{entry.name}"))
+            elif (entry.name == "trajectory.npz" or root is SHIPPED) and entry.suffix == ".npz" and entry.is_file():
+                found.append(trajectory_info(entry, f"{label}/{entry.name}"))
 
     def locate(self, path: str) -> tuple[Path, Path]:
         """The root and the resolved path that a listed name stands for; links out of the folder are refused."""
         name, _, rest = path.partition("/")
         outside = f"{path!r} is not in a folder of this explorer; name its folder with --models DIR"
-        if name not in self.roots or "\0" in path:
+        if name not in self._all or "\0" in path:
             raise Refused(outside)
-        root = self.roots[name]
+        root = self._all[name]
         try:
             target = (root / rest).resolve()
             found = target.exists()
@@ -166,7 +168,9 @@ class Library:
         model = load(target)
         promise = model.certificate
         if promise is None:
-            return Opened(model, "saved model", asked.path, None, asked.order or 1, asked.beta)
+            named = file_info(target, asked.path)
+            title = "saved model" if named.title == asked.path else named.title
+            return Opened(model, title, asked.path, None, asked.order or named.order or 1, asked.beta)
         return Opened(
             model,
             f"saved {promise.construction}",

@@ -29,11 +29,9 @@ Number = float | list[float]
 def pack(low: Transformer, high: Transformer | None = None) -> Any:
     """A model as JSON: one built twice, at kappa = LOW and HIGH, or one without a kappa.
 
-    >>> from anyorder.transformer import Head, Layer
-    >>> matrix = np.eye(2, dtype=np.float32)
-    >>> model = Transformer(matrix, (Layer((Head(matrix, matrix, matrix),)),))
-    >>> pack(model)["embedding"]
-    {'shape': [2, 2], 'runs': [[0, 0, 1, 1, 2, 1.0]]}
+    >>> from anyorder.constructions import construct
+    >>> pack(construct("bigram", order=1, alphabet_size=2, length=8))["embedding"]
+    {'shape': [2, 6], 'runs': [[0, 0, 1, 1, 2, 1.0]]}
     """
     return _pack(low, low if high is None else high)
 

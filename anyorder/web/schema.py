@@ -187,10 +187,37 @@ class StoredInfo(BaseModel):
     path: str
     kind: Literal["file", "run", "trajectory"]
     models: int
+    title: str = Field(description="what it is: order, preset, gap and date where they are known")
+    about: str = ""
+    order: int | None = None
+    alphabet_size: int | None = None
+    length: int | None = Field(None, description="the longest sequence that the model can read, if there is one")
+
+
+class Stop(BaseModel):
+    """A stop of a tour: a state of the page by the names in its address, a sentence, and a question."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: dict[str, str | int | float | bool] = {}
+    sentence: str
+    question: str = ""
+
+
+class Tour(BaseModel):
+    """A guided tour."""
+
+    name: str = Field(description="what opens it in the address: #tour=name")
+    title: str
+    stops: list[Stop]
 
 
 class Options(BaseModel):
     """What there is to choose from."""
+
+    tours: list[Tour]
+    opening: str | None = Field(None, description="the tour that a page without an address opens with")
+    features: list[str] = Field(description="what this backend can do beyond showing: noise, verify, fresh")
 
     constructions: list[ConstructionInfo]
     dtypes: list[str]

@@ -32,10 +32,12 @@ from anyorder.web.schema import (
     Matrix,
     ModelInfo,
     Promise,
+    Tour,
     View,
     ViewRequest,
 )
 from anyorder.web.sequence import NamedTokens, draw, source
+from anyorder.web.tours import shipped_tours
 from anyorder.web.work import Check
 
 Level = Literal["exact", "within", "beyond", "open"]
@@ -126,8 +128,10 @@ class Seen:
 class Explorer:
     """Runs models and keeps the last traces; safe to call from several threads."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, tour: Tour | None = None) -> None:
         self.library = library
+        self.tours = [*([tour] if tour else []), *shipped_tours()]
+        self.opening = tour.name if tour else None
         self._kept: OrderedDict[str, Seen] = OrderedDict()
         self._lock = threading.Lock()
 

@@ -33,7 +33,7 @@ def begin_run(path):
     folder.begin(None)
     folder.append([{"kind": "reference", "step": 0}])
     folder.save(0, states)
-    folder.finish({}, models)
+    folder.finish({"mean_gap": 0.25}, models)
 
 
 def trajectory(steps, **changes):
@@ -71,14 +71,14 @@ def fill(folder):
 def explorer(folders=()):
     """The address and the application of a running explorer."""
     app = create_app([str(folder) for folder in folders])
-    opened = listen("127.0.0.1", 0)
+    socket = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]}, daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.01)
     try:
-        yield f"http://127.0.0.1:{opened.getsockname()[1]}", app
+        yield f"http://127.0.0.1:{socket.getsockname()[1]}", app
     finally:
         server.should_exit = True
         thread.join(timeout=10)

@@ -70,6 +70,7 @@ def test_every_construction_has_a_view_and_a_story(client, name):
         if promise and name != "associative":
             np.testing.assert_allclose(predicted[n], exact[n], atol=1e-6)
     assert view["exactness"]["passed"] is (None if name == "associative" else True)
+    assert view["exactness"]["level"] in ({"open"} if name == "associative" else {"exact", "within"})
     if view["exactness"]["bound"] is not None:
         assert view["exactness"]["max_error"] <= view["exactness"]["bound"] == view["model"]["certificate"]["bound"]
     assert len(view["maps"]) == sum(view["model"]["heads"])
@@ -167,7 +168,11 @@ def test_stored_models_and_runs_are_listed_and_opened(client, folder):
     options = client.get("/api/options").raise_for_status().json()
     assert {entry["name"] for entry in options["constructions"]} == set(CONSTRUCTIONS)
     stored = {entry["path"]: entry for entry in options["stored"]}
-    assert stored["models/run"] == {"path": "models/run", "kind": "run", "models": 2}
+    run = stored["models/run"]
+    assert (run["kind"], run["models"], run["order"], run["alphabet_size"]) == ("run", 2, 1, 2)
+    assert re.fullmatch(r"order 1, paper, gap \+0\.2500, \d{4}-\d\d-\d\d \(models/run\)", run["title"])
+    assert stored["models/dyadic.safetensors"]["title"].startswith("dyadic, order 2, float64")
+    assert stored["package/trained-order-2.safetensors"]["order"] == 2
     assert "models/run/model-0.safetensors" not in stored
     text = {"kind": "text", "text": "abcabcababcabcab"}
     view = client.post(
@@ -444,7 +449,7 @@ def test_a_stored_trajectory_is_played(client, folder):
     stored = exploring.trajectory(steps=1000)
     exploring.write_trajectory(folder / "trajectory.npz", steps=1000)
     listed = client.get("/api/options").json()["stored"]
-    assert {"path": "models/trajectory.npz", "kind": "trajectory", "models": 0} in listed
+    assert ("models/trajectory.npz", "trajectory") in {(entry["path"], entry["kind"]) for entry in listed}
     asked = {"run": {"kind": "stored", "path": "models/trajectory.npz"}}
     film = client.post("/api/dynamics", json=asked).raise_for_status().json()
     assert (film["algorithm"], film["order"], film["floor_excess"]) == (2, 2, None)

@@ -1,5 +1,5 @@
 // Who answers: here the server, through its typed API (/api/openapi.json describes it). The exported page has
-// local/backend.js in this place, which answers the same and computes in the page. Nothing else of the page knows which.
+// ../local/backend.js in this place, which answers the same and computes in the page. Nothing else of the page knows which.
 import { Matrix } from "./matrix.js";
 import { Problem } from "./problem.js";
 

@@ -38,8 +38,8 @@ export class Controls {
     if (stored.length)
       model.append(
         group(
-          "Runs and files",
-          stored.map((entry) => [`stored:${entry.path}`, `${entry.path}${entry.kind === "run" ? " (run)" : ""}`]),
+          "Trained and stored models",
+          stored.map((entry) => [`stored:${entry.path}`, entry.title]),
         ),
       );
     $("dtype").append(...options.dtypes.map((name) => element("option", { value: name }, name)));
@@ -51,6 +51,7 @@ export class Controls {
     for (const radio of document.querySelectorAll("[name=source]"))
       radio.addEventListener("change", () => change({ source: radio.value, position: null }));
     $("another").addEventListener("click", () => change({ chainSeed: Number($("chain-seed").value) + 1 }));
+    $("noise").hidden = !options.features.includes("noise");
     $("controls").addEventListener("submit", (event) => event.preventDefault());
   }
 
@@ -66,13 +67,33 @@ export class Controls {
     if (name === "model") {
       const entry = this.options.constructions.find((one) => one.name === value);
       if (entry?.largest_order && this.state.order > entry.largest_order) changes.order = entry.largest_order;
-      if (value.startsWith("stored:")) changes.order = 0;
+      if (value.startsWith("stored:")) Object.assign(changes, { order: 0 }, this.#fitting(value.slice(7)));
       else if (this.state.model.startsWith("stored:") && !this.state.order) changes.order = 2;
       changes.heads = "";
       changes.step = 0;
       changes.index = 0;
     }
-    this.change(changes, { typing: field.type !== "checkbox" && field.tagName !== "SELECT" });
+    this.change(changes, { typing: field.type !== "checkbox" && field.tagName !== "SELECT" ? id : null });
+  }
+
+  // A sequence that a stored model can read, where the present one has too many symbols or the wrong length.
+  #fitting(path) {
+    const { alphabet_size: size, order, length } = this.options.stored.find((entry) => entry.path === path),
+      state = this.state,
+      typed = state.source === "text",
+      symbols = typed ? new Set(state.text).size : state.chainAlphabet,
+      tokens = typed ? [...state.text].length : state.chainLength;
+    if (!size || (symbols <= size && tokens > order && (!length || tokens <= length))) return {};
+    const fits = Math.min(64, length ?? 64, this.options.limits.tokens);
+    return {
+      source: "chain",
+      chainAlphabet: size,
+      chainOrder: Math.max(order, 1),
+      chainLength: fits,
+      chainTokenNoise: 0,
+      chainTransitionNoise: 0,
+      position: null,
+    };
   }
 
   show(state) {
@@ -90,7 +111,7 @@ export class Controls {
     const has = (option) => (entry ? entry.options.includes(option) : false);
     $("model-about").textContent = entry
       ? `${entry.title}. ${entry.source}; ${entry.exactness}, heads ${entry.heads}, d = ${entry.dimension}`
-      : "from a folder named with --models";
+      : (this.options.stored.find((one) => `stored:${one.path}` === state.model)?.about ?? "");
     $("order").placeholder = stored ? "its own" : "";
     for (const [id, shown] of [
       ["alphabet-label", !stored],

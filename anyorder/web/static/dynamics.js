@@ -1,8 +1,10 @@
 // The page that plays gradient descent: Algorithm 1 and 2 on the reduced model.
-import { post, Matrix } from "./api.js";
+import { backend } from "./backend.js";
 import { element, list, math, number } from "./format.js";
 import { figure } from "./figure.js";
-import { bars, curves, parsed } from "./svg.js";
+import { bars } from "./charts.js";
+import { curves } from "./curves.js";
+import { parsed } from "./svg.js";
 
 const STAGES = {
   1.1: [
@@ -17,7 +19,7 @@ const STAGES = {
   ],
   2.1: [
     "Preconditioned steps",
-    "p ← p - η D_t^{-1} ∇_p L: the offsets 1 … k move together, all others fall behind. Uniform weights tell apart bags of tokens, not their order (E8).",
+    "p ← p - η D_t^{-1} ∇_p L: the offsets of the window move together, all others fall behind. Uniform weights tell apart bags of tokens, not their order (E8).",
     "Algorithm 2; App. D",
   ],
 };
@@ -33,6 +35,7 @@ export class DynamicsPage {
 
   async show(state) {
     if (!this.built) this.#build();
+    state = { ...state, run: state.run || this.first };
     this.#fill(state);
     const run =
       state.run === "fresh"
@@ -52,12 +55,11 @@ export class DynamicsPage {
       this.key = null;
       this.stage.classList.add("stale");
       const film = await this.work.do(
-        (signal) => post("api/dynamics", { run }, signal),
+        (signal) => backend.dynamics({ run }, signal),
         "Running gradient descent; the first time it is compiled for half a minute…",
         "long",
       );
       if (film === undefined) return false;
-      film.attention = new Matrix(film.attention);
       this.film = film;
       this.key = key;
       this.slider.max = film.steps.length - 1;
@@ -72,10 +74,20 @@ export class DynamicsPage {
     if (this.film) this.#draw();
   }
 
+  // One frame on or back, for the keyboard.
+  move(by) {
+    if (!this.film) return;
+    this.#pause();
+    const to = Math.min(Math.max(this.frame + by, 0), this.film.steps.length - 1);
+    this.change({ frame: to }, { typing: "frame" });
+  }
+
   #build() {
     this.built = true;
-    const { limits, stored } = this.options,
-      films = stored.filter((entry) => entry.kind === "trajectory");
+    const { limits, stored, features } = this.options,
+      films = stored.filter((entry) => entry.kind === "trajectory"),
+      fresh = features.includes("fresh");
+    this.first = films[0]?.path ?? "fresh";
     const field = (name, label, least, most) =>
       element("label", {}, label, element("input", { id: `dynamics-${name}`, type: "number", min: least, max: most }));
     const form = element(
@@ -102,34 +114,41 @@ export class DynamicsPage {
           element(
             "select",
             { id: "dynamics-run" },
-            element("option", { value: "fresh" }, "fresh, short"),
-            ...films.map((entry) => element("option", { value: entry.path }, entry.path)),
+            ...films.map((entry) => element("option", { value: entry.path }, entry.title)),
+            fresh ? element("option", { value: "fresh" }, "a fresh, short run") : null,
           ),
         ),
-        element(
-          "label",
-          {},
-          "Algorithm",
-          element(
-            "select",
-            { id: "dynamics-algorithm" },
-            element("option", { value: "1" }, "1: two stages, order 1"),
-            element("option", { value: "2" }, "2: preconditioned, any order"),
-          ),
-        ),
-        element("div", { class: "row" }, field("chainsOrder", "Order k", 1, 4), field("symbols", "Symbols S", 2, 8)),
         element(
           "div",
-          { class: "row" },
-          field("length", "Length T", 4, limits.length),
-          field("steps", "Steps a stage", 1, limits.steps),
+          { id: "fresh" },
+          element(
+            "label",
+            {},
+            "Algorithm",
+            element(
+              "select",
+              { id: "dynamics-algorithm" },
+              element("option", { value: "1" }, "1: two stages, order 1"),
+              element("option", { value: "2" }, "2: preconditioned, any order"),
+            ),
+          ),
+          element("div", { class: "row" }, field("chainsOrder", "Order k", 1, 4), field("symbols", "Symbols S", 2, 8)),
+          element(
+            "div",
+            { class: "row" },
+            field("length", "Length T", 4, limits.length),
+            field("steps", "Steps a stage", 1, limits.steps),
+          ),
+          field("seed", "Seed", 0, 2 ** 31 - 1),
+          element("button", { type: "submit", id: "dynamics-go" }, "Run"),
         ),
-        field("seed", "Seed", 0, 2 ** 31 - 1),
-        element("button", { type: "submit", id: "dynamics-go" }, "Run"),
       ),
       element("section", { id: "dynamics-standing", "aria-label": "Where the run ends" }),
     );
     form.addEventListener("input", () => this.#enable());
+    form.querySelector("#dynamics-run").addEventListener("change", (event) => {
+      if (event.target.value !== "fresh") this.#ask();
+    });
     this.playing = element(
       "button",
       { type: "button", id: "play", on: { click: () => (this.timer ? this.#stop() : this.#play()) } },
@@ -148,7 +167,7 @@ export class DynamicsPage {
           this.frame = Number(this.slider.value);
           this.#draw();
         },
-        change: () => this.change({ frame: this.frame }),
+        change: () => this.change({ frame: this.frame }, { typing: "frame" }),
       },
     });
     this.told = element("output", { id: "frame-step", for: "frame" });
@@ -178,18 +197,19 @@ export class DynamicsPage {
   }
 
   #enable() {
-    const fresh = document.getElementById("dynamics-run").value === "fresh",
-      first = document.getElementById("dynamics-algorithm").value === "1";
-    for (const name of ["algorithm", "symbols", "length", "steps", "seed"])
-      document.getElementById(`dynamics-${name}`).disabled = !fresh;
-    document.getElementById("dynamics-chainsOrder").disabled = !fresh || first;
+    const field = (name) => document.getElementById(`dynamics-${name}`),
+      first = field("algorithm").value === "1";
+    document.getElementById("fresh").hidden = field("run").value !== "fresh";
+    field("chainsOrder").disabled = first;
+    if (first) field("chainsOrder").value = 1; // Algorithm 1 is about order 1
   }
 
   #ask() {
     const value = (name) => document.getElementById(`dynamics-${name}`).value;
     const numbers = Object.fromEntries(
-      ["algorithm", "chainsOrder", "symbols", "length", "steps", "seed"].map((name) => [name, Number(value(name))]),
+      ["algorithm", "symbols", "length", "steps", "seed"].map((name) => [name, Number(value(name))]),
     );
+    if (numbers.algorithm === 2) numbers.chainsOrder = Number(value("chainsOrder"));
     this.change({ run: value("run"), ...numbers, frame: 0 });
   }
 
@@ -213,7 +233,7 @@ export class DynamicsPage {
   }
   #stop() {
     this.#pause();
-    this.change({ frame: this.frame });
+    this.change({ frame: this.frame }, { replace: true });
   }
 
   #draw() {
@@ -232,7 +252,8 @@ export class DynamicsPage {
     );
     const shown = Math.min(film.attention.columns, 17),
       row = film.attention.row(at).slice(0, shown),
-      marks = Array.from({ length: film.order ?? 1 }, (_, i) => i + 1);
+      marks = Array.from({ length: film.order ?? 1 }, (_, i) => i + 1),
+      offsets = film.order > 1 ? `offsets 1 … ${film.order}` : "offset 1";
     const attention = () =>
       bars({
         title: "Layer 1 attention by offset",
@@ -258,22 +279,22 @@ export class DynamicsPage {
       }).svg;
     const sharpness = () =>
       curves({
-        title: "a_2, sharpness of layer 2",
+        title: "a₂, sharpness of layer 2",
         xs: film.steps,
-        series: [{ name: "a_2", colour: "purple", values: film.a_2 }],
+        series: [{ name: "a₂", colour: "purple", values: film.a_2 }],
         cursor: step,
         low: 0,
         xname: "step",
-        yname: "a_2",
+        yname: "a₂",
         width: 430,
       }).svg;
     const share = () =>
       curves({
-        title: "Attention at the offsets of the window",
+        title: `Attention at ${offsets}`,
         xs: film.steps,
         series: [
           {
-            name: film.order > 1 ? `offsets 1 … ${film.order}` : "offset 1",
+            name: offsets,
             colour: "vermillion",
             values: film.steps.map((_, i) =>
               marks.reduce((sum, offset) => sum + (film.attention.row(i)[offset] ?? 0), 0),
@@ -289,16 +310,18 @@ export class DynamicsPage {
       }).svg;
     const drawings = [
       ["Layer 1 attention by offset", attention],
-      ["Attention at the offsets of the window", share],
+      [`Attention at ${offsets}`, share],
       ["Loss above the true loss", excess],
-      ["a_2, sharpness of layer 2", sharpness],
+      ["a₂, sharpness of layer 2", sharpness],
     ];
-    if (this.charts.children.length !== drawings.length)
+    const names = drawings.map(([name]) => name).join();
+    if (names !== this.names)
       this.charts.replaceChildren(
         ...drawings.map(([name], place) =>
           figure(name, element("div", { class: "scroll" }), () => this.drawings[place][1]()),
         ),
       );
+    this.names = names;
     this.drawings = drawings;
     drawings.forEach(([, draw], place) =>
       this.charts.children[place].querySelector(".scroll").replaceChildren(parsed(draw())),
@@ -309,6 +332,7 @@ export class DynamicsPage {
       .replaceChildren(
         element("strong", {}, "Where the run ends"),
         list([
+          ["algorithm", `${film.algorithm}, order ${film.order ?? "unknown"}`],
           ["true loss", `${number(film.true_loss, 4)} nats`],
           ...standing,
           ...(boundary === null ? [] : [["stage 1", `${boundary} steps`]]),

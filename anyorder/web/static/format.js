@@ -26,12 +26,15 @@ export function element(tag, attributes = {}, ...children) {
 export const list = (pairs) =>
   element("dl", {}, ...pairs.flatMap(([term, value]) => [element("dt", {}, term), element("dd", {}, value)]));
 
-// Formulas as the package writes them, such as 2^(i-1), e_{x_n} or `window`: with real sub- and superscripts.
+// The same without markup, for attributes and file names.
+export const plain = (text) => math(text).textContent;
+
+// Formulas as the package writes them, such as 2^(i-1), e_{x_n}, `window` or *this*: with real sub- and superscripts.
 export function math(text) {
   const out = document.createDocumentFragment();
-  for (const [place, piece] of text.split("`").entries()) {
-    if (place % 2) {
-      out.append(element("code", {}, piece));
+  for (const [, code, strong, piece] of text.matchAll(/`([^`]*)`|\*(\p{L}[^*]*)\*|([^`*]+|[`*])/gu)) {
+    if (code !== undefined || strong !== undefined) {
+      out.append(element(code !== undefined ? "code" : "em", {}, code ?? strong));
       continue;
     }
     let rest = piece;
@@ -72,4 +75,17 @@ function raised(text, at) {
     else if (text[end] === close && --depth === 0) return [text.slice(at + 1, end), end + 1, open];
   }
   return ["", at, ""];
+}
+
+// Put new content into a container without losing the focus: it stays on the control of the same name, or on the
+// container itself.
+export function replaced(container, ...content) {
+  const focused = container.contains(document.activeElement) ? document.activeElement : null,
+    name = (control) => control.getAttribute("aria-label") ?? control.textContent;
+  container.replaceChildren(...content.filter((part) => part !== null && part !== undefined));
+  if (!focused || focused === container) return;
+  const controls = [...container.querySelectorAll("button, select, input, canvas, [tabindex]")];
+  const same = controls.find((control) => control.tagName === focused.tagName && name(control) === name(focused));
+  if (!same && !container.hasAttribute("tabindex")) container.tabIndex = -1;
+  (same ?? container).focus({ preventScroll: true });
 }

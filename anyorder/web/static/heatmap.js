@@ -7,7 +7,8 @@ const MARGIN = 26,
   SIDE = 320;
 
 export class HeatMap {
-  // on.point(row, column) when a cell is pointed at (null when none), on.choose(row) when one is taken
+  // on.point(row, column) when a cell is pointed at (null when none), on.choose(row) when one is taken; on.click(), where
+  // there is one, replaces choosing by pointer.
   constructor(name, on) {
     this.name = name;
     this.on = on;
@@ -20,10 +21,21 @@ export class HeatMap {
     this.canvas.addEventListener("pointerleave", () => this.on.point(null, null));
     this.canvas.addEventListener("click", (event) => {
       this.#pointed(event);
-      if (this.cell) this.on.choose(this.cell[0]);
+      if (this.on.click) this.on.click();
+      else if (this.cell) this.on.choose(this.cell[0]);
     });
     this.canvas.addEventListener("keydown", (event) => this.#key(event));
     new ResizeObserver(() => this.draw()).observe(this.canvas);
+  }
+
+  // What will be shown, before it is there.
+  expect(rows) {
+    this.canvas.setAttribute("aria-label", this.#described(rows));
+  }
+
+  #described(rows) {
+    const blank = this.signed ? " Rows of windows that were never seen before are blank." : "";
+    return `${this.name}: heat map of ${rows} queries and keys. Arrow keys move, Enter goes to a row.${blank}`;
   }
 
   // matrix: rows × rows; labels: names of rows; first: position of row 0
@@ -32,10 +44,7 @@ export class HeatMap {
     this.labels = labels;
     this.first = first;
     this.signed = signed;
-    this.canvas.setAttribute(
-      "aria-label",
-      `${this.name}: heat map of ${matrix.rows} queries and keys. Arrow keys move, Enter goes to a row.`,
-    );
+    this.canvas.setAttribute("aria-label", this.#described(matrix.rows));
     this.#paint();
     this.draw();
   }
@@ -67,7 +76,8 @@ export class HeatMap {
       for (let column = 0; column <= row; column++) {
         const value = values[row * rows + column],
           part = this.signed ? (value + 1) / 2 : value;
-        const entry = Math.round(Math.min(Math.max(Number.isNaN(part) ? 0 : part, 0), 1) * 255) * 3,
+        if (Number.isNaN(part)) continue; // blank: nothing is defined there
+        const entry = Math.round(Math.min(Math.max(part, 0), 1) * 255) * 3,
           at = (row * rows + column) * 4;
         image.data.set([table[entry], table[entry + 1], table[entry + 2], 255], at);
       }
@@ -162,6 +172,7 @@ export class HeatMap {
     };
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
+      event.stopPropagation();
       this.on.choose(row);
       return;
     }
@@ -175,6 +186,7 @@ export class HeatMap {
       column += moves[event.key][1];
     } else return;
     event.preventDefault();
+    event.stopPropagation();
     row = Math.min(Math.max(row, 0), last);
     column = Math.min(Math.max(column, 0), row);
     this.on.point(row, column);

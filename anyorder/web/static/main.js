@@ -1,51 +1,30 @@
-// Wires the address, the controls and the pages.
-import { get } from "./api.js";
+// Wires the address, the controls, the tours and the pages.
+import { backend } from "./backend.js";
 import { Controls } from "./controls.js";
 import { DynamicsPage } from "./dynamics.js";
-import { ModelPage } from "./model.js";
 import { math } from "./format.js";
+import { listen } from "./keyboard.js";
+import { ModelPage } from "./model.js";
 import { onSchemeChange } from "./palette.js";
-import { fromHash, toHash, viewRequest } from "./state.js";
+import { fromHash, toHash } from "./state.js";
+import { Tour } from "./tour.js";
+import { Work } from "./work.js";
 
 const $ = (id) => document.getElementById(id);
+// What is shown one after the other when presenting: the steps of the proof, then these.
+const SLIDES = ["proof", "maps", "prediction"];
+// Milliseconds after which typing on is another state to go back to.
+const PAUSE = 1500;
 
-// At most one view and one long computation for this page: a newer one of its kind, or the Cancel button, closes the
-// request of the older, and the explorer stops computing it.
-const work = {
-  running: new Map(),
-  async do(task, name, kind = "view") {
-    this.running.get(kind)?.abort();
-    const controller = new AbortController();
-    this.running.set(kind, controller);
-    const shown = setTimeout(() => {
-      $("busy-text").textContent = name;
-      $("busy").hidden = false;
-    }, 250);
-    try {
-      const result = await task(controller.signal);
-      if (controller.signal.aborted) return undefined;
-      problem(null);
-      return result;
-    } catch (error) {
-      if (error.name === "AbortError") {
-        if (controller.cancelled) problem("Cancelled; change something to start again.");
-        return undefined;
-      }
-      problem(error instanceof TypeError ? "The explorer does not answer; is it still running?" : error.message);
-      return undefined;
-    } finally {
-      clearTimeout(shown);
-      if (this.running.get(kind) === controller) this.running.delete(kind);
-      if (!this.running.size) $("busy").hidden = true;
-    }
-  },
-  cancel() {
-    for (const controller of this.running.values()) {
-      controller.cancelled = true;
-      controller.abort();
-    }
-  },
-};
+let state = fromHash(location.hash),
+  options,
+  controls,
+  tour,
+  timer = null,
+  typed = { field: "", at: 0 };
+const work = new Work(problem),
+  model = new ModelPage(work, change),
+  dynamics = new DynamicsPage($("dynamics-page"), work, change);
 
 // For whoever waits for the page: busy, ready or problem.
 function standing(name) {
@@ -58,75 +37,114 @@ function problem(message) {
   if (message !== null) standing("problem");
 }
 
-let state = fromHash(location.hash),
-  timer = null,
-  controls;
-const model = new ModelPage(work, change),
-  dynamics = new DynamicsPage($("dynamics-page"), work, change);
-model.request = () => viewRequest(state);
-
-function change(changes, { typing = false } = {}) {
-  const page = changes.page && changes.page !== state.page;
+// Another state: an entry of the history, but for one gesture, such as typing a word, only one.
+function change(changes, { typing = null, replace = false } = {}) {
+  const going = typing !== null && typed.field === typing && performance.now() - typed.at < PAUSE;
+  typed = { field: typing ?? "", at: performance.now() };
   state = { ...state, ...changes };
-  history[page ? "pushState" : "replaceState"](null, "", toHash(state));
+  history[going || replace ? "replaceState" : "pushState"](null, "", toHash(state));
   clearTimeout(timer);
-  standing("busy");
   show();
-  if (typing) timer = setTimeout(refresh, 150);
+  if (typing !== null) timer = setTimeout(refresh, 150);
   else refresh();
 }
 
 function show() {
+  standing("busy");
   for (const button of document.querySelectorAll("nav button")) {
     if (button.dataset.page === state.page) button.setAttribute("aria-current", "page");
     else button.removeAttribute("aria-current");
   }
   $("model-page").hidden = state.page !== "model";
   $("dynamics-page").hidden = state.page !== "dynamics";
+  document.documentElement.classList.toggle("present", state.present);
+  document.body.dataset.show = state.show;
+  $("present").setAttribute("aria-pressed", String(state.present));
   controls.show(state);
+  tour.show(state);
 }
 
 async function refresh() {
   if (await (state.page === "model" ? model : dynamics).show(state)) standing("ready");
 }
 
+// When presenting: the next stop of a tour, or the next step of the proof and then what follows it.
+function slide(by) {
+  if (state.tour) {
+    tour.turn(by);
+    return;
+  }
+  if (state.page !== "model") {
+    dynamics.move(by);
+    return;
+  }
+  if (state.show === "proof" && model.turn(by)) return;
+  const to = SLIDES.indexOf(state.show) + by;
+  if (to >= 0 && to < SLIDES.length) change({ show: SLIDES[to] });
+}
+
+// The state that an address means: of a tour alone, that of its first stop.
+function addressed(hash) {
+  const words = new URLSearchParams(hash.replace(/^#/, "")),
+    found = fromHash(hash);
+  if (words.has("tour") && [...words.keys()].every((name) => ["tour", "stop", "present"].includes(name)))
+    return withText(tour.state(found.tour, found.stop, found.present) ?? { ...found, tour: "" });
+  return withText(found);
+}
+
+const withText = (found) => (found.text === null ? { ...found, text: options.example } : found);
+
 async function start() {
-  let options;
   try {
-    options = await get("api/options");
+    options = await backend.options();
   } catch (error) {
     problem(error.message);
     return;
   }
-  if (state.text === null) state.text = options.example;
+  tour = new Tour(options.tours, (next) => change(withText(next)));
   controls = new Controls(options, change);
   dynamics.options = options;
+  state = addressed(location.hash || (options.opening ? `#tour=${options.opening}` : ""));
   for (const button of document.querySelectorAll("nav button"))
     button.addEventListener("click", () => change({ page: button.dataset.page }));
-  $("cancel").addEventListener("click", () => work.cancel());
-  $("copy").addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(location.href);
-      $("copy").textContent = "Copied";
-    } catch {
-      $("copy").textContent = "Copy it from the address bar";
-    }
-    setTimeout(() => ($("copy").textContent = "Copy address"), 1500);
-  });
-  addEventListener("hashchange", () => {
-    state = { ...fromHash(location.hash) };
-    if (state.text === null) state.text = options.example;
-    standing("busy");
+  $("present").addEventListener("click", () => change({ present: !state.present }));
+  $("leave").addEventListener("click", () => leave());
+  $("copy").addEventListener("click", copy);
+  addEventListener("popstate", () => {
+    if (location.hash === toHash(state)) return;
+    state = addressed(location.hash);
     show();
     refresh();
   });
   onSchemeChange(() => {
     model.repaint(state);
-    dynamics.repaint?.();
+    dynamics.repaint();
+  });
+  listen({
+    position: (by) => (state.page === "model" ? model.move(by) : dynamics.move(by)),
+    step: (by) => state.page === "model" && model.turn(by),
+    slide,
+    leave,
+    presenting: () => state.present,
   });
   history.replaceState(null, "", toHash(state));
   show();
   refresh();
+}
+
+function leave() {
+  change({ present: false });
+  $("present").focus();
+}
+
+async function copy() {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    $("copy").textContent = "Copied";
+  } catch {
+    $("copy").textContent = "Copy it from the address bar";
+  }
+  setTimeout(() => ($("copy").textContent = "Copy address"), 1500);
 }
 
 start();

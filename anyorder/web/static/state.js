@@ -22,7 +22,11 @@ export const DEFAULTS = {
   position: null,
   step: 0,
   heads: "",
-  run: "fresh",
+  show: "proof",
+  present: false,
+  tour: "",
+  stop: 0,
+  run: "",
   algorithm: 1,
   chainsOrder: 2,
   symbols: 3,
@@ -47,6 +51,7 @@ const MODEL = [
   "step",
   "heads",
 ];
+const EVERYWHERE = ["show", "present", "tour", "stop"];
 const CHAIN = ["chainOrder", "chainAlphabet", "chainLength", "chainSeed", "chainTokenNoise", "chainTransitionNoise"];
 const DYNAMICS = ["run", "algorithm", "chainsOrder", "symbols", "length", "steps", "seed", "frame"];
 
@@ -54,13 +59,17 @@ export function toHash(state) {
   const names = state.page === "dynamics" ? DYNAMICS : [...MODEL, ...(state.source === "text" ? ["text"] : CHAIN)];
   const written = new URLSearchParams([["page", state.page]]);
   for (const name of names) if (state[name] !== null && state[name] !== "") written.set(name, String(state[name]));
+  for (const name of EVERYWHERE)
+    if (state[name] !== DEFAULTS[name] && (name !== "stop" || state.tour)) written.set(name, String(state[name]));
   return `#${written}`;
 }
 
-export function fromHash(hash) {
-  const state = { ...DEFAULTS },
-    read = new URLSearchParams(hash.replace(/^#/, ""));
-  for (const [name, value] of read) {
+export const fromHash = (hash) => fromWords(new URLSearchParams(hash.replace(/^#/, "")));
+
+// A state from pairs of names and values, all else as by default.
+export function fromWords(words) {
+  const state = { ...DEFAULTS };
+  for (const [name, value] of words) {
     if (!(name in DEFAULTS)) continue;
     const kind = typeof DEFAULTS[name];
     if (kind === "boolean") state[name] = value === "true";
@@ -71,6 +80,17 @@ export function fromHash(hash) {
   }
   return state;
 }
+
+// What a program is compiled for on the server: the next state with the same one is fast.
+export const shape = (state) =>
+  [
+    state.model,
+    state.order,
+    state.dtype,
+    state.alphabet,
+    Math.ceil((state.text ?? "").length / 32),
+    state.source,
+  ].join();
 
 // The body of a request for the view.
 export function viewRequest(state) {

@@ -1,64 +1,90 @@
-// The proof at one position, a step at a time.
-import { element, math, symbol } from "./format.js";
+// The proof at one position, a step at a time. Controls are made once and stay where they are, so that the focus does.
+import { element, math, number, plain, replaced, symbol } from "./format.js";
 import { figure } from "./figure.js";
-import { bars, keys, parsed } from "./svg.js";
+import { bars, keys, overlay } from "./charts.js";
+import { parsed } from "./svg.js";
 
 export class Story {
-  constructor(steps, place, go) {
+  constructor(steps, place, turns, go) {
     this.steps = steps;
     this.place = place;
+    this.turns = turns;
     this.go = go;
+    for (const [by, button] of [
+      [-1, turns.previous],
+      [1, turns.next],
+    ])
+      button.addEventListener("click", () => this.turn(by));
+  }
+
+  // One step on or back; whether there was one.
+  turn(by) {
+    const to = this.at + by,
+      there = this.story && to >= 0 && to < this.story.steps.length;
+    if (there) this.go(to);
+    return Boolean(there);
   }
 
   show(story, step) {
-    this.story = story;
     const at = Math.min(Math.max(step, 0), story.steps.length - 1),
       shown = story.steps[at];
-    this.steps.replaceChildren(
-      ...story.steps.map((one, place) =>
-        element(
-          "li",
-          {},
-          element(
-            "button",
-            { type: "button", "aria-current": place === at ? "step" : null, on: { click: () => this.go(place) } },
-            math(one.title),
-          ),
-        ),
-      ),
-    );
-    const turn = (to, name) =>
-      element(
-        "button",
-        { type: "button", disabled: to < 0 || to >= story.steps.length, on: { click: () => this.go(to) } },
-        name,
-      );
-    this.place.replaceChildren(
+    this.story = story;
+    this.at = at;
+    this.#list(story.steps);
+    [...this.steps.children].forEach((entry, place) => {
+      const button = entry.firstChild;
+      if (place === at) button.setAttribute("aria-current", "step");
+      else button.removeAttribute("aria-current");
+    });
+    this.turns.previous.setAttribute("aria-disabled", String(at === 0));
+    this.turns.next.setAttribute("aria-disabled", String(at === story.steps.length - 1));
+    this.turns.count.textContent = `${at + 1} of ${story.steps.length}`;
+    replaced(
+      this.place,
       element(
         "div",
-        {},
+        { class: "words" },
         element("h3", {}, math(`${at + 1}. ${shown.title}`)),
         element("p", {}, math(shown.text)),
         shown.here ? element("p", { class: "here" }, math(visible(shown.here))) : null,
-        element("p", { class: "equation" }, math(shown.equation)),
-        element("p", {}, element("small", {}, math(`Where: ${shown.source}`))),
-        element("small", {}, "Weights that do it"),
         element(
-          "ul",
-          { class: "weights" },
-          ...shown.weights.map((weight) =>
-            element(
-              "li",
-              {},
-              element("code", {}, weight.name),
-              ` ${weight.shape.length ? `(${weight.shape.join(" × ")})` : ""}: `,
-              math(weight.does),
+          "p",
+          { class: "equation", tabindex: "0", role: "group", "aria-label": "Equation" },
+          math(shown.equation),
+        ),
+        element("p", { class: "where" }, element("small", {}, math(`Where: ${shown.source}`))),
+        element(
+          "details",
+          { class: "weights", open: true },
+          element("summary", {}, "Weights that do it"),
+          element(
+            "ul",
+            {},
+            ...shown.weights.map((weight) =>
+              element(
+                "li",
+                {},
+                element("code", {}, weight.name),
+                ` ${weight.shape.length ? `(${weight.shape.join(" × ")})` : ""}: `,
+                math(weight.does),
+              ),
             ),
           ),
         ),
-        element("div", { class: "turn" }, turn(at - 1, "Previous step"), turn(at + 1, "Next step")),
       ),
-      element("div", { class: "parts" }, ...shown.parts.map((part) => drawn(part, story.position))),
+      element("div", { class: "parts" }, ...shown.parts.flatMap((part) => drawn(part, story.position))),
+    );
+  }
+
+  #list(steps) {
+    const titles = JSON.stringify(steps.map((step) => step.title));
+    if (titles === this.titles) return;
+    this.titles = titles;
+    replaced(
+      this.steps,
+      ...steps.map((step, place) =>
+        element("li", {}, element("button", { type: "button", on: { click: () => this.go(place) } }, math(step.title))),
+      ),
     );
   }
 }
@@ -69,7 +95,8 @@ const visible = (sentence) =>
 
 function drawn(part, position) {
   const labels = part.labels.map(symbol),
-    title = `${part.name} at n = ${position}`;
+    title = `${plain(part.name)} at n = ${position}`;
+  if (part.kind === "overlay") return part.over.map((over) => laid(part, over, labels));
   const draw = () =>
     part.kind === "bars"
       ? bars({
@@ -81,8 +108,37 @@ function drawn(part, position) {
           height: 130,
           width: labels.length < 2 ? 130 : 300,
         })
-      : keys({ title, labels, values: part.values, marks: part.marks, first: part.first });
-  const made = figure(part.name, element("div", { class: "scroll", title: part.read }, parsed(draw())), draw);
-  made.classList.add(part.kind === "keys" ? "whole" : labels.length < 2 ? "narrow" : "broad");
+      : keys({ title, labels, values: part.values, marks: part.marks, first: part.first, unit: part.unit });
+  return framed(
+    part.name,
+    draw,
+    plain(part.read),
+    part.kind === "keys" ? "whole" : labels.length < 2 ? "narrow" : "broad",
+  );
+}
+
+// u_n over a key: equal to that of a match, nearly equal to that of a near miss.
+function laid(part, over, labels) {
+  const match = over.kind === "match",
+    name = `${part.name} over v_${over.position}: ${match ? "a match" : "a near miss"}`;
+  const draw = () =>
+    overlay({
+      title: plain(name),
+      labels,
+      over: part.values.map((value) => value ?? 0),
+      under: over.values.map((value) => value ?? 0),
+      names: ["uₙ", `v of ${over.word.map(symbol).join(" ")}`],
+      colour: match ? "green" : "vermillion",
+    });
+  const made = framed(name, draw, plain(part.read), "broad"),
+    score = over.score === null ? "" : ` Score ${number(over.score, 5)} kappa.`;
+  made.classList.add(match ? "match" : "miss");
+  made.append(element("p", { class: "under" }, `${match ? "Equal." : "Nearly equal."}${score}`));
+  return made;
+}
+
+function framed(name, draw, read, width) {
+  const made = figure(name, element("div", { class: "scroll", title: read }, parsed(draw())), draw);
+  made.classList.add(width);
   return made;
 }

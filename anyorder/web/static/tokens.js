@@ -1,4 +1,4 @@
-// The sequence as a row of positions to choose from, with the window and the matches of the chosen one.
+// The sequence as a row of positions to choose from, with what the step is about, the window and its matches.
 import { element, symbol } from "./format.js";
 
 export class Tokens {
@@ -13,6 +13,7 @@ export class Tokens {
   }
 
   show(tokens, symbols) {
+    const focused = this.place.contains(document.activeElement);
     this.count = tokens.length;
     this.place.replaceChildren(
       ...tokens.map((token, position) =>
@@ -29,43 +30,36 @@ export class Tokens {
         ),
       ),
     );
+    this.refocus = focused;
   }
 
-  mark(position, window, matches) {
-    const inWindow = new Set(window),
-      matched = new Set(matches);
+  // `about` are the positions that the step speaks of; they are the ones that are shaded.
+  mark(position, window, matches, about) {
+    const sets = { window: new Set(window), match: new Set(matches), about: new Set(about) },
+      words = { window: "in the window", match: "matches", about: "what this step is about" },
+      moved = this.place.contains(document.activeElement) || this.refocus;
     this.position = position;
+    this.refocus = false;
     [...this.place.children].forEach((option, at) => {
-      option.classList.toggle("window", inWindow.has(at));
-      option.classList.toggle("match", matched.has(at));
+      for (const name of Object.keys(sets)) option.classList.toggle(name, sets[name].has(at));
       option.setAttribute("aria-selected", at === position ? "true" : "false");
       option.tabIndex = at === position ? 0 : -1;
-      option.setAttribute(
-        "aria-description",
-        [inWindow.has(at) ? "in the window" : "", matched.has(at) ? "matches" : ""].filter(Boolean).join(", "),
-      );
+      const said = Object.keys(sets).filter((name) => sets[name].has(at));
+      option.setAttribute("aria-description", said.map((name) => words[name]).join(", "));
     });
     // Only the row of tokens scrolls, not the page.
     const chosen = this.place.children[position],
       top = chosen.offsetTop - this.place.offsetTop;
     if (top < this.place.scrollTop || top + chosen.offsetHeight > this.place.scrollTop + this.place.clientHeight)
       this.place.scrollTop = top - this.place.clientHeight / 2;
+    if (moved) chosen.focus({ preventScroll: true });
   }
 
   #key(event) {
-    const moves = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -10, ArrowDown: 10 };
-    let to =
-      event.key === "Home"
-        ? 0
-        : event.key === "End"
-          ? this.count - 1
-          : event.key in moves
-            ? this.position + moves[event.key]
-            : null;
-    if (to === null) return;
+    const to = { Home: 0, End: this.count - 1, PageUp: this.position - 10, PageDown: this.position + 10 }[event.key];
+    if (to === undefined) return;
     event.preventDefault();
-    to = Math.min(Math.max(to, 0), this.count - 1);
-    this.choose(to);
-    this.place.children[to].focus();
+    event.stopPropagation();
+    this.choose(Math.min(Math.max(to, 0), this.count - 1));
   }
 }

@@ -30,7 +30,9 @@ const span = (first, last) => Array.from({ length: Math.max(last - first + 1, 0)
 function about(kind, { position: n, order: k, matches }) {
   const before = span(Math.max(n - k, 0), n - 1),
     recent = n >= k - 1 ? span(n - k + 1, n) : [];
-  return { window: before, oldest: before.slice(0, n >= k ? 1 : 0), counts: matches, smoothed: matches }[kind] ?? recent;
+  return (
+    { window: before, oldest: before.slice(0, n >= k ? 1 : 0), counts: matches, smoothed: matches }[kind] ?? recent
+  );
 }
 
 // The shape of an array by its path, such as layers.0.mlp.1.weight; a vector has one number.
@@ -94,13 +96,20 @@ function keys(look, name, read, values, more = {}) {
 }
 
 const labelled = (look, values, name) =>
-  values.length % look.symbols.length ? values.map(() => name) : values.map((_, i) => look.symbols[i % look.symbols.length]);
+  values.length % look.symbols.length
+    ? values.map(() => name)
+    : values.map((_, i) => look.symbols[i % look.symbols.length]);
 
 const SHOWS = {
   Block(look, show) {
     const values = block(look, show),
       read = `block ${show.of}: after ${show.point}${show.since ? `, minus after ${show.since}` : ""}`;
-    return bars(show.name, read, values.length === look.symbols.length ? look.symbols : values.map(() => show.of), values);
+    return bars(
+      show.name,
+      read,
+      values.length === look.symbols.length ? look.symbols : values.map(() => show.of),
+      values,
+    );
   },
   Combined(look, { name, of, point }) {
     const values = vector(look, [of.map(([one, factor]) => [one, factor, null])], point);
@@ -151,7 +160,10 @@ const SHOWS = {
         null,
       );
     if (nearest !== null) add("near miss", nearest);
-    return bars(name, "directions of the query at n and of two keys", labelled(look, u, ""), u, { kind: "overlay", over });
+    return bars(name, "directions of the query at n and of two keys", labelled(look, u, ""), u, {
+      kind: "overlay",
+      over,
+    });
   },
   Prediction: (look, { name }) =>
     bars(name, "output of the model", look.symbols, [...look.trace.probabilities[look.position]]),

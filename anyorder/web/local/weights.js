@@ -1,6 +1,6 @@
 // Exported weights. An array is its shape and its non-zero entries as runs [row, column, down, right, count, value]; a
 // value is a number, or [a, b, p] for a + b · kappa^p. A dense array is base64 of little-endian float32.
-import { decoded } from "../matrix.js";
+import { decoded } from "../static/matrix.js";
 
 // Non-zero entries by row: `columns[row]` and `values[row]`, columns in order, rounded to the number type.
 export class Sparse {

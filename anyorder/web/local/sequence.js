@@ -1,5 +1,5 @@
 // Sequences of the page that computes by itself: what was typed, or a chain drawn with a small generator of its own.
-import { Problem } from "../problem.js";
+import { Problem } from "../static/problem.js";
 
 export function drawn(asked, limits) {
   return asked.kind === "text" ? typed(asked.text, limits) : sampled(asked, limits);
@@ -19,7 +19,8 @@ function sampled({ order, alphabet_size: size, length, seed }, limits) {
   atMost(length, limits.tokens, "tokens");
   atMost(size, limits.symbols, "symbols");
   atMost(order, limits.order, "as the order");
-  if (length <= order) throw new Problem(`length is ${length}, must be above the order ${order}; lengthen the sequence`);
+  if (length <= order)
+    throw new Problem(`length is ${length}, must be above the order ${order}; lengthen the sequence`);
   const random = generator(seed),
     kernel = Array.from({ length: size ** order }, () => dirichlet(size, random));
   const tokens = [],
@@ -29,7 +30,12 @@ function sampled({ order, alphabet_size: size, length, seed }, limits) {
     const row = at < order ? Array(size).fill(1 / size) : kernel[context];
     truth.push(row);
     let left = random();
-    tokens.push(Math.max(row.findIndex((chance) => (left -= chance) < 0), 0));
+    tokens.push(
+      Math.max(
+        row.findIndex((chance) => (left -= chance) < 0),
+        0,
+      ),
+    );
   }
   const outcome = tokens.pop();
   return { tokens, symbols: Array.from({ length: size }, (_, symbol) => String(symbol)), outcome, truth };

@@ -1,7 +1,7 @@
-// The backend of the exported page: it answers like the server (../backend.js), and computes in the page. Its data are
+// The backend of the exported page: it answers like the server (../static/backend.js), and computes in the page. Its data are
 // scripts that fill `anyorderData`; those of a model are loaded when it is first asked for.
-import { Matrix } from "../matrix.js";
-import { Problem } from "../problem.js";
+import { Matrix } from "../static/matrix.js";
+import { Problem } from "../static/problem.js";
 import { counted, matches, meanLoss, pseudoAttention } from "./estimators.js";
 import { ROUND, run } from "./forward.js";
 import { story } from "./proof.js";
@@ -18,7 +18,10 @@ export const backend = {
   map: async (request, which) => map(await running(request), which),
   async story({ position, ...request }) {
     const now = await running(request);
-    return story({ ...now, ...now.sequence, symbols: now.symbols, position, matches: now.matches[position] }, now.steps);
+    return story(
+      { ...now, ...now.sequence, symbols: now.symbols, position, matches: now.matches[position] },
+      now.steps,
+    );
   },
   async dynamics({ run: { path } }) {
     if (!data.films[path]) throw new Problem("this page plays stored runs; the server computes fresh ones");
@@ -32,7 +35,10 @@ const kept = new Map();
 async function running({ model, sequence }) {
   const key = JSON.stringify([model, sequence]);
   if (!kept.has(key)) {
-    const made = await (model.kind === "construction" ? constructed : stored)(model, drawn(sequence, data.options.limits));
+    const made = await (model.kind === "construction" ? constructed : stored)(
+      model,
+      drawn(sequence, data.options.limits),
+    );
     if (kept.size > 7) kept.delete(kept.keys().next().value);
     kept.set(key, { ...made, asked: sequence });
   }
@@ -63,12 +69,17 @@ async function constructed(asked, sequence) {
   within(asked.order, 1, limits.order, "order");
   within(size, 2, limits.symbols, "alphabet size");
   if (size < sequence.symbols.length)
-    throw new Problem(`the sequence has ${sequence.symbols.length} symbols, the model has ${size}; choose a larger alphabet`);
+    throw new Problem(
+      `the sequence has ${sequence.symbols.length} symbols, the model has ${size}; choose a larger alphabet`,
+    );
   if (length <= asked.order)
-    throw new Problem(`order is ${asked.order}, must be smaller than the length ${length}; lower it, or lengthen the sequence`);
+    throw new Problem(
+      `order is ${asked.order}, must be smaller than the length ${length}; lower it, or lengthen the sequence`,
+    );
   if (!data.files[asked.name]) throw new Problem(`this page has no ${asked.name}; the server has all constructions`);
   const found = (await loaded(asked.name)).orders[asked.order];
-  if (!found) throw new Problem(`order is ${asked.order}, ${asked.name} is not for that order; choose dyadic or k-head`);
+  if (!found)
+    throw new Problem(`order is ${asked.order}, ${asked.name} is not for that order; choose dyadic or k-head`);
   const { packed, certificates, info } = found.sizes[size],
     certificate = certificates[asked.dtype],
     kappa = certificate.kappa / asked.temperature,
@@ -99,9 +110,20 @@ async function stored(asked, sequence) {
     length = sequence.tokens.length,
     order = asked.order ?? info.order;
   if (sequence.symbols.length > info.alphabet_size)
-    throw new Problem(`the sequence has ${sequence.symbols.length} symbols, the model has ${info.alphabet_size}; choose another sequence`);
-  if (length <= order) throw new Problem(`order is ${order}, must be smaller than the length ${length}; lengthen the sequence`);
-  return traced({ packed: found.packed, dtype: info.dtype, kappa: null, sequence, order, steps: found.steps, info: { ...info, order } });
+    throw new Problem(
+      `the sequence has ${sequence.symbols.length} symbols, the model has ${info.alphabet_size}; choose another sequence`,
+    );
+  if (length <= order)
+    throw new Problem(`order is ${order}, must be smaller than the length ${length}; lengthen the sequence`);
+  return traced({
+    packed: found.packed,
+    dtype: info.dtype,
+    kappa: null,
+    sequence,
+    order,
+    steps: found.steps,
+    info: { ...info, order },
+  });
 }
 
 function traced(given) {
@@ -170,7 +192,11 @@ function compared({ sequence: { tokens }, order, size, info, opening, trace, dty
   const promise = info.certificate,
     estimator = promise?.estimator,
     names = { kgram: "the conditional k-gram", biased: "the biased k-gram", bayes: "add-1 smoothing" };
-  const exact = !promise ? bayes : estimator === "bayes" ? bayes : counted(tokens, order, size, { biased: estimator === "biased" });
+  const exact = !promise
+    ? bayes
+    : estimator === "bayes"
+      ? bayes
+      : counted(tokens, order, size, { biased: estimator === "biased" });
   const errors = exact.map((row, n) => {
     if (Number.isNaN(row[0]) || (promise && n < order - 1 + opening)) return null;
     const worst = Math.max(...row.map((value, symbol) => Math.abs(value - trace.probabilities[n][symbol])));

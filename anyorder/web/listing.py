@@ -1,0 +1,105 @@
+"""What is in a folder, in words: runs by order, preset, gap and date, files and trajectories by what they hold.
+
+A folder may name its files in `about.json`, as the folder of the package does: `{file: {"title": …, "order": …}}`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import math
+import re
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anyorder.errors import InputError
+from anyorder.files import read_json
+from anyorder.training import fields
+from anyorder.training.folder import read_config
+from anyorder.web.schema import StoredInfo
+
+#: The model and the trajectories that come with the package, and what their folder is called in paths.
+SHIPPED, SHIPPED_NAME = Path(__file__).with_name("shipped"), "package"
+_MOST_HEADER = 1 << 20
+
+
+def run_info(folder: Path, path: str) -> StoredInfo:
+    """A training run: what was trained, how near it came to Bayes, and when."""
+    config = read_config(folder)
+    preset = re.search(r"--preset (\S+)", fields.command(config))
+    words = [f"order {config.data.order}", preset[1] if preset else "own settings"]
+    gap = math.inf
+    with contextlib.suppress(InputError, KeyError, TypeError, ValueError):
+        gap = float(read_json(folder / "summary.json", "a finished run")["mean_gap"])
+        words.append(f"gap {gap:+.4f}")
+    date = datetime.date.fromtimestamp((folder / "checkpoint.safetensors").stat().st_mtime)
+    size = config.data.alphabet_size
+    return StoredInfo(
+        path=path,
+        kind="run",
+        models=len(config.members),
+        title=f"{', '.join(words)}, {date} ({path})",
+        about=f"Trained: S = {size}, T = {config.data.length}, d = {config.architecture.dimension}. "
+        "The gap is that of its loss to Bayes, in nats.",
+        order=config.data.order,
+        alphabet_size=size,
+        length=config.data.length if config.architecture.absolute_positions else None,
+    )
+
+
+def file_info(file: Path, path: str) -> StoredInfo:
+    """A model file, by its certificate or by what its folder says of it."""
+    named = _named(file)
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        model = _header(file)["value"]["fields"]
+        named = _certified(model["certificate"], path) | named
+        named["alphabet_size"] = int(_entries(file)[model["embedding"]["array"]]["shape"][0])
+        if model["positions"] is not None:
+            named["length"] = int(_entries(file)[model["positions"]["array"]]["shape"][0])
+    return StoredInfo(**{"path": path, "kind": "file", "models": 1, "title": path, **named})
+
+
+def trajectory_info(file: Path, path: str) -> StoredInfo:
+    """A trajectory of gradient descent, by its algorithm and order."""
+    named = _named(file)
+    with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile), np.load(file) as stored:
+        named = {"title": f"{stored['algorithm']}, order {int(stored['order'])} ({path})"} | named
+    return StoredInfo(**{"path": path, "kind": "trajectory", "models": 0, "title": path, **named})
+
+
+def by_what_they_are(entries: list[StoredInfo]) -> list[StoredInfo]:
+    """Those of the package first, then by order and by the words of their titles."""
+    return sorted(entries, key=lambda one: (not one.path.startswith(f"{SHIPPED_NAME}/"), one.order or 0, one.title))
+
+
+def _named(file: Path) -> dict[str, Any]:
+    with contextlib.suppress(InputError):
+        said = read_json(file.with_name("about.json"), "names of files").get(file.name)
+        return dict(said) if isinstance(said, dict) else {}
+    return {}
+
+
+def _certified(certificate: Any, path: str) -> dict[str, Any]:
+    if certificate is None:
+        return {}
+    promise = certificate["fields"]
+    name, order, dtype = promise["construction"], int(promise["order"]), promise["dtype"]
+    return {"title": f"{name}, order {order}, {dtype} ({path})", "order": order}
+
+
+def _entries(file: Path) -> dict[str, Any]:
+    """The header of a safetensors file, without its arrays."""
+    with file.open("rb") as stream:
+        (size,) = struct.unpack("<Q", stream.read(8))
+        if size > _MOST_HEADER:
+            raise ValueError(size)
+        return dict(json.loads(stream.read(size)))
+
+
+def _header(file: Path) -> dict[str, Any]:
+    return dict(json.loads(_entries(file)["__metadata__"]["anyorder"]))

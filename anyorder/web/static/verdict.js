@@ -1,0 +1,79 @@
+// How exact the model is on this sequence, and what its certificate promises; both belong to one view and go with it.
+import { element, list, math, number, replaced } from "./format.js";
+
+const WORDS = { exact: "exact", within: "within its bound", beyond: "beyond its bound", open: "no promise" };
+
+// The verdict on a view; null while there is none.
+export function showVerdict(place, view) {
+  if (view === null) {
+    replaced(place, element("span", { class: "badge open", id: "badge" }, "…"));
+    return;
+  }
+  const { exactness, model } = view;
+  replaced(
+    place,
+    element("span", { class: `badge ${exactness.level}`, id: "badge" }, WORDS[exactness.level]),
+    element("p", { id: "verdict-words" }, words(exactness)),
+    list([
+      ["error", element("span", { id: "error" }, number(exactness.max_error))],
+      ["bound", element("span", { id: "bound" }, number(exactness.bound))],
+      ["against", exactness.compared_with],
+      ["checked", `${exactness.positions_checked} positions`],
+      ...(exactness.at === null ? [] : [["worst at", `n = ${exactness.at}`]]),
+    ]),
+    model.refusal
+      ? element("p", { id: "refusal" }, element("small", {}, math(`Built by force: ${model.refusal}`)))
+      : null,
+  );
+}
+
+function words({ level, max_error: error, bound, positions_checked: checked }) {
+  if (!checked) return "Nothing is defined on this sequence: no window comes back.";
+  if (level === "exact") return `The error ${number(error)} is rounding; the bound is ${number(bound)}.`;
+  if (level === "within") return `The error ${number(error)} is below the bound ${number(bound)}, but above rounding.`;
+  if (level === "open") return "This model has no certificate: its error is shown, nothing is promised.";
+  return bound >= 1
+    ? `The error is ${number(error)}, and a bound of 1 promises nothing.`
+    : `The error ${number(error)} is above the bound ${number(bound)}.`;
+}
+
+// The certificate, and a button to verify it where the backend can; verify() gives a sentence.
+export function showCertificate(place, view, verify) {
+  const { model } = view,
+    promise = model.certificate;
+  const facts = [
+    ["model", model.title],
+    ["source", model.source],
+    [
+      "shape",
+      `${model.heads.length} layers, heads ${model.heads.join(", ")}, d = ${model.dimension}, ${model.parameters} parameters, ${model.dtype}`,
+    ],
+  ];
+  if (promise) facts.push(...promised(model, promise));
+  else facts.push(["promise", "none: this model has no certificate"]);
+  const result = element("p", { id: "verified", "aria-live": "polite" });
+  const button = element("button", { type: "button", id: "verify" }, "Verify on hard sequences");
+  button.addEventListener("click", async () => {
+    const found = await verify();
+    if (found) result.textContent = found;
+  });
+  replaced(place, list(facts), verify ? element("p", {}, button) : null, result);
+}
+
+function promised(model, promise) {
+  const certified = model.certified_kappa,
+    own = !certified || Math.abs(promise.kappa / certified - 1) < 1e-9;
+  return [
+    ["computes", `${promise.estimator}, order ${promise.order}, up to ${promise.length} tokens`],
+    ["margin", number(promise.margin)],
+    ["kappa", `${number(promise.kappa)}${own ? ", certified" : `, certified ${number(certified)}`}`],
+    ["bound", `${number(promise.bound)} for a target of ${number(promise.target_error)}`],
+    ["bits", `needs ${promise.bits_needed}, ${model.dtype} has ${promise.mantissa_bits}`],
+  ];
+}
+
+export function verified(found) {
+  const bound =
+    found.bound === null ? "no bound" : `bound ${number(found.bound)}: ${found.passed ? "kept" : "not kept"}`;
+  return `Worst error ${number(found.max_error)} on ${found.positions_checked} positions of 8 hard sequences; ${bound}.`;
+}

@@ -1,0 +1,118 @@
+"""Guided tours: stops with a state of the page, a sentence and a question, in Markdown or JSON.
+
+In Markdown the first heading is the title, and every stop is a second heading, a line in backticks with the state as it
+stands in the page's address, sentences, and a question that begins with `>`:
+
+    # What follows "ba"?
+
+    ## Choose a position
+    `model=dyadic&order=2&text=banana bar&position=8`
+    The window is shaded.
+    > What came after it before?
+
+In JSON the same is `{"title": …, "stops": [{"state": {…}, "sentence": …, "question": …}]}`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pydantic
+
+from anyorder.errors import InputError, require
+from anyorder.web.listing import SHIPPED
+from anyorder.web.schema import Stop, Tour
+
+#: What a stop may set: the names of the page's state, as its address has them.
+_NAMES = (
+    "page model order alphabet dtype temperature beta gated dimension index source text position step heads show "
+    "chainOrder chainAlphabet chainLength chainSeed chainTokenNoise chainTransitionNoise "
+    "run algorithm chainsOrder symbols length steps seed frame"
+)
+STATE = frozenset(_NAMES.split())
+_MOST_BYTES = 1 << 20
+_EXAMPLE = "see docs/teaching.md for one"
+
+
+def shipped_tours() -> list[Tour]:
+    """The tours of the package, in the order of their file names.
+
+    >>> [tour.title for tour in shipped_tours()][0]
+    'What follows “ba”?'
+    """
+    return [read_tour(path) for path in sorted(SHIPPED.glob("*.md"))]
+
+
+def read_tour(path: str | Path) -> Tour:
+    """A tour from a `.md` or `.json` file, or an `InputError` that names the stop."""
+    file = Path(path)
+    require(file.is_file(), f"{path} is not a file; give a tour as .md or .json, {_EXAMPLE}")
+    require(
+        file.stat().st_size <= _MOST_BYTES, f"{path} has {file.stat().st_size} bytes, a tour has at most {_MOST_BYTES}"
+    )
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path} ({type(error).__name__}); write the tour as UTF-8 text") from None
+    name = re.sub(r"^\d+-|[^a-z0-9]+", lambda found: "" if found.start() == 0 else "-", file.stem.lower()).strip("-")
+    return checked(_json(text, file) if file.suffix == ".json" else _markdown(text), name or "tour", str(path))
+
+
+def checked(described: Any, name: str, path: str) -> Tour:
+    """The tour that a file describes, with every stop checked.
+
+    >>> checked({"title": "A", "stops": [{"state": {"modle": "dyadic"}, "sentence": "B"}]}, "a", "a.json")
+    Traceback (most recent call last):
+    anyorder.errors.InputError: a.json, stop 1: there is no 'modle' in the state; take names from the page's address
+    """
+    require(isinstance(described, dict), f"{path} does not hold one JSON object; {_EXAMPLE}")
+    stops: list[Stop] = []
+    entries = described.get("stops")
+    require(bool(described.get("title")), f"{path} has no title; begin with a heading, {_EXAMPLE}")
+    require(isinstance(entries, list) and bool(entries), f"{path} has no stops; add some, {_EXAMPLE}")
+    for number, entry in enumerate(entries, start=1):
+        where = f"{path}, stop {number}"
+        try:
+            stop = Stop.model_validate(entry)
+        except pydantic.ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "the stop"
+            raise InputError(f"{where}: {place}: {first['msg'].lower()}; {_EXAMPLE}") from None
+        unknown = sorted(set(stop.state) - STATE)
+        require(
+            not unknown,
+            f"{where}: there is no {unknown[:1] and unknown[0]!r} in the state; take names from the page's address",
+        )
+        require(bool(stop.sentence.strip()), f"{where} says nothing; write a sentence")
+        stops.append(stop)
+    return Tour(name=name, title=str(described["title"]), stops=stops)
+
+
+def _json(text: str, file: Path) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InputError(f"{file} is not JSON ({error}); correct it, or write the tour as Markdown") from None
+
+
+def _markdown(text: str) -> dict[str, Any]:
+    """The same description from headings, a line of state, sentences and a question."""
+    opening, *parts = re.split(r"^## +.*$", text, flags=re.MULTILINE)
+    title = re.search(r"^# +(.*)$", opening, flags=re.MULTILINE)
+    stops = []
+    for part in parts:
+        state = re.search(r"^`#?([^`]*)`\s*$", part, flags=re.MULTILINE)
+        rest = part.replace(state[0], "") if state else part
+        lines = [line.strip() for line in rest.splitlines() if line.strip()]
+        stops.append(
+            {
+                "state": dict(parse_qsl(state[1], keep_blank_values=True)) if state else {},
+                "sentence": " ".join(line for line in lines if not line.startswith(">")),
+                "question": " ".join(line.lstrip("> ") for line in lines if line.startswith(">")),
+            }
+        )
+    return {"title": title[1].strip() if title else "", "stops": stops}
