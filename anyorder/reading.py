@@ -23,10 +23,9 @@ from anyorder import formats
 from anyorder.errors import check_alphabet, require
 from anyorder.files import open_regular
 from anyorder.formats import LineEnds, Part
-from anyorder.tokens import check_characters, check_tokens
+from anyorder.tokens import LARGEST_ALPHABET, check_characters, check_tokens
 
 STANDARD_STREAM = "-"
-LARGEST_ALPHABET = 1 << 16
 BASES = "ACGT"
 _FASTA = (".fa", ".fasta")
 

@@ -11,6 +11,8 @@ from jaxtyping import Array, Int, Integer
 
 from anyorder.errors import InputError, check_alphabet, check_order, require
 
+LARGEST_ALPHABET = 1 << 16
+
 #: What stands for one sequence wherever tokens are asked for; a string needs its alphabet.
 Tokens = Integer[Array, "length"] | Integer[np.ndarray, "length"] | Sequence[int] | str
 

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("anyorder.cli.demo", "Demo"),
     "sample": ("anyorder.cli.ground", "Sample"),
     "estimate": ("anyorder.cli.ground", "Estimate"),
+    "order": ("anyorder.cli.order", "Order"),
     "constructions": ("anyorder.cli.constructions", "Constructions"),
     "parameters": ("anyorder.cli.constructions", "Parameters"),
     "verify": ("anyorder.cli.constructions", "Verify"),

@@ -17,6 +17,7 @@ from anyorder.errors import check_order, require
 from anyorder.estimators.hashing import (
     INDEX,
     ROWS,
+    TOTAL,
     count_contexts,
     count_paths,
     count_suffixes,
@@ -274,6 +275,12 @@ class Paths(_Stores):
             counts, parents, *pairs.arrays, size, self.order, self.alphabet_size, beta, evidence, likelihood
         )
         return evidence, likelihood, weighted
+
+    @property
+    def positions(self) -> int:
+        """Tokens counted."""
+        counts = self.stores[1].arrays[0]
+        return 0 if counts is None else int(counts[0, TOTAL])
 
     @property
     def contexts(self) -> int:

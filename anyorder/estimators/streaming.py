@@ -7,42 +7,41 @@ context-symbol pairs), not with S^k and not with the length; of the tokens only 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float64
 
 from anyorder.errors import require
 from anyorder.estimators.registry import find_estimator
-from anyorder.tokens import check_tokens
+from anyorder.tokens import LARGEST_ALPHABET, check_tokens
 
-LARGEST_ALPHABET = 1 << 16
+if TYPE_CHECKING:
+    from anyorder.estimators.counters import Counter
+
 _LONGEST_STREAM = (1 << 32) - 1  # counts have 32 bits
 _SLICE = 1 << 14  # tokens given to the compiled loop at a time
 
 
-class StreamingEstimator:
-    """Count the contexts of a stream and predict its next token.
+def check_streamed_alphabet(alphabet_size: int) -> None:
+    """Refuse alphabets that no counter holds.
 
-    `estimator` is a name of the registry: `kgram`, `bayes` (add-β), `bag`, `biased`, `backoff`, `mixture` (of all
-    orders up to this one) or `ctw` (of this depth). The sizes of the chunks make no difference to any number.
-    Predictions that are undefined are NaN.
-
-    >>> stream = StreamingEstimator(order=1, alphabet_size=2)
-    >>> stream.probabilities([0, 1, 0, 1]).tolist()
-    [nan, nan, nan, 1.0]
-    >>> stream.distributions([1, 0]).tolist()
-    [[0.5, 0.5], [0.0, 1.0]]
-    >>> stream.seen, stream.contexts
-    (6, 2)
+    >>> check_streamed_alphabet(1)
+    Traceback (most recent call last):
+    anyorder.errors.InputError: alphabet size is 1, must be 2 to 65536; renumber the tokens
     """
+    require(
+        2 <= alphabet_size <= LARGEST_ALPHABET,
+        f"alphabet size is {alphabet_size}, must be 2 to {LARGEST_ALPHABET}; renumber the tokens",
+    )
 
-    def __init__(self, order: int, alphabet_size: int, estimator: str = "kgram", *, beta: float | None = None) -> None:
-        require(
-            2 <= alphabet_size <= LARGEST_ALPHABET,
-            f"alphabet size is {alphabet_size}, must be 2 to {LARGEST_ALPHABET}; renumber the tokens",
-        )
-        self.order, self.alphabet_size, self.estimator = order, alphabet_size, estimator
-        self._counter = find_estimator(estimator).counter(order, alphabet_size, beta)
+
+class Stream:
+    """Tokens that come in chunks, of one sequence or of several, and what counts them."""
+
+    def __init__(self, counter: Counter, alphabet_size: int) -> None:
+        self.order, self.alphabet_size = counter.order, alphabet_size
+        self._counter = counter
         self._seen = 0
         self.begin_sequence()
 
@@ -58,27 +57,6 @@ class StreamingEstimator:
         self._begun = self._seen
         self._tail = np.full(self.order, self._counter.filler, self._counter.dtype)
 
-    def distributions(self, tokens: Sequence[int] | np.ndarray) -> Float64[np.ndarray, "chunk symbols"]:
-        """Feed a chunk; row j is the distribution of the token after the chunk's token j."""
-        chunk = self._checked(tokens)
-        distributions = np.full((chunk.size, self.alphabet_size), np.nan)
-        self._feed(chunk, np.empty(0), distributions)
-        return distributions
-
-    def probabilities(self, tokens: Sequence[int] | np.ndarray) -> Float64[np.ndarray, "chunk"]:
-        """Feed a chunk; element j is the probability that its token j was given just before it came."""
-        chunk = self._checked(tokens)
-        chances = np.full(chunk.size, np.nan)
-        self._feed(chunk, chances, np.empty((0, self.alphabet_size)))
-        return chances
-
-    def step(self, token: int) -> tuple[float, Float64[np.ndarray, "symbols"]]:
-        """Feed one token; give the probability that it had, and the distribution after it."""
-        chunk = self._checked([token])
-        chances, distributions = np.full(1, np.nan), np.full((1, self.alphabet_size), np.nan)
-        self._feed(chunk, chances, distributions)
-        return float(chances[0]), distributions[0]
-
     @property
     def seen(self) -> int:
         """Tokens fed so far."""
@@ -86,18 +64,13 @@ class StreamingEstimator:
 
     @property
     def contexts(self) -> int:
-        """Distinct contexts stored; for `backoff` those, of every order, that had to be told apart."""
+        """Distinct contexts stored; those of every order where all are, and for `backoff` those told apart."""
         return self._counter.contexts
 
     @property
     def nbytes(self) -> int:
         """Bytes held by the counts."""
         return self._counter.nbytes + self._tail.nbytes
-
-    @property
-    def posterior(self) -> Float64[np.ndarray, "orders"] | None:
-        """Weight of every order in the next prediction, of `mixture` and `ctw` once there are k tokens; else None."""
-        return self._counter.posterior(self._tail) if self._seen - self._begun >= self.order else None
 
     def _checked(self, tokens: Sequence[int] | np.ndarray) -> np.ndarray:
         chunk = np.asarray(tokens)
@@ -126,3 +99,51 @@ class StreamingEstimator:
             self._counter.feed(stream, self._seen - self._begun, chances[part], distributions[part])
             self._tail = stream[stream.size - self.order :].copy()
             self._seen += stream.size - self.order
+
+
+class StreamingEstimator(Stream):
+    """Count the contexts of a stream and predict its next token.
+
+    `estimator` is a name of the registry: `kgram`, `bayes` (add-β), `bag`, `biased`, `backoff`, `mixture` (of all
+    orders up to this one) or `ctw` (of this depth). The sizes of the chunks make no difference to any number.
+    Predictions that are undefined are NaN.
+
+    >>> stream = StreamingEstimator(order=1, alphabet_size=2)
+    >>> stream.probabilities([0, 1, 0, 1]).tolist()
+    [nan, nan, nan, 1.0]
+    >>> stream.distributions([1, 0]).tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    >>> stream.seen, stream.contexts
+    (6, 2)
+    """
+
+    def __init__(self, order: int, alphabet_size: int, estimator: str = "kgram", *, beta: float | None = None) -> None:
+        check_streamed_alphabet(alphabet_size)
+        super().__init__(find_estimator(estimator).counter(order, alphabet_size, beta), alphabet_size)
+        self.estimator = estimator
+
+    def distributions(self, tokens: Sequence[int] | np.ndarray) -> Float64[np.ndarray, "chunk symbols"]:
+        """Feed a chunk; row j is the distribution of the token after the chunk's token j."""
+        chunk = self._checked(tokens)
+        distributions = np.full((chunk.size, self.alphabet_size), np.nan)
+        self._feed(chunk, np.empty(0), distributions)
+        return distributions
+
+    def probabilities(self, tokens: Sequence[int] | np.ndarray) -> Float64[np.ndarray, "chunk"]:
+        """Feed a chunk; element j is the probability that its token j was given just before it came."""
+        chunk = self._checked(tokens)
+        chances = np.full(chunk.size, np.nan)
+        self._feed(chunk, chances, np.empty((0, self.alphabet_size)))
+        return chances
+
+    def step(self, token: int) -> tuple[float, Float64[np.ndarray, "symbols"]]:
+        """Feed one token; give the probability that it had, and the distribution after it."""
+        chunk = self._checked([token])
+        chances, distributions = np.full(1, np.nan), np.full((1, self.alphabet_size), np.nan)
+        self._feed(chunk, chances, distributions)
+        return float(chances[0]), distributions[0]
+
+    @property
+    def posterior(self) -> Float64[np.ndarray, "orders"] | None:
+        """Weight of every order in the next prediction, of `mixture` and `ctw` once there are k tokens; else None."""
+        return self._counter.posterior(self._tail) if self._seen - self._begun >= self.order else None

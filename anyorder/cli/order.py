@@ -1,0 +1,187 @@
+"""`anyorder order`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+from rich.box import SIMPLE_HEAD
+from rich.console import Group
+from rich.table import Table
+
+from anyorder.cli.command import Command, Outcome, progress
+from anyorder.errors import in_flags
+
+if TYPE_CHECKING:
+    from anyorder.estimators.orders import OrderReport
+
+#: Smoothing of rows for which the answer is shown beside the one asked for.
+BETAS = (0.05, 0.25, 0.5, 1.0, 2.0)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Order(Command):
+    """Find the Markov order that describes a sequence: bits per symbol of every order, and the posterior over them.
+
+    Every order codes the same symbols, those from position K on, and learns its rows on the way, so that an order pays
+    for its own complexity. Files of several sequences (records of FASTA, rows of .npy) share their counts.
+
+    Examples:
+      anyorder order genome.fa
+      anyorder order book.txt --alphabet auto --line-ends space --max-order 6 --figure orders.png
+      anyorder sample --order 2 --length 2000 | anyorder order - --max-order 5 --json
+    """
+
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """The sequence: whitespace-separated integers, text (with --alphabet), FASTA (.fa, .fasta) or .npy; - is standard
+    input."""
+    max_order: int = 8
+    """The largest order K; also the depth of context-tree weighting."""
+    beta: float = 0.5
+    """Rows are Dirichlet(β) under every order and in every node of the tree; 0.5 is Krichevsky and Trofimov's."""
+    alphabet_size: int | None = None
+    """Number of symbols; by default the largest token plus one."""
+    alphabet: str | None = None
+    """Characters in the order of their numbers, or auto: distinct characters by first appearance. FASTA has ACGT."""
+    line_ends: Literal["keep", "space", "drop", "split"] = "drop"
+    """What the end of a line in text is: a symbol, a space, nothing, or the end of a sequence."""
+    row: int | None = None
+    """Only this sequence of a file that holds several."""
+    figure: str | None = None
+    """Draw bits per symbol over the order, and the posterior as the sequence grows: .png, .svg or .pdf."""
+    compressors: bool = True
+    """Compare with gzip, bzip2 and xz, which takes most of the time on long files."""
+
+    def run(self) -> Outcome:
+        """Count once, score every order, compare, draw."""
+        from anyorder import reading
+        from anyorder.compressors import Compressors
+        from anyorder.estimators.orders import OrderStream, growing
+
+        with reading.open_sequences(
+            self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row, line_ends=self.line_ends
+        ) as sequences:
+            stream = OrderStream(self.max_order, sequences.alphabet_size)
+            compressors = Compressors(sequences.alphabet_size) if self.compressors else None
+            growth: list[OrderReport] = []
+            uncoded = self.max_order
+            with progress() as bar:
+                task = bar.add_task(f"orders 0 to {self.max_order}", total=sequences.length)
+                for tokens, begins in sequences.chunks():
+                    if begins:
+                        stream.begin_sequence()
+                        uncoded = self.max_order
+                    if self.figure is None:
+                        stream.feed(tokens)
+                    else:
+                        growth += growing(stream, tokens, self.beta)
+                    if compressors is not None:
+                        compressors.feed(tokens[uncoded:])
+                    uncoded = max(0, uncoded - tokens.size)
+                    bar.advance(task, tokens.size)
+        report = stream.report(self.beta)
+        others = {} if compressors is None else compressors.bits_per_symbol()
+        sensitivity = [stream.report(beta) for beta in sorted({*BETAS, self.beta})]
+        if self.figure is not None:
+            from anyorder.report.orders import draw_orders
+            from anyorder.report.style import write_figure
+
+            write_figure(draw_orders([*growth, report], others), self.figure)
+        found: dict[str, Any] = {
+            "file": self.file,
+            "beta": self.beta,
+            "max_order": self.max_order,
+            "alphabet_size": sequences.alphabet_size,
+            **({"alphabet": sequences.alphabet} if sequences.alphabet else {}),
+            "sequences": sequences.count,
+            "length": sequences.length,
+            "positions": report.positions,
+            "orders": [dataclasses.asdict(score) for score in report.orders],
+            "selected": report.selected,
+            **_next_best(report),
+            "bic_selected": report.bic_selected,
+            "mixture_bits_per_symbol": report.mixture_bits_per_symbol,
+            "ctw_bits_per_symbol": report.ctw_bits_per_symbol,
+            "compressors": others,
+            "uniform_bits_per_symbol": math.log2(sequences.alphabet_size),
+            "sensitivity": [
+                {
+                    "beta": one.beta,
+                    "selected": one.selected,
+                    "bits_per_symbol": one.orders[one.selected].bits_per_symbol,
+                    **_next_best(one),
+                }
+                for one in sensitivity
+            ],
+            "notes": list(sequences.notes),
+            **({"figure": self.figure} if self.figure else {}),
+        }
+        return Outcome(found, _shown(found, report, sensitivity))
+
+
+def _next_best(report: OrderReport) -> dict[str, Any]:
+    """The order with the second highest posterior, and how much it loses: in bits over all symbols, and as odds."""
+    if report.max_order == 0:
+        return {"next_best": None, "next_best_bits": None, "next_best_odds": None}
+    odds = 2**report.lead if report.lead < 1000 else math.inf
+    return {"next_best": report.ranked[1].order, "next_best_bits": report.lead, "next_best_odds": odds}
+
+
+def _shown(found: dict[str, Any], report: OrderReport, sensitivity: list[OrderReport]) -> Group:
+    table = _table("order", "bits per symbol", "contexts", "posterior", "bits lost", "BIC")
+    best = report.ranked[0]
+    for score in report.orders:
+        lost = (best.log_marginal - score.log_marginal) / math.log(2)
+        table.add_row(
+            f"{score.order} ←" if score is best else str(score.order),
+            f"{score.bits_per_symbol:.4f}",
+            f"{score.contexts:,}",
+            f"{score.posterior:.3g}",
+            f"{lost:,.1f}",
+            f"{score.bic:,.0f}" + (" ←" if score.order == report.bic_selected else ""),
+        )
+    table.add_section()
+    compared = {
+        "mixture of these": report.mixture_bits_per_symbol,
+        "context trees": report.ctw_bits_per_symbol,
+        **found["compressors"],
+        "uniform": found["uniform_bits_per_symbol"],
+    }
+    for name, bits in compared.items():
+        table.add_row(name, f"{bits:.4f}")
+    across = _table("β", "order", "bits per symbol", "next best", "loses (bits)", "odds")
+    for one in sensitivity:
+        bits = one.orders[one.selected].bits_per_symbol
+        rest = [] if one.max_order == 0 else [str(one.ranked[1].order), f"{one.lead:,.1f}", _odds(one.lead)]
+        mark = " ←" if one.beta == report.beta else ""
+        across.add_row(f"{one.beta:g}{mark}", str(one.selected), f"{bits:.4f}", *rest)
+    notes = [f"Note: {in_flags(note)}." for note in found["notes"]]
+    return Group(_sentence(found, report), *notes, table, "The answer depends on β, the prior of the rows:", across)
+
+
+def _sentence(found: dict[str, Any], report: OrderReport) -> str:
+    several = f" of {found['sequences']:,} sequences" if found["sequences"] > 1 else ""
+    counted = f"{report.positions:,} symbols{several} over an alphabet of {report.alphabet_size}"
+    if report.max_order == 0:
+        return f"Order 0 is the only one that was asked for: {counted}."
+    against = f"order {report.ranked[1].order} needs {report.lead:,.1f} bits more (odds {_odds(report.lead)})"
+    return f"Order {report.selected} describes {counted} best; {against}."
+
+
+def _odds(bits: float) -> str:
+    """Odds of two to this power to one.
+
+    >>> _odds(3.0), _odds(100.0)
+    ('8 to 1', '10^30 to 1')
+    """
+    return f"{2**bits:,.3g} to 1" if bits < 20 else f"10^{bits * math.log10(2):.0f} to 1"
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(first, no_wrap=True)
+    for heading in others:
+        table.add_column(heading, justify="right")
+    return table
