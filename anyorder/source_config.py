@@ -16,21 +16,37 @@ class SourceConfig:
     """Where sequences come from, but for their length."""
 
     order: int = 2
-    """Order k: how many past tokens the next one depends on."""
+    """Order k: how many past tokens the next one depends on. The priors order-mixture and tree have their own."""
     alphabet_size: int = 2
     """Number of symbols S."""
-    prior: Literal["dirichlet", "floored", "reversible"] = "dirichlet"
-    """Where kernels come from: Dirichlet rows, rows with a floor, or reversible kernels."""
+    prior: Literal["dirichlet", "floored", "reversible", "bag-symmetric", "order-mixture", "tree"] = "dirichlet"
+    """Where kernels come from: Dirichlet rows, rows with a floor, reversible kernels, kernels that depend on the bag of
+    the last k tokens, kernels of a random order, or random context trees."""
     concentration: float = 1.0
     """Dirichlet parameter of each row; 1 is uniform on the simplex."""
     gamma: float = 0.2
     """Floor of the floored prior: every transition has probability at least γ/S."""
+    min_order: int = 1
+    """Smallest order of the prior order-mixture."""
+    max_order: int = 3
+    """Largest order of the prior order-mixture, which draws the order of each kernel uniformly."""
+    depth: int = 3
+    """Full depth of the prior tree: a node above it is a leaf with probability ½."""
     start: Literal["uniform", "stationary"] = "uniform"
     """Distribution of the first k tokens."""
     token_noise: float = 0.0
     """Probability with which each token is replaced by a different one."""
     transition_noise: float = 0.0
     """Weight of a fresh random kernel in every step."""
+
+    @property
+    def window(self) -> int:
+        """Tokens that the next one may depend on: the order, or the largest order that the prior draws.
+
+        >>> SourceConfig(prior="tree", depth=4).window
+        4
+        """
+        return {"order-mixture": self.max_order, "tree": self.depth}.get(self.prior, self.order)
 
     def source_of(self, length: int, *, per_kernel: int = 1, prior: Prior | None = None) -> Source:
         """The source of sequences of this many tokens; another prior may take the place of the named one.
@@ -51,6 +67,14 @@ class SourceConfig:
         elif self.transition_noise:
             noise = chains.TransitionNoise(self.transition_noise)
         if prior is None:
-            sizes = self.order, self.alphabet_size
-            prior = chains.named_prior(self.prior, *sizes, gamma=self.gamma, concentration=self.concentration)
+            prior = chains.named_prior(
+                self.prior,
+                self.order,
+                self.alphabet_size,
+                gamma=self.gamma,
+                concentration=self.concentration,
+                min_order=self.min_order,
+                max_order=self.max_order,
+                depth=self.depth,
+            )
         return chains.Source(prior, length, noise, self.start, per_kernel)

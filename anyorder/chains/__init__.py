@@ -3,17 +3,22 @@
 from anyorder import numerics as numerics
 from anyorder.chains.assumptions import Check, check_any_order, check_first_order, check_second_order
 from anyorder.chains.kernel import Kernel
+from anyorder.chains.named import PRIORS, named_prior
 from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise
-from anyorder.chains.priors import Dirichlet, Floored, PointMass, Prior, Reversible, ReversibleBinary, named_prior
+from anyorder.chains.priors import Dirichlet, Floored, PointMass, Prior, Reversible, ReversibleBinary
+from anyorder.chains.shared import BagSymmetric, OrderMixture, Tree
 from anyorder.chains.source import Chains, Source, sample
 
 __all__ = [
+    "PRIORS",
+    "BagSymmetric",
     "Chains",
     "Check",
     "Dirichlet",
     "Floored",
     "Kernel",
     "Noise",
+    "OrderMixture",
     "PointMass",
     "Prior",
     "Reversible",
@@ -21,6 +26,7 @@ __all__ = [
     "Source",
     "TokenNoise",
     "TransitionNoise",
+    "Tree",
     "check_any_order",
     "check_first_order",
     "check_second_order",

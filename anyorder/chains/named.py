@@ -1,13 +1,56 @@
-"""Chains by the name of their prior: the short way to a batch of sequences."""
+"""Priors by their names, and the short way to a batch of sequences.
+
+To add a prior, write it and add its entry to `PRIORS`; `anyorder.source_config` names those that commands offer.
+"""
 
 from __future__ import annotations
 
-from jaxtyping import PRNGKeyArray
+from collections.abc import Callable
+from functools import partial
+
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder.chains.noise import Noise
-from anyorder.chains.priors import Prior, named_prior
+from anyorder.chains.priors import Dirichlet, Floored, Prior, Reversible, ReversibleBinary
 from anyorder.chains.sampling import Start
+from anyorder.chains.shared import BagSymmetric, OrderMixture, Tree
 from anyorder.chains.source import Chains, Source
+from anyorder.errors import require
+
+_SIZES = ("order", "alphabet_size")
+#: Every prior by its name: what makes it, and the numbers that are its own.
+PRIORS: dict[str, tuple[Callable[..., Prior], tuple[str, ...]]] = {
+    "dirichlet": (Dirichlet, (*_SIZES, "concentration")),
+    "floored": (Floored, (*_SIZES, "gamma")),
+    "reversible": (Reversible, _SIZES),
+    "reversible-binary": (ReversibleBinary, _SIZES),
+    "reversible-binary-newest": (partial(ReversibleBinary, newest_first=True), _SIZES),
+    "bag-symmetric": (BagSymmetric, (*_SIZES, "concentration")),
+    "order-mixture": (OrderMixture, ("alphabet_size", "min_order", "max_order", "concentration")),
+    "tree": (Tree, ("alphabet_size", "depth", "concentration")),
+}
+
+
+def named_prior(
+    name: str,
+    order: int,
+    alphabet_size: int,
+    *,
+    gamma: float | Float[Array, ""] = 0.2,
+    concentration: float = 1.0,
+    min_order: int = 1,
+    max_order: int = 3,
+    depth: int = 3,
+) -> Prior:
+    """The prior that a command or a config names; each takes the numbers that are its own.
+
+    >>> named_prior("tree", 1, 4, depth=2).order
+    2
+    """
+    numbers = dict(locals())
+    require(name in PRIORS, f"prior is {name!r}, must be one of {', '.join(PRIORS)}")
+    make, own = PRIORS[name]
+    return make(**{number: numbers[number] for number in own})
 
 
 def sample(

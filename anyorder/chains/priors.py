@@ -34,8 +34,18 @@ class Prior(eqx.Module):
     def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
         """One kernel, of shape (S,)*k + (S,)."""
 
+    @property
+    def orders(self) -> range:
+        """The orders that a chain may have; several where the order is unknown."""
+        return range(self.order, self.order + 1)
+
     def __check_init__(self) -> None:
         dense_shape(self.order, self.alphabet_size)
+
+
+def check_concentration(concentration: float) -> None:
+    """Refuse what is no parameter of a Dirichlet distribution."""
+    require(concentration > 0, f"concentration is {concentration}, must be above 0; the paper uses 1")
 
 
 def dirichlet_rows(
@@ -72,10 +82,7 @@ class Dirichlet(Prior):
     concentration: float = eqx.field(static=True, default=1.0)
 
     def __check_init__(self) -> None:
-        require(
-            self.concentration > 0,
-            f"concentration is {self.concentration}, must be above 0; the paper uses 1",
-        )
+        check_concentration(self.concentration)
 
     def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
         """One kernel with independent Dirichlet rows."""
@@ -280,27 +287,3 @@ def draw_until(
 
     key, first = jax.random.split(key)
     return jax.lax.while_loop(lambda state: ~accept(state[1]), step, (key, propose(first)))[1]
-
-
-def named_prior(
-    name: str,
-    order: int,
-    alphabet_size: int,
-    *,
-    gamma: float | Float[Array, ""] = 0.2,
-    concentration: float = 1.0,
-) -> Prior:
-    """The prior that a command or a config names; each takes the numbers that are its own.
-
-    >>> type(named_prior("floored", 1, 3)).__name__
-    'Floored'
-    """
-    if name == "dirichlet":
-        return Dirichlet(order, alphabet_size, concentration)
-    if name == "floored":
-        return Floored(order, alphabet_size, gamma)
-    if name == "reversible":
-        return Reversible(order, alphabet_size)
-    names = {"reversible-binary": False, "reversible-binary-newest": True}
-    require(name in names, f"prior is {name!r}, must be one of dirichlet, floored, reversible, {', '.join(names)}")
-    return ReversibleBinary(order, alphabet_size, names[name])

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from anyorder import numerics as numerics
-from anyorder.estimators.counting import add_beta, backoff, bag, biased, kgram
+from anyorder.estimators.counting import add_beta, add_beta_bag, backoff, bag, biased, kgram
 from anyorder.estimators.floor import Floor, floor
 from anyorder.estimators.losses import Summary, exact_loss, missed_probability, sampled_loss, summarise, true_loss
 from anyorder.estimators.matching import pseudo_attention
@@ -24,6 +24,7 @@ __all__ = [
     "Summary",
     "WeightedEstimate",
     "add_beta",
+    "add_beta_bag",
     "backoff",
     "bag",
     "bayes",

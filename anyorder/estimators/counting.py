@@ -94,6 +94,19 @@ def bag(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.floa
     return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
 
 
+def add_beta_bag(
+    tokens: Tokens, *, order: int, alphabet_size: int, beta: float | int | Array = 1.0, dtype: Any = jnp.float64
+) -> Estimate:
+    """Add-β smoothing of the counts of `bag`: the Bayes predictor when every bag has a Dirichlet(β) row.
+
+    >>> add_beta_bag([0, 1, 1, 0], order=2, alphabet_size=2).probabilities[-1].round(3).tolist()
+    [0.333, 0.667]
+    """
+    tokens = as_tokens(tokens, order, alphabet_size)
+    counts = matching.counts(matching.bag_matches(tokens, order, alphabet_size), tokens, alphabet_size)
+    return where_full(smoothed(counts, beta, dtype), order)
+
+
 def biased(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
     """The k-gram that also counts opening positions whose partial window is aligned (App. A.2.2, B.2).
 

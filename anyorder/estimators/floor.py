@@ -5,25 +5,35 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from functools import partial
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 
-from anyorder.chains import Dirichlet, Source, TokenNoise, TransitionNoise
+from anyorder.chains import BagSymmetric, Dirichlet, OrderMixture, Prior, Source, TokenNoise, TransitionNoise, Tree
 from anyorder.errors import InputError, require
-from anyorder.estimators.counting import Tokens, add_beta
+from anyorder.estimators.counting import add_beta, add_beta_bag
 from anyorder.estimators.noisy import bayes_under_transition_noise
-from anyorder.estimators.result import Estimate
+from anyorder.estimators.result import Estimate, WeightedEstimate
+from anyorder.estimators.unknown_order import ctw, mixture
+from anyorder.tokens import Tokens
+
+
+class Predictor(Protocol):
+    """Next-token distributions after every position of one sequence."""
+
+    def __call__(self, tokens: Tokens) -> Estimate | WeightedEstimate:
+        """The distributions; row n predicts token n + 1."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Floor:
     """A Bayes predictor, or the reason why none is known in closed form."""
 
-    predictor: Callable[[Tokens], Estimate] | None
+    predictor: Predictor | None
     reason: str | None = None
 
-    def __call__(self, tokens: Tokens) -> Estimate:
+    def __call__(self, tokens: Tokens) -> Estimate | WeightedEstimate:
         """The Bayes predictor's distributions on one sequence."""
         require(self.predictor is not None, f"{self.reason}")
         assert self.predictor is not None
@@ -42,22 +52,40 @@ def floor(source: Source) -> Floor:
     prior, noise = source.prior, source.noise
     if isinstance(noise, TokenNoise):
         return Floor(None, "token noise hides the chain: its Bayes predictor has no closed form")
-    if not isinstance(prior, Dirichlet):
-        return Floor(None, f"rows of the {prior.name} prior are not Dirichlet: its Bayes predictor has no closed form")
-    if source.start != "uniform":
+    if source.start != "uniform" and type(prior) in _PREDICTORS:
         return Floor(None, "a stationary start depends on the kernel: its Bayes predictor has no closed form")
-    order, size = prior.order, prior.alphabet_size
-    if not isinstance(noise, TransitionNoise):
-        return Floor(partial(add_beta, order=order, alphabet_size=size, beta=prior.concentration))
+    if isinstance(noise, TransitionNoise) and isinstance(prior, Dirichlet):
+        return _under_noise(prior, noise, source.length)
+    if noise is not None or type(prior) not in _PREDICTORS:
+        return Floor(None, f"rows of the {prior.name} prior are not Dirichlet: its Bayes predictor has no closed form")
+    return Floor(_PREDICTORS[type(prior)](prior))
+
+
+#: The Bayes predictor of each prior that has one, without noise.
+_PREDICTORS: dict[type[Prior], Callable[[Any], Predictor]] = {
+    Dirichlet: lambda prior: partial(add_beta, order=prior.order, **_numbers(prior)),
+    BagSymmetric: lambda prior: partial(add_beta_bag, order=prior.order, **_numbers(prior)),
+    OrderMixture: lambda prior: partial(
+        mixture, min_order=prior.min_order, max_order=prior.max_order, **_numbers(prior)
+    ),
+    Tree: lambda prior: partial(ctw, depth=prior.depth, **_numbers(prior)),
+}
+
+
+def _numbers(prior: Any) -> dict[str, Any]:
+    return {"alphabet_size": prior.alphabet_size, "beta": prior.concentration}
+
+
+def _under_noise(prior: Dirichlet, noise: TransitionNoise, length: int) -> Floor:
     predictor = partial(
         bayes_under_transition_noise,
-        order=order,
-        alphabet_size=size,
+        order=prior.order,
+        alphabet_size=prior.alphabet_size,
         strength=noise.strength,
         concentration=prior.concentration,
     )
     try:
-        jax.eval_shape(predictor, jax.ShapeDtypeStruct((source.length,), jnp.int32))
+        jax.eval_shape(predictor, jax.ShapeDtypeStruct((length,), jnp.int32))
     except InputError as error:
         return Floor(None, str(error))
     return Floor(predictor)

@@ -229,7 +229,7 @@ def check(config: Config) -> None:
     _at_least("evaluation-count", measurement.evaluation_count, 2)
     _at_least("evaluation-seed", measurement.evaluation_seed, 0)
     _at_least("checkpoint-every", measurement.checkpoint_every, 1)
-    kernel = config.data.alphabet_size ** (config.data.order + 1)
+    kernel = config.data.alphabet_size ** (config.data.window + 1)
     for flag, count in (("evaluation-count", measurement.evaluation_count), ("batch", config.optimisation.batch)):
         require(
             count * kernel <= MOST_NUMBERS,
@@ -270,9 +270,12 @@ def _check_choices(config: Config) -> None:
 def _check_data(data: Data) -> None:
     _at_least("order", data.order, 1)
     _at_least("alphabet-size", data.alphabet_size, 2)
+    _at_least("depth", data.depth, 1)
+    _at_least("max-order", data.max_order, 1)
+    _within("min-order", data.min_order, 0, data.max_order)
     require(
-        data.length > data.order,
-        f"length is {data.length}, must be above the order {data.order}; pass --length {data.order + 1} or more",
+        data.length > data.window,
+        f"length is {data.length}, must be above the order {data.window}; pass --length {data.window + 1} or more",
     )
     require(data.concentration > 0, f"concentration is {data.concentration}, must be above 0; the paper uses 1")
     require(0 < data.gamma < 1, f"gamma is {data.gamma}, must be between 0 and 1; the default is 0.2")

@@ -8,6 +8,7 @@ the same sequences, so that the error of the gap is far below that of either los
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -18,7 +19,7 @@ from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
 from anyorder.chains import Chains, Source
-from anyorder.estimators import matching, pseudo_attention
+from anyorder.estimators import Estimate, WeightedEstimate, matching, pseudo_attention
 from anyorder.training.config import Data
 from anyorder.training.step import as_distributions
 from anyorder.transformer import Transformer
@@ -36,6 +37,7 @@ class EvaluationSet(NamedTuple):
 
     `floor` is the excess of the Bayes predictor over the true loss; None where it has no closed form, and `reason`
     says why. `missed` is the probability of tokens to which the k-gram gives zero, NaN where it is undefined.
+    `fixed` is the excess of add-β smoothing of each order, where the order is unknown.
     `queries` is the number of positions with a match, and `chance` the mass of uniform attention on the matches.
     """
 
@@ -46,6 +48,7 @@ class EvaluationSet(NamedTuple):
     floor: Losses | None
     reason: str | None
     missed: Losses
+    fixed: dict[int, Losses]
     chance: float
     queries: int
 
@@ -62,6 +65,15 @@ class KGram:
 
 
 @dataclasses.dataclass(frozen=True)
+class FixedOrder:
+    """Add-β smoothing of one order, on chains of unknown order."""
+
+    order: int
+    excess: float
+    excess_error: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Reference:
     """What an evaluation set says without a model: true loss, Bayes floor, k-gram, and what chance gives."""
 
@@ -71,6 +83,7 @@ class Reference:
     floor_excess_error: float | None
     no_floor: str | None
     kgram: KGram
+    fixed_orders: list[FixedOrder]
     chance_matching_mass: float
     position: list[int]
     true_loss_by_position: list[float]
@@ -127,26 +140,33 @@ def evaluation_set(data: Data, count: int, seed: int) -> EvaluationSet:
     """
     source = data.source.as_inputs(jnp.float64)
     drawn = _draw(source, count, seed)
-    true, floor, missed, (masses, queries) = jax.tree.map(np.asarray, _compare(source, drawn.tokens, drawn.truth))
+    true, floor, missed, fixed, (masses, queries) = jax.tree.map(
+        np.asarray, _compare(source, drawn.tokens, drawn.truth)
+    )
     total = int(queries.sum())
     chance = float(masses.sum() / max(total, 1))
     reason = estimators.floor(source).reason
-    return EvaluationSet(source, drawn.tokens, drawn.truth, true, floor, reason, missed, chance, total)
+    return EvaluationSet(source, drawn.tokens, drawn.truth, true, floor, reason, missed, fixed, chance, total)
 
 
 @eqx.filter_jit
 def _compare(source: Source, tokens: Array, truth: Array) -> Any:
     """The compiled part of `evaluation_set`."""
-    order, predictor = source.order, estimators.floor(source)
+    order, size, predictor = source.order, source.alphabet_size, estimators.floor(source)
+    orders = source.prior.orders if len(source.prior.orders) > 1 else ()
+    mixture = partial(estimators.mixture, alphabet_size=size, beta=getattr(source.prior, "concentration", 1.0))
 
     def each(tokens: Int[Array, "tokens"], truth: Float[Array, "tokens symbols"]) -> Any:
-        kgram = estimators.kgram(tokens, order=order, alphabet_size=source.alphabet_size)
+        kgram = estimators.kgram(tokens, order=order, alphabet_size=size)
         missed = estimators.missed_probability(kgram, truth)
         true = estimators.true_loss(truth)
-        floor = None
-        if predictor.reason is None:
-            floor = (estimators.exact_loss(predictor(tokens).probabilities, truth) - true)[order - 1 :]
-        return true[order - 1 :], floor, missed[order - 1 :], uniform_sums(tokens[:-1], order)
+
+        def excess(estimate: Estimate | WeightedEstimate) -> Float[Array, "predicted"]:
+            return (estimators.exact_loss(estimate.probabilities, truth) - true)[order - 1 :]
+
+        floor = None if predictor.reason else excess(predictor(tokens))
+        fixed = {k: excess(mixture(tokens, min_order=k, max_order=k)) for k in orders}
+        return true[order - 1 :], floor, missed[order - 1 :], fixed, uniform_sums(tokens[:-1], order)
 
     return jax.lax.map(lambda one: each(*one), (tokens, truth), batch_size=BATCH)
 
@@ -168,6 +188,10 @@ def reference(evaluation: EvaluationSet) -> Reference:
         floor_excess_error=None if floor is None else floor.standard_error,
         no_floor=evaluation.reason,
         kgram=KGram(None, infinite, missed.coverage, missed.mean, missed.standard_error),
+        fixed_orders=[
+            FixedOrder(order, found.mean, found.standard_error)
+            for order, found in ((order, estimators.summarise(excess)) for order, excess in evaluation.fixed.items())
+        ],
         chance_matching_mass=evaluation.chance,
         position=list(range(evaluation.source.order, evaluation.source.length)),
         true_loss_by_position=true.position_mean.tolist(),

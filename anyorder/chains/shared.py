@@ -1,0 +1,143 @@
+"""Priors under which contexts share rows: by bag, by an order below the longest, or by a random context tree.
+
+The kernels are those of the longest order, with equal rows where contexts agree in what counts, so that everything
+that takes a kernel takes these.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from anyorder.chains.kernel import dense_shape
+from anyorder.chains.priors import Prior, check_concentration, dirichlet_rows
+from anyorder.errors import require
+
+
+def bags(order: int, alphabet_size: int) -> Int[np.ndarray, "*contexts"]:
+    """The number of the bag of every context; bags are numbered by their sorted tokens.
+
+    >>> bags(2, 2).tolist()
+    [[0, 1], [1, 2]]
+    """
+    contexts = itertools.product(range(alphabet_size), repeat=order)
+    numbers: dict[tuple[int, ...], int] = {}
+    found = [numbers.setdefault(tuple(sorted(context)), len(numbers)) for context in contexts]
+    return np.array(found, np.int32).reshape((alphabet_size,) * order)
+
+
+class BagSymmetric(Prior):
+    """Kernels that depend on the bag of the last k tokens, not on their order: one Dirichlet row for each bag.
+
+    >>> kernel = BagSymmetric(order=2, alphabet_size=3).draw(jax.random.key(0))
+    >>> bool((kernel == kernel.swapaxes(0, 1)).all())
+    True
+    """
+
+    name: ClassVar[str] = "bag-symmetric"
+    order: int = eqx.field(static=True)
+    alphabet_size: int = eqx.field(static=True)
+    concentration: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self) -> None:
+        check_concentration(self.concentration)
+
+    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel with a row for each bag."""
+        dense_shape(self.order, self.alphabet_size)
+        numbers = bags(self.order, self.alphabet_size)
+        return dirichlet_rows(key, (int(numbers.max()) + 1, self.alphabet_size), self.concentration, dtype)[numbers]
+
+
+class OrderMixture(Prior):
+    """Kernels of an order drawn uniformly from `min_order` … `max_order`, with Dirichlet rows.
+
+    >>> kernel = OrderMixture(alphabet_size=2, min_order=1, max_order=2).draw(jax.random.key(2))
+    >>> kernel.shape, bool((kernel[0] == kernel[1]).all())  # this one has order 1
+    ((2, 2, 2), True)
+    """
+
+    name: ClassVar[str] = "order-mixture"
+    order: int = eqx.field(static=True, init=False)
+    alphabet_size: int = eqx.field(static=True)
+    min_order: int = eqx.field(static=True, default=1)
+    max_order: int = eqx.field(static=True, default=3)
+    concentration: float = eqx.field(static=True, default=1.0)
+
+    def __post_init__(self) -> None:
+        self.order = self.max_order
+
+    def __check_init__(self) -> None:
+        check_concentration(self.concentration)
+        require(
+            0 <= self.min_order <= self.max_order,
+            f"the smallest order is {self.min_order}, must be between 0 and the largest, {self.max_order}; "
+            f"pass `min_order={self.max_order}` or less",
+        )
+
+    @property
+    def orders(self) -> range:
+        """The orders that are drawn from."""
+        return range(self.min_order, self.max_order + 1)
+
+    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel, of the largest order; contexts that agree in their last tokens share a row."""
+        which, *keys = jax.random.split(key, 1 + len(self.orders))
+        shape = dense_shape(self.order, self.alphabet_size)
+        kernels = [
+            jnp.broadcast_to(_rows(key, order, self.alphabet_size, self.concentration, dtype), shape)
+            for key, order in zip(keys, self.orders, strict=True)
+        ]
+        chosen = jax.random.randint(which, (), 0, len(kernels), jnp.int32)
+        return jax.lax.select_n(chosen, *kernels)
+
+
+class Tree(Prior):
+    """Random context trees, the prior of context-tree weighting, with a Dirichlet row at every leaf.
+
+    A node above the full depth is a leaf with probability ½; otherwise it has a child for each symbol, the token
+    before those that led to it. The leaf that the last tokens lead to, newest first, has the row.
+
+    >>> Tree(alphabet_size=2, depth=3).draw(jax.random.key(0)).shape
+    (2, 2, 2, 2)
+    """
+
+    name: ClassVar[str] = "tree"
+    order: int = eqx.field(static=True, init=False)
+    alphabet_size: int = eqx.field(static=True)
+    depth: int = eqx.field(static=True, default=3)
+    concentration: float = eqx.field(static=True, default=1.0)
+
+    def __post_init__(self) -> None:
+        self.order = self.depth
+
+    def __check_init__(self) -> None:
+        check_concentration(self.concentration)
+
+    @property
+    def orders(self) -> range:
+        """The depths that a leaf may have."""
+        return range(self.depth + 1)
+
+    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel; contexts that lead to the same leaf share a row."""
+        size = self.alphabet_size
+        dense_shape(self.depth, size)
+        last, *keys = jax.random.split(key, self.depth + 1)
+        kernel = _rows(last, self.depth, size, self.concentration, dtype)
+        for depth, key in reversed(list(enumerate(keys))):
+            row_key, leaf_key = jax.random.split(key)
+            leaf = jax.random.bernoulli(leaf_key, 0.5, (size,) * depth + (1,))
+            kernel = jnp.where(leaf, _rows(row_key, depth, size, self.concentration, dtype), kernel)
+        return kernel
+
+
+def _rows(key: PRNGKeyArray, order: int, size: int, concentration: float, dtype: Any) -> Float[Array, "*last symbols"]:
+    """A row for each context of the last tokens: these axes stand last and broadcast over those of older tokens."""
+    return dirichlet_rows(key, (size,) * (order + 1), concentration, dtype)
