@@ -58,7 +58,7 @@ class BagSymmetric(Prior):
 class OrderMixture(Prior):
     """Kernels of an order drawn uniformly from `min_order` … `max_order`, with Dirichlet rows.
 
-    >>> kernel = OrderMixture(alphabet_size=2, min_order=1, max_order=2).draw(jax.random.key(2))
+    >>> kernel = OrderMixture(alphabet_size=2, min_order=1, max_order=2).draw(jax.random.key(3))
     >>> kernel.shape, bool((kernel[0] == kernel[1]).all())  # this one has order 1
     ((2, 2, 2), True)
     """

@@ -24,6 +24,7 @@ class Sample(SourceConfig, Command):
     Examples:
       anyorder sample --order 2 --alphabet-size 3 --length 100 --seed 7
       anyorder sample --order 3 --length 64 --count 1000 --out chains.npy --kernels kernels.npy
+      anyorder sample --prior order-mixture --min-order 1 --max-order 3 --length 200
       anyorder sample --kernel mine.npy --length 500 --start stationary
     """
 

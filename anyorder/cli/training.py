@@ -34,6 +34,7 @@ class Train(Command):
       anyorder train --out run
       anyorder train --preset floor --order 3 --length 64 --seeds 5 --out run
       anyorder train --preset paper --learning-rate 1e-3 1e-2 --out grid
+      anyorder train --prior order-mixture --min-order 1 --max-order 3 --length 64 --out unknown
       anyorder train --resume run
     """
 
@@ -145,6 +146,9 @@ def table(summary: Summary) -> Group:
         f"k-gram: defined at {kgram.coverage:.1%} of the positions, gives zero to "
         f"{kgram.missed_probability:.1%} of what then comes" + (": its loss is infinite" * kgram.infinite),
     ]
+    if reference.fixed_orders:
+        fixed = ", ".join(f"{one.order}: {one.excess:.4f}" for one in reference.fixed_orders)
+        notes.append(f"excess of add-β smoothing of a fixed order: {fixed}")
     if summary.mean_gap is not None:
         notes.insert(0, f"mean gap {summary.mean_gap:+.5f}, largest {summary.largest_gap:+.5f} nats")
     return Group(result, *notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,7 @@ from anyorder.estimators.unknown_order import ctw, mixture
 from anyorder.tokens import Tokens
 
 
+@runtime_checkable
 class Predictor(Protocol):
     """Next-token distributions after every position of one sequence."""
 
@@ -56,8 +57,10 @@ def floor(source: Source) -> Floor:
         return Floor(None, "a stationary start depends on the kernel: its Bayes predictor has no closed form")
     if isinstance(noise, TransitionNoise) and isinstance(prior, Dirichlet):
         return _under_noise(prior, noise, source.length)
-    if noise is not None or type(prior) not in _PREDICTORS:
+    if type(prior) not in _PREDICTORS:
         return Floor(None, f"rows of the {prior.name} prior are not Dirichlet: its Bayes predictor has no closed form")
+    if noise is not None:
+        return Floor(None, f"rows of the {prior.name} prior under noise have no Bayes predictor in closed form")
     return Floor(_PREDICTORS[type(prior)](prior))
 
 

@@ -42,7 +42,7 @@ def mixture(
     require(0 <= min_order <= max_order, f"min_order is {min_order}, must be 0 to {max_order}, which is max_order")
     tokens = _checked(tokens, max_order, "max_order", alphabet_size, beta)
     orders = range(min_order, max_order + 1)
-    rows = [_predictions(tokens, order, max_order, alphabet_size, beta, dtype)[1] for order in orders]
+    rows = [of_order(tokens, order, max_order, alphabet_size, beta, dtype)[1] for order in orders]
     evidence = jnp.stack([jnp.cumsum(_coded(row, tokens, max_order)) for row in rows], axis=1)
     posterior = jax.nn.softmax(evidence, axis=1)
     return _where_full(jnp.einsum("nk,kns->ns", posterior, jnp.stack(rows)), posterior, max_order)
@@ -70,10 +70,10 @@ def ctw(
     tokens = _checked(tokens, depth, "depth", alphabet_size, beta)
     # A node mixes two predictors: its own row, and its child on the path of the context. The odds of the first against
     # the second are the ratio of what they gave to the tokens that came after this node: the matching positions.
-    _, below = _predictions(tokens, depth, depth, alphabet_size, beta, dtype)
+    _, below = of_order(tokens, depth, depth, alphabet_size, beta, dtype)
     reached = [jnp.ones(len(tokens), dtype)]
     for order in reversed(range(depth)):
-        matches, own = _predictions(tokens, order, depth, alphabet_size, beta, dtype)
+        matches, own = of_order(tokens, order, depth, alphabet_size, beta, dtype)
         log_odds = matches.astype(dtype) @ (_coded(own, tokens, depth) - _coded(below, tokens, depth))
         leaf = jax.nn.sigmoid(log_odds)
         below = leaf[:, None] * own + jax.nn.sigmoid(-log_odds)[:, None] * below
@@ -95,10 +95,15 @@ def _checked(
     return array
 
 
-def _predictions(
+def of_order(
     tokens: Int[Array, "length"], order: int, first: int, alphabet_size: int, beta: float | int | Array, dtype: Any
 ) -> tuple[Bool[Array, "length length"], Float[Array, "length symbols"]]:
-    """Where earlier windows of this order match, and add-β smoothing of what followed, from position `first` on."""
+    """Where earlier windows of this order match, and add-β smoothing of what followed, from position `first` on.
+
+    >>> matches, rows = of_order(jnp.array([0, 1, 0, 1, 0]), 1, 2, 2, 1.0, jnp.float64)
+    >>> matches[-1].astype(int).tolist(), rows[-1].round(3).tolist()
+    ([0, 0, 0, 1, 0], [0.333, 0.667])
+    """
     matches = matching.window_matches(tokens, order) & (jnp.arange(len(tokens)) >= first)
     return matches, smoothed(matching.counts(matches, tokens, alphabet_size), beta, dtype)
 

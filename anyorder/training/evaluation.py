@@ -8,7 +8,6 @@ the same sequences, so that the error of the gap is far below that of either los
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -19,7 +18,8 @@ from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
 from anyorder.chains import Chains, Source
-from anyorder.estimators import Estimate, WeightedEstimate, matching, pseudo_attention
+from anyorder.estimators import matching, pseudo_attention
+from anyorder.estimators.unknown_order import of_order
 from anyorder.training.config import Data
 from anyorder.training.step import as_distributions
 from anyorder.transformer import Transformer
@@ -66,7 +66,7 @@ class KGram:
 
 @dataclasses.dataclass(frozen=True)
 class FixedOrder:
-    """Add-β smoothing of one order, on chains of unknown order."""
+    """Add-β smoothing of one order on chains of unknown order; counts leave out the opening, as the floor's do."""
 
     order: int
     excess: float
@@ -154,18 +154,18 @@ def _compare(source: Source, tokens: Array, truth: Array) -> Any:
     """The compiled part of `evaluation_set`."""
     order, size, predictor = source.order, source.alphabet_size, estimators.floor(source)
     orders = source.prior.orders if len(source.prior.orders) > 1 else ()
-    mixture = partial(estimators.mixture, alphabet_size=size, beta=getattr(source.prior, "concentration", 1.0))
+    beta = getattr(source.prior, "concentration", 1.0)
 
     def each(tokens: Int[Array, "tokens"], truth: Float[Array, "tokens symbols"]) -> Any:
         kgram = estimators.kgram(tokens, order=order, alphabet_size=size)
         missed = estimators.missed_probability(kgram, truth)
         true = estimators.true_loss(truth)
 
-        def excess(estimate: Estimate | WeightedEstimate) -> Float[Array, "predicted"]:
-            return (estimators.exact_loss(estimate.probabilities, truth) - true)[order - 1 :]
+        def excess(rows: Float[Array, "tokens symbols"]) -> Float[Array, "predicted"]:
+            return (estimators.exact_loss(rows, truth) - true)[order - 1 :]
 
-        floor = None if predictor.reason else excess(predictor(tokens))
-        fixed = {k: excess(mixture(tokens, min_order=k, max_order=k)) for k in orders}
+        floor = None if predictor.reason else excess(predictor(tokens).probabilities)
+        fixed = {k: excess(of_order(tokens, k, order, size, beta, jnp.float64)[1]) for k in orders}
         return true[order - 1 :], floor, missed[order - 1 :], fixed, uniform_sums(tokens[:-1], order)
 
     return jax.lax.map(lambda one: each(*one), (tokens, truth), batch_size=BATCH)
