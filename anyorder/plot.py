@@ -20,7 +20,8 @@ from anyorder.chains import Kernel
 from anyorder.errors import require
 from anyorder.estimators import Estimate
 from anyorder.estimators.counting import Tokens
-from anyorder.report.maps import Panel, draw_maps
+from anyorder.experiments.figures import Map
+from anyorder.report.maps import draw_maps
 from anyorder.report.style import STYLE, Drawing
 from anyorder.report.training import ACROSS, draw_loss
 from anyorder.training.folder import read_metrics
@@ -39,7 +40,7 @@ def attention(model: Transformer, tokens: Tokens) -> Figure:
     """
     row = np.asarray(tokens)
     layers = [
-        [Panel(f"layer {number}, head {place}", np.asarray(values), row) for place, values in enumerate(maps, start=1)]
+        [Map(f"layer {number}, head {place}", np.asarray(values), row) for place, values in enumerate(maps, start=1)]
         for number, maps in enumerate(model.trace(tokens).attention, start=1)
     ]
     together = [panel for panels in layers for panel in panels]

@@ -18,11 +18,8 @@ from jaxtyping import Array, Float
 from anyorder import chains, estimators
 from anyorder.claims.entry import Finding, Tables, claim, judge
 from anyorder.errors import require
-from anyorder.experiments.printed import BITS, DEPTH, TOKEN_NOISE, TRANSITION_NOISE, Printed
+from anyorder.experiments.printed import BITS, DEPTH, DEVIATIONS, TOKEN_NOISE, TRANSITION_NOISE, Printed
 from anyorder.training.config import PRESETS
-
-#: Two means agree if they differ by at most this many standard deviations of the difference, and what print rounds off.
-DEVIATIONS = 2.0
 
 
 def _rows(tables: Tables, table: str, level: str, value: str) -> dict[str, dict[str, Any]]:

@@ -84,7 +84,7 @@ class Demo(Command):
             trained = story.trained(task("training"), self.steps, self.seed)
             two_stage = story.two_stage(task("two-stage algorithm"), self.seed)
             measured = story.compared(comparisons), story.certified(verified), trained, two_stage
-            index = page.write(folder, comparisons, *measured)
+            index = page.write(folder, *measured)
         learned, facts = trained.tables["training"].rows[0], two_stage.tables["facts"].rows[0]
         report = {
             "page": str(index),

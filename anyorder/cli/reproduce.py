@@ -18,7 +18,7 @@ from anyorder.cli.command import Command, Outcome
 from anyorder.errors import require
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
-    from anyorder.experiments.experiment import Budget, Experiment, Watch
+    from anyorder.experiments.experiment import Budget, Experiment, OnProgress
     from anyorder.experiments.runner import Ran
 
 
@@ -31,25 +31,27 @@ class Reproduce(Command):
     Examples:
       anyorder reproduce
       anyorder reproduce depth bits --out two
-      anyorder reproduce all --budget paper --seeds 5 --out paper
+      anyorder reproduce depth bits attention-maps --budget paper --out paper
     """
 
     ids: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """Experiments by id; none, or all: every one. `anyorder reproduce list` names them."""
     budget: Literal["tiny", "quick", "paper"] = "quick"
-    """quick: all in 22 minutes on two free cores. paper: the published steps. tiny: only to see that all runs."""
-    seeds: int = 3
-    """Models of each kind."""
+    """quick: all in half an hour on two free cores. paper: the published steps. tiny: only to see that all runs."""
+    seeds: int | None = None
+    """Models of each kind; 3 for quick, 5 for paper, 1 for tiny."""
     out: str = "reproduce"
-    """Folder for index.html, tables, figures and trained models."""
+    """Folder for index.html, <id>.json with all numbers of each experiment, tables, figures and trained models."""
 
     def run(self) -> Outcome:
         """Run, write after every experiment, and say what failed."""
         from anyorder.training import devices
 
-        require(self.seeds >= 1, f"seeds is {self.seeds}, must be at least 1; pass --seeds 1 or more")
-        devices.prepare(max(2, self.seeds))
-        from anyorder.experiments.experiment import Task
+        require(
+            self.seeds is None or self.seeds >= 1, f"seeds is {self.seeds}, must be at least 1; pass `seeds=1` or more"
+        )
+        devices.prepare(max(2, self.seeds or 5))
+        from anyorder.experiments.experiment import SEEDS, Task
         from anyorder.experiments.registry import EXPERIMENTS, chosen
         from anyorder.experiments.runner import run_all
         from anyorder.report import reproduce
@@ -57,12 +59,13 @@ class Reproduce(Command):
         if self.ids == ("list",):
             return _listed(list(EXPERIMENTS.values()))
         experiments, folder = chosen(self.ids), Path(self.out)
+        seeds = SEEDS[self.budget] if self.seeds is None else self.seeds
         sections, ran = [], []
         try:
             with _bars(experiments, self.budget) as (begin, watch):
-                for outcome in run_all(experiments, folder, Task(self.budget, self.seeds), begin, watch):
-                    ran.append(outcome)
-                    sections.append(reproduce.section(folder, outcome))
+                for one in run_all(experiments, folder, Task(self.budget, seeds), begin, watch):
+                    ran.append(one)
+                    sections.append(reproduce.section(folder, one))
                     page = reproduce.write(folder, sections)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"interrupted; the same command goes on from what is in {folder}") from None
@@ -70,16 +73,16 @@ class Reproduce(Command):
             "out": self.out,
             "page": str(page),
             "budget": self.budget,
-            "seeds": self.seeds,
+            "seeds": seeds,
             "failed": {one.experiment.id: one.failure for one in ran if one.failure is not None},
             "experiments": {
                 one.experiment.id: {
                     "seconds": one.seconds,
                     "kept": one.kept,
-                    "tables": {name: table.rows for name, table in one.result.tables.items()},
+                    "tables": {name: table.rows for name, table in one.record.result.tables.items()},
                 }
                 for one in ran
-                if one.result is not None
+                if one.record is not None
             },
         }
         return Outcome(report, Group(_table(ran), f"report: {page}"), passed=not report["failed"])
@@ -109,7 +112,7 @@ def _table(ran: list[Ran]) -> Table:
 
 
 @contextlib.contextmanager
-def _bars(experiments: list[Experiment], budget: Budget) -> Iterator[tuple[Callable[[Experiment], None], Watch]]:
+def _bars(experiments: list[Experiment], budget: Budget) -> Iterator[tuple[Callable[[Experiment], None], OnProgress]]:
     """One bar for all and one for the running experiment; plain lines where there is no terminal."""
     console = Console(stderr=True)
     minutes = {one.id: one.minutes[budget] for one in experiments}

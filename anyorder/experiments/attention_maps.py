@@ -2,90 +2,173 @@
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
-import equinox as eqx
-import jax
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
-from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, to_the_floor
-from anyorder.training.config import Data
+from anyorder.experiments import learned_code
+from anyorder.experiments.experiment import (
+    Budget,
+    Experiment,
+    Result,
+    Table,
+    Task,
+    columns,
+    of_preset,
+    spread,
+)
+from anyorder.experiments.figures import Chart, Figure, Map, Maps, Plot, Series
+from anyorder.training.config import Config, Data
 from anyorder.training.evaluation import held_out
-from anyorder.transformer import Transformer
+from anyorder.training.run import Summary
 
 ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (1, 2, 3), "paper": (1, 2, 3)}
+#: Sequences that are shown, and over which weights of layer 1 and the attention between contexts are averaged.
 SEQUENCES, AVERAGED = 3, 256
-
-Maps = Float[Array, "count rows rows"]
-
-
-@eqx.filter_jit
-def attention(model: Transformer, tokens: Int[Array, "count length"]) -> tuple[Maps, Maps]:
-    """The first head of both layers on every sequence."""
-
-    def one(row: Int[Array, "length"]) -> tuple[Array, Array]:
-        first, second = model.trace(row).attention
-        return first[0], second[0]
-
-    return jax.lax.map(one, tokens, batch_size=32)
+RECIPES = ("paper", "floor")
 
 
 def run(task: Task) -> Result:
-    """Train a model of every order; keep its maps, and how much attention lies where it should."""
-    rows: list[dict[str, object]] = []
-    arrays: dict[str, np.ndarray] = {}
-    orders = ORDERS[task.budget]
-    for part, order in enumerate(orders):
-        data = Data(order=order, length=32)
-        config = to_the_floor(task, data)
-        trained = task.train(config, part, len(orders))
-        reference = trained.summary.reference
-        best = min(range(len(trained.models)), key=lambda index: trained.summary.models[index].excess)
-        model, measured = trained.models[best], trained.summary.models[best]
-        drawn = held_out(data, config.measurement.evaluation_count, config.measurement.evaluation_seed)
-        tokens = drawn.tokens[:, :-1]
-        first, second = attention(model, tokens[:AVERAGED])
-        second, ideal = (
-            second[:SEQUENCES],
-            jax.vmap(partial(estimators.pseudo_attention, order=order))(tokens[:SEQUENCES]),
-        )
-        begins = second.shape[1] - ideal.shape[1]
-        arrays |= {
-            f"tokens_{order}": np.asarray(tokens[:SEQUENCES]),
-            f"layer_1_{order}": np.asarray(first, np.float32).mean(axis=0),
-            f"layer_2_{order}": np.asarray(second, np.float32),
-            f"ideal_{order}": np.pad(np.asarray(ideal, np.float32), ((0, 0), (begins, 0), (begins, 0))),
-        }
-        layer_1, layer_2 = measured.attention[0][0], measured.attention[1][0]
-        rows.append(
-            {
-                "order": order,
-                "seed": measured.seed,
-                "excess": measured.excess,
-                "floor": reference.floor_excess,
-                "layer_1_on_last_k": sum(layer_1.offset_mass),
-                "layer_2_on_matches": layer_2.matching_mass,
-                "chance": reference.chance_matching_mass,
-                "distance_to_ideal": layer_2.distance,
-            }
-        )
-    caption = (
-        "The best seed of each order: attention of layer 1 on offsets 1 … k, of layer 2 on the matching positions next "
-        "to uniform attention, and the Frobenius distance of layer 2 to the pseudo-attention map."
+    """Train models of every order and recipe; keep maps, weights by offset, codes and what they confuse."""
+    found: dict[str, list[dict[str, Any]]] = {"attention": [], "offsets": [], "base": [], "confused": []}
+    figures: dict[str, Figure] = {}
+    cells = [(recipe, order) for recipe in RECIPES for order in ORDERS[task.budget]]
+    averages: list[list[Map | None]] = []
+    for part, (recipe, order) in enumerate(cells):
+        config = of_preset(task, recipe, Data(order=order, length=32))
+        trained = task.train(config, part, len(cells))
+        measurement = config.measurement
+        drawn = held_out(config.data, measurement.evaluation_count, measurement.evaluation_seed)
+        tokens = drawn.tokens[:AVERAGED, :-1]
+        heads = [learned_code.first_heads(model, tokens) for model in trained.models]
+        weights = np.stack([learned_code.offset_weights(first, order) for first, _ in heads])
+        about = {"preset": recipe, "order": order}
+        found["attention"].append(about | attention_row(trained.summary, weights, order))
+        found["offsets"] += [
+            about | {"offset": offset, "in_window": 1 <= offset <= order} | columns("weight", weights[:, offset])
+            for offset in range(weights.shape[1])
+        ]
+        base = learned_code.fitted_base(weights, order)
+        if base is not None:
+            found["base"].append(about | base._asdict() | {"construction": 3})
+        found["confused"] += confusions(about, weights, [second for _, second in heads], tokens)
+        best = min(range(len(heads)), key=lambda index: trained.summary.models[index].excess)
+        averages.append([Map(f"{recipe}, order {order}", np.asarray(heads[best][0], np.float32).mean(axis=0))])
+        figures[f"{recipe}-layer-2-order-{order}"] = layer_two(recipe, config, heads[best][1], tokens)
+    across = len(ORDERS[task.budget])
+    grid = [[row[0] for row in averages[start : start + across]] for start in range(0, len(averages), across)]
+    figures = {
+        "offsets": offsets_chart(found["offsets"]),
+        "layer-1": Maps("Layer 1 of the best seed, averaged over sequences.", grid),
+        **figures,
+    }
+    return Result(
+        {name: Table(CAPTIONS[name], rows) for name, rows in found.items() if rows},
+        figures,
+        settings={"data": "T = 32, Dirichlet(1) rows"},
+        preset="paper",
+        config=of_preset(task, "paper", Data(order=2, length=32)),
     )
-    return Result({"attention": Table(caption, rows)}, arrays, settings={"data": "T = 32, Dirichlet(1) rows"})
 
+
+def attention_row(summary: Summary, weights: np.ndarray, order: int) -> dict[str, Any]:
+    """One order: losses, attention of layer 1 by where it lies, of layer 2 on the matches."""
+    models, reference = summary.models, summary.reference
+    window, beyond = weights[:, 1 : order + 1].sum(axis=1), 1 - weights[:, : order + 1].sum(axis=1)
+    second = [model.attention[1][0] for model in models]
+    return {
+        **columns("excess", [model.excess for model in models]),
+        "floor": reference.floor_excess,
+        "layer_1_on_last_k": spread(window)[0],
+        "layer_1_on_itself": spread(weights[:, 0])[0],
+        "layer_1_beyond_k": spread(beyond)[0],
+        "seeds_that_rise_to_k": sum(learned_code.rises(row, order) for row in weights),
+        "seeds_that_end_at_k": sum(learned_code.ends(row, order) for row in weights),
+        "layer_2_on_matches": spread([head.matching_mass for head in second])[0],
+        "chance": reference.chance_matching_mass,
+        "distance_to_ideal": spread([head.distance for head in second])[0],
+    }
+
+
+def confusions(
+    about: dict[str, Any], weights: np.ndarray, seconds: list[learned_code.Maps], tokens: Any
+) -> list[dict[str, Any]]:
+    """Every pair of contexts: in how many seeds the code must confuse it, and in how many layer 2 does."""
+    order = about["order"]
+    by_seed = [learned_code.pairs(row, second, tokens, order) for row, second in zip(weights, seconds, strict=True)]
+    # Tokens outside the window are noise of at most this size to the code.
+    outside = 1 - weights[:, 1 : order + 1].sum(axis=1)
+    return [
+        about
+        | {
+            "contexts": " ".join(same[0].contexts),
+            "code_distance": spread([pair.code_distance for pair in same])[0],
+            "weight_outside": spread(outside)[0],
+            "seeds_that_must": sum(
+                pair.code_distance < noise for pair, noise in zip(same, outside.tolist(), strict=True)
+            ),
+            "attention_ratio": spread([pair.attention for pair in same])[0],
+            "seeds_that_do": sum(pair.attention > learned_code.CONFUSED for pair in same),
+        }
+        for same in zip(*by_seed, strict=True)
+    ]
+
+
+def layer_two(recipe: str, config: Config, second: learned_code.Maps, tokens: Any) -> Maps:
+    """Layer 2 on a few sequences, the pseudo-attention map, and their difference."""
+    order = config.data.order
+    grid: list[list[Map | None]] = []
+    for number, (row, map) in enumerate(zip(tokens[:SEQUENCES], second, strict=False), start=1):
+        ideal = np.asarray(estimators.pseudo_attention(row, order), np.float32)
+        begins = map.shape[0] - len(ideal)
+        ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
+        values = np.asarray(map, np.float32)
+        titles = {"layer 2": values, "pseudo-attention": ideal, "difference": np.abs(values - ideal)}
+        grid.append([Map(f"{title}, sequence {number}", shown, np.asarray(row)) for title, shown in titles.items()])
+    caption = (
+        f"Preset {recipe}, order {order}: layer 2 on three sequences, the pseudo-attention map, and their difference."
+    )
+    return Maps(caption, grid)
+
+
+def offsets_chart(rows: list[dict[str, Any]]) -> Plot:
+    """Weight of layer 1 at each offset, mean and standard deviation over seeds, one panel for each order."""
+    charts = []
+    for order in sorted({row["order"] for row in rows}):
+        series = []
+        for recipe in RECIPES:
+            own = [row for row in rows if row["order"] == order and row["preset"] == recipe]
+            means, deviations = [row["weight_mean"] for row in own], [row["weight_std"] or 0 for row in own]
+            series.append(Series(f"preset {recipe}", [row["offset"] for row in own], means, deviations))
+        charts.append(Chart("offset", "weight of layer 1", series, title=f"order {order}", from_zero=True))
+    caption = (
+        "Layer 1: mean weight at each offset, with the standard deviation over seeds; the window ends at offset k."
+    )
+    return Plot(caption, charts, width=2.7, shared=True)
+
+
+CAPTIONS = {
+    "attention": "All seeds of each order and preset: excess loss, where attention of layer 1 lies, in how many seeds "
+    "its weight rises from offset 1 to k and ends there (offset k + 1 has less than half of it), attention of layer 2 "
+    "on the matching positions next to uniform attention, and its Frobenius distance to the pseudo-attention map.",
+    "offsets": "Weight of layer 1 at each offset: mean, standard deviation and each seed.",
+    "base": "Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, with its 95 % confidence "
+    "interval over seeds; App. B has 3.",
+    "confused": "Pairs of contexts (oldest token first). A code must confuse two contexts if their numbers are nearer "
+    "than the weight outside the window; layer 2 does confuse them if a key of the other context gets more than half "
+    "of the attention of a key of the own. Means over seeds, and counts of seeds.",
+}
 
 EXPERIMENT = Experiment(
     "attention-maps",
     "Attention of trained models",
     "Fig. 2 and App. H.1",
-    "In layer 1 attention lies on the last k tokens, in layer 2 on the positions that the k-gram counts; the maps are "
-    "shown for orders 1, 2 and 3, averaged over sequences for layer 1 and for single sequences for layer 2.",
-    "Models are those of the floor recipe, which have a beginning token: its row and column are marked by a dot. "
-    "The paper's recipe reaches such maps only after many more steps.",
-    {"tiny": 0.4, "quick": 4, "paper": 4},
+    "In layer 1 attention rises along the last k tokens and then drops to nearly zero, in layer 2 it lies on the "
+    "positions that the k-gram counts; the maps are shown for orders 1, 2 and 3, averaged over sequences for layer 1 "
+    "and for single sequences for layer 2.",
+    "The models are those of the preset `paper`; next to them those of the floor recipe, which have a beginning token: "
+    "its row and column are marked by a dot.",
+    {"tiny": 0.6, "quick": 6, "paper": 30},
     run,
 )

@@ -1,6 +1,9 @@
-"""Trained weights and activations with few bits, held against the pseudo-attention map (App. H.4)."""
+"""Trained networks with few bits, held against the pseudo-attention map (App. H.4)."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -9,71 +12,90 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
-from anyorder.experiments import depth, printed
-from anyorder.experiments.experiment import Experiment, Result, Table, Task, to_the_floor
-from anyorder.experiments.rounding import Rounding, rounded, to_format, to_levels
+from anyorder.experiments import depth, quantised
+from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset
+from anyorder.experiments.figures import Chart, Plot, Series
+from anyorder.experiments.printed import BITS
+from anyorder.experiments.quantised import Quantiser
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
 
-FORMATS: dict[str, Rounding] = {
-    "2": to_levels(2),
-    "4": to_levels(4),
-    "8": to_levels(8),
-    "32": lambda values: values,
-    "bfloat16": to_format(jnp.bfloat16),
-    "float8 e4m3": to_format(jnp.float8_e4m3fn),
-    "float8 e5m2": to_format(jnp.float8_e5m2),
+FORMATS: dict[str, Quantiser] = {
+    "2": quantised.bits(2),
+    "4": quantised.bits(4),
+    "8": quantised.bits(8),
+    "32": Quantiser(lambda values: values, lambda values: values),
+    "bfloat16": quantised.narrow(jnp.bfloat16),
+    "float8 e4m3": quantised.narrow(jnp.float8_e4m3fn),
+    "float8 e5m2": quantised.narrow(jnp.float8_e5m2),
 }
 SEQUENCES = 10
 
 
 def distances(
-    model: Transformer, tokens: Int[Array, "count length"], order: int, rounding: Rounding
-) -> Float[np.ndarray, "count"]:
-    """Frobenius distance of layer 2 to the pseudo-attention map on every sequence, in rounded arithmetic."""
-    weights, frame = eqx.partition(model, eqx.is_array)
-
-    def attention(weights: Transformer, row: Int[Array, "length"]) -> Float[Array, "rows rows"]:
-        return eqx.combine(weights, frame).trace(row).attention[1][0]
+    models: Sequence[Transformer], tokens: Int[Array, "count length"], order: int, q: Quantiser
+) -> Float[np.ndarray, "models count"]:
+    """Frobenius distance of layer 2 to the pseudo-attention map, of every model on every sequence."""
+    weights, frames = zip(*(eqx.partition(model, eqx.is_array) for model in models), strict=True)
 
     @jax.jit
-    def one(row: Int[Array, "length"]) -> Float[Array, ""]:
-        found = rounded(attention, rounding, products_only=True)(weights, row)[-len(row) :, -len(row) :]
+    def one(weights: Any, row: Int[Array, "length"]) -> Float[Array, ""]:
+        found = quantised.attention(eqx.combine(weights, frames[0]), row, q)[1][0, -len(row) :, -len(row) :]
         return jnp.linalg.norm(found - estimators.pseudo_attention(row, order))
 
-    return np.asarray([one(row) for row in tokens])
+    return np.asarray([[one(arrays, row) for row in tokens] for arrays in weights])
 
 
 def run(task: Task) -> Result:
-    """Quantise the two-layer model of `depth`, and the model of the floor recipe."""
-    configs = {"published": depth.config(task, 2), "floor recipe": to_the_floor(task, depth.DATA)}
-    tables, arrays = {}, {}
-    for part, (name, config) in enumerate(configs.items()):
-        trained = task.train(config, part, len(configs))
+    """Quantise the two-layer models of `depth`, and those of the floor recipe."""
+    recipes = {
+        "distance": ("paper preset", depth.config(task, 2)),
+        "distance_floor": ("floor preset", of_preset(task, "floor", depth.DATA)),
+    }
+    tables: dict[str, Table] = {}
+    for part, (key, (name, config)) in enumerate(recipes.items()):
+        trained = task.train(config, part, len(recipes))
         drawn = held_out(config.data, config.measurement.evaluation_count, config.measurement.evaluation_seed)
         rows = []
-        for bits, rounding in FORMATS.items():
-            found = distances(trained.models[0], drawn.tokens[:SEQUENCES, :-1], config.data.order, rounding)
-            rows.append(
-                {
-                    "bits": bits,
-                    "distance_mean": float(found.mean()) if np.isfinite(found).all() else None,
-                    "distance_std": float(found.std(ddof=1)) if np.isfinite(found).all() else None,
-                    "printed": str(printed.BITS[bits]) if name == "published" and bits in printed.BITS else None,
-                }
-            )
-            arrays[f"{name} {bits}".replace(" ", "_")] = found
-        key = "distance" if name == "published" else "distance_floor"
+        for bits, q in FORMATS.items():
+            found = distances(trained.models, drawn.tokens[:SEQUENCES, :-1], config.data.order, q)
+            row = {
+                "bits": bits,
+                "distance_mean": float(found.mean()),
+                "distance_std": float(found.std(axis=1, ddof=1).mean()),
+                "distance_seeds": found.mean(axis=1).tolist(),
+            }
+            beside = BITS[bits].beside("distance", row) if key == "distance" and bits in BITS else {}
+            rows.append(row | {"printed": None, "distance_difference": None, "distance_agrees": None} | beside)
         tables[key] = Table(
-            f"Frobenius distance of layer 2 to the pseudo-attention map, {name} model, mean ± standard deviation over "
-            f"{SEQUENCES} sequences.",
+            f"Frobenius distance of layer 2 to the pseudo-attention map, {name}: mean over {SEQUENCES} sequences and "
+            "all seeds, the standard deviation over the sequences (mean over seeds), and the mean of each seed.",
             rows,
         )
-    empty = [row for table in tables.values() for row in table.rows if row["distance_mean"] is None]
-    notes = (
-        ("No distance: with so few bits a query or key vanishes, and a zero vector has no direction.",) if empty else ()
+    return Result(
+        tables,
+        {"bits": chart(tables)},
+        settings={"data": "order 2, T = 32", "sequences": SEQUENCES},
+        preset="paper",
+        config=depth.config(task, 2),
     )
-    return Result(tables, arrays, notes, settings={"data": "order 2, T = 32", "sequences": SEQUENCES})
+
+
+def chart(tables: dict[str, Table]) -> Plot:
+    """Distances by number of bits or format."""
+    places = np.arange(len(FORMATS))
+    series = []
+    for key, label, shift, colour in (("distance", "paper preset", -0.1, 0), ("distance_floor", "floor preset", 0, 2)):
+        rows = tables[key].rows
+        means, deviations = [row["distance_mean"] for row in rows], [row["distance_std"] for row in rows]
+        series.append(Series(label, places + shift, means, deviations, "o", colour))
+    where = [list(FORMATS).index(bits) + 0.1 for bits in BITS]
+    printed = [entry.mean for entry in BITS.values()], [entry.deviation for entry in BITS.values()]
+    series.append(Series("printed", where, *printed, "s", 1))
+    ticks = {name.replace(" ", "\n"): float(place) for place, name in enumerate(FORMATS)}
+    axes = "bits of weights and activations, or format", "distance to pseudo-attention"
+    caption = "Frobenius distance of layer 2 to the pseudo-attention map, ten sequences."
+    return Plot(caption, [Chart(*axes, series, ticks=ticks, from_zero=True)], width=5.4)
 
 
 EXPERIMENT = Experiment(
@@ -82,9 +104,11 @@ EXPERIMENT = Experiment(
     "App. H.4",
     "Distances of 4.61, 4.58, 3.86 and 3.77 to the pseudo-attention map with 2, 4, 8 and 32 bits: eight bits are as "
     "good as thirty-two.",
-    "The paper names no way of quantising. Here both operands of every matrix product are rounded to 2^b - 1 levels "
-    "around zero, scaled to the largest entry of each vector, and sums are kept; the narrow floating-point formats "
-    "are ours. Ten sequences are few: the printed deviations are larger than most differences.",
+    "The paper names no way of quantising. Here weights, activations, queries, keys, values and attention weights are "
+    "rounded wherever they enter a matrix product, to 2^b - 1 levels around zero (attention weights: 2^b levels from "
+    "zero), scaled to the largest entry of each vector: two bits are the levels -1, 0 and 1. Sums, norms and the "
+    "denominator of the softmax are kept. The narrow floating-point formats are ours. Ten sequences are few: the "
+    "printed deviations, which are over sequences, are larger than most differences.",
     {"tiny": 0.5, "quick": 0.1, "paper": 1},
     run,
 )

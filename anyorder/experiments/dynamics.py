@@ -6,14 +6,14 @@ import dataclasses
 from typing import Any
 
 import jax
-import numpy as np
 
 from anyorder import dynamics
 from anyorder.chains import Dirichlet, Floored, Prior, Reversible
-from anyorder.dynamics import Evaluation, Preconditioned, Standing, Trajectory, TwoStage
+from anyorder.dynamics import Evaluation, Preconditioned, TwoStage
 from anyorder.dynamics.beyond import Continuation, limit, search
 from anyorder.dynamics.sweep import sweep
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task
+from anyorder.experiments.figures import Figure, OverLengths, Run
 
 LENGTHS: dict[Budget, tuple[int, ...]] = {
     "tiny": (16, 32, 64),
@@ -29,33 +29,6 @@ def standings(evaluation: Evaluation, **about: Any) -> list[dict[str, Any]]:
         {**about, "predictor": name, **standing._asdict(), "true_loss": evaluation.true_loss}
         for name, standing in evaluation.standings.items()
     ]
-
-
-def as_arrays(run: Trajectory, name: str) -> dict[str, np.ndarray]:
-    """What the figure of a run needs."""
-    return {f"{name}_p": run.p, f"{name}_a_2": run.a_2, f"{name}_excess": run.excess}
-
-
-def as_trajectory(result: Result, name: str, rows: list[dict[str, Any]], order: int) -> Trajectory:
-    """A run, as far as it was kept: `rows` are its standings."""
-    p, settings = result.arrays[f"{name}_p"], result.settings
-    facts = {
-        row["predictor"]: Standing(**{field: row[field] for field in Standing._fields})
-        for row in rows
-    }  # fmt: skip
-    return Trajectory(
-        algorithm=name,
-        order=order,
-        alphabet_size=settings["alphabet_size"],
-        p=p,
-        a_2=result.arrays[f"{name}_a_2"],
-        excess=result.arrays[f"{name}_excess"],
-        gradient=np.zeros((0, p.shape[1])),
-        stage_one_steps=settings["steps"],
-        normalise=settings["normalise"],
-        evaluation=Evaluation(rows[0]["true_loss"], facts),
-        settings=settings,
-    )
 
 
 def _fewer(task: Task, settings: Any) -> Any:
@@ -108,8 +81,11 @@ def run_two_stage(task: Task) -> Result:
                 [{"of": name, **law._asdict()} for name, law in laws.items() if law is not None],
             ),
         },
-        as_arrays(run, "two-stage"),
-        settings={**dataclasses.asdict(settings), "alphabet_size": 3, "gamma": 0.2, "normalise": True},
+        {
+            "run": Run("Positional scalars, a_2 and loss over the steps of both stages.", run),
+            "sweep": OverLengths("Excess loss and sup-norm error against T, with fitted power laws.", swept),
+        },
+        settings={**dataclasses.asdict(settings), "alphabet_size": 3, "gamma": 0.2},
     )
 
 
@@ -122,7 +98,7 @@ def run_preconditioned(task: Task) -> Result:
         if task.budget != "tiny":
             cells.append((order, "Dirichlet", Dirichlet(order, 2)))
     rows, facts, beyond = [], [], []
-    arrays: dict[str, np.ndarray] = {}
+    figures: dict[str, Figure] = {}
     settings = _fewer(task, Preconditioned(length=64, rate=20000.0))
     for part, (order, name, prior) in enumerate(cells):
         task.watch(part / len(cells), f"order {order}, {name} chains")
@@ -142,7 +118,10 @@ def run_preconditioned(task: Task) -> Result:
             }
         )
         if name == "reversible":
-            arrays |= as_arrays(run, f"order-{order}")
+            caption = (
+                f"Order {order}, reversible chains: p_1 … p_k rise together; the loss next to k-gram and bag of k."
+            )
+            figures[f"order-{order}"] = Run(caption, run)
         going_on = Continuation(length=settings.length, steps=60 if task.budget == "tiny" else 1000)
         found = search(prior, going_on, run.p[-1])
         starts = {
@@ -167,8 +146,8 @@ def run_preconditioned(task: Task) -> Result:
                 beyond,
             ),
         },
-        arrays,
-        settings={**dataclasses.asdict(settings), "alphabet_size": 2, "normalise": False},
+        figures,
+        settings={**dataclasses.asdict(settings), "alphabet_size": 2},
     )
 
 

@@ -1,34 +1,38 @@
-"""What an experiment is: a task goes in, tables and arrays come out, and both can be kept in a file."""
+"""What an experiment is: a task goes in, tables and figures come out, and both can be kept in a file."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
-from anyorder import files, records, training
+from anyorder import files, training
+from anyorder.experiments.figures import Figure
 from anyorder.training import config as configs
 from anyorder.training import fields
-from anyorder.training.config import Architecture, Config, Data, Measurement, Optimisation
+from anyorder.training.config import Architecture, Config, Data
 from anyorder.training.folder import begun
 from anyorder.training.progress import Progress
 from anyorder.training.run import Trained
 
-#: `tiny` shows that everything runs, `quick` shows each effect on a laptop, `paper` has the published steps and seeds.
+#: `tiny` shows that everything runs, `quick` shows effects on a laptop, `paper` has the published steps and seeds.
 Budget = Literal["tiny", "quick", "paper"]
 STEPS: dict[Budget, int] = {"tiny": 300, "quick": 2000, "paper": 30_000}
+#: Models of each kind where nothing else is said; App. H.5 has five repetitions.
+SEEDS: dict[Budget, int] = {"tiny": 1, "quick": 3, "paper": 5}
 
-FORMAT = "anyorder result 1"
+Values = Sequence[float] | Float[np.ndarray, "seeds"]
 
-Watch = Callable[[float, str], None]
+OnProgress = Callable[[float, str], None]
 """Called with the fraction that is done, and what is being done."""
 
 
 class Table(NamedTuple):
-    """Rows that all have the same columns; values are numbers, words or None."""
+    """Rows that all have the same columns; values are numbers, words, lists of numbers or None."""
 
     caption: str
     rows: list[dict[str, Any]]
@@ -36,12 +40,17 @@ class Table(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What an experiment found. Figures are drawn from the tables and the arrays alone."""
+    """What an experiment found, in numbers; figures hold the numbers that are drawn.
+
+    `preset` and `config` are those of the models that the first table is about, where models were trained.
+    """
 
     tables: dict[str, Table]
-    arrays: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    figures: Mapping[str, Figure] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    preset: str | None = None
+    config: Config | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +64,7 @@ class Task:
     budget: Budget = "quick"
     seeds: int = 3
     runs: Path | None = None
-    watch: Watch = lambda fraction, doing: None
+    watch: OnProgress = lambda fraction, doing: None
 
     def train(self, config: Config, part: int = 0, parts: int = 1) -> Trained:
         """Train all models of a config, as part number `part` of the `parts` of an experiment."""
@@ -98,41 +107,23 @@ def digest(config: Config) -> str:
     return files.digest(different)
 
 
-def published(task: Task, data: Data, architecture: Architecture | None = None) -> Config:
-    """The paper's architecture and optimiser; below the paper's 30,000 steps with a rate that decays to zero.
+def of_preset(task: Task, name: str, data: Data, architecture: Architecture | None = None) -> Config:
+    """A preset on these data, within the budget: where that has fewer steps the rate is higher and decays to zero.
 
-    >>> published(Task("quick"), Data()).optimisation.steps
+    >>> of_preset(Task("quick"), "paper", Data()).optimisation.steps
     2000
     """
-    config = dataclasses.replace(
-        configs.PRESETS["paper"], data=data, seeds=task.seeds, architecture=architecture or Architecture()
-    )
-    if task.budget == "paper":
-        return config
-    short = Optimisation(steps=STEPS[task.budget], learning_rate=(3e-3,), warmup=100, final_rate=0.0)
-    return shrunk(task, dataclasses.replace(config, optimisation=short))
+    preset = configs.PRESETS[name]
+    config = dataclasses.replace(preset, data=data, seeds=task.seeds, architecture=architecture or preset.architecture)
+    steps = STEPS[task.budget]
+    if steps < preset.optimisation.steps:
+        config = fields.changed(config, {"steps": steps, "learning_rate": 3e-3, "warmup": 100, "final_rate": 0.0})
+    if task.budget == "tiny":
+        config = fields.changed(config, {"dimension": 16, "batch": 16, "evaluation_count": 128})
+    return config
 
 
-def to_the_floor(task: Task, data: Data) -> Config:
-    """The recipe that reaches the Bayes floor; its 2,000 steps are enough for every budget."""
-    config = dataclasses.replace(configs.PRESETS["floor"], data=data, seeds=task.seeds)
-    steps = min(config.optimisation.steps, STEPS[task.budget])
-    return shrunk(task, dataclasses.replace(config, optimisation=dataclasses.replace(config.optimisation, steps=steps)))
-
-
-def shrunk(task: Task, config: Config) -> Config:
-    """For the tiny budget: a narrow model, small batches, a small evaluation set."""
-    if task.budget != "tiny":
-        return config
-    return dataclasses.replace(
-        config,
-        architecture=dataclasses.replace(config.architecture, dimension=16),
-        optimisation=dataclasses.replace(config.optimisation, batch=16),
-        measurement=Measurement(evaluation_count=128),
-    )
-
-
-def spread(values: list[float]) -> tuple[float, float | None]:
+def spread(values: Values) -> tuple[float, float | None]:
     """Mean and standard deviation over seeds; one seed has no deviation.
 
     >>> spread([1.0, 3.0]), spread([1.0])
@@ -141,11 +132,11 @@ def spread(values: list[float]) -> tuple[float, float | None]:
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def write_result(path: Path, result: Result, about: dict[str, Any]) -> None:
-    """Keep a result, whole or not at all; `about` says how it came to be."""
-    records.write_record(path, (result, about), FORMAT)
+def columns(name: str, values: Values) -> dict[str, Any]:
+    """Mean, standard deviation and the value of each seed, as columns of a table.
 
-
-def read_result(path: Path) -> tuple[Result, dict[str, Any]]:
-    """A result that was kept, and what was said about it."""
-    return records.read_record(path, FORMAT, (Result, Table))
+    >>> columns("excess", [1.0, 3.0])
+    {'excess_mean': 2.0, 'excess_std': 1.4142135623730951, 'excess_seeds': [1.0, 3.0]}
+    """
+    mean, deviation = spread(values)
+    return {f"{name}_mean": mean, f"{name}_std": deviation, f"{name}_seeds": [float(value) for value in values]}

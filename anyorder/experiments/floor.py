@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,7 +13,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder import chains, estimators
 from anyorder.estimators import Estimate, Summary
-from anyorder.experiments.experiment import Experiment, Result, Table, Task, published, spread, to_the_floor
+from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset, spread
+from anyorder.experiments.figures import Chart, Plot, Series
 from anyorder.training.config import Data
 
 #: Predictors in the order in which they are shown. The first is the floor: optimal for Dirichlet(1) rows.
@@ -105,7 +106,7 @@ TRAINED: dict[str, tuple[tuple[int, int], ...]] = {
     "quick": ((1, 32), (2, 32), (3, 32), (2, 8)),
     "paper": tuple((order, length) for order in (1, 2, 3) for length in (8, 32, 64)),
 }
-RECIPES = {"paper preset": published, "floor preset": to_the_floor}
+RECIPES = ("paper", "floor")
 
 
 def run(task: Task) -> Result:
@@ -114,7 +115,7 @@ def run(task: Task) -> Result:
     trained: dict[tuple[int, int], dict[str, list[float]]] = {}
     parts = [(cell, recipe) for cell in TRAINED[task.budget] for recipe in RECIPES]
     for part, (cell, recipe) in enumerate(parts):
-        config = RECIPES[recipe](task, Data(order=cell[0], length=cell[1]))
+        config = of_preset(task, recipe, Data(order=cell[0], length=cell[1]))
         summary = task.train(config, part, len(parts)).summary
         trained.setdefault(cell, {})[recipe] = [model.gap for model in summary.models if model.gap is not None]
     rows, missed = [], []
@@ -123,7 +124,7 @@ def run(task: Task) -> Result:
             key = jax.random.fold_in(jax.random.key(0), 100 * order + length)
             found = compare(key, order=order, length=length + 1, count=512 if task.budget == "tiny" else 8192)
             floor = found.scores[FLOOR].excess
-            row: dict[str, float | None] = {
+            row: dict[str, Any] = {
                 "order": order,
                 "length": length,
                 "floor": floor.mean,
@@ -133,8 +134,8 @@ def run(task: Task) -> Result:
             for recipe in RECIPES:
                 gaps = trained.get((order, length), {}).get(recipe)
                 mean, deviation = spread(gaps) if gaps else (None, None)
-                row[recipe] = None if mean is None else floor.mean + mean
-                row[f"{recipe} std"] = deviation
+                row[f"{recipe} preset"] = None if mean is None else floor.mean + mean
+                row[f"{recipe} preset std"] = deviation
             rows.append(row)
             for name in ("k-gram", "bag of k"):
                 scores = found.scores[name]
@@ -161,8 +162,36 @@ def run(task: Task) -> Result:
                 missed,
             ),
         },
+        {"floor": chart(rows)},
         settings={"alphabet": 2, "data": "Dirichlet(1) rows, T + 1 tokens"},
     )
+
+
+def chart(rows: list[dict[str, Any]]) -> Plot:
+    """Excess against T, one panel for each order."""
+    charts = []
+    for order in sorted({row["order"] for row in rows}):
+        own = [row for row in rows if row["order"] == order]
+        across = [row["length"] for row in own]
+        floor, errors = [row["floor"] for row in own], [2 * row["floor_error"] for row in own]
+        series = [
+            Series("Bayes floor", across, floor, errors, "--", "black"),
+            Series("add-half (KT)", across, [row["KT"] for row in own], None, "-", 4),
+        ]
+        for index, recipe in enumerate(RECIPES):
+            trained = [row for row in own if row[f"{recipe} preset"] is not None]
+            means, deviations = (
+                [row[f"{recipe} preset"] for row in trained],
+                [row[f"{recipe} preset std"] or 0 for row in trained],
+            )
+            series.append(
+                Series(f"{recipe} preset", [row["length"] for row in trained], means, deviations, "os"[index], index)
+            )
+        places = {str(length): float(length) for length in across}
+        title = f"order {order}"
+        charts.append(Chart("T", "excess loss (nats)", series, title, log="x", ticks=places, from_zero=True))
+    caption = "Excess over the true loss against T: estimators, and models of both presets."
+    return Plot(caption, charts, width=2.7, shared=True)
 
 
 EXPERIMENT = Experiment(

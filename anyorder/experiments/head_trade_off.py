@@ -6,10 +6,13 @@ from anyorder.constructions import CONSTRUCTIONS, construct
 from anyorder.constructions.exact_orders import measured
 from anyorder.constructions.parameters import count_arrays
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
+from anyorder.experiments.figures import MARKS, Chart, Plot, Series, different
 
 ORDER, SIZE, LENGTH = 3, 2, 64
 SHOWN = ("two-layer", "two-head", "three-layer", "dyadic", "attention-only", "bayes", "k-head", "k-head-bayes")
 ORDERS = tuple(range(1, 13))
+#: Mantissa bits of the number types.
+HELD = {"float32": 24, "float64": 53}
 
 
 def run(task: Task) -> Result:
@@ -56,8 +59,26 @@ def run(task: Task) -> Result:
             ),
             "bits": Table("Certified bits and stored parameters by order.", bits),
         },
+        {"trade-off": chart(bits)},
         settings={"order": ORDER, "alphabet_size": SIZE, "length": LENGTH},
     )
+
+
+def chart(rows: list[dict]) -> Plot:
+    """Certified bits and stored parameters against the order."""
+    bits, parameters = [], []
+    for mark, name in zip(MARKS, different(rows, "construction"), strict=False):
+        own = [row for row in rows if row["construction"] == name]
+        orders = [row["order"] for row in own]
+        bits.append(Series(name, orders, [row["bits_certified"] for row in own], style=f"{mark}-"))
+        parameters.append(Series(name, orders, [row["parameters"] for row in own], style=f"{mark}-"))
+    ends = [ORDERS[0], ORDERS[-1]]
+    bits += [Series(name, ends, [level] * 2, style=":", colour="0.6") for name, level in HELD.items()]
+    charts = [
+        Chart("order k", "mantissa bits, certified", bits, from_zero=True, top=80.0),
+        Chart("order k", "stored parameters", parameters, log="y"),
+    ]
+    return Plot("One head pays for an order in bits, k heads pay in parameters.", charts, width=3.4, height=3.6)
 
 
 EXPERIMENT = Experiment(

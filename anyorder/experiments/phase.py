@@ -6,7 +6,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, spread
+from anyorder.experiments.figures import Figure, Heat, different
 from anyorder.files import Row
 from anyorder.sweeps import builtin, spec
 from anyorder.sweeps.analysis import attends, near
@@ -84,7 +87,27 @@ def tabulated(sweep: Sweep, rows: list[Row]) -> Result:
         "recipe": f"floor, {settings.steps} steps, batch {settings.batch}, rate {settings.learning_rate[0]:g}",
         "data": "Dirichlet(1) rows, two symbols",
     }
-    return Result({"phase": Table(caption, lines)}, settings=about)
+    return Result({"phase": Table(caption, lines)}, maps(lines), settings=about)
+
+
+def maps(rows: list[dict[str, Any]]) -> dict[str, Figure]:
+    """Order against length, a map for each width: success, the gap, and attention."""
+    orders, lengths, widths = (different(rows, name) for name in ("order", "length", "dimension"))
+    axes = ("order k", list(map(str, orders))), ("length T", list(map(str, lengths)))
+    drawn: dict[str, Figure] = {}
+    for column, label, caption in (
+        ("success", "fraction of seeds", "near the floor and with attention on the matches: fraction of seeds"),
+        ("gap_mean", "gap to the floor (nats)", "gap to the Bayes floor, mean over seeds"),
+        ("attention", "0 = chance, 1 = all", "attention of layer 2 on the matching positions, mean over seeds"),
+    ):
+        values = {f"d = {width}": np.full((len(orders), len(lengths)), np.nan) for width in widths}
+        for row in rows:
+            if row[column] is not None:
+                place = orders.index(row["order"]), lengths.index(row["length"])
+                values[f"d = {row['dimension']}"][place] = row[column]
+        less, caption = column == "gap_mean", f"Order against length, for each width: {caption}."
+        drawn[column.removesuffix("_mean")] = Heat(caption, values, *axes, label, fraction=not less, less=less)
+    return drawn
 
 
 EXPERIMENT = Experiment(

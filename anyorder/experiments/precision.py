@@ -14,6 +14,7 @@ from anyorder.constructions.exact_orders import measure, measured
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.constructions.verify import expected
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
+from anyorder.experiments.figures import MARKS, Chart, Plot, Series, different
 from anyorder.experiments.rounding import rounded, to_mantissa
 from anyorder.numerics import DTYPES, mantissa_bits
 from anyorder.transformer import Transformer
@@ -36,7 +37,7 @@ def _predict(model: Transformer, tokens: Int[Array, "length"], bits: Int[Array, 
     def predict(weights: Transformer, tokens: Int[Array, "length"]) -> Float[Array, "length symbols"]:
         return eqx.combine(weights, frame)(tokens)
 
-    return rounded(predict, to_mantissa(bits), products_only=False)(weights, tokens)
+    return rounded(predict, to_mantissa(bits))(weights, tokens)
 
 
 def bits_needed(name: str, order: int, length: int) -> int | None:
@@ -106,8 +107,35 @@ def run(task: Task) -> Result:
             "bits": Table("Significant bits of every number for errors of at most 1/T, next to log2 T + k.", bits),
             "growth": Table("Bits for one order more, by least squares.", growth),
         },
+        {"precision": chart(bits, kept)},
         settings={"alphabet": 2, "sequences": "4 hard ones each"},
     )
+
+
+def chart(bits: list[dict], kept: list[dict]) -> Plot:
+    """Measured bits against the order, and the largest exact orders by number type."""
+    needed, lengths = [], different(bits, "length")
+    for index, name in enumerate(different(bits, "construction")):
+        for line, length in zip(("-", "--", ":"), lengths, strict=False):
+            own = [row for row in bits if (row["construction"], row["length"]) == (name, length) and row["bits"]]
+            orders, found = [row["order"] for row in own], [row["bits"] for row in own]
+            needed.append(Series(f"{name}, T = {length}", orders, found, None, MARKS[index] + line, index))
+    bound = [row for row in bits if row["length"] == lengths[0] and row["construction"] == bits[0]["construction"]]
+    along = [row["order"] for row in bound], [row["log2_T_plus_k"] for row in bound]
+    needed.append(Series(f"log2 T + k, T = {lengths[0]}", *along, style="-", colour="0.5"))
+    shown = [row for row in kept if row["construction"] not in ("bigram", "associative")]
+    places = [float(place) for place in range(len(shown))]
+    exact = [
+        Series(dtype, places, [row[dtype] for row in shown], None, mark)
+        for dtype, mark in zip(DTYPES, MARKS, strict=False)
+    ]
+    names = {row["construction"].replace("-", "\n"): place for row, place in zip(shown, places, strict=True)}
+    charts = [
+        Chart("order k", "significant bits for error ≤ 1/T", needed),
+        Chart("construction", "largest order exact to 1e-5", exact, ticks=names),
+    ]
+    caption = "Left: significant bits that an order needs. Right: the largest exact order by construction and dtype."
+    return Plot(caption, charts, width=4.4, height=4.4)
 
 
 EXPERIMENT = Experiment(

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
+
+#: Two means agree if they differ by at most this many standard deviations of the difference, and what print rounds off.
+DEVIATIONS = 2.0
+RULE = (
+    "A mean agrees with print if the two differ by at most two standard deviations of their difference, "
+    "√(ours² + printed²), plus half of the last printed digit."
+)
 
 
 class Printed(NamedTuple):
@@ -23,6 +31,24 @@ class Printed(NamedTuple):
     def rounding(self) -> float:
         """What the mean may have lost to rounding: half of its last digit."""
         return 0.5 * 10**-self.digits
+
+    def agrees(self, mean: float, deviation: float | None) -> bool:
+        """Whether a mean agrees with print, by the rule; one seed has no deviation.
+
+        >>> Printed(0.1, 0.003).agrees(0.0965, 0.001), Printed(0.1, 0.003).agrees(0.09, 0.001)
+        (True, False)
+        """
+        return bool(abs(mean - self.mean) <= DEVIATIONS * math.hypot(deviation or 0.0, self.deviation) + self.rounding)
+
+    def beside(self, name: str, row: dict[str, Any]) -> dict[str, Any]:
+        """The columns that stand print next to the column `name` of a row.
+
+        >>> Printed(0.1, 0.003).beside("excess", {"excess_mean": 0.125, "excess_std": None})
+        {'printed': '0.100 ± 0.003', 'excess_difference': 0.025, 'excess_agrees': False}
+        """
+        mean, deviation = row[f"{name}_mean"], row[f"{name}_std"]
+        difference = round(mean - self.mean, 12)
+        return {"printed": str(self), f"{name}_difference": difference, f"{name}_agrees": self.agrees(mean, deviation)}
 
 
 #: App. H.2: excess loss by number of layers; the text does not say over what ± is taken, the settings say 5 seeds.

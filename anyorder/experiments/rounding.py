@@ -1,4 +1,4 @@
-"""Arithmetic with fewer bits: run a function as it is, but round what goes into or comes out of its operations."""
+"""Arithmetic with fewer bits: run a function as it is, but round what comes out of its operations."""
 
 from __future__ import annotations
 
@@ -15,49 +15,43 @@ from anyorder import numerics as numerics
 Rounding = Callable[[Array], Array]
 
 
-def rounded(function: Callable[..., Any], rounding: Rounding, *, products_only: bool) -> Callable[..., Any]:
-    """The function with its floating-point numbers rounded.
-
-    With `products_only` both operands of every matrix product are rounded, which is how quantised networks
-    run: weights and activations have few bits, and sums are kept. Otherwise every operation's result is.
+def rounded(function: Callable[..., Any], rounding: Rounding) -> Callable[..., Any]:
+    """The function with its inputs and the result of every operation rounded.
 
     >>> halves = lambda x: jnp.round(2 * x) / 2
-    >>> rounded(lambda x: x * 0.7, halves, products_only=False)(jnp.float64(1.0)).item()
+    >>> rounded(lambda x: x * 0.7, halves)(jnp.float64(1.0)).item()
     0.5
     """
 
     def run(*inputs: Any) -> Any:
         leaves = jax.tree.leaves(inputs)
         closed, shape = jax.make_jaxpr(function, return_shape=True)(*inputs)
-        outputs = _evaluate(closed.jaxpr, closed.consts, leaves, rounding, products_only)
+        outputs = _evaluate(closed.jaxpr, closed.consts, leaves, rounding)
         return jax.tree.unflatten(jax.tree.structure(shape), outputs)
 
     return run
 
 
-def _evaluate(jaxpr: Jaxpr, consts: list[Any], inputs: list[Any], rounding: Rounding, products_only: bool) -> list[Any]:
+def _evaluate(jaxpr: Jaxpr, consts: list[Any], inputs: list[Any], rounding: Rounding) -> list[Any]:
     values: dict[Any, Any] = {}
 
     def read(place: Any) -> Any:
         return place.val if isinstance(place, Literal) else values[place]
 
-    def few(value: Any) -> Any:
+    def round_float(value: Any) -> Any:
         return rounding(jnp.asarray(value)) if jnp.issubdtype(jnp.result_type(value), jnp.floating) else value
 
     values.update(zip(jaxpr.constvars, consts, strict=True))
-    # Weights are inputs: where every number is rounded, so are they.
-    values.update(zip(jaxpr.invars, inputs if products_only else map(few, inputs), strict=True))
+    values.update(zip(jaxpr.invars, map(round_float, inputs), strict=True))
     for equation in jaxpr.eqns:
-        given = [read(place) for place in equation.invars]
+        operands = [read(place) for place in equation.invars]
         inner = next((part for part in equation.params.values() if isinstance(part, ClosedJaxpr)), None)
         if inner is not None:  # a call; the transformer has no loops
-            results = _evaluate(inner.jaxpr, inner.consts, given, rounding, products_only)
+            results = _evaluate(inner.jaxpr, inner.consts, operands, rounding)
         else:
-            if products_only and equation.primitive.name == "dot_general":
-                given = [few(value) for value in given]
-            bound = equation.primitive.bind(*given, **equation.params)
+            bound = equation.primitive.bind(*operands, **equation.params)
             results = bound if equation.primitive.multiple_results else [bound]
-            results = results if products_only else [few(value) for value in results]
+            results = [round_float(value) for value in results]
         values.update(zip(equation.outvars, results, strict=True))
     return [read(place) for place in jaxpr.outvars]
 
@@ -77,13 +71,15 @@ def to_mantissa(bits: Int[Array, ""]) -> Rounding:
     return rounding
 
 
-def to_levels(bits: int) -> Rounding:
-    """Uniform quantisation to 2^bits - 1 levels around zero, scaled to the largest of each vector (the last axis).
+def to_levels(bits: int, signed: bool = True) -> Rounding:
+    """Uniform quantisation scaled to the largest of each vector (the last axis).
+
+    There are 2^bits - 1 levels around zero, or 2^bits from zero up for numbers that are never below it.
 
     >>> to_levels(2)(jnp.array([1.0, 0.4, -0.6])).tolist()
     [1.0, 0.0, -1.0]
     """
-    steps = 2 ** (bits - 1) - 1
+    steps = 2 ** (bits - 1) - 1 if signed else 2**bits - 1
 
     def rounding(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         largest = jnp.maximum(jnp.abs(values).max(axis=-1, keepdims=True), jnp.finfo(values.dtype).tiny)

@@ -11,9 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from anyorder.dynamics import Evaluation, PowerLaw, Standing, Trajectory
+from anyorder.dynamics.sweep import Point, Sweep
 from anyorder.errors import InputError, require
-from anyorder.experiments.experiment import Experiment, Result, Task, Watch, read_result, write_result
+from anyorder.experiments import figures
+from anyorder.experiments.experiment import Budget, Experiment, OnProgress, Result, Table, Task
 from anyorder.files import holds, locked, read_json, whole_file, write_json
+from anyorder.records import read_record, write_record
+from anyorder.training import config as configs
 from anyorder.training.versions import difference, versions
 
 MANIFEST, RESULT, RUNS = "reproduce.json", "result.safetensors", "runs"
@@ -21,15 +26,43 @@ MANIFEST, RESULT, RUNS = "reproduce.json", "result.safetensors", "runs"
 SECONDS = "seconds.json"
 
 
+FORM = "anyorder experiment 2"
+#: All that a record is made of.
+KINDS: tuple[type, ...] = (
+    Result, Table, figures.Series, figures.Chart, figures.Plot, figures.Map, figures.Maps, figures.Heat, figures.Run,
+    figures.OverLengths, Trajectory, Evaluation, Standing, Sweep, Point, PowerLaw, configs.Config, configs.Data,
+    configs.Architecture, configs.Initial, configs.Optimisation, configs.Measurement,
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """A result and how it came to be: what is kept."""
+
+    result: Result
+    budget: Budget
+    seeds: int
+    versions: dict[str, str]
+
+
 class Ran(NamedTuple):
-    """One experiment: its result and how it was run, or why it failed. `kept` results are of an earlier call."""
+    """One experiment: its record and how long it took, or why it failed. A `kept` record is of an earlier call."""
 
     experiment: Experiment
-    result: Result | None
-    about: dict[str, Any]
-    seconds: float | None
-    failure: str | None
-    kept: bool
+    record: Record | None
+    seconds: float | None = None
+    failure: str | None = None
+    kept: bool = False
+
+
+def write(path: Path, record: Record) -> None:
+    """Keep a record, whole or not at all."""
+    write_record(path, record, FORM)
+
+
+def read(path: Path) -> Record:
+    """A record that was kept."""
+    return read_record(path, FORM, (Record, *KINDS))
 
 
 @contextmanager
@@ -60,9 +93,9 @@ def run_all(
     folder: Path,
     task: Task,
     begin: Callable[[Experiment], None] = lambda experiment: None,
-    watch: Watch = lambda fraction, doing: None,
+    watch: OnProgress = lambda fraction, doing: None,
 ) -> Iterator[Ran]:
-    """Every experiment in turn; one that raises is an outcome too."""
+    """Every experiment in turn; one that raises is named, and the next begins."""
     with held(folder, task) as placed:
         for experiment in experiments:
             begin(experiment)
@@ -79,22 +112,22 @@ def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:
     try:
         result = experiment.run(task)
         seconds = time.perf_counter() - clock
-        about = {"budget": task.budget, "seeds": task.seeds, "versions": versions()}
+        record = Record(result, task.budget, task.seeds, versions())
         write_json(folder / SECONDS, {"seconds": seconds})
-        write_result(folder / RESULT, result, about)
+        write(folder / RESULT, record)
     except Exception as error:
         with whole_file(folder / "error.txt") as temporary:
             temporary.write_text(traceback.format_exc(), encoding="utf-8")
         reason = str(error).splitlines()[0] if str(error) else "no message"
-        return Ran(experiment, None, {}, None, f"{type(error).__name__}: {reason}", False)
+        return Ran(experiment, None, failure=f"{type(error).__name__}: {reason}")
     (folder / "error.txt").unlink(missing_ok=True)
-    return Ran(experiment, result, about, seconds, None, False)
+    return Ran(experiment, record, seconds)
 
 
 def _kept(experiment: Experiment, folder: Path) -> Ran:
-    result, about = read_result(folder / RESULT)
+    record = read(folder / RESULT)
     seconds = read_json(folder / SECONDS, "the folder of a report", {"seconds": float})["seconds"]
-    differs = difference(about["versions"])
+    differs = difference(record.versions)
     if differs:
         warnings.warn(f"the kept result of {experiment.id} was computed with {differs}", stacklevel=2)
-    return Ran(experiment, result, about, seconds, None, True)
+    return Ran(experiment, record, seconds, kept=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,11 @@ from anyorder import dynamics, estimators
 from anyorder.chains import Floored
 from anyorder.constructions import construct
 from anyorder.constructions.verify import Verification
-from anyorder.experiments.dynamics import as_arrays, standings
+from anyorder.estimators import Summary
+from anyorder.experiments.dynamics import standings
 from anyorder.experiments.experiment import Result, Table, Task
-from anyorder.experiments.floor import Comparison
+from anyorder.experiments.figures import Chart, Figure, Map, Maps, Plot, Run, Series
+from anyorder.experiments.floor import Comparison, Scores
 from anyorder.training import config as configs
 from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
@@ -27,7 +29,7 @@ def config(steps: int, seed: int) -> Config:
     return dataclasses.replace(floor, seed=seed, seeds=1, optimisation=optimisation)
 
 
-def compared(comparisons: Iterable[Comparison]) -> Result:
+def compared(comparisons: Sequence[Comparison]) -> Result:
     """Every predictor of every order as a row."""
     rows = [
         {
@@ -47,7 +49,33 @@ def compared(comparisons: Iterable[Comparison]) -> Result:
         "Excess over the true loss in nats per token (none: infinite), the probability of tokens that are given zero, "
         "the total variation distance to the truth, and the fraction of positions where the predictor is defined."
     )
-    return Result({"predictors": Table(caption, rows)})
+    return Result({"predictors": Table(caption, rows)}, curves(comparisons))
+
+
+def curves(comparisons: Sequence[Comparison]) -> dict[str, Figure]:
+    """Every predictor at every position, one panel for each order, with bands of two standard errors."""
+
+    def chart(comparison: Comparison, label: str, of: Callable[[Scores], Summary]) -> Chart:
+        positions, series = np.arange(comparison.order, comparison.length), []
+        for index, (name, scores) in enumerate(comparison.scores.items()):
+            found = of(scores)
+            if np.isfinite(found.mean):  # the loss of a predictor that gives zero is infinite
+                series.append(Series(name, positions, found.position_mean, 2 * found.position_error, "-", index))
+        return Chart("position of the predicted token", label, series, f"order {comparison.order}", from_zero=True)
+
+    shown = {
+        "excess": ("excess loss (nats)", lambda scores: scores.excess),
+        "distance": ("distance to the truth", lambda scores: scores.distance),
+    }
+    return {
+        name: Plot(
+            f"{label[0].upper()}{label[1:]} of every predictor at every position, with bands of two standard errors.",
+            [chart(comparison, label, of) for comparison in comparisons],
+            width=2.8,
+            shared=True,
+        )
+        for name, (label, of) in shown.items()
+    }
 
 
 def certified(verified: Iterable[Verification]) -> Result:
@@ -68,10 +96,15 @@ def trained(task: Task, steps: int, seed: int) -> Result:
     # The Bayes construction has a beginning token too, so that the maps have the same rows.
     built = construct("bayes", order=data.order, alphabet_size=data.alphabet_size, length=data.length)
     ideal = np.asarray(estimators.pseudo_attention(tokens, data.order), np.float32)
-    arrays: dict[str, np.ndarray] = {"tokens": np.asarray(tokens), "ideal": np.pad(ideal, ((1, 0), (1, 0)))}
-    for name, model in (("trained", run.models[0]), ("built", built)):
-        for layer, weights in enumerate(model.trace(tokens).attention, start=1):
-            arrays[f"{name}_{layer}"] = np.asarray(weights[0], np.float32)
+    traces = {"trained": run.models[0].trace(tokens), "constructed": built.trace(tokens)}
+    grid: list[list[Map | None]] = [
+        [
+            Map(f"{name}, layer {layer}", np.asarray(trace.attention[layer - 1][0], np.float32), np.asarray(tokens))
+            for name, trace in traces.items()
+        ]
+        for layer in (1, 2)
+    ]
+    grid[1].append(Map("pseudo-attention", np.pad(ideal, ((1, 0), (1, 0))), np.asarray(tokens)))
     row = {
         "steps": steps,
         "true_loss": measured.true_loss,
@@ -83,7 +116,8 @@ def trained(task: Task, steps: int, seed: int) -> Result:
         "chance": reference.chance_matching_mass,
     }
     caption = "A model of order 2 after a short training: its loss over the truth, and its gap to the Bayes floor."
-    return Result({"training": Table(caption, [row])}, arrays, settings={"order": data.order, "T": data.length})
+    maps = Maps("Trained, constructed and ideal attention on one sequence.", grid)
+    return Result({"training": Table(caption, [row])}, {"attention": maps}, settings={"T": data.length})
 
 
 def two_stage(task: Task, seed: int) -> Result:
@@ -92,7 +126,7 @@ def two_stage(task: Task, seed: int) -> Result:
     run = dynamics.two_stage(
         Floored(1, 3, 0.2), settings, lambda step, steps, excess: task.watch(step / steps, f"excess {excess:.4f}")
     )
-    about: dict[str, Any] = {"alphabet_size": 3, "gamma": 0.2, "normalise": True}
+    about: dict[str, Any] = {"alphabet_size": 3, "gamma": 0.2}
     row = {
         "attention_1": float(run.attention[run.stage_one_steps, 1]),
         "p_1_leads": run.leads,
@@ -105,6 +139,6 @@ def two_stage(task: Task, seed: int) -> Result:
                 "What was learned, on chains that no step has seen; losses over L*.", standings(run.evaluation)
             ),
         },
-        as_arrays(run, "two-stage"),
+        {"run": Run("Positional scalars, a_2 and loss over the steps of both stages.", run)},
         settings={**dataclasses.asdict(settings), **about},
     )

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import matplotlib
-import numpy as np
-from jaxtyping import Float, Int
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from anyorder.experiments.figures import Map
 from anyorder.report.style import STYLE, Drawing
 
 #: Tokens are written along the axes up to this many.
 LABELLED = 40
 
 
-class Panel(NamedTuple):
-    """One map; rows and columns before the tokens, if there are more than tokens, are a beginning token's."""
-
-    title: str
-    values: Float[np.ndarray, "rows rows"]
-    tokens: Int[np.ndarray, "length"] | None = None
-
-
-def draw_maps(grid: Sequence[Sequence[Panel | None]], size: float = 2.6) -> Figure:
+def draw_maps(grid: Sequence[Sequence[Map | None]], size: float = 2.6) -> Drawing:
     """Rows of panels, with one bar for the colours of all; None leaves a place empty."""
     down, across = len(grid), max(map(len, grid))
     with matplotlib.rc_context(STYLE):
@@ -49,7 +38,7 @@ def draw_maps(grid: Sequence[Sequence[Panel | None]], size: float = 2.6) -> Figu
         return figure
 
 
-def _label(place: Axes, panel: Panel) -> None:
+def _label(place: Axes, panel: Map) -> None:
     place.spines[["right", "top"]].set_visible(True)
     if panel.tokens is None or len(panel.tokens) > LABELLED:
         return

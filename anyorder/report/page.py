@@ -7,14 +7,15 @@ import csv
 import importlib.resources
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from anyorder.experiments.experiment import Table
+from anyorder.experiments.figures import Figure
 from anyorder.files import whole_file, write_json
-from anyorder.report.experiments import Drawn
+from anyorder.report.figures import draw
 from anyorder.report.style import write_figure
 
 #: Tables with more rows than this are folded away.
@@ -39,17 +40,20 @@ class Section(NamedTuple):
     failure: str | None = None
 
 
-def write_parts(folder: Path, tables: dict[str, Table], figures: dict[str, Drawn]) -> None:
-    """The parts of a section as files: every table as CSV, all as JSON, every figure as PNG and SVG."""
+def write_parts(folder: Path, tables: dict[str, Table], figures: Mapping[str, Figure]) -> dict[str, str]:
+    """The parts of a section as files: every table as CSV, all as JSON, every figure as PNG and SVG; the captions."""
     for name, table in tables.items():
         with whole_file(folder / f"{name}.csv") as temporary:
             temporary.write_text(as_csv(table), encoding="utf-8")
     write_json(folder / "tables.json", {name: table.rows for name, table in tables.items()})
-    for name, drawn in figures.items():
+    for name, figure in figures.items():
+        picture = draw(figure)
         for ending in ("png", "svg"):
-            write_figure(drawn.figure, folder / f"{name}.{ending}")
-            drawn.figure.set_layout_engine("none")  # laid out by the first writing, for both
-    write_json(folder / CAPTIONS, {name: drawn.caption for name, drawn in figures.items()})
+            write_figure(picture, folder / f"{name}.{ending}")
+            picture.set_layout_engine("none")  # laid out by the first writing, for both
+    captions = {name: figure.caption for name, figure in figures.items()}
+    write_json(folder / CAPTIONS, captions)
+    return captions
 
 
 def captions(folder: Path) -> dict[str, str] | None:

@@ -1,12 +1,13 @@
-"""From outcomes of experiments to files and a page."""
+"""From experiments that ran to files and a page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from anyorder.experiments.recorded import public
 from anyorder.experiments.runner import Ran
-from anyorder.report.experiments import figures
+from anyorder.files import write_json
 from anyorder.report.page import Section, captions, write_page, write_parts
 
 TITLE = "In-context learning of Markov chains, reproduced"
@@ -16,26 +17,26 @@ LEAD = (
 )
 
 
-def section(folder: Path, outcome: Ran) -> Section:
-    """What the report says of one experiment; its figures are drawn unless they lie there from an earlier call."""
-    experiment, result, about = outcome.experiment, outcome.result, outcome.about
+def section(folder: Path, ran: Ran) -> Section:
+    """What the report says of one experiment; its files are written unless they lie there from an earlier call."""
+    experiment, record = ran.experiment, ran.record
     facts = {}
     if experiment.paper is not None:
         facts["The paper says"] = experiment.paper
     if experiment.reading is not None:
         facts["How it is read"] = experiment.reading
-    if result is None:
-        return Section(experiment.id, experiment.title, experiment.where, facts, {}, {}, "", outcome.failure)
+    if record is None:
+        return Section(experiment.id, experiment.title, experiment.where, facts, {}, {}, "", ran.failure)
+    result = record.result
     if result.notes:
         facts["To note"] = " ".join(result.notes)
     how = "; ".join(f"{name} {value}" for name, value in result.settings.items())
-    made = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    how = f"Run with {how}. Budget {about['budget']}, {about['seeds']} seeds from 0. {made}."
-    drawn = captions(folder / experiment.id) if outcome.kept else None
+    made = ", ".join(f"{name} {version}" for name, version in record.versions.items())
+    how = f"Run with {how}. Budget {record.budget}, {record.seeds} seeds from 0. {made}."
+    drawn = captions(folder / experiment.id) if ran.kept else None
     if drawn is None:
-        fresh = figures(experiment.id, result)
-        write_parts(folder / experiment.id, result.tables, fresh)
-        drawn = {name: one.caption for name, one in fresh.items()}
+        drawn = write_parts(folder / experiment.id, result.tables, result.figures)
+    write_json(folder / f"{experiment.id}.json", public(experiment, record, ran.seconds))
     return Section(experiment.id, experiment.title, experiment.where, facts, result.tables, drawn, how)
 
 

@@ -5,18 +5,16 @@ import dataclasses
 import json
 import re
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from anyorder import files
 from anyorder.experiments import registry
-from anyorder.experiments.experiment import Experiment, Result, Table, Task, read_result, write_result
-from anyorder.experiments.noise import clean_loss
+from anyorder.experiments.experiment import Experiment, Result, Table, Task
+from anyorder.experiments.figures import Chart, Map, Maps, Plot, Series
 from anyorder.experiments.registry import EXPERIMENTS
-from anyorder.experiments.rounding import rounded, to_levels
-from anyorder.training.config import Data
+from anyorder.experiments.runner import Record, read, write
+from anyorder.training.config import Config, Data
 
 
 def test_everything_at_a_tiny_budget(run, tmp_path):
@@ -38,6 +36,10 @@ def test_everything_at_a_tiny_budget(run, tmp_path):
     pictures = {path.relative_to(out).with_suffix("") for path in out.glob("*/*.png")}
     assert pictures == {path.relative_to(out).with_suffix("") for path in out.glob("*/*.svg")}
     assert {path.parts[0] for path in pictures} == set(EXPERIMENTS) - {"parameters"}
+    for id in EXPERIMENTS:
+        public = json.loads((out / f"{id}.json").read_text())
+        assert public["tables"].keys() == report["experiments"][id]["tables"].keys()
+        assert public["seeds"] == [0]
     assert page.count("data:image/png;base64,") == len(pictures)
 
     tables = {id: entry["tables"] for id, entry in report["experiments"].items()}
@@ -75,7 +77,8 @@ def test_a_failing_experiment_is_named_and_the_others_go_on(run, tmp_path, monke
 
     def fine(task: Task) -> Result:
         task.watch(0.5, "half")
-        return Result({"numbers": Table("Numbers.", [{"a": 1, "b": None}, {"a": 2, "b": 0.5}])}, {"x": np.ones(2)})
+        plot = Plot("A line.", [Chart("x", "y", [Series("s", [0, 1], [1.0, 2.0])])])
+        return Result({"numbers": Table("Numbers.", [{"a": 1, "b": None}, {"a": 2, "b": 0.5}])}, {"line": plot})
 
     cost = {"tiny": 0.1, "quick": 0.1, "paper": 0.1}
     made = {
@@ -149,18 +152,23 @@ def test_a_folder_with_other_files_is_refused(run, tmp_path):
 
 
 def test_a_result_is_kept_whole(tmp_path):
-    result = Result({"t": Table("A caption.", [{"a": 1.5, "b": "x"}])}, {"x": np.arange(3.0)}, ("note",), {"T": 3})
-    write_result(tmp_path / "r.safetensors", result, {"seconds": 2.0})
-    found, about = read_result(tmp_path / "r.safetensors")
-    assert (found.tables, found.notes, found.settings, about) == (result.tables, ("note",), {"T": 3}, {"seconds": 2.0})
-    np.testing.assert_array_equal(found.arrays["x"], np.arange(3.0))
+    maps = Maps("A map.", [[Map("m", np.eye(2), np.arange(2)), None]])
+    table = Table("A caption.", [{"a": 1.5, "b": "x", "seeds": [1.0, 2.0]}])
+    result = Result({"t": table}, {"m": maps}, ("note",), {"T": 3}, "paper", Config(seed=2))
+    record = Record(result, "tiny", 1, {"jax": "1"})
+    write(tmp_path / "r.safetensors", record)
+    found = read(tmp_path / "r.safetensors")
+    assert dataclasses.replace(found, result=dataclasses.replace(found.result, figures={})) == dataclasses.replace(
+        record, result=dataclasses.replace(result, figures={})
+    )
+    np.testing.assert_array_equal(found.result.figures["m"].grid[0][0].values, np.eye(2))
 
 
 def test_an_interrupted_training_goes_on(tmp_path):
-    from anyorder.experiments.experiment import digest, published
+    from anyorder.experiments.experiment import digest, of_preset
 
     task = Task("tiny", 1, tmp_path)
-    config = published(task, Data(order=1, length=4))
+    config = of_preset(task, "paper", Data(order=1, length=4))
     folder = tmp_path / digest(config)
     folder.mkdir()
     (folder / f"{files.UNFINISHED}abc.json").write_text("half")  # stopped before its first file was whole
@@ -168,37 +176,3 @@ def test_an_interrupted_training_goes_on(tmp_path):
     again = task.train(config)
     assert first.finished
     assert first.summary.models == again.summary.models
-
-
-def test_rounding_touches_the_operands_of_products_only():
-    weights = jnp.asarray([[0.9, 0.1], [0.2, -1.0]], jnp.float64)
-    given = jnp.asarray([0.3, 0.8], jnp.float64)
-    halves = lambda values: jnp.round(2 * values) / 2  # noqa: E731
-
-    def function(weights, given):
-        return jax.jit(lambda weights, given: jax.nn.softmax(weights @ given))(weights, given) + 0.3
-
-    found = rounded(function, halves, products_only=True)(weights, given)
-    w, x = np.round(2 * np.asarray(weights)) / 2, np.round(2 * np.asarray(given)) / 2
-    scores = np.exp(w @ x)
-    np.testing.assert_allclose(found, scores / scores.sum() + 0.3, rtol=1e-12)
-    all_rounded = np.asarray(rounded(function, halves, products_only=False)(weights, given))
-    np.testing.assert_array_equal(all_rounded, np.round(2 * all_rounded) / 2)
-
-
-@pytest.mark.parametrize("bits", [2, 4, 8])
-def test_levels_are_as_many_as_the_bits_say(bits):
-    values = np.asarray(to_levels(bits)(jnp.linspace(-1, 1, 10_001, dtype=jnp.float64)))
-    assert len(np.unique(values)) == 2**bits - 1
-
-
-def test_the_clean_loss_is_the_entropy_of_the_kernel_at_its_contexts():
-    data = Data(order=2, length=16, token_noise=0.25)
-    from anyorder.training.evaluation import held_out
-
-    drawn = held_out(data, 50)
-    losses = []
-    for kernel, clean in zip(np.asarray(drawn.kernels), np.asarray(drawn.clean), strict=True):
-        rows = [kernel[tuple(clean[n - 2 : n])] for n in range(2, len(clean))]
-        losses.append(np.mean([-(row[row > 0] * np.log(row[row > 0])).sum() for row in rows]))
-    assert clean_loss(data, 50) == pytest.approx(np.mean(losses), rel=1e-9)

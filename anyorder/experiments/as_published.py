@@ -1,0 +1,83 @@
+"""The evaluation of the published code: one kernel, sampled losses of model and optimum on different sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from anyorder.experiments.experiment import Budget, Task
+from anyorder.experiments.printed import Printed
+from anyorder.training.config import Data
+from anyorder.training.step import log_probabilities
+from anyorder.transformer import Transformer
+
+#: Kernels, and sequences of each kernel for the model and as many others for the optimum.
+COUNTS: dict[Budget, tuple[int, int]] = {"tiny": (4, 16), "quick": (64, 512), "paper": (64, 512)}
+CAPTION = (
+    "The evaluation of the published code: |sampled loss of the model - sampled loss of the true kernel on other "
+    "sequences|, over all positions, for one random kernel; the published runs print it for one kernel. Here over many "
+    "kernels: the mean, the standard deviation from kernel to kernel, the median standard deviation over seeds for one "
+    "kernel, and the share of kernels whose mean over seeds agrees with print."
+)
+
+
+def differences(
+    model: Transformer, data: Data, key: PRNGKeyArray, kernels: int, count: int
+) -> Float[np.ndarray, "kernels"]:
+    """Sampled loss of the model less that of the true kernel on other sequences, for every kernel, with its sign.
+
+    >>> from anyorder.training.config import Config
+    >>> from anyorder.training.initial import initial_model
+    >>> model = initial_model(Config(), jax.random.key(0))
+    >>> differences(model, Data(length=8), jax.random.key(1), kernels=2, count=4).shape
+    (2,)
+    """
+    weights, frame = eqx.partition(model, eqx.is_array)
+    return np.asarray(_differences(weights, frame, data, key, kernels, count))
+
+
+@eqx.filter_jit
+def _differences(
+    weights: Any, frame: Any, data: Data, key: PRNGKeyArray, kernels: int, count: int
+) -> Float[Array, "kernels"]:
+    drawn = data.source_of(data.tokens, per_kernel=2 * count).sample(key, 2 * kernels * count)
+    tokens = drawn.tokens.reshape(kernels, 2 * count, -1)
+    truth = drawn.truth.reshape(kernels, 2 * count, tokens.shape[2], -1)
+    model = eqx.combine(weights, frame)
+
+    def sampled(logarithms: Array, came: Array) -> Array:
+        return -jnp.take_along_axis(logarithms, came[..., None], axis=-1).mean()
+
+    def one(tokens: Array, truth: Array) -> Array:
+        model_loss = sampled(log_probabilities(model, tokens[:count, :-1]), tokens[:count, 1:])
+        # The first k tokens have probability 1/S: the distribution that they were drawn from.
+        return model_loss - sampled(jnp.log(truth[count:, 1:]), tokens[count:, 1:])
+
+    return jax.lax.map(lambda item: one(*item), (tokens, truth))
+
+
+def row(task: Task, models: Sequence[Transformer], data: Data, printed: Printed) -> dict[str, Any]:
+    """The columns of the table for the models of one kind, which all see the same kernels."""
+    kernels, count = COUNTS[task.budget]
+    key = jax.random.key(11)
+    found = np.abs([differences(model, data, key, kernels, count) for model in models])
+    by_kernel = found.mean(axis=0)
+    over_seeds = found.std(axis=0, ddof=1) if len(models) > 1 else np.zeros(kernels)
+    agreeing = [printed.agrees(*each) for each in zip(by_kernel.tolist(), over_seeds.tolist(), strict=True)]
+    return {
+        "mean": float(found.mean()),
+        "std_over_kernels": float(by_kernel.std(ddof=1)),
+        "std_over_seeds": float(np.median(over_seeds)),
+        "smallest": float(by_kernel.min()),
+        "largest": float(by_kernel.max()),
+        "kernels_that_agree": float(np.mean(agreeing)),
+        "printed": str(printed),
+        "kernels": kernels,
+        "sequences": count,
+    }

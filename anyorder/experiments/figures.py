@@ -1,0 +1,113 @@
+"""Figures as data: what is drawn, where, and in which words. `anyorder.report` draws them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int, Real
+
+from anyorder.dynamics import Trajectory
+from anyorder.dynamics.sweep import Sweep
+
+#: Marks that tell series apart without colour.
+MARKS = "osD^vPX*"
+
+Numbers = Sequence[float | int] | Real[np.ndarray, "points"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Series:
+    """Points and the line through them; `style` is matplotlib's, `colour` a number of the palette or a grey."""
+
+    label: str
+    x: Numbers
+    y: Numbers
+    error: Numbers | None = None
+    style: str = "o-"
+    colour: int | str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Chart:
+    """One panel; `log` names its logarithmic axes, `ticks` the places on the x axis, `top` where the y axis ends."""
+
+    x: str
+    y: str
+    series: list[Series]
+    title: str = ""
+    log: str = ""
+    ticks: dict[str, float] | None = None
+    from_zero: bool = False
+    top: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Plot:
+    """Charts side by side with one legend."""
+
+    caption: str
+    charts: list[Chart]
+    width: float = 3.2
+    height: float = 3.0
+    shared: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Map:
+    """An attention map; rows and columns before the tokens, if there are more than tokens, are a beginning token's."""
+
+    title: str
+    values: Float[np.ndarray, "rows rows"]
+    tokens: Int[np.ndarray, "length"] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Maps:
+    """Rows of attention maps on one scale of colours; None leaves a place empty."""
+
+    caption: str
+    grid: list[list[Map | None]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Heat:
+    """Numbers over two axes, one map for each title; `fraction`: between 0 and 1, `less`: less is better."""
+
+    caption: str
+    maps: dict[str, Float[np.ndarray, "down across"]]
+    down: tuple[str, list[str]]
+    across: tuple[str, list[str]]
+    label: str
+    fraction: bool = False
+    less: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """The steps of one run of Algorithm 1 or 2."""
+
+    caption: str
+    trajectory: Trajectory
+
+
+@dataclasses.dataclass(frozen=True)
+class OverLengths:
+    """Algorithm 1 at several T, with fitted power laws."""
+
+    caption: str
+    sweep: Sweep
+
+
+def different(rows: Iterable[Mapping[str, Any]], column: str) -> list[Any]:
+    """The different values of a column, in order of appearance.
+
+    >>> different([{"a": 2}, {"a": 1}, {"a": 2}], "a")
+    [2, 1]
+    """
+    return list(dict.fromkeys(row[column] for row in rows))
+
+
+Figure = Plot | Maps | Heat | Run | OverLengths

@@ -1,0 +1,134 @@
+"""What layer 1 of a trained model does: its weight at each offset, the base of its code, and what it confuses.
+
+Layer 1 mixes the embeddings of earlier tokens with weights that depend on the offset. The construction of App. B has
+weights ∝ 3^i at offsets i = 1 … k: they name every context by a number of its own. A learned code may have another
+base, and weight outside the window moves the numbers of all contexts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+import scipy.stats
+from jaxtyping import Array, Float, Int
+
+from anyorder.transformer import Transformer
+
+#: Offsets beyond k that are looked at one by one.
+BEYOND = 3
+#: Attention of layer 2 on a key of another context, over that on a key of the own: above this, the two are confused.
+CONFUSED = 0.5
+
+Maps = Float[Array, "count rows rows"]
+
+
+@eqx.filter_jit
+def first_heads(model: Transformer, tokens: Int[Array, "count length"]) -> tuple[Maps, ...]:
+    """The first head of every layer on every sequence."""
+
+    def one(row: Int[Array, "length"]) -> tuple[Array, ...]:
+        return tuple(heads[0] for heads in model.trace(row).attention)
+
+    return jax.lax.map(one, tokens, batch_size=32)
+
+
+def offset_weights(maps: Maps, order: int) -> Float[np.ndarray, "offsets"]:
+    """Mean weight at offsets 0 … k + 3, over the queries that have all of them; the rest lies further back.
+
+    >>> offset_weights(jnp.eye(9)[None], order=1).tolist()
+    [1.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    far = order + BEYOND
+    queries = np.arange(far, maps.shape[1])
+    values = np.asarray(maps, np.float64)
+    return np.array([values[:, queries, queries - offset].mean() for offset in range(far + 1)])
+
+
+def rises(weights: Float[np.ndarray, "offsets"], order: int) -> bool:
+    """Whether the weight grows from offset 1 to offset k.
+
+    >>> rises(np.array([0.0, 0.2, 0.8, 0.0]), 2), rises(np.array([0.0, 0.8, 0.2, 0.0]), 2)
+    (True, False)
+    """
+    return bool((np.diff(weights[1 : order + 1]) > 0).all())
+
+
+def ends(weights: Float[np.ndarray, "offsets"], order: int) -> bool:
+    """Whether the weight at offset k + 1 is less than half of that at k.
+
+    >>> ends(np.array([0.1, 0.2, 0.6, 0.1]), 2), ends(np.array([0.1, 0.1, 0.4, 0.3]), 2)
+    (True, False)
+    """
+    return bool(weights[order + 1] < weights[order] / 2)
+
+
+class Base(NamedTuple):
+    """The base b of weights ∝ b^i at offsets 1 … k, with its 95 % confidence interval over seeds."""
+
+    base: float
+    low: float | None
+    high: float | None
+
+
+def fitted_base(weights: Float[np.ndarray, "seeds offsets"], order: int) -> Base | None:
+    """The base by least squares of logarithms for each seed, then Student's interval over seeds; None at order 1.
+
+    >>> fitted_base(np.array([[0.0, 0.1, 0.3], [0.0, 0.2, 0.6]]), 2).base.__round__(6)
+    3.0
+    """
+    if order == 1:
+        return None
+    offsets = np.arange(1, order + 1)
+    slopes = np.array([np.polyfit(offsets, np.log(row[1 : order + 1]), 1)[0] for row in weights])
+    mean = slopes.mean()
+    if len(slopes) == 1:
+        return Base(float(np.exp(mean)), None, None)
+    half = scipy.stats.t.ppf(0.975, len(slopes) - 1) * slopes.std(ddof=1) / np.sqrt(len(slopes))
+    return Base(*(float(np.exp(value)) for value in (mean, mean - half, mean + half)))
+
+
+class Pair(NamedTuple):
+    """Two contexts: the distance of their codes, and layer 2's attention on one as a fraction of that on the other."""
+
+    contexts: tuple[str, str]
+    code_distance: float
+    attention: float
+
+
+def pairs(
+    weights: Float[np.ndarray, "offsets"], second: Maps, tokens: Int[Array, "count length"], order: int
+) -> list[Pair]:
+    """Every pair of binary contexts under a model's code, and what its layer 2 makes of it.
+
+    The code of a context is the sum of the weights at the offsets where it has a one. Both directions of a pair
+    count alike.
+    """
+    read = np.asarray(tokens)
+    count, length = read.shape
+    values = np.asarray(second, np.float64)[:, -length:, -length:]
+    shifted = [read[:, j : length - order + 1 + j] << (order - 1 - j) for j in range(order)]
+    numbers = np.sum(shifted, axis=0)  # the window that ends at each token, as a number
+    of_query = np.full((count, length), -1)
+    of_query[:, order - 1 :] = numbers
+    of_key = np.full((count, length), -1)
+    of_key[:, order:] = numbers[:, :-1]  # the context of a key stands before it
+    contexts = 2**order
+    mass, cells = np.zeros((contexts, contexts)), np.zeros((contexts, contexts))
+    earlier = np.tri(length, dtype=bool)
+    for asked, kept in itertools.product(range(contexts), repeat=2):
+        both = (of_query[:, :, None] == asked) & (of_key[:, None, :] == kept) & earlier
+        # Weight times the number of keys: one is uniform attention, whatever the position of the query.
+        scaled = values * np.arange(1, length + 1)[None, :, None]
+        mass[asked, kept], cells[asked, kept] = scaled[both].sum(), both.sum()
+    attention = mass / np.maximum(cells, 1)
+    shared = attention / np.maximum(np.diag(attention)[:, None], 1e-12)
+    words = ["".join(map(str, word)) for word in itertools.product((0, 1), repeat=order)]  # oldest first
+    codes = [sum(weights[order - place] for place, symbol in enumerate(word) if symbol == "1") for word in words]
+    return [
+        Pair((words[a], words[b]), float(abs(codes[a] - codes[b])), float((shared[a, b] + shared[b, a]) / 2))
+        for a, b in itertools.combinations(range(contexts), 2)
+    ]

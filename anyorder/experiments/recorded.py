@@ -1,0 +1,90 @@
+"""Results as JSON for people and other programs: what `anyorder reproduce` writes, and what the repository records.
+
+`results/paper/<id>.json` is such a file for every experiment that was run at the paper's budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from anyorder.experiments.experiment import Experiment
+from anyorder.experiments.printed import RULE
+from anyorder.experiments.runner import Record
+from anyorder.files import read_json
+from anyorder.records import as_json
+from anyorder.training import config as configs
+
+#: Where results at the paper's budget are recorded, in a copy of the repository.
+FOLDER = Path(__file__).parents[2] / "results" / "paper"
+#: What every file has, and of which type; `preset`, `steps` and `config` are null where nothing is trained.
+KEYS: dict[str, type] = {
+    "id": str, "title": str, "where": str, "budget": str, "seeds": list, "tables": dict, "figures": dict, "notes": list,
+    "settings": dict, "versions": dict, "minutes": float,
+}  # fmt: skip
+
+
+def public(experiment: Experiment, record: Record, seconds: float | None) -> dict[str, Any]:
+    """The JSON of a record: tables with each seed, printed values beside ours, verdict, and how it was run."""
+    result, config = record.result, record.result.config
+    tables = {name: {"caption": table.caption, "rows": table.rows} for name, table in result.tables.items()}
+    return as_json(
+        {
+            "id": experiment.id,
+            "title": experiment.title,
+            "where": experiment.where,
+            "budget": record.budget,
+            "preset": result.preset,
+            "steps": None if config is None else config.optimisation.steps,
+            "seeds": list(range(record.seeds if config is None else config.seeds)),
+            "verdict": verdict(tables),
+            "tables": tables,
+            "figures": {name: figure.caption for name, figure in result.figures.items()},
+            "notes": result.notes,
+            "settings": result.settings,
+            "config": None if config is None else configs.to_json(config),
+            "versions": record.versions,
+            "minutes": (seconds or 0.0) / 60,
+        }
+    )
+
+
+def compared(tables: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    """The name and the agreement of every number that stands beside a printed one."""
+    for table in tables.values():
+        for row in table["rows"]:
+            for column, value in row.items():
+                if column.endswith("_agrees") and value is not None:
+                    yield column.removesuffix("_agrees"), value
+
+
+def verdict(tables: Mapping[str, Any]) -> dict[str, Any] | None:
+    """How many numbers agree with print, by column, and the rule; None where nothing is printed.
+
+    >>> verdict({"excess": {"rows": [{"excess_agrees": True}, {"excess_agrees": False}]}})["agree"]
+    {'excess': '1 of 2'}
+    """
+    found: dict[str, list[bool]] = {}
+    for name, agrees in compared(tables):
+        found.setdefault(name, []).append(agrees)
+    if not found:
+        return None
+    whole = [name for name, values in found.items() if all(values)]
+    return {
+        "rule": RULE,
+        "agree": {name: f"{sum(values)} of {len(values)}" for name, values in found.items()},
+        "holds": bool(whole),
+    }
+
+
+def read(id: str, folder: Path = FOLDER) -> dict[str, Any] | None:
+    """A recorded result; None where the experiment has not been recorded."""
+    path = folder / f"{id}.json"
+    return read_json(path, "a recorded result", KEYS) if path.exists() else None
+
+
+def tables(id: str, folder: Path = FOLDER) -> dict[str, list[dict[str, Any]]] | None:
+    """The rows of every table of a recorded result; None where the experiment has not been recorded."""
+    found = read(id, folder)
+    return None if found is None else {name: table["rows"] for name, table in found["tables"].items()}

@@ -1,0 +1,121 @@
+"""docs/reproduce.md, made from the experiments and from what is recorded at the paper's budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from anyorder.experiments import recorded
+from anyorder.experiments.printed import RULE
+from anyorder.experiments.registry import EXPERIMENTS
+from anyorder.report.page import shown
+
+#: Experiments of App. H: what is recorded, in the order of the page.
+RECORDED = ("depth", "presets", "attention-maps", "token-noise", "transition-noise", "bits", "grid")
+#: Tables with more rows than this are left to the file.
+LONG = 16
+
+_HEAD = """# Reproducing the paper
+
+```sh
+anyorder reproduce                                    # all, quick
+anyorder reproduce depth bits --out two               # some
+anyorder reproduce depth --budget paper --out paper   # 30,000 steps and five seeds, as in App. H.5
+anyorder reproduce list                               # ids, and what each costs
+```
+
+The result is one page, `index.html`, that needs no network: for every experiment what the paper says, how we read it,
+what was measured, and how it was run. `<id>.json` has all numbers of an experiment: tables with mean, standard
+deviation and each seed, printed values beside ours, steps, seeds, preset, config, versions and minutes. Beside it lie
+every table as CSV, every figure as PNG and SVG, and the trained models. The same command again goes on where it was
+interrupted; a model that two experiments need is trained once. The command says how long it takes before it starts.
+
+"""
+
+_BUDGETS = """
+## Budgets
+
+`paper` has the 30,000 steps of App. H.5 and five seeds. `quick` has the same architecture, batch and width, but 2,000
+steps with a rate of 3e-3 that decays to zero, and three seeds. It shows that two layers are better than one, and what
+noise does to the loss. It does not show the attention of App. H.1: after 2,000 steps layer 2 of the preset `paper` has
+hardly more mass on the matching positions than uniform attention. `tiny` shows only that everything runs.
+
+## Readings
+
+- **Losses.** Excess is over the true loss on the same sequences, mean over predictions from a full window, with the
+  expectation over the next token taken exactly. "As published" is the evaluation of the authors' code: one random
+  kernel, all positions, sampled losses of model and optimum on different sequences, and the absolute value.
+- **Noise.** The paper does not say which truth is subtracted. Reading A takes the distribution that each observed token
+  was really drawn from; reading B the entropy of the undisturbed chain. Over two symbols, replacing half of the tokens
+  by the other one leaves a fair coin: reading A must be zero there, and reading B log 2 less the clean entropy, about
+  0.22. The printed 0.21 is reading B. Under token noise two references stand beside the models: the exact filter that
+  knows the kernel, which no predictor from the tokens can beat, and the Bayes predictor that does not know it, by
+  integration over all kernels.
+- **Attention maps** are those of the preset `paper` and, next to them, of the preset `floor`.
+- **Bits.** Weights, activations, queries, keys, values and attention weights are rounded wherever they enter a matrix
+  product, scaled to the largest entry of each vector, to 2^b - 1 levels around zero; attention weights, which are never
+  negative, to 2^b levels from zero. Two bits are the levels -1, 0, 1 and 0, 1/3, 2/3, 1. Sums, norms and the
+  denominator of the softmax are kept.
+- **Precision.** To count bits, every weight and every intermediate number of a construction is rounded to b significant
+  bits. The constructions with an anchor (`dyadic`, `attention-only`, `bayes`) rely on the rounding of the type that
+  they are built for, so their bits are read off the orders that float32 and float64 reach.
+"""
+
+
+def page(folder: Path = recorded.FOLDER) -> str:
+    """The page as Markdown."""
+    listed = ["| id | what | where | quick | paper |", "|---|---|---|---|---|"]
+    listed += [
+        f"| `{one.id}` | {one.title} | {one.where} | {one.minutes['quick']:g} min | {one.minutes['paper']:g} min |"
+        for one in EXPERIMENTS.values()
+    ]
+    found = {id: recorded.read(id, folder) for id in RECORDED}
+    parts = [_HEAD, "\n".join(listed), "\n\nMinutes are those of two free cores.\n", _BUDGETS]
+    parts.append(f"\n## At the paper's budget\n\n{RULE} ± is over seeds, in `bits` over sequences.\n")
+    parts += [_section(record) for record in found.values() if record is not None]
+    missing = [f"`{id}`" for id, record in found.items() if record is None]
+    if missing:
+        parts.append(f"\nNot recorded yet: {', '.join(missing)}.\n")
+    parts.append('\nIn Python: `registry.EXPERIMENTS["depth"].run(Task("quick", seeds=3))` gives the tables.\n')
+    return "".join(parts)
+
+
+def _section(record: Mapping[str, Any]) -> str:
+    id, seeds = record["id"], record["seeds"]
+    trained = f"{record['steps']:,} steps, seeds {seeds[0]} to {seeds[-1]}" if record["steps"] else "no training"
+    lines = [f"\n### {record['title']} (`{id}`)\n", f"{record['where']}; preset `{record['preset']}`, {trained}.\n"]
+    judged = record["verdict"]
+    if judged is not None:
+        counts = "; ".join(f"`{name}` {count}" for name, count in judged["agree"].items())
+        lines.append(f"Agreement with print: {counts}.\n")
+    lines += [f"{note}\n" for note in record["notes"]]
+    for name, table in record["tables"].items():
+        if len(table["rows"]) <= LONG:
+            lines += [f"{table['caption']}\n", markdown(table["rows"]) + "\n"]
+        else:
+            lines.append(f"{table['caption']} {len(table['rows'])} rows: table `{name}` of the file.\n")
+    lines.append(f"All numbers and each seed: `results/paper/{id}.json`.\n")
+    return "\n".join(lines)
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """Rows as a table of Markdown: mean and deviation in one column, what each seed gave left to the file.
+
+    >>> print(markdown([{"k": 1, "loss_mean": 0.5, "loss_std": 0.01, "loss_seeds": [0.5], "loss_agrees": True}]))
+    | k | loss | loss agrees |
+    |---|---|---|
+    | 1 | 0.5 ± 0.01 | yes |
+    """
+    names = [name for name in rows[0] if not name.endswith(("_std", "_seeds"))]
+
+    def cell(row: dict[str, Any], name: str) -> str:
+        value = row[name]
+        if isinstance(value, list):
+            return " ".join(shown(entry) for entry in value)
+        deviation = row.get(f"{name.removesuffix('_mean')}_std") if name.endswith("_mean") else None
+        return shown(value) if deviation is None else f"{shown(value)} ± {deviation:.2g}"
+
+    heads = [name.removesuffix("_mean").replace("_", " ") for name in names]
+    lines = [heads, ["---"] * len(names), *([cell(row, name) for name in names] for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" if cells != lines[1] else f"|{'|'.join(cells)}|" for cells in lines)

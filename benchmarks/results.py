@@ -1,0 +1,41 @@
+"""Record results of the paper's budget in the repository, and write docs/reproduce.md from what is recorded.
+
+anyorder reproduce depth bits --budget paper --out OUT   # hours; goes on where it stopped
+python -m benchmarks.results OUT                         # OUT's numbers and figures to results/paper, and the page
+python -m benchmarks.results                             # the page alone
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from anyorder.errors import require
+from anyorder.experiments import recorded
+from anyorder.files import whole_file
+from anyorder.report.recorded import RECORDED, page
+
+PAGE = Path(__file__).parents[1] / "docs" / "reproduce.md"
+
+
+def record(out: Path) -> None:
+    """Copy what a finished reproduction at the paper's budget has to show."""
+    for id in RECORDED:
+        found = recorded.read(id, out)
+        if found is None:
+            continue
+        require(found["budget"] == "paper", f"{out}/{id}.json is of budget {found['budget']}, must be of paper")
+        recorded.FOLDER.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(out / f"{id}.json", recorded.FOLDER / f"{id}.json")
+        (recorded.FOLDER / id).mkdir(exist_ok=True)
+        for name in found["figures"]:
+            shutil.copyfile(out / id / f"{name}.png", recorded.FOLDER / id / f"{name}.png")
+        print(f"recorded {id}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        record(Path(sys.argv[1]))
+    with whole_file(PAGE) as temporary:
+        temporary.write_text(page(), encoding="utf-8")

@@ -1,0 +1,98 @@
+"""What is recorded at the paper's budget: whole, of the paper's steps and seeds, and judged by the stated rule."""
+
+import json
+import math
+import pathlib
+
+import numpy as np
+import pytest
+
+from anyorder.experiments import printed, recorded
+from anyorder.experiments.experiment import Experiment, Result, Table
+from anyorder.experiments.printed import BITS, DEPTH, TOKEN_NOISE, TRANSITION_NOISE, Printed
+from anyorder.experiments.registry import EXPERIMENTS
+from anyorder.experiments.runner import Record
+from anyorder.report.recorded import RECORDED, page
+from anyorder.training import config as configs
+from anyorder.training.config import Config
+
+FILES = sorted(recorded.FOLDER.glob("*.json"))
+#: What stands in print, by table and the column that names the row.
+PRINTED = {
+    ("depth", "excess", "layers"): DEPTH,
+    ("token-noise", "excess", "level"): TOKEN_NOISE,
+    ("transition-noise", "excess", "level"): TRANSITION_NOISE,
+    ("bits", "distance", "bits"): BITS,
+}
+#: Experiments that take fewer seeds than five.
+SEEDS = {"presets": 3, "grid": 1}
+
+
+def test_only_what_the_page_shows_is_recorded():
+    assert {path.stem for path in FILES} <= set(RECORDED) <= set(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_recorded_result_is_whole_and_of_the_papers_budget(path):
+    found = recorded.read(path.stem)
+    assert found["id"] == path.stem
+    assert (found["budget"], found["steps"]) == ("paper", 30_000)
+    assert found["seeds"] == list(range(SEEDS.get(path.stem, 5)))
+    config = configs.from_json(found["config"])
+    assert (config.optimisation.steps, config.seeds) == (30_000, len(found["seeds"]))
+    assert found["preset"] in configs.PRESETS
+    assert found["minutes"] > 0
+    assert {"jax", "python", "anyorder"} <= set(found["versions"])
+    for name in found["figures"]:
+        assert (recorded.FOLDER / path.stem / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+    assert path.stat().st_size < 200_000
+    for table in found["tables"].values():
+        for row in table["rows"]:
+            assert not any(isinstance(value, float) and math.isnan(value) for value in row.values())
+            for column in [name for name in row if name.endswith("_seeds")]:
+                values, name = row[column], column.removesuffix("_seeds")
+                assert row[f"{name}_mean"] == pytest.approx(np.mean(values))
+                if path.stem != "bits":  # there ± is over sequences
+                    assert len(values) == len(found["seeds"]) or "preset" in row
+                    assert row[f"{name}_std"] == pytest.approx(np.std(values, ddof=1))
+
+
+@pytest.mark.parametrize(
+    ("place", "values"), PRINTED.items(), ids=lambda value: "-".join(value) if type(value) is tuple else ""
+)
+def test_verdicts_are_those_of_the_rule(place, values):
+    id, table, level = place
+    found = recorded.read(id)
+    if found is None:
+        pytest.skip(f"{id} is not recorded yet")
+    rows = {row[level]: row for row in found["tables"][table]["rows"]}
+    assert set(values) <= set(rows)
+    for key, wanted in values.items():
+        row = rows[key]
+        assert row["printed"] == str(wanted)
+        for column in [name for name in row if name.endswith("_agrees")]:
+            name = column.removesuffix("_agrees")
+            allowed = 2 * math.hypot(row[f"{name}_std"], wanted.deviation) + wanted.rounding
+            assert row[f"{name}_difference"] == pytest.approx(row[f"{name}_mean"] - wanted.mean)
+            assert row[column] == (abs(row[f"{name}_mean"] - wanted.mean) <= allowed)
+    assert found["verdict"] == recorded.verdict(found["tables"])
+    assert found["verdict"]["rule"] == printed.RULE
+
+
+def test_the_page_is_made_from_the_files():
+    written = pathlib.Path(__file__).parents[2] / "docs" / "reproduce.md"
+    assert written.read_text(encoding="utf-8") == page()
+
+
+def test_the_json_of_a_record_can_be_read_back(tmp_path):
+    row = {"layers": 1, "excess_mean": 0.131, "excess_std": None, "excess_seeds": [0.131]}
+    row |= Printed(0.131, 0.0).beside("excess", row)
+    result = Result({"excess": Table("A table.", [row])}, preset="paper", config=Config(seeds=2))
+    experiment = Experiment("depth", "Depth", "App. H.2", None, None, {}, lambda task: result)
+    plain = recorded.public(experiment, Record(result, "paper", 2, {"jax": "1"}), 90.0)
+    (tmp_path / "depth.json").write_text(json.dumps(plain))
+    found = recorded.read("depth", tmp_path)
+    assert found == plain
+    assert (found["minutes"], found["steps"], found["seeds"]) == (1.5, 30_000, [0, 1])
+    assert found["verdict"]["agree"] == {"excess": "1 of 1"}
+    assert recorded.read("bits", tmp_path) is None
