@@ -46,8 +46,8 @@ class Sequences:
     read: Callable[[Counter[str]], Iterator[Part]] = dataclasses.field(repr=False)
 
     def chunks(self) -> Iterator[Part]:
-        """The tokens from the beginning, in parts, each with whether it begins a sequence."""
-        return self.read(Counter())
+        """The tokens from the beginning, in parts that have some, each with whether it begins a sequence."""
+        return _with_tokens(self.read(Counter()))
 
 
 @contextlib.contextmanager
@@ -90,13 +90,10 @@ def open_sequences(
         if fixed is not None:
             check_alphabet(fixed)
         count, length, size = 0, 0, 2 if fixed is None else fixed
-        begun = False  # since the last token
-        for tokens, begins in read(tally):
-            begun |= begins
-            if tokens.size:
-                size = max(size, int(tokens.max()) + 1) if fixed is None else size
-                check_tokens(tokens, size, name, length)
-                count, length, begun = count + begun, length + tokens.size, False
+        for tokens, begins in _with_tokens(read(tally)):
+            size = max(size, int(tokens.max()) + 1) if fixed is None else size
+            check_tokens(tokens, size, name, length)
+            count, length = count + begins, length + tokens.size
         what = f"letter of the alphabet {letters!r}" if tally.total() and letters else "token"
         require(
             length > 0,
@@ -116,14 +113,23 @@ def read_tokens(
     alphabet_size: int | None = None,
     row: int | None = None,
     line_ends: LineEnds = "drop",
+    limit: int | None = None,
 ) -> tuple[Int[np.ndarray, "length"], int, str | None]:
-    """One sequence, read as `open_sequences` does: its tokens, the alphabet size, and the characters if it is text."""
+    """One sequence, read as `open_sequences` does: its tokens, the alphabet size, and the characters if it is text.
+
+    With a limit only that many tokens from its beginning.
+    """
+    require(limit is None or limit >= 1, f"limit is {limit}, must be at least 1; pass `limit=1` or more")
     with open_sequences(
         source, alphabet=alphabet, alphabet_size=alphabet_size, row=row, line_ends=line_ends
     ) as sequences:
         check_single(sequences, str(source))
-        tokens = np.concatenate([part.tokens for part in sequences.chunks()])
-        return tokens, sequences.alphabet_size, sequences.alphabet
+        kept: list[np.ndarray] = []
+        for part in sequences.chunks():
+            kept.append(part.tokens)
+            if limit is not None and sum(map(len, kept)) >= limit:
+                break
+        return np.concatenate(kept)[:limit], sequences.alphabet_size, sequences.alphabet
 
 
 def check_single(sequences: Sequences, source: str) -> None:
@@ -182,6 +188,16 @@ def _reader(stream: BufferedIOBase, name: str, alphabet: str | None, ends: LineE
         )
     check_characters(alphabet)
     return lambda tally: formats.text(stream, name, alphabet, ends, tally), alphabet
+
+
+def _with_tokens(parts: Iterator[Part]) -> Iterator[Part]:
+    """The parts that have tokens."""
+    begun = False
+    for tokens, begins in parts:
+        begun |= begins
+        if tokens.size:
+            yield Part(tokens, begun)
+            begun = False
 
 
 def _only(parts: Iterator[Part], row: int, name: str) -> Iterator[Part]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -41,6 +42,11 @@ class Command(abc.ABC):
     def complete(cls) -> type[Command]:
         """The class that is parsed: this one, or one with flags that a registry adds."""
         return cls
+
+    @classmethod
+    def description(cls) -> str:
+        """What `--help` says first: the docstring as it stands, because tyro's own reading of it drops the examples."""
+        return inspect.getdoc(cls) or ""
 
     @abc.abstractmethod
     def run(self) -> Outcome:

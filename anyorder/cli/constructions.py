@@ -141,22 +141,33 @@ class Predict(Chosen):
     """Characters in the order of their numbers, or auto: distinct characters by first appearance."""
     row: int | None = None
     """Which sequence of a file that holds several."""
+    line_ends: Literal["keep", "space", "drop", "split"] = "drop"
+    """What the end of a line in text is: a symbol, a space, nothing, or the end of a sequence."""
+    limit: int | None = None
+    """Only the first N tokens of a long file."""
     out: str | None = None
     """Write the model's distributions: .npy, or JSON lines."""
 
     def run(self) -> Outcome:
         """Build for the length of the sequence, run, compare, write."""
         from anyorder import files, reading
+        from anyorder.cli.estimate import infinite
         from anyorder.constructions import plan
         from anyorder.constructions.verify import expected, within
+        from anyorder.estimators import Score
 
         tokens, size, characters = reading.read_tokens(
-            self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row
+            self.file,
+            alphabet=self.alphabet,
+            alphabet_size=self.alphabet_size,
+            row=self.row,
+            line_ends=self.line_ends,
+            limit=self.limit,
         )
         require(
             len(tokens) <= LONGEST_PREDICTION,
             f"the sequence has {len(tokens)} tokens, a transformer is run on at most {LONGEST_PREDICTION}; "
-            "cut it, or use anyorder estimate",
+            f"pass `limit={LONGEST_PREDICTION}`, or use anyorder estimate",
         )
         with working(f"{self.construction} on {len(tokens)} tokens"):
             made = plan(self.construction, alphabet_size=size, length=len(tokens), **self.request())
@@ -165,6 +176,9 @@ class Predict(Chosen):
             exact = expected(model, tokens, self.order, float(made.options.get("beta", 1.0)))
         defined = ~np.isnan(exact).any(axis=1)
         error = float(np.abs(predicted - exact)[defined].max(initial=0.0))
+        scores = {"": Score(), "exact_": Score()}
+        for rows, score in zip((predicted, exact), scores.values(), strict=True):
+            score.add(np.take_along_axis(rows[:-1], tokens[1:, None], axis=1)[:, 0][defined[:-1]])
         if self.out is not None:
             files.write_array(self.out, predicted)
         promise = {} if model.certificate is None else model.certificate.as_dict()
@@ -180,12 +194,18 @@ class Predict(Chosen):
             "defined": int(defined.sum()),
             "coverage": float(defined.mean()),
             "estimator": promise.get("estimator", "kgram"),
+            **{f"{whose}log_loss_nats": score.loss for whose, score in scores.items()},
+            **{f"{whose}bits_per_symbol": score.bits for whose, score in scores.items()},
             "max_error": error,
             **{key: promise.get(key) for key in ("bound", "kappa", "margin", "bits_needed")},
             "passed": passed,
             **({"out": self.out} if self.out else {}),
         }
-        return Outcome(report, key_value_table(report), passed)
+        shown = dict(report)
+        for whose, score in scores.items():
+            if score.zero_probability:
+                shown[f"{whose}log_loss_nats"] = shown[f"{whose}bits_per_symbol"] = infinite(score.zero_probability)
+        return Outcome(report, key_value_table(shown), passed)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

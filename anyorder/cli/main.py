@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import inspect
 import io
 import json
 import os
@@ -24,8 +23,8 @@ from anyorder.errors import InputError, in_flags
 #: Sub-command → module and class. Modules are imported only for the command that is called.
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("anyorder.cli.demo", "Demo"),
-    "sample": ("anyorder.cli.ground", "Sample"),
-    "estimate": ("anyorder.cli.ground", "Estimate"),
+    "sample": ("anyorder.cli.sample", "Sample"),
+    "estimate": ("anyorder.cli.estimate", "Estimate"),
     "order": ("anyorder.cli.order", "Order"),
     "constructions": ("anyorder.cli.constructions", "Constructions"),
     "parameters": ("anyorder.cli.constructions", "Parameters"),
@@ -88,8 +87,7 @@ def parse(words: list[str]) -> Command:
             command = _load(words[0]).complete()
             default = command.default(words[1:])
             given = {} if default is None else {"default": default}
-            # The docstring as it stands: tyro's own reading of it drops the examples.
-            described = inspect.getdoc(command)
+            described = command.description()
             return tyro.cli(command, prog=f"anyorder {words[0]}", description=described, args=words[1:], **given)
     except SystemExit as exit:
         if exit.code in (0, None):

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 from anyorder import numerics as numerics
 from anyorder.estimators.counting import add_beta, add_beta_bag, backoff, bag, biased, kgram
 from anyorder.estimators.floor import Floor, floor
-from anyorder.estimators.losses import Summary, exact_loss, missed_probability, sampled_loss, summarise, true_loss
+from anyorder.estimators.losses import (
+    Score,
+    Summary,
+    exact_loss,
+    missed_probability,
+    sampled_loss,
+    summarise,
+    true_loss,
+)
 from anyorder.estimators.matching import pseudo_attention
 from anyorder.estimators.noisy import bayes_under_transition_noise
 from anyorder.estimators.result import Estimate, WeightedEstimate
@@ -20,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Estimate",
     "Floor",
+    "Score",
     "StreamingEstimator",
     "Summary",
     "WeightedEstimate",

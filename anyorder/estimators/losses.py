@@ -6,6 +6,8 @@ one entry for each of the length - 1 predicted tokens, and NaN where the predict
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -90,6 +92,43 @@ def summarise(losses: Float[Array, "count predicted"] | Float[np.ndarray, "count
     sequence_means, _ = _mean_and_error(values.T)
     mean, error = _mean_and_error(sequence_means[:, None])
     return Summary(float(mean[0]), float(error[0]), float(1 - np.isnan(values).mean()), position_mean, position_error)
+
+
+@dataclasses.dataclass
+class Score:
+    """The loss of a long sequence, from the probability that each token had before it came (NaN: undefined).
+
+    >>> score = Score()
+    >>> score.add(np.array([np.nan, 0.5, 0.25]))
+    >>> score.positions, score.scored, score.bits
+    (3, 2, 1.5)
+    """
+
+    positions: int = 0
+    scored: int = 0
+    """Positions where the probability is defined."""
+    zero_probability: int = 0
+    """Tokens that came and had probability zero: each makes the loss infinite."""
+    nats: float = 0.0
+
+    def add(self, assigned: Float[np.ndarray, "chunk"]) -> None:
+        """Take the probabilities of a chunk."""
+        given = assigned[~np.isnan(assigned)]
+        possible = given[given > 0]
+        self.positions += assigned.size
+        self.scored += given.size
+        self.zero_probability += given.size - possible.size
+        self.nats -= float(np.log(possible).sum())
+
+    @property
+    def loss(self) -> float | None:
+        """Mean loss in nats; None where nothing was scored or it is infinite."""
+        return None if self.zero_probability or not self.scored else self.nats / self.scored
+
+    @property
+    def bits(self) -> float | None:
+        """The mean loss in bits."""
+        return None if self.loss is None else self.loss / math.log(2)
 
 
 def _mean_and_error(values: Float[np.ndarray, "rows columns"]) -> tuple[np.ndarray, np.ndarray]:

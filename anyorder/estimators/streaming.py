@@ -136,11 +136,18 @@ class StreamingEstimator(Stream):
         self._feed(chunk, chances, np.empty((0, self.alphabet_size)))
         return chances
 
+    def feed(
+        self, tokens: Sequence[int] | np.ndarray
+    ) -> tuple[Float64[np.ndarray, "chunk"], Float64[np.ndarray, "chunk symbols"]]:
+        """Feed a chunk; give both, the probability of each token and the distribution after it."""
+        chunk = self._checked(tokens)
+        chances, distributions = np.full(chunk.size, np.nan), np.full((chunk.size, self.alphabet_size), np.nan)
+        self._feed(chunk, chances, distributions)
+        return chances, distributions
+
     def step(self, token: int) -> tuple[float, Float64[np.ndarray, "symbols"]]:
         """Feed one token; give the probability that it had, and the distribution after it."""
-        chunk = self._checked([token])
-        chances, distributions = np.full(1, np.nan), np.full((1, self.alphabet_size), np.nan)
-        self._feed(chunk, chances, distributions)
+        chances, distributions = self.feed([token])
         return float(chances[0]), distributions[0]
 
     @property

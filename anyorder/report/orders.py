@@ -37,7 +37,8 @@ def draw_orders(growth: Sequence[OrderReport], others: Mapping[str, float] | Non
         for order in range(whole.max_order + 1):
             posterior = [report.orders[order].posterior for report in growth]
             if max(posterior) > _VISIBLE:
-                right.plot([report.positions for report in growth], posterior, label=f"order {order}")
+                colour = matplotlib.colormaps["viridis"](order / max(whole.max_order, 1))
+                right.plot([report.positions for report in growth], posterior, color=colour, label=f"order {order}")
         right.set_xscale("log")
         right.set_xlabel("symbols coded")
         right.set_ylabel("posterior")

@@ -56,6 +56,24 @@ def test_predict_writes_what_the_model_gives_and_holds_it_against_the_estimator(
     np.testing.assert_array_equal(np.load(out), np.asarray(model(tokens), np.float64))
 
 
+def test_predict_scores_the_model_next_to_the_estimator(run, tmp_path):
+    source = tmp_path / "t.txt"
+    tokens = np.random.default_rng(2).integers(0, 2, 200)
+    source.write_text(" ".join(map(str, tokens)))
+    words = ["predict", source, "--construction", "bayes", "--order", 2, "--limit", 90]
+    report = json.loads(run(*words, "--json")[1])
+    exact = anyorder.bayes(tokens[:90], order=2, alphabet_size=2).probabilities
+    loss = -np.log(np.take_along_axis(np.asarray(exact)[1:-1], tokens[2:90, None], axis=1)).mean()
+    assert report["positions"] == 90
+    assert report["exact_log_loss_nats"] == pytest.approx(loss)
+    assert report["log_loss_nats"] == pytest.approx(loss, abs=1e-4)
+    assert report["bits_per_symbol"] == pytest.approx(loss / np.log(2), abs=1e-4)
+    words[3] = "dyadic"  # the k-gram gives tokens probability zero
+    report = json.loads(run(*words, "--json")[1])
+    assert report["exact_log_loss_nats"] is None
+    assert "finite estimators: bayes, mixture, ctw" in " ".join(run(*words)[1].split())
+
+
 def test_predict_reads_text(run, tmp_path):
     source = tmp_path / "t.txt"
     source.write_text("abracadabra abracadabra\n")

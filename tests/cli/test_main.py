@@ -61,6 +61,7 @@ def test_estimate_reports_what_brute_force_finds(run, tmp_path, estimator):
     if 0 in given:
         assert report["log_loss_nats"] is None
         assert report["zero_probability"] == given.count(0)
+        assert report["finite_estimators"] == ["bayes", "mixture", "ctw"]
     else:
         loss = -sum(map(math.log, given)) / len(given)
         assert report["log_loss_nats"] == pytest.approx(loss)

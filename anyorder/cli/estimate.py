@@ -1,0 +1,136 @@
+"""`anyorder estimate`."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import tyro
+
+from anyorder.cli.command import Command, Outcome, key_value_table, progress
+from anyorder.errors import InputError, check_order, in_flags
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Estimate(Command):
+    """Estimate the next-token distribution after every position of a sequence, and score it.
+
+    Examples:
+      anyorder estimate tokens.txt --order 2
+      anyorder estimate book.txt --order 5 --alphabet auto --estimator bayes --json
+      anyorder sample --order 2 --length 500 | anyorder estimate - --order 2 --out distributions.npy
+    """
+
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """The sequence: whitespace-separated integers, text (with --alphabet), FASTA (.fa, .fasta) or .npy; - is standard
+    input."""
+    order: int
+    """Order k of the estimator; the largest order of mixture, the depth of ctw."""
+    alphabet_size: int | None = None
+    """Number of symbols; by default the largest token plus one."""
+    alphabet: str | None = None
+    """Characters in the order of their numbers, or auto: distinct characters by first appearance. FASTA has ACGT."""
+    line_ends: Literal["keep", "space", "drop", "split"] = "drop"
+    """What the end of a line in text is: a symbol, a space, nothing, or the end of a sequence."""
+    estimator: Annotated[str, tyro.conf.arg(metavar="NAME")] = "kgram"
+    """One of the estimators listed above."""
+    beta: float | None = None
+    """Smoothing of the estimators that have it; by default 1, and 0.5 for ctw."""
+    row: int | None = None
+    """Which sequence of a file that holds several: row of the .npy, line of the text, record of FASTA."""
+    out: str | None = None
+    """Write the distributions: .npy (NaN rows where undefined) or JSON lines (null where undefined)."""
+
+    @classmethod
+    def description(cls) -> str:
+        """With every estimator of the registry."""
+        from anyorder.estimators.registry import ESTIMATORS
+
+        entries = [f"  {name}: {entry.meaning}" for name, entry in ESTIMATORS.items()]
+        return "\n".join([super().description(), "", "Estimators:", *entries])
+
+    def run(self) -> Outcome:
+        """Read and feed in chunks, score, and write."""
+        from anyorder import files, reading
+        from anyorder.estimators import Score, StreamingEstimator
+        from anyorder.estimators.registry import ESTIMATORS
+
+        with reading.open_sequences(
+            self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row, line_ends=self.line_ends
+        ) as sequences:
+            if self.file.endswith(".npy"):  # rows of a sample come from different kernels
+                reading.check_single(sequences, self.file)
+            length, size = sequences.length, sequences.alphabet_size
+            stream = StreamingEstimator(self.order, size, self.estimator, beta=self.beta)
+            check_order(max(self.order, 1), length)
+            if self.out is not None:
+                _check_memory(length * size * 8)
+            score, defined, kept = Score(), 0, []
+            with progress() as bar:
+                task = bar.add_task(f"{self.estimator}, order {self.order}", total=length)
+                for part, after in itertools.pairwise(itertools.chain(sequences.chunks(), [None])):
+                    assert part is not None
+                    if part.begins:
+                        stream.begin_sequence()
+                    if self.out is None:
+                        score.add(stream.probabilities(part.tokens[:-1]))
+                    else:
+                        assigned, rows = stream.feed(part.tokens[:-1])
+                        score.add(assigned)
+                        kept.append(rows)
+                    chance, row = stream.step(int(part.tokens[-1]))
+                    score.add(np.array([chance]))
+                    kept += [row[None]] if self.out is not None else []
+                    if after is None or after.begins:  # a prediction that no token follows
+                        defined += not np.isnan(row).any()
+                    bar.advance(task, part.tokens.size)
+        defined += score.scored
+        posterior = stream.posterior
+        report: dict[str, Any] = {
+            "file": self.file,
+            "estimator": self.estimator,
+            "order": self.order,
+            "alphabet_size": size,
+            **({"alphabet": sequences.alphabet} if sequences.alphabet else {}),
+            **({"sequences": sequences.count} if sequences.count > 1 else {}),
+            "positions": score.positions,
+            "defined": defined,
+            "coverage": defined / score.positions,
+            "scored": score.scored,
+            "zero_probability": score.zero_probability,
+            "log_loss_nats": score.loss,
+            "bits_per_symbol": score.bits,
+            "uniform_bits_per_symbol": math.log2(size),
+            **({"posterior": posterior.tolist()} if posterior is not None else {}),
+            **({"notes": list(sequences.notes)} if sequences.notes else {}),
+        }
+        if self.out is not None:
+            files.write_array(self.out, np.concatenate(kept))
+            report["out"] = self.out
+        shown = {key: value for key, value in report.items() if key not in ("posterior", "notes")}
+        if posterior is not None:
+            shown["posterior"] = " ".join(f"{weight:.3g}" for weight in posterior)
+        shown |= {"note": " ".join(in_flags(note) + "." for note in sequences.notes)} if sequences.notes else {}
+        if score.zero_probability:
+            report["finite_estimators"] = [name for name, entry in ESTIMATORS.items() if entry.finite]
+            shown |= dict.fromkeys(("log_loss_nats", "bits_per_symbol"), infinite(score.zero_probability))
+        return Outcome(report, key_value_table(shown))
+
+
+def infinite(zeros: int) -> str:
+    """What is said of a loss that tokens of probability zero made infinite."""
+    from anyorder.estimators.registry import ESTIMATORS
+
+    finite = ", ".join(name for name, entry in ESTIMATORS.items() if entry.finite)
+    return f"infinite: {zeros} tokens had probability 0; finite estimators: {finite} (anyorder estimate --estimator)"
+
+
+def _check_memory(needed: int, limit: int = 1 << 33) -> None:
+    if needed > limit:
+        raise InputError(
+            f"the distributions need {needed / 2**30:.1f} GiB, the limit is {limit >> 30} GiB; "
+            "drop `out=` to score without keeping them"
+        )

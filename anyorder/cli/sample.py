@@ -1,0 +1,74 @@
+"""`anyorder sample`."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from anyorder.cli.command import Command, Outcome
+from anyorder.errors import require
+from anyorder.source_config import SourceConfig
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Sample(SourceConfig, Command):
+    """Sample sequences, each from a kernel of its own, or all from one that you give.
+
+    Examples:
+      anyorder sample --order 2 --alphabet-size 3 --length 100 --seed 7
+      anyorder sample --order 3 --length 64 --count 1000 --out chains.npy --kernels kernels.npy
+      anyorder sample --prior order-mixture --min-order 1 --max-order 3 --length 200
+      anyorder sample --kernel mine.npy --length 500 --start stationary
+    """
+
+    order: int = 1
+    """Order k: how many past tokens the next one depends on."""
+    length: int = 64
+    """Tokens in each sequence."""
+    count: int = 1
+    """Sequences, each from an independent kernel."""
+    per_kernel: int = 1
+    """Sequences in a row that share a kernel; it divides the count."""
+    seed: int = 0
+    """The same seed gives the same sequences."""
+    out: str = "-"
+    """Where to: .npy (count × length), any other name for text with one sequence a line, - for standard output."""
+    kernel: str | None = None
+    """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
+    kernels: str | None = None
+    """Also write the kernels, as .npy of shape (count,) + (S,)*k + (S,)."""
+
+    def run(self) -> Outcome:
+        """Sample, write, and say what was written."""
+        from anyorder import chains, files, reading
+
+        given = None if self.kernel is None else chains.PointMass(chains.Kernel(reading.read_array(self.kernel)))
+        source = self.source_of(self.length, per_kernel=self.per_kernel, prior=given)
+        drawn = source.sample(self.seed, self.count)
+        tokens = np.asarray(drawn.tokens)
+        report = {
+            "order": source.order,
+            "alphabet_size": source.alphabet_size,
+            "length": self.length,
+            "count": self.count,
+            "seed": self.seed,
+            "prior": source.prior.name,
+            "start": self.start,
+            "token_noise": self.token_noise,
+            "transition_noise": self.transition_noise,
+            "per_kernel": self.per_kernel,
+            "out": self.out,
+        }
+        if self.kernels is not None:
+            require(
+                self.kernels.endswith(".npy"),
+                f"--kernels {self.kernels} must end in .npy; kernels are arrays",
+            )
+            files.write_array(self.kernels, np.asarray(drawn.kernels))
+            report["kernels"] = self.kernels
+        if self.out == reading.STANDARD_STREAM:
+            report["tokens"] = tokens.tolist()
+            return Outcome(report, "\n".join(files.format_row(row) for row in tokens))
+        files.write_array(self.out, tokens)
+        return Outcome(report, f"{self.count} × {self.length} tokens of order {source.order} in {self.out}")

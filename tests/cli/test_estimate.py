@@ -1,0 +1,83 @@
+"""`anyorder estimate`: estimators of unknown order, several sequences, and nothing that is only infinite."""
+
+import json
+import math
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from anyorder import estimators
+from anyorder.estimators.registry import ESTIMATORS, Estimator
+
+
+@pytest.mark.parametrize("name", ["mixture", "ctw"])
+def test_unknown_order(run, tmp_path, name):
+    tokens = np.random.default_rng(3).integers(0, 2, 80)
+    source, out = tmp_path / "t.npy", tmp_path / "d.npy"
+    np.save(source, tokens)
+    code, text, _ = run("estimate", source, "--order", 3, "--estimator", name, "--out", out, "--json")
+    report = json.loads(text)
+    expected = ESTIMATORS[name].predict(tokens, order=3, alphabet_size=2)
+    np.testing.assert_allclose(np.load(out), expected.probabilities, rtol=1e-12)
+    np.testing.assert_allclose(report["posterior"], expected.posterior[-1], atol=1e-12)
+    losses = np.asarray(estimators.sampled_loss(expected.probabilities, jnp.asarray(tokens)))
+    assert (code, report["scored"]) == (0, 77)
+    assert report["log_loss_nats"] == pytest.approx(np.nanmean(losses), rel=1e-12)
+    assert "posterior" in run("estimate", source, "--order", 3, "--estimator", name)[1]
+
+
+def test_sequences_of_fasta_share_counts(run, tmp_path):
+    source = tmp_path / "reads.fasta"
+    source.write_text(">one\nACACAC\n>two\nACNAC\n", encoding="utf-8")
+    code, text, _ = run("estimate", source, "--order", 1, "--json")
+    report = json.loads(text)
+    assert (code, report["sequences"], report["positions"]) == (0, 3, 10)
+    assert report["zero_probability"] == 0
+    assert report["log_loss_nats"] == 0.0
+    assert report["scored"] == 3 + 1 + 1  # every pair but the first two
+    assert "(1 N)" in report["notes"][0]
+
+
+def test_an_infinite_loss_names_the_estimators_that_are_finite(run, tmp_path):
+    source = tmp_path / "t.txt"
+    source.write_text("0 1 0 0", encoding="utf-8")
+    code, out, _ = run("estimate", source, "--order", 1)
+    assert code == 0
+    assert "infinite: 1 tokens had probability 0; finite estimators: bayes, mixture, ctw" in " ".join(out.split())
+
+
+def toy(tokens, *, order, alphabet_size):
+    """The same distribution everywhere."""
+    return estimators.Estimate(np.full((len(tokens), alphabet_size), 1 / alphabet_size), np.ones(len(tokens), bool))
+
+
+class ToyCounter:
+    """The same distribution everywhere, streamed."""
+
+    filler, dtype, contexts, nbytes = 0, np.dtype(np.uint8), 1, 0
+
+    def __init__(self, order, alphabet_size, beta):
+        self.order, self.alphabet_size = order, alphabet_size
+
+    def feed(self, stream, seen, chances, distributions):
+        chances[:] = 1 / self.alphabet_size
+        distributions[:] = 1 / self.alphabet_size
+
+    def posterior(self, tail):
+        return None
+
+
+def test_one_entry_of_the_registry_is_enough_for_a_new_estimator(run, tmp_path, monkeypatch, capsys):
+    entry = Estimator("the same distribution everywhere", f"{__name__}:toy", f"{__name__}:ToyCounter")
+    monkeypatch.setitem(ESTIMATORS, "toy", entry)
+    assert entry.predict([0, 1, 2], order=1, alphabet_size=4).probabilities.shape == (3, 4)
+    stream = estimators.StreamingEstimator(2, 4, "toy")
+    assert stream.probabilities([0, 1]).tolist() == [0.25, 0.25]
+    source = tmp_path / "t.txt"
+    source.write_text("0 1 2 3 1 2", encoding="utf-8")
+    _, text, _ = run("estimate", source, "--order", 1, "--estimator", "toy", "--json")
+    assert json.loads(text)["bits_per_symbol"] == pytest.approx(math.log2(4))
+    with pytest.raises(SystemExit):
+        run("estimate", "--help")
+    assert "toy: the same distribution everywhere" in capsys.readouterr().out
