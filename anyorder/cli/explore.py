@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import webbrowser
 
-from anyorder.cli.command import Command, Outcome
+from anyorder.cli.command import Command, Outcome, progress
 from anyorder.errors import require
 
 
@@ -17,6 +17,7 @@ class Explore(Command):
       anyorder explore
       anyorder explore --models runs models --port 0
       anyorder explore --no-browser --json
+      anyorder explore --export page --tour lesson.md
     """
 
     models: tuple[str, ...] = ()
@@ -27,16 +28,43 @@ class Explore(Command):
     """Port to listen on; 0 picks a free one."""
     browser: bool = True
     """Open the page in a browser."""
+    export: str | None = None
+    """Write the page to this folder instead, as plain files that need no server: open its index.html."""
+    tour: str | None = None
+    """A guided tour of your own, .md or .json, that the page opens with; docs/teaching.md shows how to write one."""
 
     def run(self) -> Outcome:
-        """Open the socket, say where, and serve once that is printed."""
+        """Open the socket, say where, and serve once that is printed; or write the folder."""
+        return self._serve() if self.export is None else self._export(self.export)
+
+    def _export(self, folder: str) -> Outcome:
+        require(not self.models, "an exported page has the model of the package only; leave out `models`")
+        from anyorder.web.export import export
+        from anyorder.web.tours import read_tour
+
+        with progress() as bars:
+            task = bars.add_task("exporting")
+            tour = None if self.tour is None else read_tour(self.tour)
+            made = export(folder, tour, report=lambda done, total: bars.update(task, completed=done, total=total))
+        report = {
+            "index": str(made.index),
+            "files": made.files,
+            "bytes": made.bytes,
+            "constructions": made.constructions,
+            "tour": None if tour is None else tour.name,
+        }
+        return Outcome(report, f"{made.index}  ({made.bytes / 1e6:.1f} MB; open it in a browser, no server is needed)")
+
+    def _serve(self) -> Outcome:
         require(0 <= self.port <= 65535, f"port is {self.port}, must be 0 to 65535; 0 picks a free one")
         from anyorder.training import devices
 
         devices.prepare(1)
         from anyorder.web.models import Library
         from anyorder.web.server import address, listen, serve
+        from anyorder.web.tours import read_tour
 
+        tour = None if self.tour is None else read_tour(self.tour)
         folders = Library(self.models).roots
         opened = listen(self.host, self.port)
         url = address(self.host, opened)
@@ -44,7 +72,7 @@ class Explore(Command):
         def go_on() -> None:
             if self.browser:
                 webbrowser.open(url)
-            serve(self.models, self.host, opened)
+            serve(self.models, self.host, opened, tour)
 
         report = {"url": url, "models": {name: str(path) for name, path in folders.items()}}
         return Outcome(report, f"{url}  (Ctrl-C ends it)", then=go_on)

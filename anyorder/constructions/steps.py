@@ -71,13 +71,23 @@ class Scores:
 
 
 @dataclasses.dataclass(frozen=True)
+class Overlay:
+    """The query of a head at n drawn over the key of a match and over that of the nearest miss, both as directions."""
+
+    name: str
+    layer: int
+    point: str
+    head: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
 class Prediction:
     """The next-token distribution of the model at n."""
 
     name: str = "prediction"
 
 
-Show = Block | Combined | Inside | Threshold | Attention | Scores | Prediction
+Show = Block | Combined | Inside | Threshold | Attention | Scores | Overlay | Prediction
 #: What is said about the position that is looked at: where its window lies, what matches it, what stood there.
 Here = Literal["", "window", "recent", "oldest", "matches", "counts", "smoothed"]
 
@@ -195,7 +205,11 @@ def match(
         source,
         {QUERY.format(layer): query, KEY.format(layer): key}
         | ({} if scale is None else {f"layers.{layer}.heads.0.scale": scale}),
-        (Scores("score", layer, before), Attention(f"attention of layer {layer + 1}", layer)),
+        (
+            Overlay("u_n", layer, before),
+            Scores("score", layer, before),
+            Attention(f"attention of layer {layer + 1}", layer),
+        ),
         "matches",
     )
 

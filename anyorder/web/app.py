@@ -43,13 +43,17 @@ HEADERS = {
 }
 
 
-def create_app(folders: Sequence[str | Path] = (), host: str = "127.0.0.1", *, warm: bool = False) -> FastAPI:
-    """The application over some folders of models; with `warm` it computes its first view before it is asked.
+def create_app(
+    folders: Sequence[str | Path] = (), host: str = "127.0.0.1", tour: schema.Tour | None = None, *, warm: bool = False
+) -> FastAPI:
+    """The application over some folders of models, opening with a tour if there is one.
+
+    With `warm` it computes its first view before it is asked.
 
     >>> sorted(create_app().openapi()["paths"])
     ['/api/dynamics', '/api/map', '/api/options', '/api/story', '/api/verify', '/api/view']
     """
-    explorer = Explorer(Library(folders))
+    explorer = Explorer(Library(folders), tour)
     quick = Work("views", limits.QUICK, limits.QUICK_WAITING)
     long = Work("long computations", limits.LONG, limits.LONG_WAITING)
 

@@ -53,11 +53,11 @@ def _number(low: float, high: float) -> Number:
     """How a weight depends on kappa.
 
     >>> _number(3.0, 3.0), _number(2.0 * LOW, 2.0 * HIGH), _number(LOW**0.5, HIGH**0.5), _number(0.5, HIGH)
-    (3.0, [0.0, 2.0, 1], [0.0, 1.0, 0.5], [0.5, 1.0, 1])
+    (3.0, [0.0, 2.0, 1.0], [0.0, 1.0, 0.5], [0.5, 1.0, 1.0])
     """
     if low == high:
         return low
-    power: float = 1 if abs(high) > HIGH**0.75 else 0.5
+    power = 1.0 if abs(high) > HIGH**0.75 else 0.5
     return [low if abs(low) > LOW**0.25 else 0.0, high / HIGH**power, power]
 
 

@@ -13,6 +13,7 @@ import uvicorn
 
 from anyorder.errors import InputError
 from anyorder.web.app import create_app
+from anyorder.web.schema import Tour
 
 #: Seconds that open requests have to end after Ctrl-C.
 GRACE = 0.5
@@ -51,9 +52,9 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def serve(folders: Sequence[str], host: str, opened: socket.socket) -> None:
+def serve(folders: Sequence[str], host: str, opened: socket.socket, tour: Tour | None = None) -> None:
     """Answer until interrupted; the first page is compiled in the meantime."""
-    app = create_app(folders, host, warm=True)
+    app = create_app(folders, host, tour, warm=True)
     config = uvicorn.Config(app, log_level="warning", server_header=False)
     config.timeout_graceful_shutdown = GRACE  # type: ignore[assignment]  # a fraction of a second works too
     with contextlib.suppress(KeyboardInterrupt):

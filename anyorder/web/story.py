@@ -145,12 +145,64 @@ def _(what: steps.Attention, look: Look) -> schema.Part:
 @show.register
 def _(what: steps.Scores, look: Look) -> schema.Part:
     x, head = look.seen.trace.stream(what.point), look.model.layers[what.layer].heads[what.head]
-    product = np.asarray(_scores(head, x, jnp.int32(look.row)))[: look.row + 1]
-    promise = look.model.certificate
-    unit_of = "" if promise is None else " / kappa"
-    product = product if promise is None else product / promise.kappa
+    product = np.asarray(_scores(head, x, jnp.int32(look.row)))[: look.row + 1] / _kappa(look.model)
+    unit_of = "" if look.model.certificate is None else " / kappa"
     part = keys(look, what.name, f"score of layer {what.layer + 1}, head {what.head + 1}{unit_of}", product)
     return part.model_copy(update={"unit": unit_of.removeprefix(" / ")})
+
+
+@show.register
+def _(what: steps.Overlay, look: Look) -> schema.Part:
+    head = look.model.layers[what.layer].heads[what.head]
+    queries, found = (np.asarray(side) for side in _sides(head, look.seen.trace.stream(what.point)))
+    product, begins, k = found @ queries[look.row], look.seen.begins, look.order
+    coordinates, symbols = symbol_coordinates(look.model, head)
+    over = []
+    misses = [i for i in range(k, look.position + 1) if i not in look.matches]
+    nearest = max(misses, key=lambda i: (product[i + begins], i), default=None)
+    for kind, at in (("match", look.matches[-1] if look.matches else None), ("near miss", nearest)):
+        if at is not None:
+            word = [look.name(position) for position in range(at - k, at)]
+            values = [finite(value) for value in _direction(found[at + begins, coordinates]).tolist()]
+            score = finite(float(product[at + begins] / _kappa(look.model)))
+            over.append(schema.Over(kind=kind, position=at, word=word, values=values, score=score))
+    part = bars(
+        look,
+        what.name,
+        "directions of the query at n and of two keys",
+        _direction(queries[look.row, coordinates]),
+    )
+    labels = [look.seen.symbols[symbol] for symbol in symbols]
+    unit_of = "" if look.model.certificate is None else "kappa"
+    return part.model_copy(update={"kind": "overlay", "labels": labels, "over": over, "unit": unit_of})
+
+
+def symbol_coordinates(model: Transformer, head: Head) -> tuple[list[int], list[int]]:
+    """The coordinates of a head's keys that stand for symbols, and for which: gates, sinks and positions are left out.
+
+    A coordinate stands for the symbol that its row of W_K reads more than the other rows do, in a block with a place
+    for every symbol.
+    """
+    weight, size = np.asarray(head.key, np.float64), model.alphabet_size
+    if model.blocks is None:
+        return list(range(min(len(weight), size))), list(range(min(len(weight), size)))
+    places: dict[int, int] = {}
+    for name, width in model.blocks:
+        block = Stream(**dict(model.blocks)).place(name)
+        places |= {at: at - block.start for at in range(block.start, block.stop) if width == size}
+    own = weight - np.median(weight, axis=0)
+    read = [(row, int(np.argmax(values))) for row, values in enumerate(own) if values.max() > 0]
+    found = [(row, places[at]) for row, at in read if at in places]
+    return [row for row, _ in found], [symbol for _, symbol in found]
+
+
+def _direction(values: Float[np.ndarray, "width"]) -> Float[np.ndarray, "width"]:
+    length = np.linalg.norm(values)
+    return values / length if length > 0 else values
+
+
+def _kappa(model: Transformer) -> float:
+    return 1.0 if model.certificate is None else model.certificate.kappa
 
 
 @show.register
@@ -278,7 +330,18 @@ def _given(mlp: MLPLayer, x: Float[Array, "rows d"]) -> Float[Array, "rows outpu
 @eqx.filter_jit
 def _scores(head: Head, x: Float[Array, "rows d"], row: Int[Array, ""]) -> Float[Array, "rows"]:
     """All rows at once, so that every position is one compiled program."""
+    queries, found = _projected(head, x)
+    return stored(found @ queries[row]).astype(jnp.float64)
+
+
+@eqx.filter_jit
+def _sides(head: Head, x: Float[Array, "rows d"]) -> tuple[Float[Array, "rows head"], Float[Array, "rows head"]]:
+    queries, found = _projected(head, x)
+    return queries.astype(jnp.float64), found.astype(jnp.float64)
+
+
+def _projected(head: Head, x: Float[Array, "rows d"]) -> tuple[Float[Array, "rows head"], Float[Array, "rows head"]]:
     queries, found = linear(x, head.query), linear(x, head.key)
     if head.normalise:
         queries, found = unit(queries), unit(found)
-    return stored(found @ stored(queries * head.scale)[row]).astype(jnp.float64)
+    return stored(queries * head.scale), found

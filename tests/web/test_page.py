@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 
 import pytest
 
 from tests import oracles
 from tests.web import exploring
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
 TEXT = "abracadabra abracabadabra"
 SYMBOLS = list(dict.fromkeys(TEXT))
 TOKENS = [SYMBOLS.index(character) for character in TEXT]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        reason = "no Chromium found: install chromium to test the page"
-        if os.environ.get("ANYORDER_REQUIRE_BROWSER"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ async function constructed(asked, sequence) {
   const found = (await loaded(asked.name)).orders[asked.order];
   if (!found)
     throw new Problem(`order is ${asked.order}, ${asked.name} is not for that order; choose dyadic or k-head`);
-  const { packed, certificates, info } = found.sizes[size],
+  const { packed, certificates, info, coordinates } = found.sizes[size],
     certificate = certificates[asked.dtype],
     kappa = certificate.kappa / asked.temperature,
     warmth = Math.round(2 * (Math.log2(asked.temperature) - limits.coldest_step));
@@ -92,6 +92,7 @@ async function constructed(asked, sequence) {
     order: asked.order,
     steps: found.steps,
     opening: found.opening,
+    coordinates,
     info: {
       ...info,
       construction: asked.name,
@@ -140,9 +141,17 @@ function traced(given) {
     size,
     beta: 1,
     begins: model.beginning ? 1 : 0,
+    anchor: anchored(model),
     trace: run(model, given.sequence.tokens, round),
     matches: matches(given.sequence.tokens, given.order),
   };
+}
+
+// What all embeddings have in common, as Trace.anchor of the package.
+function anchored(model) {
+  const rows = Array.from({ length: model.embedding.rows }, (_, symbol) => model.embedding.vector(symbol));
+  if (model.beginning) rows.push(model.beginning.vector());
+  return rows[0].map((value, at) => (rows.every((row) => row[at] === value) ? value : 0));
 }
 
 function within(value, least, most, name) {
@@ -163,7 +172,7 @@ function view(now) {
   const wide = truth?.map((row) => [...row, ...Array(size - row.length).fill(0)]),
     loss = (rows) => meanLoss(rows, wide, order),
     predicted = now.trace.probabilities;
-  const least = truth && loss(wide.slice(1, -1).concat([wide[wide.length - 1]]));
+  const least = truth && loss(wide.slice(1));
   return {
     symbols: now.symbols,
     tokens,

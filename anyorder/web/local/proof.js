@@ -4,7 +4,7 @@ import { dot, linear, sides } from "./forward.js";
 import { sentence } from "./sentences.js";
 
 // `look` is a model on a sequence at one position: model, kappa, trace, round, tokens, symbols, position, order, begins,
-// matches (of this position) and beta.
+// matches (of this position), anchor and beta.
 export function story(look, steps) {
   const { position: n, order: k, matches, tokens, symbols } = look,
     counts = symbols.map((_, symbol) => matches.filter((match) => tokens[match] === symbol).length);
@@ -54,10 +54,11 @@ function place(look, name) {
   throw new Error(`no block ${name} in this stream`);
 }
 
-function block(look, { of, point, since = null }, at = row(look)) {
+// A block at a point, less its anchor: what all embeddings have there in common.
+function block(look, of, point, at = row(look)) {
   const bounds = place(look, of),
-    earlier = since === null ? null : last(look, since)[at].slice(...bounds);
-  return [...last(look, point)[at].slice(...bounds)].map((value, i) => value - (earlier ? earlier[i] : 0));
+    anchor = look.anchor.slice(...bounds);
+  return [...last(look, point)[at].slice(...bounds)].map((value, i) => value - anchor[i]);
 }
 
 function inside(look, { layer, place: index, of, point }) {
@@ -70,14 +71,6 @@ function scores(look, { layer, head = 0, point }) {
     { queries, keys } = sides(look.model.layers[layer].heads[head], stream, look.round);
   return keys.map((key) => dot(queries[row(look)], key, look.round) / (look.kappa ?? 1));
 }
-
-// A vector made of blocks: each term of the sum is [block, factor, since], sums stand side by side.
-const vector = (look, sums, point, at) =>
-  sums.flatMap((terms) =>
-    terms
-      .map(([of, factor, since]) => block(look, { of, point, since }, at).map((value) => value * factor))
-      .reduce((sum, more) => sum.map((value, i) => value + more[i])),
-  );
 
 function direction(values) {
   const length = Math.hypot(...values);
@@ -95,25 +88,23 @@ function keys(look, name, read, values, more = {}) {
   return { ...bars(name, read, labels, [...values], more), kind: "keys", marks, first, ...more };
 }
 
-const labelled = (look, values, name) =>
-  values.length % look.symbols.length
-    ? values.map(() => name)
-    : values.map((_, i) => look.symbols[i % look.symbols.length]);
-
 const SHOWS = {
-  Block(look, show) {
-    const values = block(look, show),
-      read = `block ${show.of}: after ${show.point}${show.since ? `, minus after ${show.since}` : ""}`;
+  Block(look, { name, of, point }) {
+    const values = block(look, of, point);
     return bars(
-      show.name,
-      read,
-      values.length === look.symbols.length ? look.symbols : values.map(() => show.of),
+      name,
+      `block ${of}: after ${point}`,
+      values.length === look.symbols.length ? look.symbols : values.map(() => of),
       values,
     );
   },
   Combined(look, { name, of, point }) {
-    const values = vector(look, [of.map(([one, factor]) => [one, factor, null])], point);
-    return bars(name, of.map(([one, factor]) => `${factor} · ${one}`).join(" + "), look.symbols, values);
+    const values = of
+      .map(([one, factor]) => block(look, one, point).map((value) => value * factor))
+      .reduce((sum, more) => sum.map((value, i) => value + more[i]));
+    const terms = of.slice(0, 4).map(([one, factor]) => `${factor < 0 ? "-" : "+"} ${Math.abs(factor)}·${one}`),
+      read = terms.join(" ").replace(/^\+ /, "") + (of.length > 4 ? " …" : "");
+    return bars(name, `${read}: after ${point}`, look.symbols, values);
   },
   Inside(look, show) {
     const read = `W x + b of layers.${show.layer}.mlp.${show.place} in block ${show.of}`;
@@ -144,25 +135,30 @@ const SHOWS = {
       unit: look.kappa ? "kappa" : "",
     });
   },
-  Overlay(look, { name, layer, point, query, key }) {
-    const u = direction(vector(look, query, point)),
-      found = scores(look, { layer, point }),
-      over = [];
-    const add = (kind, at) => {
-      const word = span(at - look.order, at - 1).map((place) => look.symbols[look.tokens[place]]);
-      const v = direction(vector(look, key, point, at + look.begins));
-      over.push({ kind, position: at, word, values: v, score: found[at + look.begins] });
-    };
-    if (look.matches.length) add("match", look.matches[look.matches.length - 1]);
+  Overlay(look, { name, layer, head = 0, point }) {
+    const coordinates = look.coordinates[layer];
+    const stream = last(look, point).slice(0, row(look) + 1),
+      { queries, keys: found } = sides(look.model.layers[layer].heads[head], stream, look.round),
+      score = (at) => dot(queries[row(look)], found[at + look.begins], look.round),
+      directed = (values) => direction(coordinates[0].map((at) => values[at]));
     const misses = span(look.order, look.position).filter((at) => !look.matches.includes(at)),
-      nearest = misses.reduce(
-        (best, at) => (best === null || found[at + look.begins] >= found[best + look.begins] ? at : best),
-        null,
-      );
-    if (nearest !== null) add("near miss", nearest);
-    return bars(name, "directions of the query at n and of two keys", labelled(look, u, ""), u, {
+      nearest = misses.reduce((best, at) => (best === null || score(at) >= score(best) ? at : best), null);
+    const chosen = [
+      ["match", look.matches[look.matches.length - 1]],
+      ["near miss", nearest],
+    ].filter(([, at]) => at !== undefined && at !== null);
+    const over = chosen.map(([kind, at]) => ({
+      kind,
+      position: at,
+      word: span(at - look.order, at - 1).map((one) => look.symbols[look.tokens[one]]),
+      values: directed(found[at + look.begins]),
+      score: score(at) / (look.kappa ?? 1),
+    }));
+    const labels = coordinates[1].map((symbol) => look.symbols[symbol]);
+    return bars(name, "directions of the query at n and of two keys", labels, directed(queries[row(look)]), {
       kind: "overlay",
       over,
+      unit: look.kappa ? "kappa" : "",
     });
   },
   Prediction: (look, { name }) =>

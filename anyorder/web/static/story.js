@@ -120,7 +120,9 @@ function drawn(part, position) {
 // u_n over a key: equal to that of a match, nearly equal to that of a near miss.
 function laid(part, over, labels) {
   const match = over.kind === "match",
-    name = `${part.name} over v_${over.position}: ${match ? "a match" : "a near miss"}`;
+    name = `${part.name} over v_${over.position}: ${match ? "a match" : "the nearest miss"}`,
+    cosine = part.values.reduce((sum, value, at) => sum + value * over.values[at], 0),
+    word = cosine > 1 - 1e-12 ? "Equal." : cosine > 0.9 ? "Nearly equal." : "Different.";
   const draw = () =>
     overlay({
       title: plain(name),
@@ -131,9 +133,9 @@ function laid(part, over, labels) {
       colour: match ? "green" : "vermillion",
     });
   const made = framed(name, draw, plain(part.read), "broad"),
-    score = over.score === null ? "" : ` Score ${number(over.score, 5)} kappa.`;
+    score = over.score === null ? "" : ` Score ${number(over.score, 5)} ${part.unit}.`;
   made.classList.add(match ? "match" : "miss");
-  made.append(element("p", { class: "under" }, `${match ? "Equal." : "Nearly equal."}${score}`));
+  made.append(element("p", { class: "under" }, word + score));
   return made;
 }
 

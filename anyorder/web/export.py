@@ -1,0 +1,226 @@
+"""The explorer as a folder of plain files that needs no server: the same page, computing with exported weights.
+
+Every construction whose weights are few enough is there, at small orders and alphabets, in float32 and float64, next to
+the model, the trajectories and the tours of the package. Weights are data in scripts: the page loads those of a model
+when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from anyorder.constructions import CONSTRUCTIONS, Plan, plan
+from anyorder.constructions.construction import Construction
+from anyorder.constructions.steps import Step
+from anyorder.errors import InputError
+from anyorder.files import holds, whole_file
+from anyorder.web import api
+from anyorder.web.app import STATIC
+from anyorder.web.bundle import bundle
+from anyorder.web.dynamics import film
+from anyorder.web.models import Library, Opened
+from anyorder.web.packing import HIGH, LOW, pack
+from anyorder.web.schema import DynamicsRequest, Stored, StoredRun, Tour
+from anyorder.web.story import symbol_coordinates, unknown
+from anyorder.web.view import Explorer, model_info
+
+#: What the page without a server has: every order and alphabet size up to these, and sequences up to this length.
+ORDERS, SIZES, LENGTH = range(1, 6), range(2, 9), 128
+DTYPES = ("float32", "float64")
+#: Steps of the page's slider of temperatures, as powers of two.
+TEMPERATURES = [step / 2 for step in range(-8, 25)]
+#: Bytes of one construction's data; one with dense weights does not fit and is left out.
+MOST_BYTES = 600_000
+
+Report = Callable[[int, int], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """What was written."""
+
+    index: Path
+    constructions: list[str]
+    files: int
+    bytes: int
+
+
+def export(
+    folder: str | Path,
+    tour: Tour | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    orders: Sequence[int] = ORDERS,
+    sizes: Sequence[int] = SIZES,
+    report: Report = lambda done, total: None,
+) -> Exported:
+    """Write the folder, again if an earlier export wrote it; what it takes of constructions, orders and sizes is given.
+
+    Opening it is opening `index.html`; nothing else is needed.
+    """
+    target = Path(folder)
+    holds(target, "explorer.js")
+    explorer = Explorer(Library(), tour)
+    written: dict[str, str] = {}
+    wanted = list(names or CONSTRUCTIONS)
+    for number, name in enumerate(wanted):
+        report(number, len(wanted))
+        data = construction_data(CONSTRUCTIONS[name], orders, sizes)
+        if data is not None:
+            written[name] = _script(name, data)
+    constructions = list(written)
+    for entry in explorer.library.listed():
+        if entry.kind == "file":
+            written[entry.path] = _script(
+                entry.path, _stored(explorer.library.open(Stored(kind="stored", path=entry.path)))
+            )
+    files = {name: f"models/{Path(name).stem}.js" for name in written}
+    data = {"options": _options(explorer, constructions), "files": files, "films": _films(explorer), "models": {}}
+    content = {
+        "index.html": _page(),
+        "explorer.js": bundle(STATIC.parent, "static/main.js", {"static/backend.js": "local/backend.js"}),
+        "data.js": f"globalThis.anyorderData = {_json(data)};\n",
+        **{files[name]: text for name, text in written.items()},
+    }
+    for name, text in content.items():
+        with whole_file(target / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    for name in ("style.css", "icon.svg"):
+        with whole_file(target / name) as temporary:
+            shutil.copyfile(STATIC / name, temporary)
+    report(len(wanted), len(wanted))
+    size = sum((target / name).stat().st_size for name in [*content, "style.css", "icon.svg"])
+    return Exported(target / "index.html", constructions, len(content) + 2, size)
+
+
+def construction_data(entry: Construction, orders: Sequence[int], sizes: Sequence[int]) -> dict[str, Any] | None:
+    """Steps, weights and certificates of a construction at every order and size; None if that is too much."""
+    found: dict[int, Any] = {}
+    size = 0
+    for order in orders:
+        if entry.largest_order is not None and order > entry.largest_order:
+            break
+        models: dict[int, Any] = {}
+        for symbols in sizes:
+            with contextlib.suppress(InputError):  # a combination that is refused whatever the dtype
+                models[symbols] = _model_data(entry, order, symbols)
+                size += len(_json(models[symbols]))
+            if size > MOST_BYTES:
+                return None
+        if models:
+            proof = steps_data(_plan(entry, order, sizes[0], "float64").steps)
+            found[order] = {"steps": proof, "opening": entry.opening, "sizes": models}
+    return {"orders": found} if found else None
+
+
+def _plan(entry: Construction, order: int, symbols: int, dtype: str) -> Plan:
+    return plan(entry.name, order=order, alphabet_size=symbols, length=LENGTH, dtype=dtype)
+
+
+def _model_data(entry: Construction, order: int, symbols: int) -> dict[str, Any]:
+    packed: dict[str, Any] = {}
+    certificates, info = {}, None
+    for dtype in reversed(DTYPES):
+        made = _plan(entry, order, symbols, dtype)
+        build = made.construction.build
+        low = build(made.request, LOW, **made.options)
+        weights = pack(low, build(made.request, HIGH, **made.options))
+        if weights != packed.get("float64"):  # shared where the number type makes no difference
+            packed[dtype] = weights
+        certificates[dtype] = _certificate(made)
+        info = model_info(
+            Opened(
+                model=low, title=f"{entry.name}: {entry.title}", source=entry.source, plan=made, order=order, beta=1.0
+            )
+        )
+    assert info is not None
+    coordinates = [symbol_coordinates(low, layer.heads[0]) for layer in low.layers]
+    return {"packed": packed, "certificates": certificates, "info": info.model_dump(), "coordinates": coordinates}
+
+
+def _certificate(made: Plan) -> dict[str, Any] | None:
+    """The promise at every temperature of the slider: only kappa and the bound change."""
+    if made.certificate is None:
+        return None
+    names = ("construction", "estimator", "order", "length", "target_error", "margin", "bits_needed", "mantissa_bits")
+    bounds = [certificate.bound for step in TEMPERATURES if (certificate := made.at(made.kappa / 2**step).certificate)]
+    return {
+        **{name: getattr(made.certificate, name) for name in names},
+        "kappa": made.kappa,
+        "bounds": [float(f"{bound:.4g}") for bound in bounds],
+        "refusal": made.refusal,
+    }
+
+
+def steps_data(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    """The steps of a proof as JSON; what they show is named by its kind."""
+    return [
+        {
+            **{name: getattr(step, name) for name in ("title", "text", "equation", "source", "here")},
+            "weights": dict(step.weights),
+            "shows": [_show(show) for show in step.shows],
+        }
+        for step in steps
+    ]
+
+
+def _show(show: Any) -> dict[str, Any]:
+    parts = {field.name: getattr(show, field.name) for field in dataclasses.fields(show)}
+    return {"kind": type(show).__name__} | {
+        name: _show(part) if dataclasses.is_dataclass(part) else part for name, part in parts.items()
+    }
+
+
+def _stored(opened: Opened) -> dict[str, Any]:
+    return {
+        "packed": pack(opened.model),
+        "info": model_info(opened).model_dump(),
+        "steps": steps_data(unknown(opened.order, opened.model)),
+    }
+
+
+def _films(explorer: Explorer) -> dict[str, Any]:
+    paths = [entry.path for entry in explorer.library.listed() if entry.kind == "trajectory"]
+    asked = {path: DynamicsRequest(run=StoredRun(kind="stored", path=path)) for path in paths}
+    return {path: film(run, explorer.library, lambda: None).model_dump() for path, run in asked.items()}
+
+
+def _options(explorer: Explorer, constructions: Sequence[str]) -> dict[str, Any]:
+    """Those of the server, cut to what is here."""
+    options = api.choices(explorer)
+    there = [entry.model_copy(update={"options": []}) for entry in options.constructions if entry.name in constructions]
+    cut = {
+        "constructions": there,
+        "dtypes": list(DTYPES),
+        "features": [],
+        "limits": options.limits
+        | {"tokens": LENGTH, "symbols": SIZES[-1], "order": ORDERS[-1], "coldest_step": TEMPERATURES[0]},
+    }
+    return options.model_copy(update=cut).model_dump()
+
+
+def _page() -> str:
+    """The page with classic scripts, and without the words that are about the server."""
+    text = (STATIC / "index.html").read_text(encoding="utf-8")
+    scripts = '<script src="data.js" defer></script>\n<script src="explorer.js" defer></script>'
+    policy = "<meta http-equiv=\"content-security-policy\" content=\"connect-src 'none'; form-action 'none'\">"
+    found = text.count('<script type="module" src="main.js"></script>')
+    assert found == 1, "the page has another script"
+    text = text.replace('<script type="module" src="main.js"></script>', f"{policy}\n{scripts}")
+    start, end = text.index('<span id="api">'), text.index("</span></footer>")
+    said = f"Computed in this page: orders to {ORDERS[-1]}, {SIZES[-1]} symbols, {LENGTH} tokens."
+    return f'{text[:start]}<span id="api">{said}{text[end:]}'
+
+
+def _script(name: str, data: Any) -> str:
+    return f"anyorderData.models[{json.dumps(name)}] = {_json(data)};\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
