@@ -6,9 +6,10 @@ from functools import partial
 
 import jax
 import numpy as np
+from jaxtyping import Array, Int
 
 from anyorder import estimators
-from anyorder.experiments import as_published
+from anyorder.experiments import as_published, learned_code
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, columns, of_preset
 from anyorder.experiments.figures import Chart, Map, Maps, Plot, Series
 from anyorder.experiments.printed import DEPTH
@@ -17,7 +18,8 @@ from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
 
 DATA = Data(order=2, length=32)
-SEQUENCES = 4
+#: Sequences that are shown, and those over which attention is averaged.
+SEQUENCES, AVERAGED = 4, 256
 
 
 def config(task: Task, layers: int) -> Config:
@@ -29,8 +31,7 @@ def run(task: Task) -> Result:
     """Train both; keep the attention of the one-layer model on a few sequences."""
     rows, published, maps = [], [], None
     for part, (layers, printed) in enumerate(DEPTH.items()):
-        settings = config(task, layers)
-        trained = task.train(settings, part, len(DEPTH))
+        trained = task.train(config(task, layers), part, len(DEPTH))
         reference = trained.summary.reference
         excess = columns("excess", [model.excess for model in trained.summary.models])
         rows.append(
@@ -45,11 +46,20 @@ def run(task: Task) -> Result:
         )
         published.append({"layers": layers, **as_published.row(task, trained.models, DATA, printed)})
         if layers == 1:
-            maps = one_layer_maps(trained.models[0], settings)
+            tokens = held_out(DATA, AVERAGED).tokens[:, :-1]
+            maps = one_layer_maps(trained.models[0], tokens[:SEQUENCES])
+            heads = [learned_code.first_heads(model, tokens)[0] for model in trained.models]
+            weights = np.stack([learned_code.offset_weights(head, DATA.order) for head in heads])
     assert maps is not None
+    diagonals = [{"offset": offset, **columns("weight", values)} for offset, values in enumerate(weights.T)]
+    below = "Attention of the one-layer model at each offset, the mean over sequences; over seeds ± standard deviation."
     caption = "Excess cross-entropy over the true loss, nats per token; mean ± standard deviation over seeds."
     return Result(
-        {"excess": Table(caption, rows), "as_published": Table(as_published.CAPTION, published)},
+        {
+            "excess": Table(caption, rows),
+            "as_published": Table(as_published.CAPTION, published),
+            "diagonals": Table(below, diagonals),
+        },
         {"excess": chart(rows), "one-layer": maps},
         settings={"data": "order 2, T = 32, Dirichlet(1) rows"},
         preset="paper",
@@ -57,11 +67,8 @@ def run(task: Task) -> Result:
     )
 
 
-def one_layer_maps(model: Transformer, settings: Config) -> Maps:
+def one_layer_maps(model: Transformer, tokens: Int[Array, "count length"]) -> Maps:
     """Attention of a one-layer model on a few sequences, above the pseudo-attention of each."""
-    measurement = settings.measurement
-    drawn = held_out(DATA, measurement.evaluation_count, measurement.evaluation_seed)
-    tokens = drawn.tokens[:SEQUENCES, :-1]
     found = jax.vmap(lambda row: model.trace(row).attention[0][0])(tokens)
     ideal = jax.vmap(partial(estimators.pseudo_attention, order=DATA.order))(tokens)
     grid: list[list[Map | None]] = [
