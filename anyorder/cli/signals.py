@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
@@ -38,10 +40,22 @@ def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Both signals raise `KeyboardInterrupt`."""
+    """Both signals raise `KeyboardInterrupt`; where Python cannot raise, in the end of an object, a moment later."""
+    before = sys.unraisablehook
+
+    def again(lost: sys.UnraisableHookArgs) -> None:
+        if issubclass(lost.exc_type, KeyboardInterrupt):
+            threading.Timer(0.02, signal.raise_signal, [_came[-1] if _came else signal.SIGINT]).start()
+        else:
+            before(lost)
+
     _came.clear()
-    with _handled(_interrupt):
-        yield
+    sys.unraisablehook = again
+    try:
+        with _handled(_interrupt):
+            yield
+    finally:
+        sys.unraisablehook = before
 
 
 @contextlib.contextmanager

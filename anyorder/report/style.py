@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 from cycler import cycler
 from matplotlib.figure import Figure
 
@@ -22,7 +23,6 @@ STYLE: Any = {
     "font.size": 9.0,
     "legend.frameon": False,
     "savefig.dpi": 150,
-    "svg.hashsalt": "anyorder",  # the same figure gives the same bytes
 }
 
 
@@ -37,5 +37,6 @@ class Drawing(Figure):
 
 def write_figure(figure: Figure, path: str | Path) -> None:
     """Write a figure, whole or not at all; the ending of the name is the format."""
-    with whole_file(path) as temporary:
+    # The same figure gives the same bytes: no date, and names of parts that do not depend on chance.
+    with whole_file(path) as temporary, matplotlib.rc_context({"svg.hashsalt": "anyorder"}):
         figure.savefig(temporary, metadata={"Date": None} if str(path).endswith(".svg") else None)

@@ -1,0 +1,233 @@
+"""Kill commands at random moments, let them go on, and compare every byte with a run that nobody disturbed.
+
+`python -m benchmarks.crashes --count 200` prints how many were tried and how many ended identical. Commands are real
+processes with tiny settings; they are forked from one that has JAX imported, so that most of their time is spent on
+what they write and not on starting. Half of the blows come at any moment, half right after a file has changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import random
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from anyorder.experiments.runner import SECONDS
+
+PRELOADED = ("anyorder.cli.training", "anyorder.training.run", "anyorder.dynamics", "anyorder.experiments.registry")
+#: Seconds after which a command hangs.
+PATIENCE = 300.0
+#: Blows to one run before it is left to end.
+MOST_BLOWS = 2
+TRAIN = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --no-beginning --batch 4 --warmup 3 --seeds 1
+--evaluation-count 16 --steps 600 --evaluate-every 60 --checkpoint-every 40 --learning-rate 0.01"""
+TOML = """preset = "paper"
+seeds = 2
+[set]
+order = 1
+length = 6
+layers = 1
+dimension = 4
+mlp = "none"
+batch = 4
+steps = 100
+warmup = 3
+evaluation_count = 16
+[axes]
+learning_rate = [1e-3, 1e-2, 1e-1]
+"""
+
+
+class Job(NamedTuple):
+    """A command: its words for a folder, and those that go on in one."""
+
+    begin: tuple[str, ...]
+    resume: tuple[str, ...] | None = None
+
+    def words(self, folder: Path) -> list[str]:
+        """The words that begin or go on, whatever the folder holds."""
+        begun = self.resume is not None and (folder / "config.json").exists()
+        return [*(self.resume if begun and self.resume else self.begin), str(folder)]
+
+
+def jobs(sweep: Path) -> dict[str, Job]:
+    sweep.write_text(TOML)
+    dynamics = ("dynamics", "two-stage", "--steps", "20", "--steps-2", "20", "--length", "16", "--batch", "8")
+    return {
+        "train": Job(("train", *TRAIN.split(), "--out"), ("train", "--resume")),
+        "sweep": Job(("sweep", str(sweep), "--workers", "1", "--out")),
+        "reproduce": Job(("reproduce", "depth", "--budget", "tiny", "--seeds", "1", "--out")),
+        "dynamics": Job((*dynamics, "--out")),
+    }
+
+
+class Blow(NamedTuple):
+    """What happens to a command: a signal after some seconds or some changes of files, or a limit on their size."""
+
+    kind: str
+    seconds: float | None = None
+    changes: int | None = None
+    size: int | None = None
+
+
+#: Kind of blow → exit codes that it may have; 0 where the command was done before it fell.
+CODES = {"KILL": (-signal.SIGKILL, 0), "TERM": (143, 0), "INT": (130, 0), "FULL": (2, 1, 0)}
+
+
+def _command(words: list[str], log: str, size: int | None) -> None:
+    """In a process of its own: the command, with what it says in a file."""
+    said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    sys.stderr = sys.stdout = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+    if size is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    from anyorder.cli import main
+
+    sys.exit(main(words))
+
+
+class Ring:
+    """Where the blows fall: a folder for logs, one for every attempt, and what undisturbed runs gave."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder, self.random = folder, random.Random(seed)
+        self.jobs = jobs(folder / "tiny.toml")
+        self.context = multiprocessing.get_context("forkserver")
+        self.context.set_forkserver_preload(list(PRELOADED))
+        self.expected: dict[str, dict[str, bytes]] = {}
+        self.took: dict[str, float] = {}
+
+    def undisturbed(self, name: str) -> None:
+        """What a job gives by itself, twice: the second time with everything compiled, for its time."""
+        for turn in ("compiled", "whole"):
+            out = self.folder / f"{name}-{turn}"
+            begun = time.monotonic()
+            code, said = self.run(name, out, None)
+            self.took[name] = time.monotonic() - begun
+            assert code == 0, f"{name} fails without a blow: {said}"
+            found = contents(out)
+            assert self.expected.setdefault(name, found) == found, f"two equal runs of {name} differ"
+
+    def run(self, name: str, out: Path, blow: Blow | None) -> tuple[int, str]:
+        """Run or go on with a job, perhaps under a blow; gives the exit code and what was said."""
+        log = self.folder / "said"
+        log.unlink(missing_ok=True)
+        words = self.jobs[name].words(out)
+        process = self.context.Process(target=_command, args=(words, str(log), blow and blow.size))
+        process.start()
+        if blow is not None and blow.size is None:
+            wait(process, out, blow)
+            if process.is_alive():
+                os.kill(process.pid, getattr(signal, f"SIG{blow.kind}"))
+        process.join(PATIENCE)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+            return -999, "hangs"
+        return process.exitcode, log.read_text() if log.exists() else ""
+
+    def blow(self, name: str, kind: str) -> Blow:
+        """Of a kind, at a moment by chance."""
+        if kind == "FULL":
+            largest = max(map(len, self.expected[name].values()))
+            return Blow(kind, size=int(largest * self.random.random() ** 3))
+        if self.random.random() < 0.5:
+            return Blow(kind, seconds=self.random.random() * self.took[name])
+        return Blow(kind, changes=self.random.randint(1, 3 * len(self.expected[name])))
+
+    def attempt(self, number: int, name: str, kinds: Sequence[str] = ()) -> str:
+        """One run under blows; empty if it ended with the bytes of an undisturbed one, else what was wrong."""
+        out, story = self.folder / f"{name}-{number}", []
+        for kind in kinds or self.random.choices(list(CODES), k=self.random.randint(1, MOST_BLOWS)):
+            blow = self.blow(name, kind)
+            code, said = self.run(name, out, blow)
+            story.append(f"{blow.kind} {blow[1:]} -> {code}")
+            if code not in CODES[blow.kind] or "Traceback" in said:
+                return f"{name}: {'; '.join(story)}: {said[-400:]}"
+        code, said = self.run(name, out, None)
+        if code != 0:
+            return f"{name}: {'; '.join(story)}; going on -> {code}: {said[-400:]}"
+        found, expected = contents(out), self.expected[name]
+        differs = sorted(path for path in found.keys() | expected.keys() if found.get(path) != expected.get(path))
+        return f"{name}: {'; '.join(story)}; differs in {', '.join(differs)}" if differs else ""
+
+
+def wait(process: multiprocessing.process.BaseProcess, out: Path, blow: Blow) -> None:
+    """Until the moment of a blow, or the end of the process."""
+    if blow.seconds is not None:
+        process.join(blow.seconds)
+        return
+    seen, changes = stamps(out), 0
+    begun = time.monotonic()
+    while process.is_alive() and changes < (blow.changes or 0) and time.monotonic() - begun < PATIENCE:
+        now = stamps(out)
+        changes, seen = changes + (now != seen), now
+        time.sleep(0.0005)
+
+
+def stamps(out: Path) -> list[tuple[str, int]]:
+    """Names and sizes in a folder, two levels deep; files come and go meanwhile."""
+    found = []
+    for path in (*out.glob("*"), *out.glob("*/*")):
+        try:
+            found.append((str(path), path.stat().st_size))
+        except OSError:
+            continue
+    return sorted(found)
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    """Every file that a command left, but for the one that says how long it took."""
+    files = (path for path in out.rglob("*") if path.is_file() and path.name != SECONDS)
+    return {str(path.relative_to(out)): path.read_bytes() for path in files}
+
+
+def crash(count: int, seed: int = 0, only: str | None = None) -> list[str]:
+    """Try so many times; gives what went wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        # Every program is kept, however small, and none is optimised: most of the time is compilation.
+        os.environ |= {
+            "JAX_COMPILATION_CACHE_DIR": str(Path(folder) / "cache"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+            "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+        }
+        ring, wrong, tried = Ring(Path(folder), seed), [], Counter()
+        names = [only] if only else list(ring.jobs)
+        for number in range(count):
+            name = names[number % len(names)]
+            if name not in ring.expected:
+                ring.undisturbed(name)
+            fault = ring.attempt(number, name)
+            tried[name] += 1
+            if fault:
+                wrong.append(fault)
+                print(f"  {fault}", file=sys.stderr, flush=True)
+        print(", ".join(f"{name} {times}" for name, times in tried.items()), file=sys.stderr)
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--count", type=int, default=20, help="runs to disturb")
+    parser.add_argument("--seed", type=int, default=0, help="of the blows")
+    parser.add_argument("--only", choices=["train", "sweep", "reproduce", "dynamics"], help="one command")
+    asked = parser.parse_args()
+    begun = time.monotonic()
+    wrong = crash(asked.count, asked.seed, asked.only)
+    print(f"{asked.count} tried, {asked.count - len(wrong)} identical, in {time.monotonic() - begun:.0f} s")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
