@@ -85,8 +85,9 @@ def run(task: Task, data_of: Callable[[float], Data], printed: Mapping[float, Pr
         clean = clean_loss(data, config.measurement.evaluation_count)
         excess = columns("excess", [model.excess for model in models])
         over_clean = columns("over_clean", [model.loss - clean for model in models])
-        known, floor, error = None, reference.floor_excess, reference.floor_excess_error
-        if floor is None:
+        known = 0.0 if level == 0 else None
+        floor, error = reference.floor_excess, reference.floor_excess_error
+        if data.token_noise:
             task.watch((part + 1) / len(levels), "exact references")
             sides = token_references(data, *REFERENCE[task.budget])
             known = sides.kernel_known.mean

@@ -129,7 +129,7 @@ def chart(bits: list[dict], kept: list[dict]) -> Plot:
         Series(dtype, places, [row[dtype] for row in shown], None, mark)
         for dtype, mark in zip(DTYPES, MARKS, strict=False)
     ]
-    names = {row["construction"].replace("-", "\n"): place for row, place in zip(shown, places, strict=True)}
+    names = {row["construction"]: place for row, place in zip(shown, places, strict=True)}
     charts = [
         Chart("order k", "significant bits for error ≤ 1/T", needed),
         Chart("construction", "largest order exact to 1e-5", exact, ticks=names),

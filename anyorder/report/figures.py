@@ -47,7 +47,7 @@ def _plot(plot: Plot) -> Figure:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
     }  # fmt: skip
     if named:
-        columns = 2 if max(map(len, named)) > 24 else 4
+        columns = max(1, int(picture.get_figwidth() / (0.5 + 0.07 * max(map(len, named)))))
         picture.legend(named.values(), named, loc="outside lower center", ncols=columns, fontsize="small")
     return picture
 
@@ -59,7 +59,8 @@ def _chart(panel: Axes, chart: Chart) -> None:
     for series in chart.series:
         _series(panel, series)
     if chart.ticks is not None:
-        panel.set_xticks(list(chart.ticks.values()), list(chart.ticks))
+        angle, side = (45, "right") if len(chart.ticks) > 8 else (0, "center")
+        panel.set_xticks(list(chart.ticks.values()), list(chart.ticks), rotation=angle, ha=side)
         panel.minorticks_off()
     elif all(float(x).is_integer() for series in chart.series for x in series.x) and "x" not in chart.log:
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
