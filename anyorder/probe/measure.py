@@ -52,7 +52,7 @@ class Settings:
     @property
     def test_length(self) -> int:
         """Tokens of a test sequence."""
-        return max(192, 2 * shortest(self.max_length)) if self.length is None else self.length
+        return max(192, 3 * shortest(self.max_length) // 2) if self.length is None else self.length
 
     def resolved(self, model: Model) -> Settings:
         """The same with everything decided for a model."""

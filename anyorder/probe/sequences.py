@@ -2,9 +2,10 @@
 
 In uniform random tokens over m symbols a match of length ℓ has probability m^-ℓ: long matches hardly occur. Here every
 sequence has a motif of K random symbols and is made of pieces: a symbol that breaks the match, the last ℓ symbols of
-the motif with ℓ from 0 … K, and one to three fresh random symbols. Some pieces have the last two symbols of the motif
-exchanged: a head that compares bags of tokens cannot tell these from the motif. Queries are the ends of whole motifs
-from the place on where every kind of piece has occurred: each of them has keys of every match length.
+the motif with ℓ from 0 … K, and one to three fresh random symbols. One kind of piece has the last two symbols of the
+motif exchanged: a head that compares bags of tokens cannot tell these from the motif. Pieces come in cycles, each a
+random permutation of all kinds (the whole motif twice), so that no match length is more recent than another. Queries
+are the ends of whole motifs after the first cycle: each of them has keys of every match length.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ from jaxtyping import Bool, Int
 
 from anyorder.errors import require
 
-#: The share of pieces that hold the whole motif: only these end in a query.
-WHOLE = 0.35
 #: Most fresh random symbols after a piece.
 FRESH = 3
 
@@ -31,13 +30,13 @@ class Sequences:
 
 
 def shortest(max_length: int) -> int:
-    """The length of a sequence in which one query is certain.
+    """The length of a sequence in which one query is certain: two cycles of the longest pieces.
 
     >>> shortest(5)
-    54
+    110
     """
-    opening = (max_length + 2) * (1 + FRESH) + max_length * (max_length + 1) // 2 + max_length
-    return opening + 1 + max_length
+    pieces = max_length + 3
+    return 2 * (pieces * (1 + FRESH) + max_length * (max_length + 1) // 2 + 2 * max_length) - 4
 
 
 def sequences(count: int = 48, *, length: int = 192, symbols: int = 4, max_length: int = 5, seed: int = 0) -> Sequences:
@@ -62,7 +61,7 @@ def sequences(count: int = 48, *, length: int = 192, symbols: int = 4, max_lengt
 
 
 def _one(generator: np.random.Generator, length: int, symbols: int, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """One sequence: first a piece of every kind, in random order, then pieces at random."""
+    """One sequence: cycles of pieces of every kind, each in random order."""
 
     def other(than: int) -> int:
         return int((than + generator.integers(1, symbols)) % symbols)
@@ -70,21 +69,20 @@ def _one(generator: np.random.Generator, length: int, symbols: int, longest: int
     motif = generator.integers(symbols, size=longest).tolist()
     motif[-2] = other(motif[-1])  # so that the motif with its last two symbols exchanged is another word
     exchanged = [*motif[:-2], motif[-1], motif[-2]]
-    kinds = [*range(longest + 1), -1]  # -1: the exchanged motif
-    opening = generator.permutation(kinds).tolist()
+    cycle = [*range(longest + 1), longest, -1]  # -1: the exchanged motif
+    left: list[int] = []
     tokens: list[int] = []
     queries: list[int] = []
+    first = True
     while len(tokens) < length:
-        if opening:
-            kind, counts = opening.pop(), False
-        else:
-            whole = not queries or generator.random() < WHOLE
-            kind = longest if whole else int(generator.choice([*kinds[:longest], -1]))
-            counts = kind == longest
+        if not left:
+            first = not tokens
+            left = generator.permutation(cycle).tolist()
+        kind = left.pop()
         word = exchanged if kind < 0 else motif[longest - kind :]
         before = motif[-len(word) - 1] if len(word) < longest else int(generator.integers(symbols))
         tokens += [other(before), *word]
-        if counts:
+        if kind == longest and not first:
             queries.append(len(tokens) - 1)
         tokens += generator.integers(symbols, size=generator.integers(1, FRESH + 1)).tolist()
     marked = np.zeros(length, bool)

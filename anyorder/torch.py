@@ -1,0 +1,201 @@
+"""Models of this package in PyTorch: `load(path)` gives a plain `torch.nn.Module`, for other people's tools.
+
+Needs PyTorch and safetensors, and neither JAX nor Equinox. The names and the layout of the tensors are a contract
+(docs/pytorch.md); `state_dict` has the names of the file. Every head passes its attention weights, (rows, rows) with
+queries in rows, through a module of its own, `layers[l].heads[h].pattern`: a forward hook there reads or replaces them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+from torch.nn import functional
+
+from anyorder.errors import InputError, require
+
+FORMAT = "anyorder model 2"
+EPSILON = 1e-5
+_ACTIVATIONS = {
+    "none": lambda x: x,
+    "relu": torch.relu,
+    "gelu": lambda x: functional.gelu(x, approximate="tanh"),
+}
+
+
+def load(path: str | Path) -> Transformer:
+    """Read a model that `anyorder.save` or `anyorder build` wrote."""
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            header = json.loads((file.metadata() or {})["anyorder"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}; give a .safetensors file") from None
+    except (SafetensorError, KeyError, ValueError):
+        raise InputError(f"{path} is not a whole model file of anyorder; write it again with anyorder build") from None
+    found = header.get("format")
+    require(found == FORMAT, f"{path} holds {found!r}, must be {FORMAT!r}; write it again with this version")
+    return _built(header["value"], tensors).eval()
+
+
+def _built(value: Any, tensors: dict[str, Tensor]) -> Any:
+    """The module, tuple, tensor or plain value that an entry of the header describes."""
+    if not isinstance(value, dict):
+        return value
+    if "kind" in value:
+        fields = {name: _built(entry, tensors) for name, entry in value["fields"].items()}
+        return _KINDS[value["kind"]](fields)
+    ((tag, content),) = value.items()
+    if tag == "array":
+        return tensors[content]
+    return float(content) if tag == "float" else tuple(_built(entry, tensors) for entry in content)
+
+
+class _Part(nn.Module):
+    """Fields of the file as attributes: tensors are parameters, parts are sub-modules, the rest stays as it is."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        super().__init__()
+        for name, value in fields.items():
+            if isinstance(value, Tensor):
+                self.register_parameter(name, nn.Parameter(value, requires_grad=value.is_floating_point()))
+            elif isinstance(value, tuple) and all(isinstance(entry, nn.Module) for entry in value):
+                setattr(self, name, nn.ModuleList(value))
+            else:
+                setattr(self, name, value)
+
+
+class UnitNorm(_Part):
+    """Rows divided by their length; zero stays zero."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise (rows, width)."""
+        squared = (x * x).sum(-1, keepdim=True)
+        return x / torch.where(squared > 0, squared, torch.ones_like(squared)).sqrt()
+
+
+class LayerNorm(_Part):
+    """The standard layer norm, with `gain` and `bias`."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise (rows, width)."""
+        centred = x - x.sum(-1, keepdim=True) / x.shape[-1]
+        variance = (centred * centred).sum(-1, keepdim=True) / x.shape[-1]
+        return centred / (variance + EPSILON).sqrt() * self.gain + self.bias
+
+
+class Head(_Part):
+    """One attention head: scores <W_K x_i + p^K_{n-i}, W_Q x_n>, values W_V x_i + p^V_{n-i}."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        super().__init__(fields)
+        self.pattern = nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What the head adds to the stream (rows, d)."""
+        rows = len(x)
+        queries, keys, values = x @ self.query.T, x @ self.key.T, x @ self.value.T
+        if self.normalise:
+            queries, keys = UnitNorm({})(queries), UnitNorm({})(keys)
+        queries = queries * self.scale
+        scores = queries @ keys.T
+        offsets = torch.arange(rows)[:, None] - torch.arange(rows)[None, :]
+        if self.key_positions is not None:
+            table = self.key_positions @ self.key.T if self.positions_through_key else self.key_positions
+            seen = (offsets >= 0) & (offsets < len(table))
+            scores = scores + torch.where(
+                seen, (queries @ table.T).gather(1, offsets.clamp(0, len(table) - 1)), torch.zeros_like(scores)
+            )
+        scores = scores.masked_fill(offsets < 0, -math.inf)
+        exponentials = (scores - scores.max(-1, keepdim=True).values).exp()
+        # Sums before the division: counts stay whole numbers, and a count over a count is exact.
+        total = exponentials @ torch.ones(rows, 1, dtype=x.dtype)
+        weights = exponentials / total
+        pattern = self.pattern(weights)
+        if pattern is not weights:  # a hook has replaced the attention
+            exponentials, total = pattern, torch.ones_like(total)
+        mixed = exponentials @ values
+        if self.value_positions is not None:
+            count = min(rows, len(self.value_positions))
+            at_offset = torch.stack(
+                [functional.pad(exponentials.diagonal(-offset), (offset, 0)) for offset in range(count)], dim=1
+            )
+            mixed = mixed + at_offset @ self.value_positions[:count]
+        mixed = mixed / total
+        return mixed if self.projection is None else mixed @ self.projection.T
+
+
+class MLPLayer(_Part):
+    """points[skip] + norm(activation(W x + b)); `skip` None adds nothing."""
+
+    def forward(self, x: Tensor, points: list[Tensor]) -> Tensor:
+        """The next point of a stack."""
+        x = x @ self.weight.T
+        x = _ACTIVATIONS[self.activation](x if self.bias is None else x + self.bias)
+        x = x if self.norm is None else self.norm(x)
+        return x if self.skip is None else points[self.skip] + x
+
+
+class Layer(_Part):
+    """Heads, whose outputs are added to the stream, then a stack of MLP layers."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The stream (rows, d) after this layer."""
+        read = x if self.attention_norm is None else self.attention_norm(x)
+        for head in self.heads:
+            x = x + head(read)
+        points, read = [x], x if self.mlp_norm is None else self.mlp_norm(x)
+        for layer in self.mlp:
+            read = layer(read, points)
+            points.append(read)
+        return points[-1]
+
+
+class Transformer(_Part):
+    """The whole model: `model(tokens)` are next-token probabilities (T, S), `model.logits(tokens)` what is before."""
+
+    def forward(self, tokens: Any) -> Tensor:
+        """The distribution of the next token after every position of one sequence."""
+        logits = self.logits(tokens)
+        if self.output_map == "softmax":
+            return torch.softmax(logits, -1)
+        return torch.relu(logits) if self.output_map == "relu" else logits
+
+    def logits(self, tokens: Any) -> Tensor:
+        """W_o x + b_o after every position."""
+        x = self.embedding[torch.as_tensor(tokens)]
+        if self.positions is not None:
+            x = x + self.positions[: len(x)]
+        if self.beginning is not None:
+            x = torch.cat([self.beginning[None], x])
+        for layer in self.layers:
+            x = layer(x)
+        x = x if self.final_norm is None else self.final_norm(x)
+        x = x if self.beginning is None else x[1:]
+        logits = x @ (self.embedding if self.output is None else self.output).T
+        return logits if self.output_bias is None else logits + self.output_bias
+
+    def attention(self, tokens: Any) -> list[Tensor]:
+        """The attention weights of every layer, (heads, rows, rows)."""
+        kept: dict[nn.Module, Tensor] = {}
+        heads = [list(layer.heads) for layer in self.layers]
+        hooks = [
+            head.pattern.register_forward_hook(lambda module, _, out: kept.__setitem__(module, out))
+            for layer in heads
+            for head in layer
+        ]
+        try:
+            self(tokens)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return [torch.stack([kept[head.pattern] for head in layer]) for layer in heads]
+
+
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in (Transformer, Layer, Head, MLPLayer, UnitNorm, LayerNorm)}
+_KINDS["Certificate"] = dict

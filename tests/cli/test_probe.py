@@ -1,0 +1,67 @@
+import json
+
+import numpy as np
+import pytest
+
+from tests.probe import heads
+
+
+def test_a_construction_reads_its_order_and_the_files_are_written(run, tmp_path):
+    code, out, _ = run("probe", "construction:k-head", "--order", 2, "--alphabet-size", 3, "--sequences", 6,
+                       "--length", 110, "--out", tmp_path / "p", "--ablate", "--json")  # fmt: skip
+    report = json.loads(out)
+    assert code == 0
+    assert [head["order"] for head in report["heads"]] == [None, None, 2]
+    assert report["ablation"]["without"] > report["ablation"]["whole"]
+    kept = json.loads((tmp_path / "p" / "probe.json").read_text())
+    assert kept["maps"]["heads"][0]["layer"] == 1
+    assert (tmp_path / "p" / "probe.png").stat().st_size > 1000
+
+
+def test_recorded_attention_is_read(run, tmp_path):
+    tokens = np.random.default_rng(0).integers(3, size=(8, 64))
+    attention = np.stack([[[heads.uniform(row)], [heads.induction(row, 2)]] for row in tokens])
+    np.savez(tmp_path / "a.npz", attention=attention, tokens=tokens)
+    code, out, _ = run("probe", tmp_path / "a.npz", "--max-length", 3, "--json")
+    assert code == 0
+    assert [(head["layer"], head["order"]) for head in json.loads(out)["heads"]] == [(0, None), (1, 2)]
+    np.savez(tmp_path / "b.npz", attention=attention * 2, tokens=tokens)
+    np.savez(tmp_path / "c.npz", attention=attention, tokens=tokens[:, :-1])
+    np.savez(tmp_path / "d.npz", attention=attention)
+    np.savez(tmp_path / "e.npz", attention=np.array([{"a": 1}]), tokens=tokens)
+    for name, said in (("b", "sums to 2"), ("c", "shape"), ("d", "no tokens"), ("e", "plain arrays")):
+        code, out, err = run("probe", tmp_path / f"{name}.npz")
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert said in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["absent"], "no file or folder absent"),
+        (["construction:dyadic"], "needs an order"),
+        (["construction:nothing", "--order", "2"], "nothing"),
+        (["construction:k-head", "--order", "2", "--symbols", "9"], "symbols is 9"),
+        (["construction:k-head", "--order", "2", "--layers", "5"], "layer is 5"),
+        (["construction:k-head", "--order", "2", "--length", "40"], "length is 40"),
+        (["construction:k-head", "--order", "2", "--sequences", "2"], "sequences is 2"),
+    ],
+)
+def test_bad_input_is_one_line(run, words, said):
+    code, out, err = run("probe", *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+def test_pickles_are_refused_with_the_way_to_convert(run, tmp_path):
+    (tmp_path / "weights.pt").write_bytes(b"\x80\x04.")
+    code, _, err = run("probe", tmp_path / "weights.pt")
+    assert code == 2
+    assert "safe_serialization=True" in err
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "pytorch_model.bin").write_bytes(b"\x80\x04.")
+    code, _, err = run("probe", folder)
+    assert code == 2
+    assert "pickled" in err

@@ -1,0 +1,36 @@
+"""The language model that `make smollm2` gets; `make test-model` runs this."""
+
+import os
+
+import numpy as np
+import pytest
+
+from anyorder.probe import Settings, probe
+from anyorder.probe.adapters.gguf import GGUFModel
+
+PATH = os.environ.get("ANYORDER_MODEL")
+pytestmark = pytest.mark.skipif(PATH is None, reason="needs the language model: make test-model")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return GGUFModel(PATH)
+
+
+def test_it_knows_the_capital_of_france(model):
+    tokens = np.array([model.tokens.index(word) for word in ("The", "Ġcapital", "Ġof", "ĠFrance", "Ġis")])
+    assert model.tokens[int(model.run(tokens).log_probabilities[-1].argmax())] == "ĠParis"
+
+
+def test_the_probe_finds_its_induction_heads(model):
+    result = probe(model, Settings(sequences=24, layers=(2, 17, 18, 20)), ablate=True)
+    orders = {(head.layer, head.head): head.found.order for head in result.heads}
+    assert orders[18, 6] in (2, 3)
+    assert orders[17, 3] in (1, 2)
+    assert next(head for head in result.heads if (head.layer, head.head) == (17, 3)).found.graded
+    assert orders[20, 6] is not None
+    assert all(orders[2, head] is None for head in range(9))
+    assert sum(order is None for order in orders.values()) > len(orders) / 2
+    assert result.controls["no_repeat"].heads_above == 0
+    assert result.ablation.without > result.ablation.whole + 4
+    assert max(result.ablation.random) < result.ablation.whole + 3

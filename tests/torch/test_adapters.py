@@ -1,0 +1,116 @@
+"""Adapters for PyTorch models, with the real libraries, on small random models saved to disk."""
+
+import json
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+tokenizers = pytest.importorskip("tokenizers")
+
+from anyorder.errors import InputError
+from anyorder.probe import Settings, probe
+from anyorder.probe.adapters.huggingface import HuggingFaceModel
+from anyorder.probe.opening import open_model
+
+FEW = Settings(sequences=6, length=72, max_length=3)
+
+
+@pytest.fixture(scope="module", params=["llama", "gpt2"])
+def folder(request, tmp_path_factory):
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp(request.param)
+    if request.param == "llama":
+        config = transformers.LlamaConfig(
+            vocab_size=80, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+            num_key_value_heads=2, bos_token_id=1, eos_token_id=2,
+        )  # fmt: skip
+    else:
+        config = transformers.GPT2Config(
+            vocab_size=80, n_embd=32, n_layer=2, n_head=4, n_positions=128, bos_token_id=1, eos_token_id=2
+        )
+    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(path)
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({str(token): token for token in range(80)}, unk_token="0"))
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=words, bos_token="1", eos_token="2", unk_token="0", pad_token="2"
+    ).save_pretrained(path)
+    return path
+
+
+def test_a_folder_gives_attention_and_predictions_as_the_library_has_them(folder):
+    model = open_model(folder)
+    assert model.heads == (4, 4)
+    assert model.start == 1
+    assert not {1, 2} & set(model.ids)
+    tokens = np.array([1, 5, 9, 5, 9, 7])
+    look = model.run(tokens, layers=[1])
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager")
+    out = loaded(torch.as_tensor(tokens)[None], output_attentions=True)
+    np.testing.assert_allclose(look.attention[1], out.attentions[1][0].detach(), atol=1e-6)
+    np.testing.assert_allclose(np.exp(look.log_probabilities).sum(axis=1), 1, atol=1e-9)
+
+
+def test_random_weights_have_no_order(folder):
+    result = probe(open_model(folder), FEW)
+    assert len(result.heads) == 8
+    assert all(head.found.order is None for head in result.heads)
+    assert result.controls["no_repeat"].heads_above == 0
+
+
+def test_heads_that_are_off_write_nothing(folder):
+    model, tokens = open_model(folder), np.array([1, 5, 9, 5])
+    whole = model.run(tokens).log_probabilities
+    silent = model.run(tokens, off=[(0, 2)]).log_probabilities
+    assert np.abs(whole - silent).max() > 1e-6
+    every = [(layer, head) for layer in range(2) for head in range(4)]
+    alone = model.run(tokens, off=every).log_probabilities
+    swapped = model.run(np.array([1, 9, 5, 5]), off=every).log_probabilities
+    np.testing.assert_allclose(alone[3], swapped[3], atol=1e-9)  # without attention only the token itself counts
+    assert np.array_equal(model.run(tokens).log_probabilities, whole)
+
+
+def test_pickled_weights_are_refused_and_nothing_of_them_is_run(tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "sprung"), "w"))
+
+    folder = tmp_path / "pickled"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    torch.save({"weight": Trap()}, folder / "pytorch_model.bin")
+    for word in (folder, folder / "pytorch_model.bin"):
+        with pytest.raises(InputError, match=r"pickle.*safe_serialization"):
+            open_model(word)
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_code_in_a_folder_is_refused(folder, tmp_path):
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModelForCausalLM": "evil.Model"}}))
+    (tmp_path / "evil.py").write_text("raise SystemExit('run')")
+    with pytest.raises(InputError, match="brings its own code"):
+        open_model(tmp_path)
+
+
+def test_a_loaded_model_without_eager_attention_is_refused(folder):
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="sdpa")
+    with pytest.raises(InputError, match="eager"):
+        HuggingFaceModel(model=loaded)
+
+
+def test_transformer_lens_reads_as_hugging_face_does(folder):
+    bridges = pytest.importorskip("transformer_lens.model_bridge")
+    from anyorder.probe.adapters.transformer_lens import TransformerLensModel
+
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager")
+    bridge = bridges.TransformerBridge.boot_transformers(str(folder), hf_model=loaded, device="cpu")
+    lens, hugging = TransformerLensModel(bridge), open_model(folder)
+    tokens = np.array([1, 5, 9, 5, 9, 7])
+    assert lens.heads == hugging.heads
+    for off in ((), [(1, 2)]):
+        left, right = (model.run(tokens, layers=[0, 1], off=off) for model in (lens, hugging))
+        np.testing.assert_allclose(left.log_probabilities, right.log_probabilities, atol=1e-4)
+        np.testing.assert_allclose(left.attention[1], right.attention[1], atol=1e-5)

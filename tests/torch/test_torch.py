@@ -1,0 +1,81 @@
+"""Our model files in PyTorch, against our own forward pass."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import anyorder
+import anyorder.torch
+from anyorder.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def tokens():
+    return np.random.default_rng(0).integers(3, size=40)
+
+
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [("two-layer", 2), ("two-head-qk", 2), ("k-head", 3), ("k-head-bayes", 2), ("dyadic", 4), ("attention-only", 3)],
+)
+def test_constructions_agree_to_the_last_bits(tmp_path, tokens, name, order):
+    ours = anyorder.construct(name, order=order, alphabet_size=3, length=64)
+    anyorder.save(ours, tmp_path / "model.safetensors")
+    theirs = anyorder.torch.load(tmp_path / "model.safetensors")
+    trace = ours.trace(tokens)
+    np.testing.assert_allclose(theirs(tokens).detach().numpy(), trace.probabilities, rtol=0, atol=1e-14)
+    for layer, weights in enumerate(theirs.attention(tokens)):
+        np.testing.assert_allclose(weights.detach().numpy(), trace.attention[layer], rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("preset", ["paper", "floor", "published"])
+def test_trained_architectures_agree(tmp_path, tokens, preset):
+    import dataclasses
+
+    import jax
+
+    from anyorder.training import config as configs
+    from anyorder.training.initial import initial_model
+
+    if preset not in configs.PRESETS:
+        pytest.skip(f"no preset {preset}")
+    config = configs.PRESETS[preset]
+    config = dataclasses.replace(
+        config,
+        data=dataclasses.replace(config.data, alphabet_size=3, length=64),
+        optimisation=dataclasses.replace(config.optimisation, dtype="float64"),
+    )
+    ours = initial_model(config, jax.random.key(1))
+    anyorder.save(ours, tmp_path / "model.safetensors")
+    theirs = anyorder.torch.load(tmp_path / "model.safetensors")
+    np.testing.assert_allclose(theirs(tokens).detach().numpy(), ours(tokens), rtol=0, atol=1e-13)
+
+
+def test_a_hook_reads_and_replaces_attention(tmp_path, tokens):
+    anyorder.save(anyorder.construct("k-head", order=2, alphabet_size=3, length=64), tmp_path / "m.safetensors")
+    model = anyorder.torch.load(tmp_path / "m.safetensors")
+    before = model(tokens)
+    uniform = torch.ones(40, 40, dtype=torch.float64).tril()
+    uniform = uniform / uniform.sum(1, keepdim=True)
+    handle = model.layers[1].heads[0].pattern.register_forward_hook(lambda module, inputs, output: uniform)
+    frequencies = torch.eye(3, dtype=torch.float64)[torch.as_tensor(tokens)].cumsum(0) / torch.arange(1, 41)[:, None]
+    np.testing.assert_allclose(model(tokens).detach(), frequencies, atol=1e-12)
+    handle.remove()
+    assert torch.equal(model(tokens), before)
+
+
+def test_names_of_tensors_are_those_of_the_file(tmp_path):
+    anyorder.save(anyorder.construct("k-head", order=2, alphabet_size=3, length=8), tmp_path / "m.safetensors")
+    names = set(anyorder.torch.load(tmp_path / "m.safetensors").state_dict())
+    heads = {"layers.0.heads.1.query", "layers.1.heads.0.key", "layers.0.heads.0.key_positions"}
+    assert {"embedding", "output", *heads} <= names
+
+
+def test_other_files_are_refused_in_one_line(tmp_path):
+    from safetensors.numpy import save_file
+
+    save_file({"a": np.ones(2)}, tmp_path / "other.safetensors")
+    with pytest.raises(InputError, match="not a whole model file of anyorder") as refused:
+        anyorder.torch.load(tmp_path / "other.safetensors")
+    assert "\n" not in str(refused.value)
