@@ -16,7 +16,7 @@ from rich.table import Table
 from anyorder.cli import sweep
 from anyorder.cli.command import Command, Outcome
 from anyorder.cli.signals import asked_to_stop
-from anyorder.errors import require
+from anyorder.errors import in_flags, require
 from anyorder.files import new_folder, read_json
 from anyorder.sweeps.table import is_sweep
 from anyorder.training import config as configs
@@ -46,9 +46,7 @@ class Train(Command):
     """Take these defaults from a JSON file instead, such as the config.json of a run."""
     resume: str | None = None
     """Continue the run in this folder, with its own config."""
-    settings: Annotated[Config, tyro.conf.OmitArgPrefixes] = dataclasses.field(
-        default_factory=lambda: configs.PRESETS["floor"]
-    )
+    settings: Annotated[Config, tyro.conf.OmitArgPrefixes] = dataclasses.field(default_factory=Config)
 
     @classmethod
     def default(cls, words: Sequence[str]) -> Train:
@@ -81,7 +79,7 @@ class Train(Command):
             except Diverged as error:
                 kept = f"the last good checkpoint is in {folder}"
                 report = {"out": folder, "diverged": {"step": error.step, "seed": error.seed, "rate": error.rate}}
-                return Outcome(report, f"{error}; {kept}", passed=False)
+                return Outcome(report, in_flags(f"{error}; {kept}"), passed=False)
         if not result.finished:
             raise KeyboardInterrupt(f"interrupted at step {result.step}; go on with: anyorder train --resume {folder}")
         return Outcome(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 
 import jax
@@ -13,7 +14,7 @@ from anyorder.experiments import as_published, learned_code
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, columns, of_preset
 from anyorder.experiments.figures import Chart, Map, Maps, Plot, Series
 from anyorder.experiments.printed import DEPTH
-from anyorder.training.config import Architecture, Config, Data
+from anyorder.training.config import PRESETS, Config, Data
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
 
@@ -24,7 +25,8 @@ SEQUENCES, AVERAGED = 4, 256
 
 def config(task: Task, layers: int) -> Config:
     """The paper's architecture with this many layers."""
-    return of_preset(task, "paper", DATA, Architecture(layers=layers))
+    architecture = dataclasses.replace(PRESETS["paper"].architecture, layers=layers)
+    return of_preset(task, "paper", DATA, architecture)
 
 
 def run(task: Task) -> Result:

@@ -13,7 +13,6 @@ from jaxtyping import Float
 from anyorder import files, training
 from anyorder.experiments.figures import Figure
 from anyorder.training import config as configs
-from anyorder.training import fields
 from anyorder.training.config import Architecture, Config, Data
 from anyorder.training.folder import begun
 from anyorder.training.progress import Progress
@@ -102,8 +101,8 @@ def digest(config: Config) -> str:
     >>> digest(Config()) == digest(Config()), digest(Config()) == digest(Config(seed=1))
     (True, False)
     """
-    standard = fields.values(configs.PRESETS["paper"])
-    different = {name: value for name, value in fields.values(config).items() if value != standard[name]}
+    standard = configs.values(configs.PRESETS["paper"])
+    different = {name: value for name, value in configs.values(config).items() if value != standard[name]}
     return files.digest(different)
 
 
@@ -117,9 +116,9 @@ def of_preset(task: Task, name: str, data: Data, architecture: Architecture | No
     config = dataclasses.replace(preset, data=data, seeds=task.seeds, architecture=architecture or preset.architecture)
     steps = STEPS[task.budget]
     if steps < preset.optimisation.steps:
-        config = fields.changed(config, {"steps": steps, "learning_rate": 3e-3, "warmup": 100, "final_rate": 0.0})
+        config = configs.changed(config, {"steps": steps, "learning_rate": 3e-3, "warmup": 100, "final_rate": 0.0})
     if task.budget == "tiny":
-        config = fields.changed(config, {"dimension": 16, "batch": 16, "evaluation_count": 128})
+        config = configs.changed(config, {"dimension": 16, "batch": 16, "evaluation_count": 128})
     return config
 
 

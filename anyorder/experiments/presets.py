@@ -10,7 +10,7 @@ from anyorder.experiments.depth import DATA
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, columns, of_preset
 from anyorder.experiments.figures import Chart, Plot, Series
 from anyorder.experiments.printed import DEPTH
-from anyorder.training.config import Architecture, Config
+from anyorder.training.config import PRESETS, Config
 
 #: At most this many seeds: these are looked at to explain a difference, not to replace a table.
 SEEDS = 3
@@ -19,7 +19,7 @@ SEEDS = 3
 def config(task: Task, name: str) -> Config:
     """A preset, or Theorem 2's shape: two heads in layer 1 and one in layer 2."""
     if name == "paper, heads 2 1":
-        return of_preset(task, "paper", DATA, Architecture(heads=(2, 1)))
+        return of_preset(task, "paper", DATA, dataclasses.replace(PRESETS["paper"].architecture, heads=(2, 1)))
     return of_preset(task, name, DATA)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from anyorder.files import Row
 from anyorder.sweeps.spec import METRICS, Success, Sweep
-from anyorder.training import fields
+from anyorder.training import config as configs
 from anyorder.training.config import Config
 
 
@@ -88,13 +88,13 @@ def ranking(sweep: Sweep, rows: Sequence[Row]) -> list[Cell]:
 
 def config_of(sweep: Sweep, cell: Cell) -> Config:
     """The config of a cell, with the first of the seeds that were run."""
-    return fields.changed(sweep.base, {**cell.values, "seed": sweep.seeds[0]})
+    return configs.changed(sweep.base, {**cell.values, "seed": sweep.seeds[0]})
 
 
 def command(sweep: Sweep, cell: Cell) -> str:
     """What trains the runs of a cell again, to copy; seeds that do not follow each other need one command each."""
     first, last = min(sweep.seeds), max(sweep.seeds)
-    config = fields.changed(sweep.base, {**cell.values, "seed": first})
+    config = configs.changed(sweep.base, {**cell.values, "seed": first})
     if last - first + 1 == len(sweep.seeds):
-        config = fields.changed(config, {"seeds": len(sweep.seeds)})
-    return fields.command(config) + " --out best"
+        config = configs.changed(config, {"seeds": len(sweep.seeds)})
+    return configs.command(config) + " --out best"

@@ -8,8 +8,7 @@ from pathlib import Path
 from anyorder.errors import InputError
 from anyorder.sweeps import spec
 from anyorder.sweeps.spec import Success, Sweep
-from anyorder.training.config import PRESETS
-from anyorder.training.fields import changed
+from anyorder.training.config import PRESETS, changed
 
 
 def paper_grid() -> Sweep:

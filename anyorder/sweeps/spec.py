@@ -21,7 +21,6 @@ from anyorder.errors import InputError, require
 from anyorder.files import check_keys, read_json
 from anyorder.records import as_json
 from anyorder.training import config as configs
-from anyorder.training import fields
 from anyorder.training.config import Config, Data
 
 #: Runs beyond which a sweep must be confirmed.
@@ -108,7 +107,7 @@ def sweep(
     require(len(axes) > 0, f"{source} has no axes; give at least one list under [axes]")
     known: dict[str, tuple[Any, ...]] = {}
     for axis, given in axes.items():
-        spelt = fields.known(axis, source)
+        spelt = configs.known(axis, source)
         require(spelt not in _SEEDS, f"{source} has the axis {axis}; seeds are given by `seeds`")
         require(spelt not in known, f"{source} has the axis {spelt} twice")
         known[spelt] = _values(base, spelt, given, source)
@@ -130,10 +129,10 @@ def _values(base: Config, axis: str, given: Any, source: str) -> tuple[Any, ...]
     listed = _range(axis, given, source) if isinstance(given, Mapping) else given
     require(isinstance(listed, list | tuple), f"{source} has {axis} = {given!r}, must be a list or a range")
     require(len(listed) > 0, f"{source} has the empty axis {axis}; give at least one value")
-    several = isinstance(fields.values(base)[axis], tuple)
+    several = isinstance(configs.values(base)[axis], tuple)
     typed = []
     for value in listed:
-        read = fields.values(fields.changed(base, {axis: value}, source))[axis]
+        read = configs.values(configs.changed(base, {axis: value}, source))[axis]
         typed.append((read[0] if len(read) == 1 else list(read)) if several else read)
     require(_distinct(typed), f"{source} has a value of {axis} twice; give each once")
     return tuple(typed)
@@ -185,7 +184,7 @@ _KEYS = ("name", "preset", "config", "seeds", "metric", "set", "axes", "success"
 def from_plain(content: Mapping[str, Any], source: str, name: str, folder: Path = Path()) -> Sweep:
     """The sweep of plain values, such as those of a TOML file; paths are relative to the folder."""
     for key in content:
-        fields.known(key, source, _KEYS)
+        configs.known(key, source, _KEYS)
     groups = {key: content.get(key, {}) for key in ("set", "axes", "success")}
     for key, group in groups.items():
         require(isinstance(group, Mapping), f"{source} has {key} = {group!r}, must be a table: [{key}]")
@@ -200,7 +199,7 @@ def from_plain(content: Mapping[str, Any], source: str, name: str, folder: Path 
         base = configs.from_json(values.get("config", values), str(path))
     return sweep(
         str(content.get("name", name)),
-        fields.changed(base, groups["set"], source),
+        configs.changed(base, groups["set"], source),
         groups["axes"],
         seeds=content.get("seeds", 1),
         metric=content.get("metric", "gap"),
@@ -211,7 +210,7 @@ def from_plain(content: Mapping[str, Any], source: str, name: str, folder: Path 
 def _rule(given: Mapping[str, Any], source: str) -> Success:
     rule = {}
     for key, value in given.items():
-        spelt = fields.known(key, source, ("gap", "attention"))
+        spelt = configs.known(key, source, ("gap", "attention"))
         sound = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
         require(sound, f"{source} has success.{spelt} = {value!r}, must be a number of at least 0")
         rule[spelt] = float(value)
@@ -281,7 +280,7 @@ def runs(sweep: Sweep, budget: int | None = None) -> list[Run]:
     found = []
     for cell in chosen:
         values = values_at(sweep, cell)
-        config = fields.changed(sweep.base, values)
+        config = configs.changed(sweep.base, values)
         try:
             configs.check(config)
             _check_metric(config, sweep.metric)

@@ -38,7 +38,7 @@ def initial_model(config: Config, key: PRNGKeyArray, given: Transformer | None =
     require(
         given.alphabet_size == config.data.alphabet_size,
         f"the model has {given.alphabet_size} symbols, the chains have {config.data.alphabet_size}; "
-        f"pass --alphabet-size {given.alphabet_size}",
+        f"pass `alphabet_size={given.alphabet_size}`",
     )
     largest = max(float(jnp.abs(leaf).max()) for leaf in jax.tree.leaves(eqx.filter(given, eqx.is_inexact_array)))
     require(

@@ -35,7 +35,7 @@ class Diverged(Exception):
     def __init__(self, step: int, seed: int, rate: float) -> None:
         super().__init__(
             f"the model of seed {seed} diverged at step {step} with learning rate {rate:g}; "
-            "pass a smaller --learning-rate, a longer --warmup or a smaller --clip"
+            "pass a smaller `learning_rate=`, a longer `warmup=` or a smaller `clip=`"
         )
         self.step, self.seed, self.rate = step, seed, rate
 
@@ -96,9 +96,10 @@ def train(
 
     >>> from anyorder.training.config import Architecture, Data, Measurement, Optimisation
     >>> tiny = Config(
+    ...     seeds=1,
     ...     data=Data(order=1, length=4),
     ...     architecture=Architecture(layers=1, dimension=4, mlp="none"),
-    ...     optimisation=Optimisation(steps=2, batch=2, warmup=0),
+    ...     optimisation=Optimisation(steps=2, batch=2),
     ...     measurement=Measurement(evaluation_count=4),
     ... )
     >>> result = train(tiny)

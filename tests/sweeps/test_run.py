@@ -26,14 +26,16 @@ from anyorder.report import sweeps as figures
 from anyorder.sweeps import analysis, builtin, engine, local, run, spec, table, work
 from anyorder.sweeps import run as run_module
 from anyorder.sweeps.spec import Success
-from anyorder.training import fields
-from anyorder.training.config import PRESETS, Architecture, Config, Data, Measurement, Optimisation, structure
+from anyorder.training import config as configs
+from anyorder.training.config import PRESETS, Config, Data, Measurement, Optimisation, structure
 from anyorder.training.run import train
 
 TINY = Config(
+    seeds=1,
     data=Data(order=1, length=6),
-    architecture=Architecture(layers=1, dimension=4, mlp="none", beginning=True),
-    optimisation=Optimisation(steps=120, batch=4, warmup=3, final_rate=0.0),
+    architecture=dataclasses.replace(PRESETS["paper"].architecture, layers=1, dimension=4, mlp="none", beginning=True),
+    initial=PRESETS["paper"].initial,
+    optimisation=Optimisation(steps=120, batch=4, warmup=3, learning_rate=(1e-3,)),
     measurement=Measurement(evaluation_count=16),
 )
 #: Twelve runs of one shape; the last rate diverges.
@@ -109,7 +111,7 @@ def test_ranges_of_real_numbers_have_round_values():
         "token_noise": {"from": 0.0, "to": 0.3, "step": 0.1},
         "heads": [[1, 2], 1],
     }
-    base = fields.changed(TINY, {"layers": 2, "transition_noise": 0.0})
+    base = configs.changed(TINY, {"layers": 2, "transition_noise": 0.0})
     grid = spec.sweep("s", base, axes, metric="excess")
     np.testing.assert_allclose(grid.axes["learning_rate"], [10 ** (-4 + j / 2) for j in range(5)], rtol=1e-10)
     assert grid.axes["token_noise"] == (0.0, 0.1, 0.2, 0.3)
@@ -151,7 +153,7 @@ def test_chunks_hold_every_run_once_and_one_shape_each():
 
 
 def test_numbers_never_recompile():
-    base = fields.changed(TINY, {"transition_noise": 0.1})
+    base = configs.changed(TINY, {"transition_noise": 0.1})
     compiled = []
     jax.monitoring.register_event_duration_secs_listener(
         lambda event, _, **about: compiled.append(about) if event.endswith("backend_compile_duration") else None
@@ -162,7 +164,7 @@ def test_numbers_never_recompile():
         work.train_together([base])
         assert compiled  # the first run of a shape does compile
         compiled.clear()
-        (result,) = work.train_together([fields.changed(base, changes)])
+        (result,) = work.train_together([configs.changed(base, changes)])
         assert compiled == []
     finally:
         jax.monitoring.clear_event_listeners()
@@ -238,7 +240,7 @@ def test_a_run_that_takes_its_worker_with_it_fails_and_the_others_go_on(tmp_path
 
 
 def test_a_run_that_raises_is_a_row_with_its_reason():
-    config = fields.changed(TINY, {"from_model": "absent.safetensors"})
+    config = configs.changed(TINY, {"from_model": "absent.safetensors"})
     ((place, result, _),) = work.results([config])
     assert place == 0
     assert result["outcome"] == "failed"
@@ -317,7 +319,7 @@ def test_workers_end_when_their_sweep_is_killed():
     words = [sys.executable, "-m", "anyorder.sweeps.worker"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
         worker.stdout.readline()
-        long = fields.changed(TINY, {"steps": 1_000_000})
+        long = configs.changed(TINY, {"steps": 1_000_000})
         worker.stdin.write(engine.pack([spec.Run(0, {}, 0, long)]) + "\n")
         worker.stdin.close()  # as the system does for a process that is gone
         assert worker.wait(timeout=10) == 0
@@ -410,7 +412,7 @@ def test_figures_fit_the_axes(count, tmp_path, run):
     assert sum(grid.axes[name].index(value) for name, value in best["values"].items()) == 1
     assert best["mean"] == pytest.approx(0.0021)
     settings = parse(report["command"].split()[1:]).settings
-    assert settings == dataclasses.replace(fields.changed(PRESETS["floor"], best["values"]), seed=0, seeds=3)
+    assert settings == dataclasses.replace(configs.changed(PRESETS["floor"], best["values"]), seed=0, seeds=3)
 
 
 def test_success_needs_both_the_floor_and_the_attention():
@@ -424,9 +426,9 @@ def test_success_needs_both_the_floor_and_the_attention():
 def test_commands_give_back_any_config():
     for config in (
         *PRESETS.values(),
-        fields.changed(PRESETS["floor"], {"heads": [1, 2], "beginning": False, "seed": 3}),
+        configs.changed(PRESETS["floor"], {"heads": [1, 2], "beginning": False, "seed": 3}),
     ):
-        assert parse(fields.command(config).split()[1:]).settings == config
+        assert parse(configs.command(config).split()[1:]).settings == config
 
 
 # Bad input

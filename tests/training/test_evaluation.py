@@ -18,8 +18,8 @@ from tests import oracles
 
 UNIFORM = Config(
     data=Data(order=2, length=8),
-    architecture=Architecture(dimension=4, beginning=True, tied=False, mlp="none", heads=(2, 1)),
-    initial=Initial(zero_output=True),
+    architecture=Architecture(dimension=4, mlp="none", heads=(2, 1), last_mlp=False, pre_norm=False, qk_norm=False),
+    initial=Initial(weights="gpt2"),
 )
 """An output matrix of zeros: the uniform distribution everywhere, whatever the attention does."""
 

@@ -21,7 +21,7 @@ from anyorder.constructions import construct
 from anyorder.errors import InputError
 from anyorder.tensors import read_tensors, write_tensors
 from anyorder.training import checkpoint, devices
-from anyorder.training.config import Architecture, Config, Data, Initial, Measurement, Optimisation
+from anyorder.training.config import PRESETS, Architecture, Config, Data, Initial, Measurement, Optimisation
 from anyorder.training.folder import read_metrics
 from anyorder.training.run import Diverged, train
 
@@ -29,7 +29,8 @@ ROOT = pathlib.Path(__file__).parents[2]
 TINY = Config(
     seeds=2,
     data=Data(order=1, length=6),
-    architecture=Architecture(layers=1, dimension=4, mlp="none", beginning=True),
+    architecture=dataclasses.replace(PRESETS["paper"].architecture, layers=1, dimension=4, mlp="none", beginning=True),
+    initial=PRESETS["paper"].initial,
     optimisation=Optimisation(steps=120, batch=4, warmup=3, learning_rate=(1e-2,), final_rate=0.0),
     measurement=Measurement(evaluation_count=16, evaluate_every=60, checkpoint_every=40),
 )
@@ -323,6 +324,7 @@ def test_training_can_start_from_a_construction(tmp_path):
     source = tmp_path / "bayes.safetensors"
     transformer.save(construct("k-head-bayes", order=1, alphabet_size=2, length=8), source)
     config = Config(
+        seeds=1,
         data=Data(order=1, length=6),
         initial=Initial(from_model=str(source)),
         optimisation=Optimisation(steps=4, batch=4, warmup=0, learning_rate=(1e-6,), dtype="float64"),
@@ -348,11 +350,9 @@ def test_two_layers_learn_in_context_what_one_layer_cannot():
     def gap(layers):
         config = Config(
             data=Data(order=1, length=24),
-            architecture=Architecture(
-                layers=layers, dimension=16, beginning=True, pre_norm=True, qk_norm=True, tied=False
-            ),
-            initial=Initial(weights="fan-in", zero_output=True),
-            optimisation=Optimisation(steps=300, batch=32, warmup=20, learning_rate=(1e-2,), final_rate=0.0),
+            seeds=1,
+            architecture=Architecture(layers=layers, dimension=16, last_mlp=False),
+            optimisation=Optimisation(steps=300, batch=32, warmup=20, learning_rate=(1e-2,)),
             measurement=Measurement(evaluation_count=1024),
         )
         measured = train(config).summary.models[0]

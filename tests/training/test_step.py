@@ -13,7 +13,7 @@ from jax.extend.core import jaxprs_in_params
 
 from anyorder.errors import InputError
 from anyorder.training import dropout, fast
-from anyorder.training.config import Architecture, Config, Data, Initial, Optimisation
+from anyorder.training.config import PRESETS, Config, Data, Initial, Optimisation
 from anyorder.training.initial import initial_model
 from anyorder.training.optimiser import numbers, rate
 from anyorder.training.step import batch_loss, keys, log_probabilities, program, start
@@ -43,9 +43,9 @@ def inputs(config, rate):
 def settings(architecture, *, dtype="float64", length=LENGTH, **optimisation):
     return Config(
         data=Data(length=length, alphabet_size=SYMBOLS),
-        architecture=Architecture(**{"dimension": 8, **architecture}),
-        initial=Initial(weights="fan-in"),
-        optimisation=Optimisation(dtype=dtype, **{"batch": 4, **optimisation}),
+        architecture=dataclasses.replace(PRESETS["paper"].architecture, **{"dimension": 8, **architecture}),
+        initial=Initial(zero_output=False),
+        optimisation=dataclasses.replace(PRESETS["paper"].optimisation, dtype=dtype, **{"batch": 4, **optimisation}),
     )
 
 
@@ -306,7 +306,7 @@ def test_a_given_model_is_perturbed_and_loses_its_promise():
     )
     assert abs(noise.std() - 0.5) < 4 * 0.5 / np.sqrt(2 * noise.size)
     other = dataclasses.replace(config, data=Data(alphabet_size=2))
-    with pytest.raises(InputError, match="the model has 3 symbols, the chains have 2; pass --alphabet-size 3"):
+    with pytest.raises(InputError, match="the model has 3 symbols, the chains have 2; pass `alphabet_size=3`"):
         initial_model(other, jax.random.key(1), model)
 
 

@@ -21,7 +21,7 @@ from anyorder.web.server import listen
 CONFIG = Config(
     seeds=2,
     data=Data(order=1, length=6),
-    architecture=Architecture(dimension=4, mlp="none", beginning=True),
+    architecture=Architecture(dimension=4, mlp="none"),
 )
 
 
