@@ -445,7 +445,8 @@ def from_json(plain: Any, source: str = "the config", default: Config | None = N
     require(isinstance(plain, dict), f"{source} has {plain!r} where an object is expected")
     for name, value in plain.items():
         if name not in GROUPS.values():
-            require(GROUPS.get(name, name) is None, f"{source} has the unknown field {name!r}")
+            top = ", ".join(vars(Config()))
+            require(GROUPS.get(name, name) is None, f"{source} has the unknown field {name!r}; known are {top}")
             flat[name] = value
             continue
         require(isinstance(value, dict), f"{source} has {value!r} where an object is expected")

@@ -224,7 +224,6 @@ def test_no_folder_to_resume_is_one_line(run):
         ('{"order": 3}', "has the unknown field 'order'; known are seed, seeds, data,"),
         ('{"data": {"order": "3"}}', "has order '3', must be of type int"),
         ('{"data": {"order": true}}', "has order True, must be of type int"),
-        ('{"optimisation": {"learning_rate": 1e-3}}', "has learning_rate 0.001, must be a list"),
         ('{"seed": ', "is not whole JSON"),
     ],
 )
