@@ -4,14 +4,14 @@ import jax
 import numpy as np
 
 from anyorder.experiments.as_published import differences
-from anyorder.training import fields
+from anyorder.training import config as configs
 from anyorder.training.config import Config, Data
 from anyorder.training.initial import initial_model
 
 
 def test_a_model_that_knows_nothing_loses_the_entropy_it_misses():
     """A zero output is a fair coin: its loss is log 2 whatever comes, and the difference is the kernel's knowledge."""
-    config = fields.changed(Config(), {"tied": False, "zero_output": True, "dimension": 8, "length": 8})
+    config = configs.changed(Config(), {"tied": False, "zero_output": True, "dimension": 8, "length": 8})
     model = initial_model(config, jax.random.key(0))
     data, key = Data(order=1, length=8), jax.random.key(5)
     found = differences(model, data, key, kernels=3, count=2000)

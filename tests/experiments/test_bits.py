@@ -7,7 +7,7 @@ import pytest
 
 from anyorder.experiments import quantised
 from anyorder.experiments.bits import FORMATS, distances
-from anyorder.training import fields
+from anyorder.training import config as configs
 from anyorder.training.config import PRESETS
 from anyorder.training.initial import initial_model
 
@@ -15,7 +15,7 @@ TOKENS = jnp.asarray(np.random.default_rng(0).integers(0, 2, (2, 12)), jnp.int32
 
 
 def model(preset, **changes):
-    config = fields.changed(PRESETS[preset], {"dimension": 16, "length": 12, "weights": "fan-in", **changes})
+    config = configs.changed(PRESETS[preset], {"dimension": 16, "length": 12, "weights": "fan-in", **changes})
     return initial_model(config, jax.random.key(0))
 
 
