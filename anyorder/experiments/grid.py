@@ -11,8 +11,7 @@ import numpy as np
 from anyorder.experiments.experiment import STEPS, Budget, Experiment, Result, Table, Task
 from anyorder.experiments.figures import Chart, Plot, Series
 from anyorder.sweeps.builtin import paper_grid
-from anyorder.training.config import Config
-from anyorder.training.fields import changed
+from anyorder.training.config import Config, changed
 
 #: Cells that fit into an hour of two cores at the paper's budget, one seed each.
 CELLS: dict[Budget, int] = {"tiny": 1, "quick": 6, "paper": 24}
