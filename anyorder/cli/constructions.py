@@ -90,6 +90,8 @@ class Verify(Chosen):
 
     Examples:
       anyorder verify dyadic --order 10 --alphabet-size 4 --dtype float32
+      anyorder verify unrolled --order 22 --dtype float32
+      anyorder verify k-head --order 2 --exhaustive 12
       anyorder verify two-layer --order 8 --force --json
     """
 
@@ -103,6 +105,8 @@ class Verify(Chosen):
     """Sequences: random, periodic with flips, sparse and de Bruijn in turn."""
     seed: int = 0
     """The same seed gives the same sequences."""
+    exhaustive: int | None = None
+    """Take all sequences of this length instead, in place of --length and --sequences."""
 
     def run(self) -> Outcome:
         """Measure the worst error and hold it against the bound."""
@@ -112,9 +116,10 @@ class Verify(Chosen):
             result = verify(
                 self.name,
                 alphabet_size=self.alphabet_size,
-                length=self.length,
+                length=self.length if self.exhaustive is None else self.exhaustive,
                 sequences=self.sequences,
                 seed=self.seed,
+                exhaustive=self.exhaustive is not None,
                 force=self.force,
                 **self.request(),
             )

@@ -20,6 +20,9 @@ from anyorder.transformer import Certificate
 LEAKAGE_SHARE = 0.01
 #: What must be left of the margin after rounding, in units of u, for an order to count as held.
 SPARE_UNITS = 2.0
+#: What certificates assume of the backend.
+EQUAL_SCORES = "equal keys get bit-equal scores"
+WHOLE_SUMS = "the weights of a window add up to its number within 1/2"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Analysis:
     `size`: the largest score. `code_bits`: bits for the numbers of the code.
     `output_units`: rounding of the output; a count over a count has two stored sums and a division.
     `whole`: kappa becomes a power of two. `estimator`: what is computed, as in `anyorder estimate`.
+    `assumes`: what must be true of the backend; `backend` checks it.
     """
 
     margin: float
@@ -54,6 +58,7 @@ class Analysis:
     output_units: float = 4.0
     whole: bool = False
     estimator: str = "kgram"
+    assumes: tuple[str, ...] = (EQUAL_SCORES,)
 
 
 def nearest_miss(total: int) -> float:
@@ -122,6 +127,7 @@ def certify(
         bits_needed=bits_needed(request, analysis),
         mantissa_bits=mantissa_bits(DTYPES[request.dtype]),
         options=tuple((options or {}).items()),
+        assumes=tuple(analysis.assumes),
     )
 
 

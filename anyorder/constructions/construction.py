@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -39,7 +40,7 @@ class Option:
         kind = type(self.default)
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         fits = isinstance(value, bool) if kind is bool else not isinstance(value, bool)
-        fits = fits and isinstance(value, int | float) and (kind is not int or whole)
+        fits = fits and isinstance(value, int | float) and math.isfinite(value) and (kind is not int or whole)
         words = {bool: "True or False", int: "a whole number", float: "a number"}[kind]
         end = f"; {self.usual}" if self.usual else ""
         require(fits, f"{self.name} is {value!r}, must be {words}{end}")

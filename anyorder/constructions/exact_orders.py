@@ -26,7 +26,7 @@ from anyorder.numerics import DTYPES
 PATH = Path(__file__).with_name("exact_orders.json")
 TOLERANCE = 1e-5
 ALPHABET_SIZES = (2, 4)
-#: Up to this many orders are tried one by one.
+#: Up to this many orders are tried one by one from the first.
 STEPWISE = 32
 
 
@@ -56,7 +56,8 @@ def resolution(dtype: str) -> float:
 def measure(name: str, dtype: str, *, length: int | None = None, **options: Any) -> ExactOrder:
     """Build by force order after order until the error shows; with H heads every H-th order.
 
-    Beyond `STEPWISE` orders the end is found by doubling and halving: with margin 1 an order is held, or broken at once.
+    The search starts at order 1, or with more than `STEPWISE` orders at the one that is certified: with margin 1 an
+    order is held or broken, and what must hold below is a table of its own in the benchmark.
     """
     entry, heads = find(name), int(options.get("heads", 1))
     length, tried = length or entry.measured_length, min(entry.last_order * heads, LARGEST_ORDER)
@@ -67,16 +68,13 @@ def measure(name: str, dtype: str, *, length: int | None = None, **options: Any)
 
     def last(tolerance: float) -> int:
         turns = tried // heads
-        if turns <= STEPWISE:
-            return heads * next((turn for turn in range(turns) if worst(turn + 1) > tolerance), turns)
-        low, high = 0, 1
-        while high <= turns and worst(high) <= tolerance:
-            low, high = high, 2 * high
-        high = min(high, turns + 1)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if worst(middle) <= tolerance else (low, middle)
-        return heads * low
+        start = certified(name, dtype, **options) // heads if turns > STEPWISE else 1
+        turn = start if worst(1) <= tolerance else 0
+        while turn and worst(turn) > tolerance:
+            turn -= 1
+        while turn and turn < turns and worst(turn + 1) <= tolerance:
+            turn += 1
+        return heads * turn
 
     return ExactOrder(last(TOLERANCE), last(resolution(dtype)), tried, length)
 

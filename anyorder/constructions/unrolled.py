@@ -28,7 +28,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anyorder.constructions import steps
-from anyorder.constructions.certificate import Analysis, Request, unit_roundoff
+from anyorder.constructions.certificate import EQUAL_SCORES, WHOLE_SUMS, Analysis, Request, unit_roundoff
 from anyorder.constructions.construction import BETA, Case, Construction, Option
 from anyorder.constructions.parts import assemble, vanishing_pull
 from anyorder.constructions.steps import Show, Step
@@ -108,6 +108,7 @@ def analyse(request: Request, heads: int = 1, group: int = 2) -> Analysis:
         size=agreements,
         code_bits=longest + 2 if longest > 1 else 0,
         whole=True,
+        assumes=(EQUAL_SCORES, WHOLE_SUMS) if longest > 1 else (EQUAL_SCORES,),
     )
 
 

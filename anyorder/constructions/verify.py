@@ -10,12 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from anyorder.constructions.backend import ASSUMPTIONS
+from anyorder.constructions.exhaustive import all_sequences, check_count, distributions
 from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.registry import find, plan
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.errors import require
 from anyorder.estimators.streaming import StreamingEstimator
 from anyorder.transformer import Transformer
+from anyorder.transformer.certificate import as_html
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +42,12 @@ class Verification:
     max_error: float
     positions_checked: int
     passed: bool
+    sequences: int
+    exhaustive: bool
+    assumptions: dict[str, bool]
+
+    def _repr_html_(self) -> str:
+        return as_html(f"{self.construction}: {'passed' if self.passed else 'failed'}", dataclasses.asdict(self))
 
 
 def within(error: float, bound: float | None) -> bool:
@@ -60,25 +69,41 @@ def expected(
     >>> expected(model, np.array([0, 1, 0]), order=1).tolist()
     [[nan, nan], [nan, nan], [0.0, 1.0]]
     """
-    promise = model.certificate
-    estimator = "kgram" if promise is None else promise.estimator
-    rows = StreamingEstimator(order, model.alphabet_size, estimator, beta=beta).distributions(tokens)
-    if promise is not None:
-        rows[order - 1 : order - 1 + find(promise.construction).opening] = np.nan
+    rows = StreamingEstimator(order, model.alphabet_size, _estimator(model), beta=beta).distributions(tokens)
+    rows[order - 1 : order - 1 + _opening(model)] = np.nan
     return rows
 
 
 def errors(
-    model: Transformer, batch: Int[np.ndarray, "count length"], order: int, beta: float = 1.0
+    model: Transformer,
+    batch: Int[np.ndarray, "count length"],
+    order: int,
+    beta: float = 1.0,
+    *,
+    exhaustive: bool = False,
 ) -> Float[np.ndarray, "count length"]:
     """The largest error of a probability at every position, NaN where nothing is promised.
 
-    An output that is not a number is infinitely wrong.
+    An output that is not a number is infinitely wrong. With `exhaustive` all sequences are counted at once, which is
+    made for many short ones.
     """
     given = np.asarray(jax.vmap(model)(jnp.asarray(batch, jnp.int32)).astype(jnp.float64))
-    exact = np.stack([expected(model, tokens, order, beta) for tokens in batch])
+    if exhaustive:
+        exact = distributions(batch, order, model.alphabet_size, _estimator(model), beta)
+        exact[:, order - 1 : order - 1 + _opening(model)] = np.nan
+    else:
+        exact = np.stack([expected(model, tokens, order, beta) for tokens in batch])
     wrong = np.nan_to_num(np.abs(given - exact), nan=np.inf).max(axis=2)
     return np.where(np.isnan(exact[:, :, 0]), np.nan, wrong)
+
+
+def _estimator(model: Transformer) -> str:
+    return "kgram" if model.certificate is None else model.certificate.estimator
+
+
+def _opening(model: Transformer) -> int:
+    """Positions after the first full window at which a construction does not promise yet."""
+    return 0 if model.certificate is None else find(model.certificate.construction).opening
 
 
 def verify(
@@ -90,24 +115,44 @@ def verify(
     dtype: str = "float64",
     sequences: int = 8,
     seed: int = 0,
+    exhaustive: bool = False,
+    force: bool = False,
     **options: Any,
 ) -> Verification:
     """Build a construction and measure its worst error on random, periodic, sparse and de Bruijn sequences.
 
-    `options` are those of `construct`: `target_error`, `kappa`, `force`, and the construction's own.
+    With `exhaustive` on all S^T sequences of the length T instead, against exact counts. What the certificate assumes
+    of the backend is checked first. `options` are those of `plan`: `target_error`, `kappa`, and the construction's own.
 
     >>> verify("k-head", order=2, alphabet_size=2, length=64, sequences=4).passed
     True
+    >>> found = verify("unrolled", order=2, alphabet_size=2, length=6, exhaustive=True)
+    >>> found.sequences, found.passed
+    (64, True)
     """
     require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
-    force = options.pop("force", False)
+    if exhaustive:
+        check_count(alphabet_size, length)
     made = plan(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
     model = made.build(force)
-    batch = hard_sequences(count=sequences, length=length, alphabet_size=alphabet_size, order=order, seed=seed)
-    measured = errors(model, batch, order, float(made.options.get("beta", 1.0)))
-    defined = ~np.isnan(measured)
-    worst = float(np.max(measured, initial=0.0, where=defined))
-    promise = {} if model.certificate is None else model.certificate.as_dict()
+    assumptions = (
+        {}
+        if made.analysis is None
+        else {assumed: ASSUMPTIONS[assumed](model, made.request) for assumed in made.analysis.assumes}
+    )
+    batches = (
+        all_sequences(alphabet_size, length)
+        if exhaustive
+        else [hard_sequences(count=sequences, length=length, alphabet_size=alphabet_size, order=order, seed=seed)]
+    )
+    worst, checked = 0.0, 0
+    for batch in batches:
+        measured = errors(model, batch, order, float(made.options.get("beta", 1.0)), exhaustive=exhaustive)
+        defined = ~np.isnan(measured)
+        worst = max(worst, float(np.max(measured, initial=0.0, where=defined)))
+        checked += int(defined.sum())
+    promise = made.certificate
+    bound = None if promise is None else promise.bound
     return Verification(
         construction=name,
         order=order,
@@ -118,12 +163,15 @@ def verify(
         heads=tuple(len(layer.heads) for layer in model.layers),
         dimension=model.dimension,
         parameters=count_arrays(model),
-        kappa=promise.get("kappa"),
-        margin=promise.get("margin"),
-        bits_needed=promise.get("bits_needed"),
-        mantissa_bits=promise.get("mantissa_bits"),
-        bound=promise.get("bound"),
+        kappa=None if promise is None else promise.kappa,
+        margin=None if promise is None else promise.margin,
+        bits_needed=None if promise is None else promise.bits_needed,
+        mantissa_bits=None if promise is None else promise.mantissa_bits,
+        bound=bound,
         max_error=worst,
-        positions_checked=int(defined.sum()),
-        passed=within(worst, promise.get("bound")),
+        positions_checked=checked,
+        passed=within(worst, bound) and all(assumptions.values()),
+        sequences=alphabet_size**length if exhaustive else sequences,
+        exhaustive=exhaustive,
+        assumptions=assumptions,
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import html
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -13,7 +15,8 @@ class Certificate:
     `margin` separates the score of an exact match from that of the nearest miss, in units of `kappa`;
     `bound` is the largest additive error of one probability, over all sequences up to `length`;
     `bits_needed` are the mantissa bits that the order needs and `mantissa_bits` those that the dtype has;
-    `options` are the construction's own, as (name, value).
+    `options` are the construction's own, as (name, value). `assumes` says what the promise rests on besides the
+    weights: how the backend computes. A verification checks it first.
     """
 
     construction: str
@@ -29,7 +32,31 @@ class Certificate:
     bits_needed: int
     mantissa_bits: int
     options: tuple[tuple[str, bool | int | float], ...] = ()
+    assumes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as a plain dictionary, for JSON."""
         return dataclasses.asdict(self) | {"options": dict(self.options)}
+
+    def _repr_html_(self) -> str:
+        return as_html(f"Certificate of {self.construction}, order {self.order}", self.as_dict())
+
+
+def as_html(caption: str, fields: Mapping[str, Any]) -> str:
+    """A small table for notebooks: a caption, then names and values.
+
+    >>> as_html("A", {"b_c": 0.5})
+    '<table><caption>A</caption><tr><th>b c</th><td>0.5</td></tr></table>'
+    """
+
+    def cell(value: Any) -> str:
+        if isinstance(value, dict):
+            return ", ".join(f"{name}: {cell(inner)}" for name, inner in value.items()) or "–"
+        if isinstance(value, tuple | list):
+            return ", ".join(map(cell, value)) or "–"
+        return f"{value:.4g}" if isinstance(value, float) else "–" if value is None else html.escape(str(value))
+
+    rows = "".join(
+        f"<tr><th>{name.replace('_', ' ')}</th><td>{cell(value)}</td></tr>" for name, value in fields.items()
+    )
+    return f"<table><caption>{html.escape(caption)}</caption>{rows}</table>"

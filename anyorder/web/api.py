@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -73,7 +74,8 @@ def choices(explorer: Explorer) -> schema.Options:
                 heads=entry.heads,
                 dimension=entry.dimension,
                 largest_order=entry.largest_order,
-                options=[name for name in entry.option_names if name in schema.Constructed.model_fields],
+                advice=entry.advice,
+                options=[schema.OptionInfo(**dataclasses.asdict(option)) for option in entry.options],
             )
             for entry in CONSTRUCTIONS.values()
         ],

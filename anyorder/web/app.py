@@ -106,6 +106,8 @@ def _invalid(request: Request, error: Any) -> Response:
         return problem(422, "the body is not whole JSON; see /api/openapi.json")
     name = str(first["loc"][-1])
     given, context = first.get("input"), first.get("ctx", {})
+    if isinstance(context.get("error"), InputError):
+        return _refused(request, context["error"])
     limit, value = None, given if isinstance(given, int | float | bool) else None
     for key in ("le", "ge", "lt", "gt", "max_length", "min_length"):
         if key in context:

@@ -6,12 +6,14 @@ Matrices travel as base64 of little-endian float32: reading a map of 256 × 256 
 from __future__ import annotations
 
 import base64
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from jaxtyping import Shaped
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from anyorder.constructions import CONSTRUCTIONS, Option
+from anyorder.errors import require
 from anyorder.web import limits
 
 Dtype = Literal["bfloat16", "float16", "float32", "float64"]
@@ -28,8 +30,30 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
+def _options() -> dict[str, Option]:
+    """Every option that some construction has."""
+    return {option.name: option for entry in CONSTRUCTIONS.values() for option in entry.options}
+
+
+def _with_options(described: dict[str, Any]) -> None:
+    """The JSON schema of `Constructed`, with the options of the registry."""
+    kinds = {bool: "boolean", int: "integer", float: "number"}
+    for name, option in _options().items():
+        most = min(limits.MOST_DIMENSION, limits.MOST_DIMENSION if option.most is None else option.most)
+        bounds = {"minimum": option.least, "exclusiveMinimum": option.above}
+        bounds |= {} if isinstance(option.default, bool) else {"maximum": most}
+        about = {"type": kinds[type(option.default)], "default": option.default, "description": option.help}
+        described["properties"][name] = about | {word: limit for word, limit in bounds.items() if limit is not None}
+    described["additionalProperties"] = False
+
+
 class Constructed(Asked):
-    """A construction of the registry. What its dtype cannot hold is built all the same, and said."""
+    """A construction of the registry. What its dtype cannot hold is built all the same, and said.
+
+    The options of constructions stand beside these fields, under the names that the registry gives them.
+    """
+
+    model_config = ConfigDict(extra="allow", json_schema_extra=_with_options)
 
     kind: Literal["construction"] = "construction"
     name: str = Field("dyadic", max_length=64)
@@ -39,9 +63,22 @@ class Constructed(Asked):
     temperature: float = Field(
         1.0, ge=limits.COLDEST, le=limits.WARMEST, description="kappa is the certified kappa divided by this"
     )
-    beta: float = Field(1.0, gt=0, le=1000, description="smoothing of the two Bayes constructions")
-    gated: bool = Field(True, description="bigram: false leaves position 0 as published")
-    dimension: int = Field(256, ge=8, le=limits.MOST_DIMENSION, description="associative: the width of its vectors")
+
+    @model_validator(mode="after")
+    def _options_of_the_registry(self) -> Constructed:
+        """Further fields are options of constructions: those that this one does not have are left alone."""
+        known, most = _options(), limits.MOST_DIMENSION
+        for name, value in self.options.items():
+            require(name in known, f"{name[:40]!r} is a field that is not known here; options are {', '.join(known)}")
+            large = isinstance(value, int | float) and value > most
+            limits.at_most(most, value if large else 0, name, f"{name} is above {most}, the explorer's limit; lower it")
+            known[name].checked(value)
+        return self
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of constructions that were given."""
+        return self.__pydantic_extra__ or {}
 
 
 class Stored(Asked):
@@ -168,6 +205,17 @@ class Matrix(BaseModel):
         return cls(rows=array.shape[0], columns=array.shape[1], values=base64.b64encode(data).decode("ascii"))
 
 
+class OptionInfo(BaseModel):
+    """An option that only some constructions have."""
+
+    name: str
+    default: bool | int | float
+    help: str
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+
+
 class ConstructionInfo(BaseModel):
     """A line of the registry."""
 
@@ -177,8 +225,9 @@ class ConstructionInfo(BaseModel):
     exactness: str
     heads: str
     dimension: str
+    advice: str
     largest_order: int | None
-    options: list[str]
+    options: list[OptionInfo]
 
 
 class StoredInfo(BaseModel):

@@ -224,13 +224,16 @@ def test_verify_reports_what_was_promised_and_found():
         "max_error": 0,
         "positions_checked": 0,
         "passed": True,
+        "sequences": 4,
+        "exhaustive": False,
+        "assumptions": {"equal keys get bit-equal scores": True},
     }
     assert 0 < found.max_error <= found.bound
     assert 100 < found.positions_checked < 4 * 128
 
 
 def test_verify_fails_where_the_error_exceeds_the_bound(monkeypatch):
-    monkeypatch.setattr(verify_module, "errors", lambda *_: np.array([[np.nan, 1e-3]]))
+    monkeypatch.setattr(verify_module, "errors", lambda *_, **options: np.array([[np.nan, 1e-3]]))
     found = verify("dyadic", order=2, alphabet_size=2, length=32)
     assert not found.passed
     assert found.max_error == 1e-3

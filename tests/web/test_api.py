@@ -84,9 +84,7 @@ def test_every_construction_has_a_view_and_a_story(client, name):
     assert [TOKENS[match - order : match] for match in story["matches"]] == [TOKENS[n - order + 1 : n + 1]] * len(
         story["matches"]
     )
-    model = anyorder.construct(
-        name, order=order, alphabet_size=size, length=32, **({"dimension": 256} if name == "associative" else {})
-    )
+    model = anyorder.construct(name, order=order, alphabet_size=size, length=32)
     for step in story["steps"]:
         assert step["equation"]
         assert step["source"]

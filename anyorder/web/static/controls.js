@@ -1,5 +1,6 @@
 // The form on the left: shows the state, and changes it.
 import { element } from "./format.js";
+import { ownOptions } from "./state.js";
 
 const FIELDS = {
   model: "model",
@@ -70,6 +71,7 @@ export class Controls {
       if (value.startsWith("stored:")) Object.assign(changes, { order: 0 }, this.#fitting(value.slice(7)));
       else if (this.state.model.startsWith("stored:") && !this.state.order) changes.order = 2;
       changes.heads = "";
+      changes.own = "";
       changes.step = 0;
       changes.index = 0;
     }
@@ -96,6 +98,29 @@ export class Controls {
     };
   }
 
+  // A number for each option of this construction that has no field of its own; the registry says which.
+  #showOwn(entry, state) {
+    const box = $("own"),
+      named = (entry?.options ?? []).filter((one) => !$(`${one.name}-label`) && one.name !== "seed"),
+      given = ownOptions(state.own);
+    if (box.dataset.model !== state.model) {
+      box.dataset.model = state.model;
+      box.replaceChildren(
+        ...named.map((one) => {
+          const input = element("input", { id: `own-${one.name}`, type: "number", min: one.least ?? "", max: one.most ?? "" });
+          input.addEventListener("input", () => {
+            const pairs = named.map((each) => [each.name, $(`own-${each.name}`).value]);
+            const own = pairs.filter(([, value]) => value !== "").map((pair) => pair.join("="));
+            this.change({ own: own.join(","), step: 0 }, { typing: input.id });
+          });
+          return element("label", { title: one.help }, `${one.name[0].toUpperCase()}${one.name.slice(1)} `, input);
+        }),
+      );
+    }
+    for (const one of named)
+      if (document.activeElement !== $(`own-${one.name}`)) $(`own-${one.name}`).value = given[one.name] ?? one.default;
+  }
+
   show(state) {
     this.state = state;
     for (const [id, name] of Object.entries(FIELDS)) {
@@ -108,9 +133,10 @@ export class Controls {
     $(`source-${state.source}`).checked = true;
     const stored = state.model.startsWith("stored:"),
       entry = this.options.constructions.find((one) => one.name === state.model);
-    const has = (option) => (entry ? entry.options.includes(option) : false);
+    const has = (option) => (entry ? entry.options.some((one) => one.name === option) : false);
+    this.#showOwn(entry, state);
     $("model-about").textContent = entry
-      ? `${entry.title}. ${entry.source}; ${entry.exactness}, heads ${entry.heads}, d = ${entry.dimension}`
+      ? `${entry.title}. ${entry.source}; ${entry.exactness}, heads ${entry.heads}, d = ${entry.dimension}. ${entry.advice}`
       : (this.options.stored.find((one) => `stored:${one.path}` === state.model)?.about ?? "");
     $("order").placeholder = stored ? "its own" : "";
     for (const [id, shown] of [

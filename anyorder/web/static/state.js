@@ -10,6 +10,7 @@ export const DEFAULTS = {
   beta: 1,
   gated: true,
   dimension: 256,
+  own: "",
   index: 0,
   source: "text",
   text: null,
@@ -45,6 +46,7 @@ const MODEL = [
   "beta",
   "gated",
   "dimension",
+  "own",
   "index",
   "source",
   "position",
@@ -92,6 +94,16 @@ export const shape = (state) =>
     state.source,
   ].join();
 
+// Options of one construction, as the address writes them: "heads=2,group=1".
+export const ownOptions = (own) =>
+  Object.fromEntries(
+    own
+      .split(",")
+      .filter(Boolean)
+      .map((pair) => pair.split("="))
+      .map(([name, value]) => [name, value === "true" ? true : value === "false" ? false : Number(value)]),
+  );
+
 // The body of a request for the view.
 export function viewRequest(state) {
   const stored = state.model.startsWith("stored:");
@@ -113,6 +125,7 @@ export function viewRequest(state) {
         beta: state.beta,
         gated: state.gated,
         dimension: state.dimension,
+        ...ownOptions(state.own),
       };
   const sequence =
     state.source === "text"

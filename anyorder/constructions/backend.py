@@ -1,0 +1,68 @@
+"""What certificates assume of the machine, and checks that it is so: run at the start of a verification.
+
+An exact certificate rests on how the backend computes, and not only on the weights. `equal scores` is what every
+construction with bit-identical keys needs; others bring their own assumptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from anyorder.constructions.certificate import EQUAL_SCORES, WHOLE_SUMS, Request
+from anyorder.constructions.sequences import hard_sequences
+from anyorder.transformer import Head, Transformer
+from anyorder.transformer.attention import run_heads
+
+
+def equal_scores(model: Transformer, request: Request) -> bool:
+    """Whether equal keys get bit-equal attention, wherever they stand: products must be summed in one order.
+
+    >>> from anyorder.constructions import plan
+    >>> made = plan("bigram", order=1, alphabet_size=2, length=32)
+    >>> equal_scores(made.build(), made.request)
+    True
+    """
+    width, rng = model.layers[-1].heads[0].query.shape[0], np.random.default_rng(0)
+    kind = rng.integers(0, 4, request.length)
+    x = jnp.asarray(rng.normal(size=(4, width))[kind], model.dtype)
+    identity = jnp.eye(width, dtype=model.dtype)
+    _, weights = Head(identity, identity, identity)(x, keep_weights=True)
+    seen = np.asarray(weights, np.float64)
+    causal = np.tri(request.length, dtype=bool)
+    for one in range(4):
+        chosen = causal & (kind == one)
+        least = np.min(seen, axis=1, initial=np.inf, where=chosen)
+        most = np.max(seen, axis=1, initial=-np.inf, where=chosen)
+        if (least < most).any():
+            return False
+    return True
+
+
+def whole_sums(model: Transformer, request: Request) -> bool:
+    """Whether the heads of layer one give, before the anchor rounds, numbers well within 1/2 of whole ones.
+
+    That is what exp, at the scores of a window, and the sum over keys must see to; a hard sequence of each kind is run.
+
+    >>> from anyorder.constructions import plan
+    >>> made = plan("unrolled", order=22, alphabet_size=2, length=64, dtype="float32")
+    >>> whole_sums(made.build(), made.request)
+    True
+    """
+    batch = hard_sequences(
+        count=4, length=request.length, alphabet_size=request.alphabet_size, order=request.order, seed=0
+    )
+    heads, streams = model.layers[0].heads, model.embedding[jnp.asarray(batch, jnp.int32)]
+    written = jax.vmap(lambda stream: run_heads(heads, stream, keep_weights=False)[0])(streams)
+    full = np.asarray(written.astype(jnp.float64))[:, :, request.order :]
+    return bool((np.abs(full - np.round(full)) < 0.45).all())
+
+
+#: What certificates may assume, and the checks.
+ASSUMPTIONS: dict[str, Callable[[Transformer, Request], bool]] = {
+    EQUAL_SCORES: equal_scores,
+    WHOLE_SUMS: whole_sums,
+}

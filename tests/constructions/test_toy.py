@@ -1,0 +1,72 @@
+"""A new construction is one file and one entry: a toy is registered, and found everywhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from anyorder.constructions import CONSTRUCTIONS, Option, construct, tables
+from anyorder.constructions.exact_orders import precision_table
+from anyorder.constructions.verify import verify
+from anyorder.web import api, schema, story, view
+from anyorder.web.models import Library
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """`k-head` under another name, with an option of its own."""
+    original = CONSTRUCTIONS["k-head"]
+    entry = dataclasses.replace(
+        original,
+        name="toy",
+        advice="Take it to see that nothing else has to change.",
+        build=lambda request, kappa, volume: original.build(request, kappa),
+        analyse=lambda request, volume: original.analyse(request),
+        steps=lambda request, volume: original.steps(request),
+        options=(Option("volume", 3, "how loud it is", least=1, most=11),),
+        last_order=2,
+    )
+    monkeypatch.setitem(CONSTRUCTIONS, "toy", entry)
+    return entry
+
+
+def test_it_is_built_and_verified(toy):
+    assert construct("toy", order=2, alphabet_size=2, length=16, volume=5).certificate.options == (("volume", 5),)
+    assert verify("toy", order=2, alphabet_size=2, length=32, sequences=4).passed
+
+
+def test_the_command_line_lists_it_and_has_its_options(toy, run):
+    code, text, _ = run("constructions", "--json")
+    listed = {row["construction"]: row for row in json.loads(text)["constructions"]}
+    assert code == 0
+    assert listed["toy"]["advice"] == toy.advice
+    assert listed["toy"]["options"][0]["name"] == "volume"
+    code, _, error = run("verify", "toy", "--order", 2, "--length", 32, "--volume", 12)
+    assert (code, error) == (2, "anyorder: volume is 12, must be 1 to 11\n")
+
+
+def test_the_tables_of_the_docs_have_it(toy):
+    assert f"| `toy` | {toy.advice} |" in tables.markdown(tables.advice())
+    assert next(row for row in precision_table() if row.label == "toy").cells() == ["– (2)"] * 4
+    assert "toy" in {row[0] for row in tables.shapes().rows}
+
+
+def test_the_explorer_offers_it_and_tells_its_proof(toy):
+    explorer = view.Explorer(Library())
+    info = next(entry for entry in api.choices(explorer).constructions if entry.name == "toy")
+    assert [option.name for option in info.options] == ["volume"]
+    asked = schema.ViewRequest(
+        model=schema.Constructed(name="toy", order=2, volume=7),
+        sequence=schema.Text(kind="text", text="abababababab"),
+    )
+    seen = explorer.see(asked, lambda: None)
+    assert seen.opened.plan.options == {"volume": 7}
+    assert [step.title for step in story.tell(seen, 8).steps] == [step.title for step in seen.opened.plan.steps]
+
+
+def test_its_cases_are_tested():
+    from tests.constructions.cases import CASES
+
+    assert {entry.name for entry, _ in CASES} == {entry.name for entry in CONSTRUCTIONS.values() if entry.cases}
