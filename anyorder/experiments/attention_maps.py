@@ -18,7 +18,7 @@ from anyorder.experiments.experiment import (
     of_preset,
     spread,
 )
-from anyorder.experiments.figures import Chart, Figure, Map, Maps, Plot, Series
+from anyorder.experiments.figures import Chart, Figure, Map, Maps, Plot, series
 from anyorder.training.config import Config, Data
 from anyorder.training.evaluation import held_out
 from anyorder.training.run import Summary
@@ -136,12 +136,11 @@ def offsets_chart(rows: list[dict[str, Any]]) -> Plot:
     """Weight of layer 1 at each offset, mean and standard deviation over seeds, one panel for each order."""
     charts = []
     for order in sorted({row["order"] for row in rows}):
-        series = []
+        lines = []
         for recipe in RECIPES:
             own = [row for row in rows if row["order"] == order and row["preset"] == recipe]
-            means, deviations = [row["weight_mean"] for row in own], [row["weight_std"] or 0 for row in own]
-            series.append(Series(f"preset {recipe}", [row["offset"] for row in own], means, deviations))
-        charts.append(Chart("offset", "weight of layer 1", series, title=f"order {order}", from_zero=True))
+            lines.append(series(f"preset {recipe}", own, "offset", "weight_mean", "weight_std"))
+        charts.append(Chart("offset", "weight of layer 1", lines, title=f"order {order}", from_zero=True))
     caption = (
         "Layer 1: mean weight at each offset, with the standard deviation over seeds; the window ends at offset k."
     )

@@ -14,8 +14,8 @@ from jaxtyping import Array, Float, Int
 from anyorder import estimators
 from anyorder.experiments import depth, quantised
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset
-from anyorder.experiments.figures import Chart, Plot, Series
-from anyorder.experiments.printed import BITS
+from anyorder.experiments.figures import Chart, Plot, series
+from anyorder.experiments.printed import BITS, printed_series
 from anyorder.experiments.quantised import Quantiser
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
@@ -83,19 +83,16 @@ def run(task: Task) -> Result:
 
 def chart(tables: dict[str, Table]) -> Plot:
     """Distances by number of bits or format."""
-    places = np.arange(len(FORMATS))
-    series = []
+    places = {name: float(place) for place, name in enumerate(FORMATS)}
+    lines = []
     for key, label, shift, colour in (("distance", "paper preset", -0.1, 0), ("distance_floor", "floor preset", 0, 2)):
-        rows = tables[key].rows
-        means, deviations = [row["distance_mean"] for row in rows], [row["distance_std"] for row in rows]
-        series.append(Series(label, places + shift, means, deviations, "o", colour))
-    where = [list(FORMATS).index(bits) + 0.1 for bits in BITS]
-    printed = [entry.mean for entry in BITS.values()], [entry.deviation for entry in BITS.values()]
-    series.append(Series("printed", where, *printed, "s", 1))
-    ticks = {name.replace(" ", "\n"): float(place) for place, name in enumerate(FORMATS)}
+        rows = [row | {"place": places[row["bits"]]} for row in tables[key].rows]
+        lines.append(series(label, rows, "place", "distance_mean", "distance_std", "o", colour, shift))
+    lines.append(printed_series(BITS, [places[bits] + 0.1 for bits in BITS]))
+    ticks = {name.replace(" ", "\n"): place for name, place in places.items()}
     axes = "bits of weights and activations, or format", "distance to pseudo-attention"
     caption = "Frobenius distance of layer 2 to the pseudo-attention map, ten sequences."
-    return Plot(caption, [Chart(*axes, series, ticks=ticks, from_zero=True)], width=5.4)
+    return Plot(caption, [Chart(*axes, lines, ticks=ticks, from_zero=True)], width=5.4)
 
 
 EXPERIMENT = Experiment(

@@ -12,8 +12,8 @@ from jaxtyping import Array, Int
 from anyorder import estimators
 from anyorder.experiments import as_published, learned_code
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, columns, of_preset
-from anyorder.experiments.figures import Chart, Map, Maps, Plot, Series
-from anyorder.experiments.printed import DEPTH
+from anyorder.experiments.figures import Chart, Map, Maps, Plot, series
+from anyorder.experiments.printed import DEPTH, printed_series
 from anyorder.training.config import PRESETS, Config, Data
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
@@ -86,17 +86,14 @@ def one_layer_maps(model: Transformer, tokens: Int[Array, "count length"]) -> Ma
 
 def chart(rows: list[dict]) -> Plot:
     """Losses of both depths next to print and the floor."""
-    layers = np.array(list(DEPTH), np.float64)
-    means, deviations = [row["excess_mean"] for row in rows], [row["excess_std"] or 0 for row in rows]
-    printed = [entry.mean for entry in DEPTH.values()], [entry.deviation for entry in DEPTH.values()]
-    series = [
-        Series("measured", layers - 0.05, means, deviations, "o", 0),
-        Series("printed", layers + 0.05, *printed, "s", 1),
-        Series("Bayes floor", layers, [row["floor"] for row in rows], None, "--", "black"),
+    lines = [
+        series("measured", rows, "layers", "excess_mean", "excess_std", "o", 0, shift=-0.05),
+        printed_series(DEPTH, [layers + 0.05 for layers in DEPTH]),
+        series("Bayes floor", rows, "layers", "floor", None, "--", "black"),
     ]
     places = {str(number): float(number) for number in DEPTH}
     caption = "Excess loss of one layer and of two, mean and standard deviation over seeds."
-    return Plot(caption, [Chart("layers", "excess loss (nats)", series, ticks=places)], width=3.8)
+    return Plot(caption, [Chart("layers", "excess loss (nats)", lines, ticks=places)], width=3.8)
 
 
 EXPERIMENT = Experiment(

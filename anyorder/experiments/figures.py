@@ -30,6 +30,26 @@ class Series:
     colour: int | str | None = None
 
 
+def series(
+    label: str,
+    rows: Iterable[Mapping[str, Any]],
+    x: str,
+    y: str,
+    error: str | None = None,
+    style: str = "o-",
+    colour: int | str | None = None,
+    shift: float = 0.0,
+) -> Series:
+    """Columns of a table as a series, `shift` to the right; rows without a value are left out, as is an error.
+
+    >>> series("loss", [{"T": 8, "loss": 0.5}, {"T": 16, "loss": None}], "T", "loss").x
+    [8.0]
+    """
+    kept = [row for row in rows if row[y] is not None]
+    errors = None if error is None else [row[error] or 0.0 for row in kept]
+    return Series(label, [row[x] + shift for row in kept], [row[y] for row in kept], errors, style, colour)
+
+
 @dataclasses.dataclass(frozen=True)
 class Chart:
     """One panel; `log` names its logarithmic axes, `ticks` the places on the x axis, `top` where the y axis ends."""

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from anyorder import chains, estimators
 from anyorder.estimators import Estimate, Summary
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset, spread
-from anyorder.experiments.figures import Chart, Plot, Series
+from anyorder.experiments.figures import MARKS, Chart, Plot, series
 from anyorder.training.config import Data
 
 #: Predictors in the order in which they are shown. The first is the floor: optimal for Dirichlet(1) rows.
@@ -172,24 +172,17 @@ def chart(rows: list[dict[str, Any]]) -> Plot:
     charts = []
     for order in sorted({row["order"] for row in rows}):
         own = [row for row in rows if row["order"] == order]
-        across = [row["length"] for row in own]
-        floor, errors = [row["floor"] for row in own], [2 * row["floor_error"] for row in own]
-        series = [
-            Series("Bayes floor", across, floor, errors, "--", "black"),
-            Series("add-half (KT)", across, [row["KT"] for row in own], None, "-", 4),
+        own = [row | {"two_errors": 2 * row["floor_error"]} for row in own]
+        lines = [
+            series("Bayes floor", own, "length", "floor", "two_errors", "--", "black"),
+            series("add-half (KT)", own, "length", "KT", None, "-", 4),
         ]
         for index, recipe in enumerate(RECIPES):
-            trained = [row for row in own if row[f"{recipe} preset"] is not None]
-            means, deviations = (
-                [row[f"{recipe} preset"] for row in trained],
-                [row[f"{recipe} preset std"] or 0 for row in trained],
-            )
-            series.append(
-                Series(f"{recipe} preset", [row["length"] for row in trained], means, deviations, "os"[index], index)
-            )
-        places = {str(length): float(length) for length in across}
+            name = f"{recipe} preset"
+            lines.append(series(name, own, "length", name, f"{name} std", MARKS[index], index))
+        places = {str(row["length"]): float(row["length"]) for row in own}
         title = f"order {order}"
-        charts.append(Chart("T", "excess loss (nats)", series, title, log="x", ticks=places, from_zero=True))
+        charts.append(Chart("T", "excess loss (nats)", lines, title, log="x", ticks=places, from_zero=True))
     caption = "Excess over the true loss against T: estimators, and models of both presets."
     return Plot(caption, charts, width=2.7, shared=True)
 

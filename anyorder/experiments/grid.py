@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from anyorder.experiments.experiment import STEPS, Budget, Experiment, Result, Table, Task
-from anyorder.experiments.figures import Chart, Plot, Series
+from anyorder.experiments.figures import Chart, Plot, different, series
 from anyorder.sweeps.builtin import paper_grid
 from anyorder.training.config import Config, changed
 
@@ -85,14 +85,14 @@ def run(task: Task) -> Result:
 
 def chart(rows: list[dict[str, Any]]) -> Plot:
     """Gap against the learning rate, one mark for each length."""
-    series = []
-    for length in sorted({row["length"] for row in rows}):
-        own = [row for row in rows if row["length"] == length]
-        rates = [float(np.log10(row["learning_rate"])) for row in own]
-        series.append(Series(f"T = {length}", rates, [row["gap"] for row in own], None, "o"))
+    rows = [row | {"power": float(np.log10(row["learning_rate"]))} for row in rows]
+    lines = [
+        series(f"T = {length}", [row for row in rows if row["length"] == length], "power", "gap", None, "o")
+        for length in sorted(different(rows, "length"))
+    ]
     ticks = {f"{10.0**power:g}": float(power) for power in (-4, -3, -2)}
     caption = "Gap to the Bayes floor against the learning rate, one point for each cell."
-    return Plot(caption, [Chart("learning rate", "gap (nats)", series, ticks=ticks, from_zero=True)], width=4.0)
+    return Plot(caption, [Chart("learning rate", "gap (nats)", lines, ticks=ticks, from_zero=True)], width=4.0)
 
 
 EXPERIMENT = Experiment(

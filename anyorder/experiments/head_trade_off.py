@@ -6,7 +6,7 @@ from anyorder.constructions import CONSTRUCTIONS, construct
 from anyorder.constructions.exact_orders import measured
 from anyorder.constructions.parameters import count_arrays
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
-from anyorder.experiments.figures import MARKS, Chart, Plot, Series, different
+from anyorder.experiments.figures import MARKS, Chart, Plot, Series, different, series
 
 ORDER, SIZE, LENGTH = 3, 2, 64
 SHOWN = ("two-layer", "two-head", "three-layer", "dyadic", "attention-only", "bayes", "k-head", "k-head-bayes")
@@ -69,9 +69,8 @@ def chart(rows: list[dict]) -> Plot:
     bits, parameters = [], []
     for mark, name in zip(MARKS, different(rows, "construction"), strict=False):
         own = [row for row in rows if row["construction"] == name]
-        orders = [row["order"] for row in own]
-        bits.append(Series(name, orders, [row["bits_certified"] for row in own], style=f"{mark}-"))
-        parameters.append(Series(name, orders, [row["parameters"] for row in own], style=f"{mark}-"))
+        bits.append(series(name, own, "order", "bits_certified", style=f"{mark}-"))
+        parameters.append(series(name, own, "order", "parameters", style=f"{mark}-"))
     ends = [ORDERS[0], ORDERS[-1]]
     bits += [Series(name, ends, [level] * 2, style=":", colour="0.6") for name, level in HELD.items()]
     charts = [

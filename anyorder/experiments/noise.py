@@ -16,8 +16,8 @@ from jaxtyping import Array, Float
 from anyorder import chains, estimators
 from anyorder.estimators import hidden
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset, spread
-from anyorder.experiments.figures import Chart, Plot, Series
-from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed
+from anyorder.experiments.figures import Chart, Plot, series
+from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, printed_series
 from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 
@@ -125,33 +125,22 @@ def run(task: Task, data_of: Callable[[float], Data], printed: Mapping[float, Pr
 
 def chart(rows: list[dict[str, Any]], printed: Mapping[float, Printed]) -> Plot:
     """Both readings of the loss difference, what is printed and the references; attention on the matches."""
-    levels = np.array([row["level"] for row in rows])
-    shown = [printed[level] for level in levels]
-
-    def measured(name: str, label: str, shift: float, colour: int) -> Series:
-        means, deviations = [row[f"{name}_mean"] for row in rows], [row[f"{name}_std"] or 0 for row in rows]
-        return Series(label, levels + shift, means, deviations, "o-", colour)
-
-    series = [
-        measured("excess", "reading A: over the noisy truth", -0.006, 0),
-        measured("over_clean", "reading B: over the clean truth", 0.0, 2),
-        Series("printed", levels + 0.006, [p.mean for p in shown], [p.deviation for p in shown], "s:", 1),
+    shown = {row["level"]: printed[row["level"]] for row in rows}
+    losses = [
+        series("reading A: over the noisy truth", rows, "level", "excess_mean", "excess_std", "o-", 0, -0.006),
+        series("reading B: over the clean truth", rows, "level", "over_clean_mean", "over_clean_std", "o-", 2),
+        printed_series(shown, [level + 0.006 for level in shown], "s:"),
+        series("Bayes floor, reading A", rows, "level", "floor", None, "k--"),
+        series("kernel known, reading A", rows, "level", "kernel_known", None, "k:"),
     ]
-    for name, label, style in (
-        ("floor", "Bayes floor, reading A", "k--"),
-        ("kernel_known", "kernel known, reading A", "k:"),
-    ):
-        known = [(row["level"], row[name]) for row in rows if row[name] is not None]
-        if known:
-            series.append(Series(label, [x for x, _ in known], [y for _, y in known], style=style))
     masses = [
-        Series("attention of layer 2", levels, [row["matching_mass"] for row in rows], colour=0),
-        Series("uniform attention", levels, [row["chance_mass"] for row in rows], style=":", colour="0.5"),
+        series("attention of layer 2", rows, "level", "matching_mass", None, "o-", 0),
+        series("uniform attention", rows, "level", "chance_mass", None, ":", "0.5"),
     ]
     return Plot(
         "Loss difference by both readings next to the printed one, and attention of layer 2 on the matches.",
         [
-            Chart("noise level", "loss difference (nats)", series, from_zero=True),
+            Chart("noise level", "loss difference (nats)", losses, from_zero=True),
             Chart("noise level", "attention on matches", masses, from_zero=True, top=1.0),
         ],
         height=3.6,

@@ -14,7 +14,7 @@ from anyorder.constructions.exact_orders import measure, measured
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.constructions.verify import expected
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
-from anyorder.experiments.figures import MARKS, Chart, Plot, Series, different
+from anyorder.experiments.figures import MARKS, Chart, Plot, different, series
 from anyorder.experiments.rounding import rounded, to_mantissa
 from anyorder.numerics import DTYPES, mantissa_bits
 from anyorder.transformer import Transformer
@@ -117,19 +117,14 @@ def chart(bits: list[dict], kept: list[dict]) -> Plot:
     needed, lengths = [], different(bits, "length")
     for index, name in enumerate(different(bits, "construction")):
         for line, length in zip(("-", "--", ":"), lengths, strict=False):
-            own = [row for row in bits if (row["construction"], row["length"]) == (name, length) and row["bits"]]
-            orders, found = [row["order"] for row in own], [row["bits"] for row in own]
-            needed.append(Series(f"{name}, T = {length}", orders, found, None, MARKS[index] + line, index))
+            own = [row for row in bits if (row["construction"], row["length"]) == (name, length)]
+            needed.append(series(f"{name}, T = {length}", own, "order", "bits", None, MARKS[index] + line, index))
     bound = [row for row in bits if row["length"] == lengths[0] and row["construction"] == bits[0]["construction"]]
-    along = [row["order"] for row in bound], [row["log2_T_plus_k"] for row in bound]
-    needed.append(Series(f"log2 T + k, T = {lengths[0]}", *along, style="-", colour="0.5"))
-    shown = [row for row in kept if row["construction"] not in ("bigram", "associative")]
-    places = [float(place) for place in range(len(shown))]
-    exact = [
-        Series(dtype, places, [row[dtype] for row in shown], None, mark)
-        for dtype, mark in zip(DTYPES, MARKS, strict=False)
-    ]
-    names = {row["construction"]: place for row, place in zip(shown, places, strict=True)}
+    needed.append(series(f"log2 T + k, T = {lengths[0]}", bound, "order", "log2_T_plus_k", None, "-", "0.5"))
+    general = [row for row in kept if row["construction"] not in ("bigram", "associative")]
+    shown = [row | {"place": float(place)} for place, row in enumerate(general)]
+    exact = [series(dtype, shown, "place", dtype, style=mark) for dtype, mark in zip(DTYPES, MARKS, strict=False)]
+    names = {row["construction"]: row["place"] for row in shown}
     charts = [
         Chart("order k", "significant bits for error ≤ 1/T", needed),
         Chart("construction", "largest order exact to 1e-5", exact, ticks=names),

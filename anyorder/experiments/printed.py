@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
+
+from anyorder.experiments.figures import Series
 
 #: Two means agree if they differ by at most this many standard deviations of the difference, and what print rounds off.
 DEVIATIONS = 2.0
@@ -49,6 +52,12 @@ class Printed(NamedTuple):
         mean, deviation = row[f"{name}_mean"], row[f"{name}_std"]
         difference = round(mean - self.mean, 12)
         return {"printed": str(self), f"{name}_difference": difference, f"{name}_agrees": self.agrees(mean, deviation)}
+
+
+def printed_series(values: Mapping[Any, Printed], places: Iterable[float], style: str = "s") -> Series:
+    """What is printed, as a series at these places."""
+    means, deviations = [entry.mean for entry in values.values()], [entry.deviation for entry in values.values()]
+    return Series("printed", list(places), means, deviations, style, 1)
 
 
 #: App. H.2: excess loss by number of layers; the text does not say over what ± is taken, the settings say 5 seeds.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anyorder.constructions.parameters import table_one
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
-from anyorder.experiments.figures import MARKS, Chart, Plot, Series, different
+from anyorder.experiments.figures import MARKS, Chart, Plot, different, series
 
 #: Where the growth is shown: each of these varies while the others stay at the first.
 ORDERS, SIZES, LENGTHS = (3, 1, 2, 4, 6, 8, 12, 16), (2, 3, 4, 8, 16, 32), (32, 16, 64, 128, 256, 512, 1024)
@@ -52,12 +52,11 @@ def chart(growth: list[dict]) -> Plot:
     labels = {"order": "order k", "alphabet_size": "alphabet size S", "length": "length T"}
     charts = []
     for axis, label in labels.items():
-        series = []
+        lines = []
         for mark, work in zip(MARKS, different(growth, "work"), strict=False):
             own = [row for row in growth if row["axis"] == axis and row["work"] == work]
-            across, counts = [row["value"] for row in own], [row["parameters"] for row in own]
-            series.append(Series(work, across, counts, style=f"{mark}-"))
-        charts.append(Chart(label, "parameters", series, log="xy"))
+            lines.append(series(work, own, "value", "parameters", style=f"{mark}-"))
+        charts.append(Chart(label, "parameters", lines, log="xy"))
     caption = "Parameters by the printed formulas, along k, S and T with the others fixed."
     return Plot(caption, charts, width=2.6, shared=True)
 
