@@ -109,7 +109,7 @@ def test_demo_tells_the_whole_story(run, tmp_path, monkeypatch):
     assert report["training"]["excess"] > report["training"]["floor"] > 0
     assert report["two_stage"]["p_1_leads"]
     page = (tmp_path / "index.html").read_text()
-    assert page.count("data:image/png;base64,") == len(list(tmp_path.glob("*/*.png"))) == 3
+    assert page.count("data:image/png;base64,") == len(list(tmp_path.glob("*/*.png"))) == 4
 
 
 BAD = [
