@@ -85,9 +85,9 @@ def chart(tables: dict[str, Table]) -> Plot:
     """Distances by number of bits or format."""
     places = {name: float(place) for place, name in enumerate(FORMATS)}
     lines = []
-    for key, label, shift, colour in (("distance", "paper preset", -0.1, 0), ("distance_floor", "floor preset", 0.0, 2)):
+    for key, name, shift, colour in (("distance", "paper", -0.1, 0), ("distance_floor", "floor", 0.0, 2)):
         rows = [row | {"place": places[row["bits"]]} for row in tables[key].rows]
-        lines.append(series(label, rows, "place", "distance_mean", "distance_std", "o", colour, shift))
+        lines.append(series(f"{name} preset", rows, "place", "distance_mean", "distance_std", "o", colour, shift))
     lines.append(printed_series(BITS, [places[bits] + 0.1 for bits in BITS]))
     ticks = {name.replace(" ", "\n"): place for name, place in places.items()}
     axes = "bits of weights and activations, or format", "distance to pseudo-attention"
