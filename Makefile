@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SMOLLM2 := models/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs package bench bench-torch smollm2 test-model test-torch claims figures clean
+.PHONY: help demo test lint format docs notebooks package bench bench-torch smollm2 test-model test-torch claims figures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ format: $(VENV)/.test ## rewrite the code in the common format
 
 docs: $(VENV)/.test ## build the documentation site into build/docs, to be read without a network
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+
+notebooks: $(VENV)/.test ## run the notebooks of the documentation and keep their results in them
+	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
 
 package: $(VENV)/.test ## build wheel and sdist, install the wheel into an empty environment and try it there
 	mkdir -p build && rm -rf build/dist && $(BIN)/python -m build --outdir build/dist . > build/dist.log
@@ -54,7 +57,7 @@ claims: $(VENV)/.core ## measure every claim of the paper; rewrites docs/claims.
 
 figures: $(VENV)/.test ## redraw the pictures of the README; that of the explorer needs a Chromium
 	$(BIN)/anyorder demo --out build/figures
-	cp build/figures/floor/floor.png docs/images/floor.png
+	cp build/figures/floor/excess.png docs/images/floor.png
 	cp build/figures/training/attention.png docs/images/attention.png
 	$(BIN)/python examples/explorer_picture.py docs/images/explorer.png
 

@@ -26,11 +26,12 @@ missed: probability of tokens given probability zero    distance: total variatio
 """
 NEXT = """\
 try next:
-  anyorder verify dyadic --order 12 --alphabet-size 4   certify a construction of any order
-  anyorder train --out run                              train three models to the Bayes floor, two minutes
-  anyorder dynamics two-stage --out run                 watch gradient descent find the previous token
-  anyorder explore                                      look inside any of them in a browser (extra `web`)
-  anyorder reproduce                                    every table and figure of the paper, 22 minutes"""
+  anyorder explore                                      look inside every model of this page, in a browser
+  anyorder verify unrolled --order 20 --dtype float32   one head, twenty tokens back, certified
+  anyorder train                                        three models to the Bayes floor
+  anyorder order book.txt --alphabet auto               which Markov order describes your own text?
+  anyorder reproduce                                    every table and figure of the paper
+the command is .venv/bin/anyorder; after `source .venv/bin/activate` it is plain anyorder"""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -81,10 +82,10 @@ class Demo(Command):
                 watch = lambda fraction, doing: bar.update(bars, completed=fraction, description=f"{name}: {doing}")  # noqa: E731
                 return Task(runs=folder / "runs", watch=watch)
 
-            trained = story.trained(task("training"), self.steps, self.seed)
+            trained, followed = story.trained(task("training"), self.steps, self.seed)
             two_stage = story.two_stage(task("two-stage algorithm"), self.seed)
             measured = story.compared(comparisons), story.certified(verified), trained, two_stage
-            index = page.write(folder, *measured)
+            index = page.write(folder, followed, *measured)
         learned, facts = trained.tables["training"].rows[0], two_stage.tables["facts"].rows[0]
         report = {
             "page": str(index),

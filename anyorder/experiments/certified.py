@@ -9,12 +9,10 @@ from anyorder.constructions.verify import Verification, verify
 #: Construction, order, alphabet size, dtype.
 SHOWN = (
     ("two-layer", 3, 2, "float64"),
-    ("dyadic", 3, 2, "float32"),
     ("dyadic", 10, 4, "float32"),
-    ("dyadic", 20, 4, "float64"),
     ("attention-only", 6, 2, "float32"),
-    ("bayes", 6, 2, "float64"),
-    ("k-head", 16, 2, "float32"),
+    ("unrolled", 20, 2, "float32"),
+    ("unrolled-bayes", 12, 2, "float32"),
 )
 
 

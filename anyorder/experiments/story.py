@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from anyorder import dynamics, estimators
-from anyorder.chains import Floored
+from anyorder.chains import Chains, Floored
 from anyorder.constructions import construct
+from anyorder.constructions.exact_orders import certified as certified_order
 from anyorder.constructions.verify import Verification
 from anyorder.estimators import Summary
+from anyorder.estimators.matching import window_matches
 from anyorder.experiments.dynamics import standings
 from anyorder.experiments.experiment import Result, Table, Task
 from anyorder.experiments.figures import Chart, Figure, Map, Maps, Plot, Run, Series
@@ -20,6 +22,7 @@ from anyorder.experiments.floor import Comparison, Scores
 from anyorder.training import config as configs
 from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
+from anyorder.transformer import Certificate, Transformer
 
 
 def config(steps: int, seed: int) -> Config:
@@ -30,30 +33,32 @@ def config(steps: int, seed: int) -> Config:
 
 
 def compared(comparisons: Sequence[Comparison]) -> Result:
-    """Every predictor of every order as a row."""
-    rows = [
-        {
-            "order": found.order,
-            "predictor": name,
-            "true_loss": found.true.mean,
-            "excess": scores.excess.mean if np.isfinite(scores.excess.mean) else None,
-            "excess_error": scores.excess.standard_error if np.isfinite(scores.excess.mean) else None,
-            "zero_probability": scores.missed.mean,
-            "distance": scores.distance.mean,
-            "coverage": scores.excess.coverage,
-        }
-        for found in comparisons
-        for name, scores in found.scores.items()
-    ]
+    """Every predictor of every order: one order as a short table and a narrow figure, all of them beside it."""
+
+    def rows(found: Comparison) -> list[dict[str, Any]]:
+        return [
+            {
+                "predictor": name,
+                "excess loss": scores.excess.mean if np.isfinite(scores.excess.mean) else "infinite",
+                "± error": scores.excess.standard_error if np.isfinite(scores.excess.mean) else None,
+                "letters given zero": scores.missed.mean,
+                "distance to the truth": scores.distance.mean,
+            }
+            for name, scores in found.scores.items()
+        ]
+
+    shown = next((found for found in comparisons if found.order == 2), comparisons[0])
     caption = (
-        "Excess over the true loss in nats per token (none: infinite), the probability of tokens that are given zero, "
-        "the total variation distance to the truth, and the fraction of positions where the predictor is defined."
+        f"Order {shown.order}: excess over the true loss of {shown.true.mean:.4f} nats, the probability of letters "
+        "that a predictor gives zero, and the total variation distance of its distribution to the true one."
     )
-    return Result({"predictors": Table(caption, rows)}, curves(comparisons))
+    everything = [{"order": found.order, **row} for found in comparisons for row in rows(found)]
+    tables = {"predictors": Table(caption, rows(shown)), "orders": Table("The same for every order.", everything)}
+    return Result(tables, curves([shown]))
 
 
 def curves(comparisons: Sequence[Comparison]) -> dict[str, Figure]:
-    """Every predictor at every position, one panel for each order, with bands of two standard errors."""
+    """Every predictor at every position, with bands of two standard errors: narrow enough for a telephone."""
 
     def chart(comparison: Comparison, label: str, of: Callable[[Scores], Summary]) -> Chart:
         positions, series = np.arange(comparison.order, comparison.length), []
@@ -71,8 +76,7 @@ def curves(comparisons: Sequence[Comparison]) -> dict[str, Figure]:
         name: Plot(
             f"{label[0].upper()}{label[1:]} of every predictor at every position, with bands of two standard errors.",
             [chart(comparison, label, of) for comparison in comparisons],
-            width=2.8,
-            shared=True,
+            width=4.0,
         )
         for name, (label, of) in shown.items()
     }
@@ -80,31 +84,96 @@ def curves(comparisons: Sequence[Comparison]) -> dict[str, Figure]:
 
 def certified(verified: Iterable[Verification]) -> Result:
     """Every verification as a row."""
-    names = ("construction", "order", "alphabet_size", "dtype", "layers", "parameters", "bits_needed", "mantissa_bits",
-             "max_error", "bound", "passed")  # fmt: skip
-    rows = [{name: getattr(one, name) for name in names} for one in verified]
-    return Result({"constructions": Table("Worst error on hard sequences, next to what is promised.", rows)})
+    rows = [
+        {
+            "construction": one.construction,
+            "order": one.order,
+            "number type": one.dtype,
+            "heads": ", ".join(map(str, one.heads)),
+            "bits needed": one.bits_needed,
+            "bits there are": one.mantissa_bits,
+            "worst error": one.max_error,
+            "promised": one.bound,
+        }
+        for one in verified
+    ]
+    caption = (
+        "Constructions on random, periodic, sparse and de Bruijn sequences: the worst error, and what was promised."
+    )
+    return Result({"constructions": Table(caption, rows)})
 
 
-def trained(task: Task, steps: int, seed: int) -> Result:
+@dataclasses.dataclass(frozen=True)
+class Followed:
+    """One sequence, and what everyone makes of the token after it.
+
+    `matches` are the positions that follow an earlier occurrence of the last k tokens. `attention` has for each model
+    what the last position looks at in layer 2; `predictions` the distribution of the next token, by predictor.
+    """
+
+    tokens: list[int]
+    order: int
+    matches: list[int]
+    counts: list[int]
+    attention: dict[str, list[float]]
+    predictions: dict[str, list[float]]
+    certificate: Certificate
+    error: float
+    certified_orders: dict[str, int]
+
+
+def followed(model: Transformer, chains: Chains, order: int) -> Followed:
+    """The first sequence whose last tokens came three to six times before, not just now, with different ones after."""
+    size = model.alphabet_size
+    for tokens, truth in zip(chains.tokens[:, :-1], chains.truth[:, -1], strict=True):
+        row = truth.tolist()
+        matches = np.flatnonzero(np.asarray(window_matches(tokens, order))[-1]).tolist()
+        counts = np.bincount(np.asarray(tokens)[matches], minlength=size)
+        if 3 <= counts.sum() <= 6 and (counts > 0).sum() > 1 and matches[-1] < len(tokens) - order:
+            break
+    built = construct("unrolled", order=order, alphabet_size=size, length=len(tokens), dtype="float32")
+    exact = estimators.kgram(tokens, order=order, alphabet_size=size)
+    bayes = estimators.add_beta(tokens, order=order, alphabet_size=size)
+    assert built.certificate is not None
+    return Followed(
+        tokens=tokens.tolist(),
+        order=order,
+        matches=matches,
+        counts=counts.tolist(),
+        attention={
+            name: np.asarray(one.trace(tokens).attention[-1][0, -1, -len(tokens) :], np.float64).tolist()
+            for name, one in (("constructed", built), ("trained", model))
+        },
+        predictions={
+            "k-gram: counts divided by their sum": exact.probabilities[-1].tolist(),
+            "transformer that is written down": built(tokens)[-1].tolist(),
+            "Bayes: one added to every count": bayes.probabilities[-1].tolist(),
+            "transformer that was trained": model(tokens)[-1].tolist(),
+            "truth: the row of the kernel": row,
+        },
+        certificate=built.certificate,
+        error=float(abs(built(tokens) - exact.probabilities)[exact.defined].max()),
+        certified_orders={name: certified_order(name, "float32") for name in ("two-layer", "unrolled")},
+    )
+
+
+def trained(task: Task, steps: int, seed: int) -> tuple[Result, Followed]:
     """One trained model next to the construction of the same predictor: losses, and attention on one sequence."""
     settings = config(steps, seed)
     data, measurement = settings.data, settings.measurement
     run = task.train(settings)
     reference, measured = run.summary.reference, run.summary.models[0]
-    tokens = held_out(data, measurement.evaluation_count, measurement.evaluation_seed).tokens[0, :-1]
+    chains = held_out(data, measurement.evaluation_count, measurement.evaluation_seed)
+    story = followed(run.models[0], chains, data.order)
+    tokens = np.asarray(story.tokens, np.int32)
     # The Bayes construction has a beginning token too, so that the maps have the same rows.
-    built = construct("bayes", order=data.order, alphabet_size=data.alphabet_size, length=data.length)
-    ideal = np.asarray(estimators.pseudo_attention(tokens, data.order), np.float32)
+    built = construct("unrolled-bayes", order=data.order, alphabet_size=data.alphabet_size, length=data.length)
     traces = {"trained": run.models[0].trace(tokens), "constructed": built.trace(tokens)}
     grid: list[list[Map | None]] = [
-        [
-            Map(f"{name}, layer {layer}", np.asarray(trace.attention[layer - 1][0], np.float32), np.asarray(tokens))
-            for name, trace in traces.items()
-        ]
+        [Map(f"{name}, layer {layer}", np.asarray(trace.attention[layer - 1][0], np.float32), tokens)
+         for name, trace in traces.items()]
         for layer in (1, 2)
-    ]
-    grid[1].append(Map("pseudo-attention", np.pad(ideal, ((1, 0), (1, 0))), np.asarray(tokens)))
+    ]  # fmt: skip
     row = {
         "steps": steps,
         "true_loss": measured.true_loss,
@@ -115,9 +184,12 @@ def trained(task: Task, steps: int, seed: int) -> Result:
         "attention_on_matches": measured.attention[1][0].matching_mass,
         "chance": reference.chance_matching_mass,
     }
-    caption = "A model of order 2 after a short training: its loss over the truth, and its gap to the Bayes floor."
-    maps = Maps("Trained, constructed and ideal attention on one sequence.", grid)
-    return Result({"training": Table(caption, [row])}, {"attention": maps}, settings={"T": data.length})
+    caption = (
+        "The trained model on sequences that it has not seen: loss above the true one, and gap to the Bayes floor."
+    )
+    maps = Maps("All positions at once: attention of the trained and of the constructed model (row: who looks).", grid)
+    result = Result({"training": Table(caption, [row])}, {"attention": maps}, settings={"T": data.length})
+    return result, story
 
 
 def two_stage(task: Task, seed: int) -> Result:

@@ -27,7 +27,7 @@ def draw_run(trajectory: Trajectory) -> Figure:
     """p by step, a_2 by step (where it is learned), and the loss against L*, the floor and the k-gram."""
     learns_a_2 = bool(np.ptp(trajectory.a_2) > 0)
     with matplotlib.rc_context(STYLE):
-        figure = Drawing(figsize=(6.4, 7.2 if learns_a_2 else 5.0))
+        figure = Drawing(figsize=(4.6, 6.6 if learns_a_2 else 5.0))
         panels = figure.subplots(3 if learns_a_2 else 2, 1, sharex=True)
         _draw_p(panels[0], trajectory)
         if learns_a_2:

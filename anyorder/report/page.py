@@ -19,13 +19,13 @@ from anyorder.report.figures import draw
 from anyorder.report.style import write_figure
 
 #: Tables with more rows than this are folded away.
-LONG = 24
+OPEN_ROWS = 24
 #: Written last: where it is, all parts of a section are whole.
 CAPTIONS = "figures.json"
 
 
 class Section(NamedTuple):
-    """One part of a report; `facts` are shown as term and text, `how` says how it was run.
+    """One part of a report; `facts` are shown as term and text, `how` says how it was run, `body` is HTML of our own.
 
     `figures` are captions by name: the pictures themselves lie in the folder of the section.
     """
@@ -38,6 +38,7 @@ class Section(NamedTuple):
     figures: dict[str, str]
     how: str
     failure: str | None = None
+    body: str = ""
 
 
 def write_parts(folder: Path, tables: dict[str, Table], figures: Mapping[str, Figure]) -> dict[str, str]:
@@ -62,11 +63,11 @@ def captions(folder: Path) -> dict[str, str] | None:
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
 
-def write_page(folder: Path, title: str, lead: str, sections: Sequence[Section]) -> Path:
-    """`index.html` in the folder, from sections that were written there."""
+def write_page(folder: Path, title: str, lead: str, sections: Sequence[Section], open_rows: int = OPEN_ROWS) -> Path:
+    """`index.html` in the folder, from sections that were written there; longer tables are folded away."""
     style = importlib.resources.files("anyorder.report").joinpath("page.css").read_text(encoding="utf-8")
     links = "".join(f'<li><a href="#{section.id}">{escape(section.title)}</a></li>' for section in sections)
-    body = "".join(_section(folder, section) for section in sections)
+    body = "".join(_section(folder, section, open_rows) for section in sections)
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -81,12 +82,15 @@ def write_page(folder: Path, title: str, lead: str, sections: Sequence[Section])
     return path
 
 
-def _section(folder: Path, section: Section) -> str:
-    parts = [f'<section id="{section.id}"><h2>{escape(section.title)}</h2><p class="where">{escape(section.where)}</p>']
+def _section(folder: Path, section: Section, open_rows: int) -> str:
+    parts = [f'<section id="{section.id}"><h2>{escape(section.title)}</h2>']
+    if section.where:
+        parts.append(f'<p class="where">{escape(section.where)}</p>')
     if section.failure is not None:
         parts.append(f'<p class="failed">This experiment failed: {escape(section.failure)}</p>')
     facts = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in section.facts.items())
-    parts.append(f"<dl>{facts}</dl>")
+    parts.append(f"<dl>{facts}</dl>" if facts else "")
+    parts.append(section.body)
     for name, text in section.figures.items():
         data = base64.b64encode((folder / section.id / f"{name}.png").read_bytes()).decode()
         caption = escape(text)
@@ -94,13 +98,20 @@ def _section(folder: Path, section: Section) -> str:
             f'<figure><img src="data:image/png;base64,{data}" alt="{caption}"><figcaption>{caption} '
             f'<a href="{section.id}/{name}.svg">SVG</a></figcaption></figure>'
         )
-    parts += [_table(section.id, name, table) for name, table in section.tables.items() if table.rows]
+    parts += [_table(section.id, name, table, open_rows) for name, table in section.tables.items() if table.rows]
     if section.how:
         parts.append(f'<p class="how">{escape(section.how)}</p>')
     return "".join(parts) + "</section>"
 
 
-def _table(id: str, name: str, table: Table) -> str:
+def _table(id: str, name: str, table: Table, open_rows: int) -> str:
+    whole = as_table(table, f' <a href="{id}/{name}.csv">CSV</a>')
+    folded = f"<details><summary>{escape(table.caption)}</summary>{whole}</details>"
+    return whole if len(table.rows) <= open_rows else folded
+
+
+def as_table(table: Table, link: str = "") -> str:
+    """The rows as HTML; `link` stands behind the caption."""
     columns = list(table.rows[0])
     numeric = {column for column in columns if all(isinstance(row[column], int | float | None) for row in table.rows)}
     side = {column: ' class="number"' if column in numeric else "" for column in columns}
@@ -109,12 +120,10 @@ def _table(id: str, name: str, table: Table) -> str:
         "<tr>" + "".join(f"<td{side[column]}>{escape(shown(row[column]))}</td>" for column in columns) + "</tr>"
         for row in table.rows
     )
-    caption = f'{escape(table.caption)} <a href="{id}/{name}.csv">CSV</a>'
-    whole = (
-        f'<div class="wide"><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>'
+    return (
+        f'<div class="wide"><table><caption>{escape(table.caption)}{link}</caption><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
-    return whole if len(table.rows) <= LONG else f"<details><summary>{escape(table.caption)}</summary>{whole}</details>"
 
 
 def shown(value: Any) -> str:

@@ -1,46 +1,99 @@
-"""The page of the demo."""
+"""The page of the demo: one sequence, followed from its chain to a model that has learned it. The words: story.html."""
 
 from __future__ import annotations
 
+import importlib.resources
+import re
+from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
-from anyorder.experiments.experiment import Result
-from anyorder.report.page import Section, write_page, write_parts
+from anyorder.experiments.experiment import Result, Table
+from anyorder.experiments.story import Followed
+from anyorder.report.page import Section, as_table, write_page, write_parts
 
-#: Id of each part → its title, what it shows, and where to go from there.
-TOLD = {
-    "floor": (
-        "What can be known from context",
-        "No predictor beats Bayes on average: its excess over the true loss is the floor.",
-        "Anew: anyorder reproduce floor",
-    ),
-    "constructions": (
-        "Transformers written down, and certified",
-        "Two layers with one head each compute the k-gram; how high k can go is a matter of bits.",
-        "Any of them: anyorder verify dyadic --order 10 --alphabet-size 4 --dtype float32",
-    ),
-    "training": (
-        "A transformer that learned it",
-        "After a short training, attention of layer 2 moves to the positions that the k-gram counts.",
-        "Longer, with several seeds: anyorder train --out run",
-    ),
-    "two-stage": (
-        "How gradient descent finds it",
-        "Algorithm 1: first the positional scalar of offset 1 wins, then the attention scalar grows.",
-        "With an animation: anyorder dynamics two-stage --out run",
-    ),
-}
+TITLE = "One sequence, followed"
 LEAD = (
-    "Transformers learn in context by induction heads: attention that finds earlier places with the same last k tokens "
-    "and copies what followed. On Markov chains this is the conditional k-gram, so all of it can be checked."
+    "A transformer learns in context when it looks back for places where the same tokens stood before, and copies what "
+    "followed. This page follows one sequence from the chain that made it to a model that has learned to predict it. "
+    "Every number was computed just now, on this machine."
 )
+#: Rows of a table that is not folded away.
+OPEN_ROWS = 6
 
 
-def write(folder: Path, compared: Result, certified: Result, trained: Result, two_stage: Result) -> Path:
-    """The four parts of the story with their files, and the page over them."""
-    results = dict(zip(TOLD, (compared, certified, trained, two_stage), strict=True))
-    parts = []
-    for id, (title, short, how) in TOLD.items():
-        captions = write_parts(folder / id, results[id].tables, results[id].figures)
-        parts.append(Section(id, title, "", {"In short": short}, results[id].tables, captions, how))
-    return write_page(folder, "Any order, in context", LEAD, parts)
+def write(
+    folder: Path, followed: Followed, compared: Result, certified: Result, trained: Result, two_stage: Result
+) -> Path:
+    """All parts of the story with their files, and the page over them."""
+    results = {"construction": certified, "training": trained, "floor": compared, "two-stage": two_stage}
+    values = {**_sequence(followed), **_learned(trained, two_stage)}
+    words = importlib.resources.files("anyorder.report").joinpath("story.html").read_text(encoding="utf-8")
+    sections = []
+    for id, title, body in re.findall(r"<!-- (\S+): ([^\n]*) -->\n(.*?)(?=<!-- |\Z)", words, flags=re.DOTALL):
+        found = results.get(id, Result({}))
+        captions = write_parts(folder / id, found.tables, found.figures) if found.tables else {}
+        sections.append(Section(id, title, "", {}, found.tables, captions, "", body=body.format_map(values)))
+    return write_page(folder, TITLE, LEAD, sections, OPEN_ROWS)
+
+
+def _sequence(followed: Followed) -> dict[str, str]:
+    promise, letters = followed.certificate, _letters(followed.tokens)
+    window = letters[-followed.order :]
+    counts = [
+        {"next letter": _letters([symbol]), "times": count, "k-gram": count / sum(followed.counts)}
+        for symbol, count in enumerate(followed.counts)
+    ]
+    predictions = [
+        {"predictor": name, **{f"next is {_letters([symbol])}": value for symbol, value in enumerate(row)}}
+        for name, row in followed.predictions.items()
+    ]
+    return {
+        "length": str(len(letters)),
+        "order": str(followed.order),
+        "window": window,
+        "matches": str(len(followed.matches)),
+        "strip": _strip(followed, None, f"The sequence {letters}; {window} came {len(followed.matches)} times before"),
+        "strip_constructed": _strip(followed, "constructed", "Constructed: attention is equal on all marked letters"),
+        "strip_trained": _strip(followed, "trained", "Trained: attention of the last position on every letter"),
+        "counts": as_table(Table(f"What followed {window} so far", counts)),
+        "predictions": as_table(Table("What each says about the next letter", predictions)),
+        "construction": promise.construction,
+        "certified_length": str(promise.length),
+        "symbols": str(promise.alphabet_size),
+        "dtype": promise.dtype,
+        "bound": f"{promise.bound:.1e}",
+        "error": f"{followed.error:.1e}",
+        "margin": f"{promise.margin:g}",
+        "kappa": f"{promise.kappa:g}",
+        "own_order": str(followed.certified_orders[promise.construction]),
+        "paper_order": str(followed.certified_orders["two-layer"]),
+    }
+
+
+def _learned(trained: Result, two_stage: Result) -> dict[str, str]:
+    row, facts = trained.tables["training"].rows[0], two_stage.tables["facts"].rows[0]
+    return {
+        "steps": f"{row['steps']:,}",
+        "on_matches": f"{row['attention_on_matches']:.0%}",
+        "chance": f"{row['chance']:.0%}",
+        **{name: f"{row[name]:.4f}" for name in ("excess", "floor", "gap", "gap_error")},
+        "led": "led" if facts["p_1_leads"] else "did not lead",
+        "attention_1": f"{facts['attention_1']:.1%}",
+        "a_2": f"{facts['a_2_end']:.2f}",
+    }
+
+
+def _letters(tokens: Sequence[int]) -> str:
+    return "".join("abcdefghijklmnopqrstuvwxyz"[token] for token in tokens)
+
+
+def _strip(followed: Followed, model: str | None, label: str) -> str:
+    """The sequence as letters: the window framed, what followed it earlier marked; bars are a model's attention."""
+    heights = None if model is None else followed.attention[model]
+    first, cells = len(followed.tokens) - followed.order, []
+    for place, letter in enumerate(_letters(followed.tokens)):
+        kind = " match" * (place in followed.matches) + " window" * (place >= first)
+        bar = "" if heights is None else f'<b><i style="height:{100 * heights[place] / max(heights):.1f}%"></i></b>'
+        cells.append(f'<span class="token{kind}">{bar}{letter}</span>')
+    return f'<div class="strip" role="img" aria-label="{escape(label)}">{"".join(cells)}</div>'

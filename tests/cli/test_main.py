@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 import sys
 
 import numpy as np
@@ -110,6 +111,14 @@ def test_demo_tells_the_whole_story(run, tmp_path, monkeypatch):
     assert report["two_stage"]["p_1_leads"]
     page = (tmp_path / "index.html").read_text()
     assert page.count("data:image/png;base64,") == len(list(tmp_path.glob("*/*.png"))) == 4
+    # one sequence, followed: its window is framed, and the constructed head looks at the marked letters alike
+    strips = re.findall(r'<div class="strip".*?</div>', page)
+    assert len(strips) == 3
+    assert [strip.count(" window") for strip in strips] == [2, 2, 2]
+    cells = re.findall(r'class="token([^"]*)"><b><i style="height:([\d.]+)%', strips[1])
+    assert len(cells) == 32
+    assert all((float(height) == 100) == ("match" in kind) for kind, height in cells)
+    assert "{" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
 
 
 BAD = [

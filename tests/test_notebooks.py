@@ -1,0 +1,23 @@
+"""The notebooks of the documentation run from top to bottom, and carry the results of such a run."""
+
+import pathlib
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+FOLDER = pathlib.Path(__file__).parent.parent / "docs" / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+
+def test_there_are_three():
+    assert [path.stem for path in NOTEBOOKS] == ["build_and_break", "first_hour", "train_and_look"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path):
+    notebook = nbformat.read(path, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert "pip install" in code[0].source
+    assert all(cell.execution_count for cell in code), "write it with its results: make notebooks"
+    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
