@@ -31,6 +31,7 @@ from anyorder.estimators.hashing import (
 _DENSE_SYMBOLS = 15  # up to here a context has a count of every symbol, at first of 63 // 15 = 4 bits or more
 _KEY_BITS = 63  # a context that fits is its own key; a longer one is hashed
 _HASH_BASE = 0x2545F4914F6CDD1D
+_TOGETHER = 16  # tokens whose contexts are looked up together
 
 
 class Counter(Protocol):
@@ -239,27 +240,26 @@ class Paths(_Stores):
         self.evidence = np.zeros(order + 1 if kind == "orders" else 0)
         #: Distinct contexts of every order.
         self.nodes = np.zeros(order + 1, np.int64)
-        self.path = np.zeros(order + 1, np.int64)
+        self.paths = np.zeros((_TOGETHER, order + 1), np.int64)
 
     def feed(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:
         """Count a chunk in every suffix of the full windows."""
         place, first, length = 0, max(0, self.order - seen), stream.size - self.order
         self.nodes[0] |= length > first
-        weights = np.empty(self.order + 1)
         while place < length:
-            self.make_room(self.order, self.order, self.order + 1, 0)
+            self.make_room(*(_TOGETHER * (self.order + 1),) * 3, 0)
             index, rows, pairs, _ = self.stores
             place = count_paths(
                 index.index, *rows.arrays, pairs.index, *pairs.arrays, self.evidence, self.nodes, self.used, self.stop,
-                self.path, weights, stream, place, first, self.alphabet_size, self.beta, chances, distributions,
+                self.paths, stream, place, first, self.alphabet_size, self.beta, chances, distributions,
             )  # fmt: skip
 
     def posterior(self, tail: np.ndarray) -> Float64[np.ndarray, "orders"]:
         """Weights of the orders, or of the depths at the context that these k tokens are."""
         index, rows = self.stores[:2]
-        known = follow(index.index, self.path, tail, tail.size - 1, self.alphabet_size)
-        weights = np.empty(self.order + 1)
-        weigh(rows.arrays[2], self.evidence, self.path, known, weights)
+        path, weights = self.paths[0], np.empty(self.order + 1)
+        known = follow(index.index, rows.arrays[0], path, tail, tail.size - 1, self.alphabet_size)
+        weigh(rows.arrays[2], self.evidence, path, known, weights)
         return weights
 
     def marginals(self, beta: float) -> tuple[np.ndarray, np.ndarray, float]:

@@ -359,34 +359,45 @@ def count_suffixes(
 
 @compiled
 @no_type_check
-def follow(index, path, stream, newest, symbols):
+def follow(index, counts, path, stream, newest, symbols):
     """Put the nodes of the contexts that end at `stream[newest]` into `path`, the empty one first; count them."""
     path[0] = 0
     for depth in range(1, path.size):
         key = path[depth - 1] * symbols + np.int64(stream[newest + 1 - depth])
-        child = index[find(index, key), PAYLOAD]
-        if child == 0:
+        child = index[find(index, key), PAYLOAD] - 1
+        if child < 0 or counts[child, TOTAL] == 0:  # counted in no context yet: made ahead
             return depth
-        path[depth] = child - 1
+        path[depth] = child
     return path.size
 
 
 @compiled
 @no_type_check
-def extend(index, path, parents, nodes, used, stream, newest, symbols):
-    """As `follow`, with the nodes that are missing made."""
-    path[0] = 0
-    for depth in range(1, path.size):
-        key = path[depth - 1] * symbols + np.int64(stream[newest + 1 - depth])
-        slot = find(index, key)
-        if index[slot, PAYLOAD] == 0:
-            parents[used[ROWS], 0] = path[depth - 1]
-            nodes[depth] += 1
-            used[INDEX] += 1
-            used[ROWS] += 1
-            index[slot, KEY] = key
-            index[slot, PAYLOAD] = used[ROWS]
-        path[depth] = index[slot, PAYLOAD] - 1
+def extend(index, counts, parents, odds, nodes, used, paths, stream, newest, symbols):
+    """Put the nodes of the contexts that end at `stream[newest]` and at the tokens after it into the rows of `paths`.
+
+    Nodes that are missing are made. All paths go down together, so that the memory of one is fetched during the others.
+    """
+    slots, keys = np.empty(paths.shape[0], np.int64), np.empty(paths.shape[0], np.int64)
+    paths[:, 0] = 0
+    for depth in range(1, paths.shape[1]):
+        for i in range(paths.shape[0]):
+            keys[i] = paths[i, depth - 1] * symbols + np.int64(stream[newest + i + 1 - depth])
+            slots[i] = home(keys[i], index.shape[0])
+            prefetch(index, slots[i])
+        for i in range(paths.shape[0]):
+            slot = seek(index, keys[i], slots[i])
+            if index[slot, PAYLOAD] == 0:
+                parents[used[ROWS], 0] = paths[i, depth - 1]
+                nodes[depth] += 1
+                used[INDEX] += 1
+                used[ROWS] += 1
+                index[slot, KEY] = keys[i]
+                index[slot, PAYLOAD] = used[ROWS]
+            paths[i, depth] = index[slot, PAYLOAD] - 1
+            prefetch(counts, paths[i, depth])
+            if odds is not None:
+                prefetch(odds, paths[i, depth])
 
 
 @compiled
@@ -422,49 +433,64 @@ def weigh(odds, evidence, path, known, weights):
 
 @compiled
 @no_type_check
+def count_path(counts, odds, pair_index, pairs, evidence, used, path, own, weights, symbol, symbols, beta):
+    """Count a symbol in every node of a path; give the probability that it had before, where anything predicts."""
+    chance = np.nan
+    for depth in range(path.size):
+        if odds is not None or evidence.size:
+            here = count(counts, path[depth], symbol, symbols, pair_index, pairs)
+            own[depth] = (here + beta) / (np.int64(counts[path[depth], TOTAL]) + beta * symbols)
+        add(counts, path[depth], symbol, 1, symbols, pair_index, pairs, used)
+    if odds is not None:
+        chance = own[-1]
+        for depth in range(path.size - 2, -1, -1):
+            leaf, split = shares(odds[path[depth], 0])
+            odds[path[depth], 0] += np.log(own[depth] / chance)
+            chance = leaf * own[depth] + split * chance
+    elif evidence.size:
+        weigh(odds, evidence, path, path.size, weights)
+        chance = (weights * own).sum()
+        evidence += np.log(own)
+    return chance
+
+
+@compiled
+@no_type_check
 def count_paths(
     index, counts, parents, odds, pair_index, pairs, evidence, nodes, used, stop,
-    path, weights, stream, place, first, symbols, beta, chances, distributions,
+    paths, stream, place, first, symbols, beta, chances, distributions,
 ):  # fmt: skip
     """Count token `stream[order + place]` and those after it in all contexts before them, the empty one included.
 
     Contexts are the nodes of a tree over tokens read backwards, found by their parent and token. They are counted from
     position `first` on, where the longest exists. Brings `odds` up to date (context-tree weighting), or `evidence`
-    (mixture over orders); without either, tokens are only counted. Writes and stops like `count_contexts`.
+    (mixture over orders); without either, tokens are only counted. Takes as many tokens at a time as `paths` has rows.
+    Writes and stops like `count_contexts`.
     """
-    order = path.size - 1
-    own, row = np.empty(path.size), np.empty((1, distributions.shape[1]))
+    order = paths.shape[1] - 1
+    own, weights, path = np.empty(order + 1), np.empty(order + 1), np.empty(order + 1, np.int64)
+    row = np.empty((1, distributions.shape[1]))
     while place < stream.size - order and has_room(used, stop):
-        newest = place + order - 1
+        together = 1
         if place >= first:
-            symbol = np.int64(stream[newest + 1])
-            extend(index, path, parents, nodes, used, stream, newest, symbols)
-            for depth in range(path.size):
-                if odds is not None or evidence.size:
-                    here = count(counts, path[depth], symbol, symbols, pair_index, pairs)
-                    own[depth] = (here + beta) / (np.int64(counts[path[depth], TOTAL]) + beta * symbols)
-                add(counts, path[depth], symbol, 1, symbols, pair_index, pairs, used)
-            if odds is not None:
-                below = own[order]
-                for depth in range(order - 1, -1, -1):
-                    leaf, split = shares(odds[path[depth], 0])
-                    odds[path[depth], 0] += np.log(own[depth] / below)
-                    below = leaf * own[depth] + split * below
+            together = min(paths.shape[0], stream.size - order - place)
+            extend(index, counts, parents, odds, nodes, used, paths[:together], stream, place + order - 1, symbols)
+        for i in range(together):
+            if place >= first:
+                symbol = np.int64(stream[place + order])
+                chance = count_path(
+                    counts, odds, pair_index, pairs, evidence, used, paths[i], own, weights, symbol, symbols, beta
+                )
                 if chances.size:
-                    chances[place] = below
-            elif evidence.size:
-                if chances.size:
-                    weigh(odds, evidence, path, path.size, weights)
-                    chances[place] = (weights * own).sum()
-                evidence += np.log(own)
-        place += 1
-        if distributions.size and place >= first:
-            known = follow(index, path, stream, newest + 1, symbols)
-            weigh(odds, evidence, path, known, weights)
-            distributions[place - 1] = weights[known:].sum() / symbols
-            for depth in range(known):
-                write_distribution(counts, path[depth], beta, symbols, pairs, row, 0)
-                distributions[place - 1] += weights[depth] * row[0]
+                    chances[place] = chance
+            place += 1
+            if distributions.size and place >= first:
+                known = follow(index, counts, path, stream, place + order - 1, symbols)
+                weigh(odds, evidence, path, known, weights)
+                distributions[place - 1] = weights[known:].sum() / symbols
+                for depth in range(known):
+                    write_distribution(counts, path[depth], beta, symbols, pairs, row, 0)
+                    distributions[place - 1] += weights[depth] * row[0]
     return place
 
 
