@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 from anyorder.constructions import CONSTRUCTIONS, construct
-from anyorder.constructions.exact_orders import measured
+from anyorder.constructions.exact_orders import ExactOrder, label, precision_table
 from anyorder.constructions.parameters import count_arrays
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
 from anyorder.experiments.figures import MARKS, Chart, Plot, Series, different, series
+from anyorder.numerics import DTYPES
 
 ORDER, SIZE, LENGTH = 3, 2, 64
-SHOWN = ("two-layer", "two-head", "three-layer", "dyadic", "attention-only", "bayes", "k-head", "k-head-bayes")
 ORDERS = tuple(range(1, 13))
 #: Mantissa bits of the number types.
 HELD = {"float32": 24, "float64": 53}
@@ -18,11 +20,23 @@ HELD = {"float32": 24, "float64": 53}
 def run(task: Task) -> Result:
     """One row for each exact construction of any order, and the bits that its certificate asks for at each order."""
     rows, bits = [], []
-    for part, name in enumerate(SHOWN):
-        task.watch(part / len(SHOWN), name)
+    shown = [
+        name
+        for name, entry in CONSTRUCTIONS.items()
+        if entry.exactness == "exact" and entry.largest_order is None and entry.width is None
+    ]
+    table = {row.label: row for row in precision_table()}
+    variants = {
+        label(entry, options): options
+        for entry in CONSTRUCTIONS.values()
+        for options in ({}, *entry.variants)
+        if any("heads" in variant for variant in entry.variants)
+    }
+    for part, name in enumerate(shown):
+        task.watch(part / len(shown), name)
         model = construct(name, order=ORDER, alphabet_size=SIZE, length=LENGTH, force=True)
         assert model.certificate is not None
-        exact = measured()[name]
+        exact = table[name].measured
         rows.append(
             {
                 "construction": name,
@@ -33,9 +47,10 @@ def run(task: Task) -> Result:
                 "width": model.dimension,
                 "parameters": count_arrays(model),
                 "bits_certified": model.certificate.bits_needed,
-                "exact_float32": exact["float32"].exact,
-                "exact_float64": exact["float64"].exact,
-                "tried": exact["float64"].tried,
+                "exact_float32": _order(exact["float32"]),
+                "exact_float64": _order(exact["float64"]),
+                "certified_float32": table[name].certified["float32"],
+                "certified_float64": table[name].certified["float64"],
             }
         )
         for order in ORDERS:
@@ -49,25 +64,54 @@ def run(task: Task) -> Result:
                     "parameters": count_arrays(other),
                 }
             )
+    heads = [
+        {
+            "construction": row.construction,
+            "heads": int(count),
+            "dtype": dtype,
+            "measured": _order(row.measured[dtype]),
+            "proven": row.certified[dtype],
+        }
+        for row in table.values()
+        if row.label in variants
+        for count in [variants[row.label].get("heads", 1)]
+        for dtype in DTYPES
+    ]
     return Result(
         {
             "cost": Table(
                 f"At order {ORDER}, S = {SIZE}, T = {LENGTH}: parts of the model, entries of its arrays, mantissa bits "
-                "that its certificate asks for, and the largest orders that measured exact to 1e-5 (equal to `tried`: "
-                "no end was found).",
+                "that its certificate asks for, and the largest orders that measured exact and that are certified.",
                 rows,
             ),
             "bits": Table("Certified bits and stored parameters by order.", bits),
+            "heads": Table("The largest order that H heads carry: measured, and H(p - 2) as proven.", heads),
         },
-        {"trade-off": chart(bits)},
+        {"trade-off": chart(bits), "heads": lines(heads)},
         settings={"order": ORDER, "alphabet_size": SIZE, "length": LENGTH},
     )
+
+
+def _order(found: ExactOrder | None) -> int | None:
+    return None if found is None else found.resolved
+
+
+def lines(rows: list[dict]) -> Plot:
+    """Measured orders over heads, on the lines that are proven."""
+    drawn = []
+    for index, (name, dtype) in enumerate(dict.fromkeys((row["construction"], row["dtype"]) for row in rows)):
+        own = [row for row in rows if (row["construction"], row["dtype"]) == (name, dtype)]
+        mark = MARKS[index % len(MARKS)]
+        drawn.append(series(f"{name}, {dtype}", own, "heads", "measured", None, mark, index))
+        drawn.append(series(f"{name}, {dtype}, proven", own, "heads", "proven", None, "-", index))
+    caption = "Largest exact order over heads: measured points, and the lines H(p - 2); no order above 128 is built."
+    return Plot(caption, [Chart("heads H", "order k", drawn, log="y")], width=6.0, height=4.4)
 
 
 def chart(rows: list[dict]) -> Plot:
     """Certified bits and stored parameters against the order."""
     bits, parameters = [], []
-    for mark, name in zip(MARKS, different(rows, "construction"), strict=False):
+    for mark, name in zip(itertools.cycle(MARKS), different(rows, "construction"), strict=False):
         own = [row for row in rows if row["construction"] == name]
         bits.append(series(name, own, "order", "bits_certified", style=f"{mark}-"))
         parameters.append(series(name, own, "order", "parameters", style=f"{mark}-"))

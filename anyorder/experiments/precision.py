@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder.constructions import construct
-from anyorder.constructions.exact_orders import measure, measured
+from anyorder.constructions.exact_orders import LEGEND, Row, measure, precision_table
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.constructions.verify import expected
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
@@ -19,9 +19,10 @@ from anyorder.experiments.rounding import rounded, to_mantissa
 from anyorder.numerics import DTYPES, mantissa_bits
 from anyorder.transformer import Transformer
 
-#: The anchor of `dyadic`, `bayes` and `attention-only` relies on the rounding of the number type that they are built
-#: for, so their bits are read off the orders that real number types reach.
-ROUNDED, ANCHORED = ("two-layer", "three-layer", "k-head"), ("dyadic", "attention-only", "bayes")
+#: These are measured in arithmetic of any number of bits. The others rely on the rounding of the number type that they
+#: are built for, so their bits are read off the orders that real number types reach.
+ROUNDED = ("two-layer", "three-layer", "k-head")
+BITS = {name: mantissa_bits(dtype) for name, dtype in DTYPES.items()}
 #: Orders and lengths of the measured bits, by budget.
 GRID: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "tiny": ((1, 2), (32,)),
@@ -84,13 +85,18 @@ def run(task: Task) -> Result:
         across, up = np.array(points, np.float64).T
         slope = float(np.polyfit(across, up, 1)[0]) if len(set(across)) > 1 else None
         growth.append({"construction": name, "bits_per_order": slope, "from": "rounded arithmetic"})
-    for name in ANCHORED:
-        narrow, wide = measured()[name]["float32"].exact, measured()[name]["float64"].exact
-        slope = (mantissa_bits(DTYPES["float64"]) - mantissa_bits(DTYPES["float32"])) / (wide - narrow)
-        growth.append({"construction": name, "bits_per_order": slope, "from": "float32 and float64"})
+    table = list(precision_table())
+    for row in table:
+        narrow, wide = row.measured["float32"], row.measured["float64"]
+        if row.construction in ROUNDED or not narrow or not wide or wide.resolved in (narrow.resolved, wide.tried):
+            continue
+        slope = (BITS["float64"] - BITS["float32"]) / (wide.resolved - narrow.resolved)
+        growth.append({"construction": row.label, "bits_per_order": slope, "from": "float32 and float64"})
     kept = [
-        {"construction": name, **{dtype: row[dtype].exact for dtype in DTYPES}, "tried": row["float64"].tried}
-        for name, row in measured().items()
+        {"construction": row.label}
+        | {dtype: None if found is None else found.resolved for dtype, found in row.measured.items()}
+        | {f"{dtype} certified": order for dtype, order in row.certified.items()}
+        for row in table
     ]
     again = [
         {"construction": name, "dtype": "float32", "exact": measure(name, "float32", length=128).exact, "length": 128}
@@ -99,17 +105,31 @@ def run(task: Task) -> Result:
     return Result(
         {
             "orders": Table(
-                "The largest order with errors of at most 1e-5 on hard sequences of 1,024 tokens, by number type; "
-                "zero: not even order 1, equal to `tried`: no end was found.",
+                LEGEND.partition(" In brackets")[0] + " Next to it the largest order that the certificate promises.",
                 kept,
             ),
             "again": Table("Two of them measured again, on 128 tokens.", again),
             "bits": Table("Significant bits of every number for errors of at most 1/T, next to log2 T + k.", bits),
             "growth": Table("Bits for one order more, by least squares.", growth),
         },
-        {"precision": chart(bits, kept)},
+        {"precision": chart(bits, kept), "law": law(table)},
         settings={"alphabet": 2, "sequences": "4 hard ones each"},
     )
+
+
+def law(table: list[Row]) -> Plot:
+    """Measured orders over mantissa bits, on the lines that are proven: every number type is a point."""
+    drawn = []
+    for index, row in enumerate(one for one in table if one.certified["float64"] > 1):
+        points = [
+            {"bits": BITS[dtype], "measured": None if found is None else found.resolved, "proven": row.certified[dtype]}
+            for dtype, found in row.measured.items()
+        ]
+        if len({point["proven"] for point in points}) > 1:  # else no bits are spent
+            drawn.append(series(row.label, points, "bits", "measured", None, MARKS[index % len(MARKS)], index))
+            drawn.append(series(f"{row.label}, proven", points, "bits", "proven", None, "-", index))
+    caption = "Largest exact order over mantissa bits: measured points, and the lines that the certificates prove."
+    return Plot(caption, [Chart("mantissa bits p", "order k", drawn)], width=6.0, height=4.4)
 
 
 def chart(bits: list[dict], kept: list[dict]) -> Plot:
@@ -121,13 +141,13 @@ def chart(bits: list[dict], kept: list[dict]) -> Plot:
             needed.append(series(f"{name}, T = {length}", own, "order", "bits", None, MARKS[index] + line, index))
     bound = [row for row in bits if row["length"] == lengths[0] and row["construction"] == bits[0]["construction"]]
     needed.append(series(f"log2 T + k, T = {lengths[0]}", bound, "order", "log2_T_plus_k", None, "-", "0.5"))
-    general = [row for row in kept if row["construction"] not in ("bigram", "associative")]
+    general = [row for row in kept if row["float64 certified"] > 1]
     shown = [row | {"place": float(place)} for place, row in enumerate(general)]
     exact = [series(dtype, shown, "place", dtype, style=mark) for dtype, mark in zip(DTYPES, MARKS, strict=False)]
     names = {row["construction"]: row["place"] for row in shown}
     charts = [
         Chart("order k", "significant bits for error ≤ 1/T", needed),
-        Chart("construction", "largest order exact to 1e-5", exact, ticks=names),
+        Chart("construction", "largest exact order, measured", exact, ticks=names),
     ]
     caption = "Left: significant bits that an order needs. Right: the largest exact order by construction and dtype."
     return Plot(caption, charts, width=4.4, height=4.4)
