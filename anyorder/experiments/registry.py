@@ -5,6 +5,7 @@ from __future__ import annotations
 from anyorder.errors import InputError
 from anyorder.experiments import (
     attention_maps,
+    birth,
     bits,
     breakdowns,
     depth,
@@ -12,6 +13,7 @@ from anyorder.experiments import (
     floor,
     grid,
     head_trade_off,
+    mechanism,
     noise,
     phase,
     precision,
@@ -39,6 +41,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         dynamics.TWO_STAGE,
         dynamics.PRECONDITIONED,
         head_trade_off.EXPERIMENT,
+        birth.EXPERIMENT,
+        mechanism.EXPERIMENT,
     )
 }
 

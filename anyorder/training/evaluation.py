@@ -28,6 +28,8 @@ from anyorder.transformer import Transformer
 BATCH = 256
 #: A query may give all its mass to the beginning token; what is left is then this, not zero.
 TINY = 1e-9
+#: Match lengths are told apart up to the order and this many more.
+BEYOND = 2
 
 Losses = Float[np.ndarray, "count predicted"]
 
@@ -92,7 +94,10 @@ class Reference:
 
 @dataclasses.dataclass(frozen=True)
 class Head:
-    """One head: its mass on matches, on the beginning token and at offsets 1 … k, and its distance to the ideal."""
+    """One head: its mass on matches, on the beginning token and at offsets 1 … k, and its distance to the ideal.
+
+    `spectrum` is attention over chance at match lengths 0 … k + 2, as the probe has it (docs/probe.md).
+    """
 
     matching_mass: float
     matching_share: float
@@ -100,6 +105,7 @@ class Head:
     offset_mass: list[float]
     distance: float
     distance_error: float
+    spectrum: list[float | None]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -256,7 +262,8 @@ class Sums(NamedTuple):
     `matching`: mass on the positions that a k-gram counts, over the queries that have such positions. `beginning`:
     mass on the beginning token, over all queries. `offsets`: mass at offsets 1 … k, over the queries from k on.
     `distance`: Frobenius distance to the pseudo-attention map, where queries without a match have a row of zeros.
-    `share`: like `matching`, as a fraction of the mass that does not lie on the beginning token.
+    `share`: like `matching`, as a fraction of the mass that does not lie on the beginning token. `by_length`: mass by
+    match length 0 … k + 2, and the mass that the same attention spread evenly would have there.
     """
 
     matching: Float[Array, "heads"]
@@ -264,6 +271,7 @@ class Sums(NamedTuple):
     offsets: Float[Array, "heads order"]
     distance: Float[Array, "heads"]
     share: Float[Array, "heads"]
+    by_length: Float[Array, "heads 2 lengths"]
 
 
 def sums(weights: Float[Array, "heads rows rows"], tokens: Int[Array, "length"], order: int) -> Sums:
@@ -271,7 +279,7 @@ def sums(weights: Float[Array, "heads rows rows"], tokens: Int[Array, "length"],
 
     >>> tokens = jnp.asarray([0, 1, 0, 1, 0], jnp.int32)
     >>> ideal = pseudo_attention(tokens, 1)
-    >>> [values.tolist() for values in sums(ideal[None], tokens, 1)]
+    >>> [values.tolist() for values in sums(ideal[None], tokens, 1)[:-1]]
     [[3.0], [0.0], [[2.5]], [0.0], [3.0]]
     """
     length = len(tokens)
@@ -289,7 +297,28 @@ def sums(weights: Float[Array, "heads rows rows"], tokens: Int[Array, "length"],
         ),
         distance=jnp.sqrt(jnp.square(weights - pseudo_attention(tokens, order)).sum(axis=(1, 2))),
         share=(matched / on_tokens).sum(axis=1),
+        by_length=length_sums(weights, tokens, order + BEYOND),
     )
+
+
+def length_sums(
+    weights: Float[Array, "heads length length"], tokens: Int[Array, "length"], longest: int
+) -> Float[Array, "heads 2 lengths"]:
+    """Mass by match length, and what is expected of even attention, over the queries from `longest` on.
+
+    >>> even = jnp.tri(5, dtype=jnp.float64)[None]
+    >>> length_sums(even, jnp.asarray([0, 1, 0, 1, 0], jnp.int32), 1).tolist()
+    [[[2.0, 4.0], [2.0, 4.0]]]
+    """
+    length = len(tokens)
+    lengths = sum(matching.window_matches(tokens, order).astype(jnp.int32) for order in range(1, longest + 1))
+    places = jnp.arange(length, dtype=jnp.int32)
+    seen = (places[None, :] > 0) & (places[None, :] < places[:, None]) & (places[:, None] >= longest)
+    of_length = (seen[..., None] & (lengths[..., None] == jnp.arange(longest + 1))).astype(weights.dtype)
+    mass = jnp.einsum("hni,nil->hnl", weights, of_length)
+    share = of_length.sum(axis=1) / jnp.maximum(seen.sum(axis=1), 1)[:, None]
+    even = mass.sum(axis=-1, keepdims=True) * share
+    return jnp.stack([mass.sum(axis=1), even.sum(axis=1)], axis=1)
 
 
 def uniform_sums(tokens: Int[Array, "length"], order: int) -> tuple[Float[Array, ""], Int[Array, ""]]:
@@ -307,6 +336,7 @@ def uniform_sums(tokens: Int[Array, "length"], order: int) -> tuple[Float[Array,
 def _head(sums: Sums, evaluation: EvaluationSet) -> Head:
     """One head, from the sums of every sequence."""
     order, length = evaluation.source.order, evaluation.source.length - 1
+    mass, even = sums.by_length.sum(axis=0)
     return Head(
         matching_mass=float(sums.matching.sum() / max(evaluation.queries, 1)),
         matching_share=float(sums.share.sum() / max(evaluation.queries, 1)),
@@ -314,4 +344,5 @@ def _head(sums: Sums, evaluation: EvaluationSet) -> Head:
         offset_mass=(sums.offsets.mean(axis=0) / (length - order)).tolist(),
         distance=float(sums.distance.mean()),
         distance_error=float(sums.distance.std(ddof=1) / np.sqrt(len(sums.distance))),
+        spectrum=[float(on / by_chance) if by_chance > 0 else None for on, by_chance in zip(mass, even, strict=True)],
     )

@@ -12,7 +12,7 @@ import pytest
 
 from anyorder import estimators
 from anyorder.training.config import Architecture, Config, Data, Initial
-from anyorder.training.evaluation import evaluate, evaluation_set, reference, sums
+from anyorder.training.evaluation import evaluate, evaluation_set, length_sums, reference, sums
 from anyorder.training.initial import initial_model
 from tests import oracles
 
@@ -173,3 +173,20 @@ def test_drawing_held_out_sequences_measures_nothing(monkeypatch):
     for name in ("floor", "kgram", "true_loss"):
         monkeypatch.setattr(estimators, name, refuse)
     np.testing.assert_array_equal(held_out(data, 16, 5).tokens, drawn.tokens)
+
+
+def test_the_spectrum_is_that_of_the_probe():
+    from anyorder.probe.spectrum import join, rows, tally
+
+    generator = np.random.default_rng(0)
+    tokens = generator.integers(2, size=(3, 24))
+    weights = np.tril(generator.random((3, 2, 24, 24)))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    longest, marked = 4, np.arange(24) >= 4
+    kept = join([rows(weights[place], row, marked, longest, place) for place, row in enumerate(tokens)])
+    expected = tally(kept, longest).ratio
+    found = np.stack(
+        [length_sums(jnp.asarray(w), jnp.asarray(row), longest) for w, row in zip(weights, tokens, strict=True)]
+    )
+    mass, even = found.sum(axis=0).swapaxes(0, 1)
+    np.testing.assert_allclose(mass / even, expected, rtol=1e-9)
