@@ -12,7 +12,7 @@ import pytest
 
 from anyorder import estimators
 from anyorder.training.config import Architecture, Config, Data, Initial
-from anyorder.training.evaluation import evaluate, evaluation_set, length_sums, reference, sums
+from anyorder.training.evaluation import evaluate, evaluation_set, held_out, length_sums, reference, sums
 from anyorder.training.initial import initial_model
 from tests import oracles
 
