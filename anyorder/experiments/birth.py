@@ -10,7 +10,7 @@ import numpy as np
 
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, digest, of_preset
 from anyorder.experiments.figures import Chart, Plot, Series
-from anyorder.training import fields
+from anyorder.training import config as configs
 from anyorder.training.config import Config, Data
 from anyorder.training.folder import read_metrics
 
@@ -22,7 +22,7 @@ EVERY = 50
 
 def config(task: Task, order: int) -> Config:
     """The recipe that reaches the floor, measured often."""
-    return fields.changed(of_preset(task, "floor", Data(order=order, length=LENGTH)), {"evaluate_every": EVERY})
+    return configs.changed(of_preset(task, "floor", Data(order=order, length=LENGTH)), {"evaluate_every": EVERY})
 
 
 def curves(task: Task, config: Config, part: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
