@@ -1,7 +1,7 @@
-"""Measure every claim of the ledger, and keep what was found: the record of the package and docs/claims.md.
+"""Measure every claim of the ledger, and keep what was found: the record of the package and the pages made from it.
 
-python -m benchmarks.claims                 # some minutes; says which verdicts differ from the record
-python -m benchmarks.claims --write [ID …]  # measures all, or these, and rewrites record and page
+python -m benchmarks.claims                 # some minutes; says what differs from the record
+python -m benchmarks.claims --write [ID …]  # measures all, or these, and rewrites record and pages
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from pathlib import Path
 import jax
 
 from anyorder.claims import CLAIMS, Claim, check, find
-from anyorder.claims.ledger import page
+from anyorder.claims.ledger import errata_page, page
 from anyorder.claims.registry import PATH, recorded
-from anyorder.cli.main import finite
+from anyorder.claims.results import RECORDED, read_results
 from anyorder.files import whole_file, write_json
+from anyorder.records import as_json
 
-PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def _begin(claim: Claim) -> None:
@@ -34,20 +35,23 @@ def _begin(claim: Claim) -> None:
 def main() -> None:
     words = [word for word in sys.argv[1:] if word != "--write"]
     before = recorded()
-    checked = check(find(words), before, watch=_begin)
+    checked = check(find(words), before, results=read_results(RECORDED), watch=_begin)
     differing = [
-        f"{entry.claim.id}: {entry.recorded} → {entry.finding.verdict}" for entry in checked if not entry.agrees
+        "\n  ".join([f"{entry.claim.id}: {entry.recorded} → {entry.finding.verdict}", *map(str, entry.moved)])
+        for entry in checked
+        if not entry.agrees
     ]
-    print("\n".join(differing) or "all verdicts are those on record")
+    print("\n".join(differing) or "all verdicts and numbers are those on record")
     if "--write" in sys.argv[1:]:
         found = {entry.claim.id: entry.as_dict() for entry in checked}
         kept = ("verdict", "detail", "numbers", "seconds")
         table = {id: {key: (found.get(id) or before[id])[key] for key in kept} for id in CLAIMS}
-        write_json(PATH, finite(table))
-        with whole_file(PAGE) as temporary:
-            temporary.write_text(page(finite(table)), encoding="utf-8")
+        write_json(PATH, as_json(table))
+        for name, text in (("claims.md", page(as_json(table))), ("errata.md", errata_page())):
+            with whole_file(DOCS / name) as temporary:
+                temporary.write_text(text, encoding="utf-8")
     elif differing:
-        sys.exit("verdicts differ from the record; keep these with --write")
+        sys.exit("the record differs; keep what was measured with --write")
 
 
 if __name__ == "__main__":

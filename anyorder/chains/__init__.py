@@ -1,7 +1,7 @@
 """Chains of any order: kernels, priors over them, sampling and noise."""
 
 from anyorder import numerics as numerics
-from anyorder.chains.assumptions import Check, check_any_order, check_first_order, check_second_order
+from anyorder.chains.assumptions import Check, check_any_order, check_first_order, check_second_order, conditions
 from anyorder.chains.kernel import Kernel
 from anyorder.chains.named import PRIORS, named_prior
 from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise
@@ -30,6 +30,7 @@ __all__ = [
     "check_any_order",
     "check_first_order",
     "check_second_order",
+    "conditions",
     "named_prior",
     "sample",
 ]

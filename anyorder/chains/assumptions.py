@@ -18,7 +18,8 @@ from jaxtyping import Float, PRNGKeyArray
 
 from anyorder.chains import lifted
 from anyorder.chains.kernel import Kernel
-from anyorder.chains.priors import RETURN_STEPS, Prior, return_counts, second_hop
+from anyorder.chains.priors import RETURN_STEPS, Prior, ReversibleBinary, return_counts, second_hop
+from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import require
 
 
@@ -53,9 +54,7 @@ def check_first_order(
     require(0 < gamma < 1, f"gamma is {gamma}, must be between 0 and 1")
     kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(key, count)))
     size = prior.alphabet_size
-    stationary = np.linalg.solve(
-        np.eye(size) - kernels.transpose(0, 2, 1) + np.ones((size, size)), np.ones((count, size, 1))
-    )[..., 0]
+    stationary = np.asarray(jax.jit(jax.vmap(stationary_contexts))(kernels))
     mixing = np.square(kernels - stationary[:, None, :]).sum(axis=(1, 2)).min()
     smallest = kernels.min()
     invariance, invariance_limit = _permutation_deviation(kernels, confidence)
@@ -143,6 +142,34 @@ def check_any_order(kernel: Kernel) -> list[Check]:
         Check("falling return count", decay > 0, decay, 0.0,
               "smallest g_l - g_{l+1}, what the assumptions are for"),
     ]  # fmt: skip
+
+
+def conditions(prior: Prior, gamma: float, key: PRNGKeyArray, *, count: int = 16) -> list[Check]:
+    """The assumptions of App. C for order one, of App. D for higher orders on `count` kernels of the prior.
+
+    For several kernels `measured` is that of the worst one, and the detail says how many fail.
+
+    >>> from anyorder.chains import Floored
+    >>> all(check.holds for check in conditions(Floored(1, 3, gamma=0.2), 0.2, jax.random.key(0)))
+    True
+    """
+    if prior.order == 1:
+        return check_first_order(prior, gamma, key)
+    kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(key, count)))
+    if prior.order == 2 and prior.alphabet_size == 2:
+        newest_first = isinstance(prior, ReversibleBinary) and prior.newest_first
+        checked = [check_second_order(Kernel(kernel), newest_first) for kernel in kernels]
+    else:
+        checked = [check_any_order(Kernel(kernel)) for kernel in kernels]
+    return [_worst(same) for same in zip(*checked, strict=True)]
+
+
+def _worst(same: tuple[Check, ...]) -> Check:
+    """One check of many kernels as one: that of the kernel furthest beyond the limit, if any fails."""
+    failing = [check for check in same if not check.holds]
+    # The side of the limit that is right is the one where the kernels that hold are; distance ranks the others.
+    worst = max(failing, key=lambda check: abs(check.measured - check.limit)) if failing else same[0]
+    return worst._replace(detail=f"{worst.detail}; fails for {len(failing)} of {len(same)} kernels")
 
 
 def _reversible(kernel: Kernel) -> Check:

@@ -201,10 +201,14 @@ class Reversible(Prior):
     roughness: float | Float[Array, ""] = 0.5
     coupling: float | Float[Array, ""] = 1.5
     iterations: int = eqx.field(static=True, default=400)
+    falling: bool = eqx.field(static=True, default=True)
+    """Whether kernels are drawn again until their return counts fall."""
 
     @eqx.filter_jit
     def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
-        """One kernel from random reversal-symmetric weights, whose return counts fall."""
+        """One kernel from random reversal-symmetric weights, whose return counts fall unless told otherwise."""
+        if not self.falling:
+            return self._gibbs(key, dtype)
         return draw_until(
             key,
             lambda key: self._gibbs(key, dtype),

@@ -1,18 +1,30 @@
-"""The runner: measure claims one after the other and hold their verdicts against those on record."""
+"""The runner: measure claims one after the other and hold verdicts and numbers against those on record."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from anyorder.claims.entry import Claim, Finding, Tables, Verdict
+from anyorder.claims.entry import ROUNDING, TOLERANCE, Claim, Finding, Numbers, Tables, Verdict, shown
+
+
+class Moved(NamedTuple):
+    """A number that differs from the one on record by more than its tolerance, which is a share of it."""
+
+    number: str
+    recorded: Any
+    measured: Any
+    tolerance: float
+
+    def __str__(self) -> str:
+        return f"{self.number}: {shown(self.measured)}, on record {shown(self.recorded)}, tolerance {self.tolerance:g}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """A claim, what was found now, what is on record, and what it cost in CPU seconds.
+    """A claim, what was found now, what is on record, which numbers moved, and what it cost in CPU seconds.
 
     `recorded` is None for a claim without a record. A claim that was not measured, now or when the record was
     made, contradicts nothing.
@@ -21,13 +33,15 @@ class Checked:
     claim: Claim
     finding: Finding
     recorded: Verdict | None
+    moved: tuple[Moved, ...]
     seconds: float
 
     @property
     def agrees(self) -> bool:
-        """Whether the verdict is the one on record."""
-        unmeasured = Verdict.UNMEASURED in (self.finding.verdict, self.recorded)
-        return unmeasured or self.finding.verdict == self.recorded
+        """Whether the verdict and every number are those on record."""
+        if Verdict.UNMEASURED in (self.finding.verdict, self.recorded):
+            return True
+        return self.finding.verdict == self.recorded and not self.moved
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -39,7 +53,9 @@ class Checked:
             "detail": self.finding.detail,
             "numbers": self.finding.numbers,
             "recorded": None if self.recorded is None else self.recorded.value,
+            "moved": [moved._asdict() for moved in self.moved],
             "agrees": self.agrees,
+            "see": list(self.claim.see),
             "seconds": round(self.seconds, 2),
         }
 
@@ -64,8 +80,30 @@ def check(
         finding = _measure(claim, results or {})
         record = records.get(claim.id)
         before = None if record is None else Verdict(record["verdict"])
-        checked.append(Checked(claim, finding, before, time.process_time() - start))
+        moved = compare(claim, {} if record is None else record["numbers"], finding.numbers)
+        checked.append(Checked(claim, finding, before, moved, time.process_time() - start))
     return checked
+
+
+def compare(claim: Claim, recorded: Numbers, measured: Numbers) -> tuple[Moved, ...]:
+    """The numbers of a claim that moved; one that is only on record, or only measured, did too."""
+    moved = []
+    for name in dict.fromkeys([*recorded, *measured]):
+        tolerance = claim.tolerances.get(name, TOLERANCE)
+        before, now = recorded.get(name), measured.get(name)
+        if not _near(before, now, tolerance):
+            moved.append(Moved(name, before, now, tolerance))
+    return tuple(moved)
+
+
+def _near(a: Any, b: Any, tolerance: float) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(_near(x, y, tolerance) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_near(a[key], b[key], tolerance) for key in a)
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return bool(abs(a - b) <= tolerance * max(abs(a), abs(b)) + ROUNDING) or a == b
+    return a == b
 
 
 def _measure(claim: Claim, results: Mapping[str, Tables]) -> Finding:
@@ -81,4 +119,6 @@ def _plain(value: Any) -> Any:
     """Numbers of NumPy as those of Python."""
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
     return value.item() if hasattr(value, "item") else value

@@ -17,12 +17,20 @@ Numbers: TypeAlias = dict[str, Any]
 Tables: TypeAlias = Mapping[str, list[dict[str, Any]]]
 
 
+#: A number on record is met where the difference is at most this share of it, unless its entry says otherwise.
+TOLERANCE = 1e-3
+#: Smaller differences are rounding, whatever the number.
+ROUNDING = 1e-6
+
+
 class Verdict(enum.StrEnum):
     """What a measurement can come to."""
 
     HOLDS = "holds"
+    CONSISTENT = "consistent with"
     CORRECTED = "holds with a correction"
     FAILS = "fails"
+    VACUOUS = "vacuous"
     UNTESTABLE = "not testable"
     UNMEASURED = "not measured here"
 
@@ -37,15 +45,30 @@ class Finding:
 
 
 def judge(
-    numbers: Numbers, *, printed: Any, corrected: Any = False, note: str = "", correction: str = "", failure: str = ""
+    numbers: Numbers,
+    *,
+    printed: Any,
+    corrected: Any = False,
+    decisive: bool = True,
+    vacuous: str = "",
+    note: str = "",
+    correction: str = "",
+    failure: str = "",
 ) -> Finding:
     """The verdict that two comparisons come to; each verdict has its own sentence.
 
+    `decisive` says whether the measurement could have refuted the statement: if not, agreement is no more than
+    "consistent with". `vacuous` says why no case meets the assumption, and what the conclusion does elsewhere.
+
     >>> judge({"error": 0.5}, printed=0.5 < 1e-9, corrected=True, correction="the sum starts at 1").verdict.value
     'holds with a correction'
+    >>> judge({"exponent": -0.9}, printed=True, decisive=False, note="no constant is named").verdict.value
+    'consistent with'
     """
+    if vacuous:
+        return Finding(Verdict.VACUOUS, vacuous, numbers)
     if printed:
-        return Finding(Verdict.HOLDS, note, numbers)
+        return Finding(Verdict.HOLDS if decisive else Verdict.CONSISTENT, note, numbers)
     if corrected:
         return Finding(Verdict.CORRECTED, correction, numbers)
     return Finding(Verdict.FAILS, failure, numbers)
@@ -61,7 +84,8 @@ class Claim:
     """One statement: a stable id, where it stands, what it says in our words, and how it is measured.
 
     `quick` entries decide in seconds. An entry with `experiments` is measured on the tables of these, one
-    argument each, in the order named; the others take no argument.
+    argument each, in the order named; the others take no argument. `see` names entries about the same fact, and
+    `tolerances` the numbers that may differ from the record by more than `TOLERANCE`, as a share of them.
     """
 
     id: str
@@ -70,10 +94,19 @@ class Claim:
     measure: Callable[..., Finding]
     quick: bool = True
     experiments: tuple[str, ...] = ()
+    see: tuple[str, ...] = ()
+    tolerances: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 def claim(
-    id: str, where: str, says: str, *, quick: bool = True, experiments: tuple[str, ...] = ()
+    id: str,
+    where: str,
+    says: str,
+    *,
+    quick: bool = True,
+    experiments: tuple[str, ...] = (),
+    see: tuple[str, ...] = (),
+    tolerances: Mapping[str, float] | None = None,
 ) -> Callable[[Callable[..., Finding]], Claim]:
     """Make an entry of the measuring function that it stands above.
 
@@ -85,6 +118,24 @@ def claim(
     """
 
     def entry(measure: Callable[..., Finding]) -> Claim:
-        return Claim(id, where, says, measure, quick, experiments)
+        return Claim(id, where, says, measure, quick, experiments, see, tolerances or {})
 
     return entry
+
+
+def shown(value: Any) -> str:
+    """A number, or a list of them, for people: four significant digits.
+
+    >>> shown([0.123456, 2, "a"]), shown(1.5e-9)
+    ('0.1235, 2, a', '1.5e-09')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {shown(entry)}" for name, entry in value.items())
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(entry, list | tuple) for entry in value)
+        return ", ".join(f"({shown(entry)})" if nested else shown(entry) for entry in value) or "none"
+    return "–" if value is None else str(value)

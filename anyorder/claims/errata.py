@@ -1,367 +1,159 @@
-"""Errata of constructions and definitions: what is printed, run as printed, and run as mended (docs/errata.md)."""
+"""Errata of the paper and notes on it, as data: where, what is printed, our reading, and the claim that measures it.
+
+An erratum is an error of the paper. A note is a remark: true and loose, said openly, left open, or not the paper's own.
+"""
 
 from __future__ import annotations
 
-import itertools
-import math
-
-import equinox as eqx
-import jax
-import jax.numpy as jnp
-import numpy as np
-
-from anyorder import chains, estimators
-from anyorder.chains import Dirichlet
-from anyorder.claims.entry import Finding, claim, judge
-from anyorder.claims.measures import (
-    LENGTH,
-    TOLERANCE,
-    built,
-    codes,
-    definition_three,
-    distance_to_kgram,
-    frequencies,
-    hard,
-    matches,
-    nearest,
-    second_attention,
-    verified,
-)
-from anyorder.constructions.stream import Stream
-from anyorder.transformer import Transformer
+from typing import NamedTuple
 
 
-def _routed(model: Transformer, layer: int, name: str, *routes: tuple[str, str, float]) -> Transformer:
-    """The model with the codes of one projection of a layer's head read from other blocks of the stream."""
-    head = model.layers[layer].heads[0]
-    stream, weight = Stream(**dict(model.blocks or ())), getattr(head, name)
-    symbols = model.alphabet_size
-    gate = weight.shape[0] - symbols if head.normalise else weight.shape[0] - 1 - symbols
-    space = Stream(code=symbols, unused=gate) if head.normalise else Stream(gate=1, code=symbols, unused=gate)
-    kept = jnp.where(jnp.abs(stream.map(("gate", "gate", 1.0), to=space)) > 0, weight, 0) if not head.normalise else 0
-    return eqx.tree_at(lambda m: getattr(m.layers[layer].heads[0], name), model, kept + stream.map(*routes, to=space))
+class Erratum(NamedTuple):
+    """An error of the paper, with the claim of the ledger that measures it."""
+
+    id: str
+    where: str
+    printed: str
+    reading: str
+    claim: str
 
 
-@claim("E1", "Sec. 2.2, attention", "Attention compares keys with the query W_Q x_i.")
-def query() -> Finding:
-    """The two-layer construction, order 2, with the printed query and with that of position n."""
-    model = built("two-layer", 2)
-    numbers = {
-        "error with W_Q x_i": distance_to_kgram(lambda x: definition_three(model, x, query="i"), 2),
-        "error with W_Q x_n": distance_to_kgram(lambda x: definition_three(model, x), 2),
-    }
-    return judge(
-        numbers,
-        printed=numbers["error with W_Q x_i"] < TOLERANCE,
-        corrected=numbers["error with W_Q x_n"] < TOLERANCE,
-        correction="the query is W_Q x_n: with x_i no score depends on the position that asks",
-        failure="neither works",
+class Note(NamedTuple):
+    """A remark on the paper; `claim` is the entry of the ledger that has the numbers, if any."""
+
+    id: str
+    where: str
+    says: str
+    claim: str | None = None
+
+
+#: Numbers are never given twice: those that are missing became notes.
+ERRATA = tuple(
+    Erratum(*row)
+    for row in (
+        ("E1", "Sec. 2.2, attention", "the query is W_Q x_i", "it is that of position n, W_Q x_n", "def-transformer"),
+        ("E2", "App. A and B, value of Z_n", "Z_n = 3^(k+1)/5 from n = k + 1 on, at most 3^k/5 before",
+         "(3/4)(3^k + 1) with a full window, already at n = k; (3/4)(3^(k-1) + 1) with one token fewer. It still "
+         "separates, which is all that the proof needs", "eq-gate"),
+        ("E3", "App. A and B, index set I_n", "j = 0 … k, i from k + 1", "j = 0 … k - 1, i from k, as in Definition 2",
+         "eq-index-set"),
+        ("E4", "App. B.1, W_mlp^(3)", "reads the block of e_{x_n}, writes that of v_n, and has 5S + 3 columns",
+         "reads v_n, writes v_n/‖v_n‖, one block further right, and has 6S + 3 columns", "eq-mlp-matrices"),
+        ("E6", "App. I, three layers, and Table 1", "total 15d² + d(3T + 2S + 10)",
+         "its rows add up to 15d² + d(3T + 2S + 12)", "tab-breakdown-three-layer"),
+        ("E7", "theorems of App. A and B", "two equivalent configurations",
+         "the second counts opening positions with aligned partial windows too. The appendix itself calls it "
+         "biased, and "
+         "the bias vanishes as T grows; only \"equivalent\" is too strong", "thm-two-layer-variants"),
+        ("E8", "App. D, both theorems", "with weights 1/k the model reduces to the conditional k-gram",
+         "it reduces to the bag of k, which equals the k-gram for k = 1 only. Where the kernel depends on the bag "
+         "of the "
+         "last k tokens, as Assumption 2(1) says as printed, it estimates π just as well; the step to general "
+         "chains is "
+         "what fails", "thm-second-order-limit"),
+        ("E9", "App. F, first lemma, proof", "P^(i+1)(0|0,0) = π(0|1,0) + (π(0|0,0) - π(0|1,0)) P^i(0|0,0)",
+         "false from i = 2 on: for π(0|00) = .8, π(0|10) = .3, π(0|01) = .45, π(0|11) = .25 the third value is "
+         ".622, the "
+         "recursion gives .65 (contexts newest first, as in the proof)", "eq-recursion"),
+        ("E10", "Sec. 3 and 4, App. D", "temperature raised to infinity",
+         "scores are multiplied by a number that goes to infinity: the temperature goes to zero", "claim-temperature"),
+        ("E12", "Table 1, Nichani et al.", "tail T(S + T)",
+         "looks like a position table; the published model has an output matrix of 2(k + 1)(S + T)·S",
+         "tab-one-nichani"),
+        ("E15", "App. D, Assumption 3(5)", "β_m > 0 for all m, with f(a)",
+         "β_m = 0 for every m ≥ 2 and every chain; f(a, b), as in the proof, is meant", "asm-any-order"),
+        ("E16", "App. D, Assumption 3(4)", "the lifted chain is self-adjoint",
+         "never, for an irreducible chain above order one", "asm-any-order"),
+        ("E17", "App. F, second lemma, return count", "Σ P^l(a→b) f(a) falls with l",
+         "does not depend on l, because rows of P^l add up to one; the proof uses f(a, b)", "eq-return-count"),
+        ("E18", "App. A and B, W_Q^(2) and W_K^(2)", "identity of W_Q^(2) after 1 + (2 + 3S) columns",
+         "one block of S further left; in the qk variants (A.2.2, B.2) two blocks further left, and W_K^(2) one block",
+         "eq-projections"),
+        ("E19", "Remark after Theorem 3", "App. B.2 has 8d² + d(2T + 2S + 9)",
+         "by the rules of App. I, 8d² + d(2T + 2S + 8)", "rem-parameters-qk"),
+        ("E21", "App. D.2.1, last display of g_{i,j}", "g_{i,j} = 2(Σ_s P^{|i-j|}(s|s,s) - 1) by detailed balance",
+         "false: given x_i the token before it is not fixed", "eq-g-second-order"),
+        ("E23", "App. G, variance lemma, proof", "|Cov| ≤ λ^j Var, used for lifted chains of any order",
+         "holds for reversible first-order chains; λ bounds no norm where the operator is not self-adjoint",
+         "lem-covariance"),
+        ("E24", "App. G, first extension of Lemma G.2, last line of the proof", "≲ 1/(n(1 - λ))",
+         "the statement's 1/√(n(1 - λ)), because ε is of that size", "lem-G2-first"),
+        ("E25", "App. D, Assumption 2(1)", "μ(s1,s2)π(s'|s1,s2) = μ(s2,s')π(s1|s2,s') as \"time reversibility\"",
+         "the right side is the cyclic shift of the left side's word, not its reversal. For binary chains reversal "
+         "asks "
+         "for nothing; the printed equation says π(·|01) = π(·|10), that the kernel depends on the bag, and then the "
+         "analysis goes through", "asm-second-order"),
+        ("E26", "App. A, W_V of head 1; App. A and B, all W_V of layer 1", "head 1 writes the block of v_n; 5S + 3 "
+        "columns",
+         "head 1 writes the block of u_n, as the display below it says; 6S + 3 columns", "eq-projections"),
+        ("E27", "App. A.2.1, W_mlp^(1) and W_mlp^(2)", "the first reads v_n, the second writes the block of v_n",
+         "the first reads u_n, the second writes v_n/‖v_n‖, one block further right", "eq-mlp-matrices"),
+        ("E28", "App. D.2.1 and D.2.2, d_{g_{m,i}} at t = 0", "1/(i - 1)",
+         "1/i: row i holds the offsets 1 … i (printed it is 1/0 at i = 1)", "eq-start"),
+        ("E29", "App. F, first lemma, proof of the second clause",
+         "bounds P^3 - P^i = G_0 d(1 - d^(i-2)), with d = π(0|0,0) - π(0|1,0)",
+         "the statement has P^1 - P^i; and by the proof's own formulas P^3 - P^i = G_0 d²(1 - d^(i-3))",
+         "lem-second-order-gap"),
+        ("E30", "App. F, first lemma", "transition preference makes P^i(s|s,s) fall",
+         "not by itself: about four in ten such kernels do not fall, read newest first. It fell for all kernels that "
+         "meet Assumption 2 as printed", "lem-second-order"),
+        ("E31", "App. A and B, layer 2, score as a distance", "κ·cos = 2 - κ‖·‖², and 2κ - κ‖·‖² in the softmax",
+         "κ·cos = κ - (κ/2)‖·‖²: a factor of two in κ, nothing more", "eq-score"),
+        ("E32", "App. D.2.1 and D.2.2", "g_{i,1} > 1 by assumption",
+         "g_1 is below 1; g_1 above the mean of g is what is needed, and that holds", "eq-g-positive"),
+        ("E33", "App. F, second lemma, both formulas", "λ^l(1 - λ) and λ² - λ^l",
+         "λ^(l+1)(1 - λ) and λ² - λ^(l+1), as in the proof: the count of the first line is after l + 1 steps",
+         "lem-spectral"),
+        ("E34", "Definition 4", "for all i = 1 … k", "for all j = 1 … k; and some position must match, as a softmax "
+         "always has a maximum", "def-induction-head"),
+        ("E35", "Sec. 5 (iii) and App. C (ii)", "att_{n,n-i} = exp(p_i)/Σ_{j≤i} exp(p_j) ∈ {0, 1}",
+         "the sum goes to n, as in App. C.1, and weights lie between zero and one", "asm-model"),
+        ("E36", "Sec. 5, eq. 1 and Theorem 4", "a loss over contexts as they occur, next to L* with contexts "
+        "weighted alike",
+         "both weigh contexts alike, as App. C.2 does: otherwise the true kernel is below L*", "eq-optimal-loss"),
+        ("E37", "App. C.2 and D.2, Taylor expansion", "softmax(aZ) = 1/n + …", "1/(n + 1): positions are 0 … n",
+         "eq-taylor"),
+        ("E38", "App. C.2, requirement", "dL/dp_1 positive and largest", "of -dL/dp, as the text goes on to use it",
+         "eq-stage-one"),
+        ("E39", "Sec. 4, MLP", "the middle term of u_n is (3 e_{x_{n-k}} v_n)/C", "3 v_n, as in App. B.1", "eq-query"),
+        ("E40", "App. D.2, Z_i", "k + 1 terms, e_{x_n} … e_{x_{n-k}}, divided by k", "k terms, to x_{n-k+1}",
+         "eq-higher-query"),
+        ("E41", "App. D.2.1, list of g_{i,j}, third line", "P(x_i = s', x_{i-j} = 0) twice",
+         "once with 0 and once with 1, as the next display uses it", "eq-g-any-order"),
+        ("E42", "App. E, extension of Lemma D.3", "for any first layer", "while p_1 … p_k are at least every other "
+        "p_j, "
+         "which the descent keeps up", "lem-D3"),
     )
+)  # fmt: skip
 
-
-@claim("E2", "App. A and B, gate", "Z_n = 3^(k+1)/5 for n ≥ k + 1, and at most 3^k/5 before.")
-def gate() -> Finding:
-    """Z_n read off the running model at every position, k = 1 … 4."""
-    printed = mended = 0.0
-    separated = True
-    values = {}
-    for order in range(1, 5):
-        trace = built("two-layer", order).trace(hard(order)[0])
-        z = np.asarray(trace.block("gate", "attention 1"))[:, 0]
-        printed = max(printed, float(np.abs(z[order + 1 :] - 3 ** (order + 1) / 5).max()))
-        wanted = np.array([1.0] + [0.75 * (3.0 ** min(n, order) + 1) for n in range(1, len(z))])
-        mended = max(mended, float(np.abs(z - wanted).max()))
-        separated = separated and bool(z[:order].max() < z[order:].min())
-        values[order] = [float(z[order - 1]), float(z[order])]
-    return judge(
-        {
-            "largest error as printed": printed,
-            "largest error of ¾(3^m + 1)": mended,
-            "Z with one token less and with a full window, k = 1 … 4": list(values.values()),
-        },
-        printed=printed < 1e-9,
-        corrected=mended < 1e-9 and separated,
-        correction="Z_n = ¾(3^m + 1) with m = min(n, k) tokens, full already at n = k; it separates as needed",
-        failure="the gate does not separate",
+NOTES = tuple(
+    Note(*row)
+    for row in (
+        ("N1", "App. A and B, margin", "Distance at least 3^-k: true and loose; the smallest tends to 2·3^-k.",
+         "eq-margin"),
+        ("N2", "key positions", "Often quoted as κ·(i + 1)·log 3 with κ → ∞, which becomes one-hot; the appendix has "
+         "i·log 3 + κ, which gives weights 3^i.", "eq-first-attention"),
+        ("N3", "Sec. 2.2, output", "Called logits, and said to be f = ReLU: what comes out are probabilities, and no "
+         "softmax goes on top.", "def-output"),
+        ("N4", "Definition 2", "The denominator is assumed to be non-zero; an unseen window is 0/0. Here it is "
+        "undefined, "
+         "and coverage is reported.", "def-kgram-denominator"),
+        ("N5", "App. B.2", "Its MLP forms u_n from a full window before n, so that it promises nothing at n = k - "
+        "1. The "
+         "paper does not say that it does.", "thm-two-layer-variants"),
+        ("N6", "App. D, Assumption 2", "Which token of a context stands first is not said; the proofs write the newest "
+         "first. As printed it does not matter; under the name of reversal it does.", "eq-g-monotone"),
+        ("N7", "App. A and B, layer 1", "At n = 0 the sum of the window is empty: position 0 attends to itself.",
+         "eq-first-attention"),
+        ("N8", "Sec. 4", "ReLU and norm are critical for the printed construction; others do without an MLP.",
+         "claim-nonlinearities"),
+        ("N9", "Sec. 1, App. I", "Smallest parameter count: from some T on, and above order 1.", "claim-compact"),
+        ("N10", "Table 1, Edelman et al.", "Counted by other rules than the paper's own rows.", "tab-one-edelman"),
+        ("N11", "Remark 2, App. H.4", "Ω(log T + k) bits suffice: a sufficient number is O(·); its factor depends "
+        "on the "
+         "construction.", "rem-bits"),
+        ("N12", "App. H.3 and H.5", "H.3 takes three seeds, the table of settings says five repetitions. H.4 states "
+        "its "
+         "length, 32; H.2 and H.3 do not.", "tab-settings"),
     )
-
-
-@claim("E3", "App. A and B, index set I_n", "I_n has the i from k + 1 (or k) to n with x_{i-1-j} = x_{n-j}, j = 0 … k.")
-def index_set() -> Finding:
-    """Frequencies over the set as printed and as mended, against Definition 2, order 2."""
-    order, worst = 2, {"printed": 0.0, "j = 0 … k - 1, i from k + 1": 0.0, "j = 0 … k - 1, i from k": 0.0}
-    readings = {
-        "printed": (order, range(order + 1)),
-        "j = 0 … k - 1, i from k + 1": (order + 1, range(order)),
-        "j = 0 … k - 1, i from k": (order, range(order)),
-    }
-    for tokens in [hard(order)[0][:64], hard(order)[3][:64]]:
-        exact = np.asarray(estimators.kgram(tokens, order=order, alphabet_size=2).probabilities)
-        for name, (first, compared) in readings.items():
-            given = frequencies(matches(tokens, first, compared), tokens)
-            missing = np.isnan(given) != np.isnan(exact)
-            gap = np.where(missing, 1.0, np.nan_to_num(np.abs(given - exact)))
-            worst[name] = max(worst[name], float(gap.max()))
-    return judge(
-        {f"largest error, {name}": value for name, value in worst.items()},
-        printed=worst["printed"] < 1e-12,
-        corrected=worst["j = 0 … k - 1, i from k"] < 1e-12,
-        correction="k comparisons, j = 0 … k - 1, and i from k, as in Definition 2",
-        failure="no reading gives Definition 2",
-    )
-
-
-@claim("E4", "App. B.1, W_mlp^(3)", "The third MLP matrix reads the block of e_{x_n}.")
-def third_matrix() -> Finding:
-    """Theorem 3 with the matrix as printed and reading v_n."""
-    model = built("two-layer", 2)
-    stream = Stream(**dict(model.blocks or ()))
-    printed = eqx.tree_at(lambda m: m.layers[0].mlp[2].weight, model, stream.map(("token", "key", 1.0)))
-    numbers = {
-        "error as printed": distance_to_kgram(printed, 2),
-        "error reading v_n": distance_to_kgram(model, 2),
-    }
-    return judge(
-        numbers,
-        printed=numbers["error as printed"] < TOLERANCE,
-        corrected=numbers["error reading v_n"] < TOLERANCE,
-        correction="it reads the block of v_n",
-        failure="neither works",
-    )
-
-
-@claim("E5", "App. A and B, margin", "Directions of different contexts are at least 3^-k apart.")
-def margin() -> Finding:
-    """The smallest distance over all pairs of contexts, times 3^k: S = 2 to k = 8, S = 3 to k = 5."""
-    scaled = {s: [nearest(codes(s, k)) * 3.0**k for k in range(1, last + 1)] for s, last in ((2, 8), (3, 5))}
-    smallest = min(min(values) for values in scaled.values())
-    return judge(
-        {f"smallest distance times 3^k, S = {s}, k = 1 …": values for s, values in scaled.items()},
-        printed=smallest >= 1,
-        note=f"loose: the smallest tends to 2·3^-k (here {smallest:.4f}), so 1 - cos tends to 2·9^-k",
-        failure="two contexts are nearer",
-    )
-
-
-@claim("E7", "App. A.2.2 and B.2", "Normalising queries and keys instead of gating gives an equivalent model.")
-def qk_variants() -> Finding:
-    """Where an opening is aligned with a window, both variants against the k-gram, near the start and far from it."""
-    order, rng = 2, np.random.default_rng(1)
-    batch = rng.integers(0, 2, (6, 128))
-    batch[:, : order + 1] = 0
-    gaps = {}
-    for name in ("two-layer-qk", "two-head-qk"):
-        model = built(name, order)
-        rows = [
-            np.abs(np.asarray(model(x)) - np.asarray(estimators.kgram(x, order=order, alphabet_size=2).probabilities))
-            for x in batch
-        ]
-        gaps[name] = [float(np.nanmean([row[a:b] for row in rows])) for a, b in ((8, 16), (64, 128))]
-    biased = max(verified(name, order).max_error for name in gaps)
-    return judge(
-        {
-            **{f"mean distance of {name} to the k-gram, n < 16 and n ≥ 64": gap for name, gap in gaps.items()},
-            "largest error against the biased k-gram": biased,
-        },
-        printed=max(max(gap) for gap in gaps.values()) < TOLERANCE,
-        corrected=biased < TOLERANCE and all(late < early / 3 for early, late in gaps.values()),
-        correction="biased: openings with aligned partial windows count too; the difference falls like 1/T",
-        failure="the difference does not fall",
-    )
-
-
-@claim("E8", "App. D, theorems", "With weights 1/k on the last k tokens the limit is the conditional k-gram.")
-def bag() -> Finding:
-    """Codes of contexts under uniform weights, and softmax over them at large kappa, on random sequences."""
-    order, kappa = 2, 1e4
-    uniform = codes(2, order, base=1.0)
-    collisions = sum(
-        bool(np.allclose(uniform[a], uniform[b])) for a, b in itertools.combinations(range(len(uniform)), 2)
-    )
-    gap = {"k-gram": 0.0, "bag of k": 0.0}
-    one = 0.0
-    for tokens in [hard(order)[0], hard(order)[3]]:
-        given = _uniform_head(tokens, order, kappa)
-        for name, estimate in (("k-gram", estimators.kgram), ("bag of k", estimators.bag)):
-            exact, defined = map(np.asarray, estimate(tokens, order=order, alphabet_size=2))
-            gap[name] = max(gap[name], float(np.abs(given - exact)[defined].max()))
-        exact, defined = map(np.asarray, estimators.kgram(tokens, order=1, alphabet_size=2))
-        one = max(one, float(np.abs(_uniform_head(tokens, 1, kappa) - exact)[defined].max()))
-    return judge(
-        {
-            "pairs of contexts with one code, k = 2, S = 2": collisions,
-            **{f"largest distance to the {name}": value for name, value in gap.items()},
-            "to the k-gram at k = 1": one,
-        },
-        printed=gap["k-gram"] < TOLERANCE,
-        corrected=False,
-        failure="the contexts 01 and 10 have one code: the limit is the bag-of-k estimator, the k-gram only for k = 1",
-    )
-
-
-def _uniform_head(tokens: np.ndarray, order: int, kappa: float) -> np.ndarray:
-    """The second layer of App. D with v_i the mean of the k tokens before i, u_n of the last k, directions compared."""
-    one_hot, length = np.eye(2)[tokens], len(tokens)
-    v = np.full((length, 2), np.nan)
-    u = np.full((length, 2), np.nan)
-    for n in range(length):
-        if n >= order:
-            v[n] = one_hot[n - order : n].mean(axis=0)
-        if n >= order - 1:
-            u[n] = one_hot[n - order + 1 : n + 1].mean(axis=0)
-    v /= np.linalg.norm(v, axis=1, keepdims=True)
-    u /= np.linalg.norm(u, axis=1, keepdims=True)
-    scores = kappa * u @ v.T
-    scores[np.isnan(scores) | ~np.tri(length, dtype=bool)] = -np.inf
-    scores[:order] = 0.0
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True) @ one_hot
-
-
-@claim("E10", "Sec. 3 and 4, App. D", "Raising the temperature of the softmax to infinity gives the k-gram.")
-def temperature() -> Finding:
-    """Error of `two-head` with scores divided by a temperature above and below its own."""
-    order = 2
-    model = built("two-head", order)
-    assert model.certificate is not None
-    own, numbers = model.certificate.kappa, {}
-    for name, factor in (
-        ("a hundredth", 100.0),
-        ("its own", 1.0),
-        ("a hundred times", 0.01),
-        ("ten thousand times", 1e-4),
-    ):
-        scaled = built("two-head", order, kappa=own * factor)
-        numbers[f"error at {name} the temperature" if name != "its own" else "error at its own temperature"] = (
-            distance_to_kgram(scaled, order)
-        )
-    cold, _, warm, hot = numbers.values()
-    return judge(
-        numbers,
-        printed=hot < TOLERANCE and warm < TOLERANCE,
-        corrected=cold < TOLERANCE < min(warm, hot),
-        correction="the scores are multiplied by a number that goes to infinity: the temperature goes to zero",
-        failure="neither limit gives it",
-    )
-
-
-@claim("E11", "key positions as often quoted", "p^K_i = kappa·(i + 1)·log 3 with kappa → ∞ gives weights 3^i.")
-def key_positions() -> Finding:
-    """A row of attention with the positions as quoted, kappa = 40, and as printed in App. A, i·log 3 + kappa."""
-    order, tokens = 3, hard(3)[0]
-    model = built("three-layer", order)
-    table = model.layers[0].heads[0].key_positions
-    assert table is not None
-    quoted = jnp.zeros_like(table).at[:order, 0].set(40.0 * math.log(3) * jnp.arange(1, order + 1, dtype=table.dtype))
-    changed = eqx.tree_at(lambda m: m.layers[0].heads[0].key_positions, model, quoted)
-    wanted = np.array([1, 3, 9]) / 13
-    rows = {
-        name: np.asarray(m.trace(tokens).attention[0])[0, 40, [40, 39, 38]]
-        for name, m in (("quoted", changed), ("additive", model))
-    }
-    gaps = {name: float(np.abs(row - wanted).max()) for name, row in rows.items()}
-    return judge(
-        {
-            **{f"weights at offsets 0, 1, 2, {name}": row.tolist() for name, row in rows.items()},
-            **{f"error, {name}": gap for name, gap in gaps.items()},
-        },
-        printed=gaps["quoted"] < 1e-9,
-        corrected=gaps["additive"] < 1e-9,
-        correction="i·log 3 + kappa, as the appendix has it; the product is one-hot at the oldest token",
-        failure="neither gives 3^i",
-    )
-
-
-@claim("E13", "Sec. 2.2, output", "The outputs are logits.")
-def logits() -> Finding:
-    """What a softmax on top would do to a construction that is exact without it."""
-    order, model = 2, built("two-layer", 2)
-    sums = max(float(np.abs(np.asarray(model(x)).sum(axis=1)[order:] - 1).max()) for x in hard(order))
-    numbers = {
-        "error of ReLU(output)": distance_to_kgram(model, order),
-        "error of softmax(output)": distance_to_kgram(lambda x: jax.nn.softmax(model.logits(x), axis=1), order),
-        "largest |sum - 1| of the output": sums,
-    }
-    return judge(
-        numbers,
-        printed=numbers["error of softmax(output)"] < TOLERANCE,
-        corrected=max(numbers["error of ReLU(output)"], sums) < TOLERANCE,
-        correction="they are probabilities: ReLU leaves them as they are, and no softmax goes on top",
-        failure="neither is the k-gram",
-    )
-
-
-@claim("E14", "Definition 2", "The denominator is not zero.")
-def denominator() -> Finding:
-    """Coverage of the k-gram on Dirichlet chains of order 2, and where constructions look on an unseen context."""
-    sequences = np.asarray(chains.sample(jax.random.key(2), Dirichlet(2, 2), length=64, count=128).tokens)
-    coverage = [float(np.mean([_seen_before(tokens, order) for tokens in sequences])) for order in (1, 2, 3, 6)]
-    numbers = {"share of positions with a denominator, k = 1, 2, 3, 6": coverage, **_unseen()}
-    return judge(
-        numbers,
-        printed=min(coverage) == 1.0,
-        corrected=min(coverage) > 0 and verified("two-layer", 2).max_error < TOLERANCE,
-        correction="an unseen context is 0/0: undefined here, with its share reported; there a construction attends "
-        "to the "
-        "nearest code, the paper's to windows that agree in the oldest tokens, `attention-only` nearly always to "
-        "the longest suffix",
-        failure="it is wrong where the denominator is not zero",
-    )
-
-
-def _seen_before(tokens: np.ndarray, order: int) -> float:
-    """The share of full windows that stood earlier in the sequence, with a token after them."""
-    windows = [tuple(tokens[n - order + 1 : n + 1]) for n in range(order - 1, len(tokens))]
-    return float(np.mean([window in windows[:place] for place, window in enumerate(windows)]))
-
-
-def _unseen() -> dict[str, float]:
-    """Agreement, in tokens from either end, of the window attended to where no window matches, against the best."""
-    order, symbols, result = 5, 2, {}
-    for name, oldest_first in (("two-layer", True), ("attention-only", False)):
-        model, good, seen = built(name, order, symbols), 0, 0
-        for tokens in np.random.default_rng(0).integers(0, symbols, (2, LENGTH)):
-            weights = second_attention(model, tokens)
-            unseen = ~np.asarray(estimators.kgram(tokens, order=order, alphabet_size=symbols).defined)
-            for n in np.flatnonzero(unseen):
-                if n < order:
-                    continue
-                windows = [tokens[i - order : i] for i in range(order, n + 1)]
-                wanted = tokens[n - order + 1 : n + 1]
-                step = 1 if oldest_first else -1
-                agree = [int(np.cumprod(window[::step] == wanted[::step]).sum()) for window in windows]
-                seen, good = seen + 1, good + (agree[int(np.argmax(weights[n])) - order] == max(agree))
-        result[f"{name}: unseen contexts with most {'oldest' if oldest_first else 'newest'} tokens agreeing"] = (
-            good / seen
-        )
-    return result
-
-
-@claim(
-    "E18",
-    "App. A and B, W_Q^(2)",
-    "The identity of W_Q^(2) stands after 1 + (2 + 3S) columns, that of W_K^(2) after 1 + (2 + 4S).",
-)
-def columns() -> Finding:
-    """Columns as printed: W_Q reads v_n, and in the qk variants W_K reads an empty block; and as mended, by name."""
-    order = 2
-    numbers = {}
-    for name in ("two-layer", "two-head"):
-        model = built(name, order)
-        assert model.certificate is not None
-        root = model.certificate.kappa**0.5
-        printed = _routed(model, 1, "query", ("window", "code", root))
-        numbers[f"{name}, error as printed"] = distance_to_kgram(printed, order)
-        numbers[f"{name}, error as mended"] = verified(name, order).max_error
-    for name in ("two-layer-qk", "two-head-qk"):
-        model = _routed(built(name, order), 1, "query", ("window", "code", 1.0))
-        model = _routed(model, 1, "key", ("key", "code", 1.0))
-        numbers[f"{name}, error as printed"] = distance_to_kgram(model, order)
-        numbers[f"{name}, error as mended"] = verified(name, order).max_error
-    return judge(
-        numbers,
-        printed=all(value < TOLERANCE for key, value in numbers.items() if "printed" in key),
-        corrected=all(value < TOLERANCE for key, value in numbers.items() if "mended" in key),
-        correction="W_Q^(2) reads u_n, one block of S further left; in the qk variants W_K^(2) too",
-        failure="the mended columns do not work",
-    )
+)  # fmt: skip

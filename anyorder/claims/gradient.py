@@ -1,4 +1,4 @@
-"""Section 5 and App. C, E and G: the reduced model, Algorithm 1, its theorems, and the lemmas behind them."""
+"""Section 5 and App. C: the reduced model, its loss, its gradient in closed form, and stage one of Algorithm 1."""
 
 from __future__ import annotations
 
@@ -12,50 +12,68 @@ from jaxtyping import Array, Float
 
 from anyorder import chains, dynamics
 from anyorder.chains import Dirichlet, Floored, Kernel, Prior
+from anyorder.chains.sampling import stationary_contexts
 from anyorder.claims.entry import Finding, claim, judge
-from anyorder.claims.measures import drawn, hard, slope
-from anyorder.dynamics.objective import model_excess
+from anyorder.claims.measures import drawn, hard, softmax
+from anyorder.dynamics.algorithms import preconditioned_direction
+from anyorder.dynamics.reduced import EXCLUDED
+from anyorder.estimators import mean_and_error
 
 #: The prior that meets the assumptions of App. C, and its γ.
 GAMMA = 0.2
 PRIOR = Floored(1, 3, gamma=GAMMA)
 
 
-def closed_descent(
-    scores: Float[Array, "offsets"], order: int, contexts: int, *, steps: int = 400, step: float = 0.3
-) -> Float[np.ndarray, "states offsets"]:
-    """Stage one in the limit a_2 → 0: p after every step. From order two on as Algorithm 2, with p_0 = -∞."""
-    start = jnp.zeros_like(scores) if order == 1 else jnp.zeros_like(scores).at[0].set(dynamics.reduced.EXCLUDED)
-    return np.asarray(_closed_descent(scores, start, order, contexts, steps, step))
+def descent_start(scores: Float[Array, "offsets"] | Float[np.ndarray, "offsets"], order: int) -> np.ndarray:
+    """p at the start: 0, and from order two on as Algorithm 2 has it, p_0 = -∞."""
+    start = np.zeros(len(scores))
+    start[0] = 0.0 if order == 1 else EXCLUDED
+    return start
+
+
+def descent_direction(
+    p: Float[Array, "offsets"], scores: Float[Array, "offsets"], order: int, contexts: int
+) -> Float[Array, "offsets"]:
+    """dL/dp in the limit a_2 → 0, from order two on with the preconditioner."""
+    gradient = dynamics.stage_one_gradient(p, scores, 1.0, contexts, order)
+    return gradient if order == 1 else preconditioned_direction(gradient, order)
 
 
 @eqx.filter_jit
 def _closed_descent(
     scores: Float[Array, "offsets"], start: Float[Array, "offsets"], order: int, contexts: int, steps: int, step: float
 ) -> Float[Array, "states offsets"]:
-    def direction(p: Float[Array, "offsets"]) -> Float[Array, "offsets"]:
-        gradient = dynamics.stage_one_gradient(p, scores, 1.0, contexts, order)
-        return gradient if order == 1 else dynamics.algorithms.preconditioned_direction(gradient, order)
-
-    rate = step / jnp.abs(direction(start)).max()
+    rate = step / jnp.abs(descent_direction(start, scores, order, contexts)).max()
 
     def move(p: Float[Array, "offsets"], _: None) -> tuple[Array, Array]:
-        moved = p - rate * direction(p)
+        moved = p - rate * descent_direction(p, scores, order, contexts)
         return moved, moved
 
     return jax.lax.scan(move, start, None, length=steps)[1]
 
 
-def softmax(p: Float[np.ndarray, "offsets"]) -> Float[np.ndarray, "offsets"]:
-    """The attention of the last row of layer one."""
-    weights = np.exp(p - p.max())
-    return weights / weights.sum()
+def closed_descent(
+    scores: Float[Array, "offsets"] | Float[np.ndarray, "offsets"],
+    order: int,
+    contexts: int,
+    *,
+    steps: int = 400,
+    step: float = 0.3,
+) -> Float[np.ndarray, "states offsets"]:
+    """Stage one in the limit a_2 → 0: p after every step; the largest change of the first step is `step`."""
+    start = jnp.asarray(descent_start(scores, order))
+    return np.asarray(_closed_descent(jnp.asarray(scores), start, order, contexts, steps, step))
 
 
 @functools.cache
-def mean_scores(prior: Prior, count: int, lags: int = 64) -> Float[Array, "lags"]:
+def mean_scores(prior: Prior, count: int, lags: int = 64) -> Float[np.ndarray, "lags"]:
     """g_j in the mean over kernels of a prior."""
-    return jax.jit(jax.vmap(lambda kernel: dynamics.lag_scores(kernel, lags)))(drawn(prior, count)).mean(axis=0)
+    return kernel_scores(drawn(prior, count), lags).mean(axis=0)
+
+
+def kernel_scores(kernels: Float[np.ndarray, "count *kernel"], lags: int) -> Float[np.ndarray, "count lags"]:
+    """g_0 … g_{lags - 1} of every kernel."""
+    return np.asarray(jax.jit(jax.vmap(lambda kernel: dynamics.lag_scores(kernel, lags)))(kernels))
 
 
 @claim(
@@ -126,22 +144,20 @@ def reduced() -> Finding:
 )
 def optimal_loss() -> Finding:
     """The loss of the true kernel with contexts as they occur, and with all weighted alike, less L*; paired."""
-    size, kernels = PRIOR.alphabet_size, drawn(PRIOR, 1024)
+    kernels = drawn(PRIOR, 1024)
     entropies = -(kernels * np.log(kernels)).sum(axis=2)
-    system = np.eye(size) - kernels.transpose(0, 2, 1) + np.ones((size, size))
-    weights = np.linalg.solve(system, np.ones((len(kernels), size, 1)))[..., 0]
-    gap = (weights * entropies).sum(axis=1) - entropies.mean(axis=1)
-    error = gap.std() / np.sqrt(len(gap))
+    weights = np.asarray(jax.jit(jax.vmap(stationary_contexts))(kernels))
+    gap, error = map(float, mean_and_error((weights * entropies).sum(axis=1) - entropies.mean(axis=1)))
     other = kernels * np.random.default_rng(0).uniform(0.5, 2.0, kernels.shape)
     other /= other.sum(axis=2, keepdims=True)
     alike = float((-(kernels * np.log(other)).sum(axis=2) - entropies).mean(axis=1).min())
     return judge(
         {
-            "loss of the true kernel less L*": float(gap.mean()),
-            "its standard error": float(error),
+            "loss of the true kernel less L*": gap,
+            "its standard error": error,
             "least loss less L* of other predictors, contexts alike": alike,
         },
-        printed=gap.mean() > -3 * error,
+        printed=gap > -3 * error,
         corrected=alike > 0,
         correction="the loss must weigh all contexts alike, (1/S) Σ_s, as App. C.2 writes it: weighted as they occur, "
         "the true kernel itself is below L*",
@@ -157,7 +173,7 @@ def taylor() -> Finding:
         errors[name] = [
             float(np.abs(softmax(a * z) - (1 / n + a * (z / n - z.sum() / n**2))).max() * 33) for a in scales
         ]
-    powers = {name: slope(scales, values) for name, values in errors.items()}
+    powers = {name: dynamics.power_law(scales, values).exponent for name, values in errors.items()}
     return judge(
         {
             **{f"relative error, divisor {name}, a = 0.1, 0.01, 0.001": values for name, values in errors.items()},
@@ -173,10 +189,9 @@ def taylor() -> Finding:
 @claim("eq-g", "App. C.2", "g_{i,j} = Σ π(s'|s)/μ(s')·(P(x_i = s', x_{i-j} = s) - P(x_{i-j} = s) μ(s')) = Σ π/μ·P - 1.")
 def lag_score() -> Finding:
     """Both forms and the package's on 16 kernels, lags 0 … 5, by matrix powers."""
-    gap, scores = 0.0, jax.jit(lambda kernel: dynamics.lag_scores(kernel, 6))
-    for kernel in drawn(PRIOR, 1024)[:16]:
+    gap, kernels = 0.0, drawn(PRIOR, 1024)[:16]
+    for kernel, ours in zip(kernels, kernel_scores(kernels, 6), strict=True):
         mu = Kernel(kernel).symbol_distribution
-        ours = np.asarray(scores(jnp.asarray(kernel)))
         for j in range(6):
             pairs = mu[:, None] * np.linalg.matrix_power(kernel, j)
             first = (kernel / mu * (pairs - mu[:, None] * mu)).sum()
@@ -193,14 +208,13 @@ def lag_score() -> Finding:
 )
 def closed_gradient() -> Finding:
     """Automatic differentiation on 1,024 chains of two lengths against the closed form, p = 0, a = 0.01."""
-    cosines, ratios, lengths = [], [], (32, 96)
-    for length in lengths:
-        sampled = np.asarray(_sampled_gradient(PRIOR, jax.random.key(3), length, 1024))
-        closed = np.asarray(
-            dynamics.stage_one_gradient(jnp.zeros(length), mean_scores(PRIOR, 1024, 96)[:length], 0.01, 3, 1)
-        )
-        cosines.append(float(sampled @ closed / np.linalg.norm(sampled) / np.linalg.norm(closed)))
-        ratios.append(float(sampled[1] / closed[1]))
+    lengths = (32, 96)
+    found = [
+        dynamics.agreement(dynamics.initial(length=length, a_2=0.01), PRIOR, jax.random.key(3), count=1024)
+        for length in lengths
+    ]
+    cosines = [entry.cosine for entry in found]
+    ratios = [float(entry.sampled[1] / entry.closed[1]) for entry in found]
     return judge(
         {"n": list(lengths), "cosine of the two gradients": cosines, "ratio at p_1": ratios},
         printed=cosines[-1] > 0.98 and abs(ratios[-1] - 1) < 0.15 and abs(ratios[1] - 1) < abs(ratios[0] - 1),
@@ -209,21 +223,10 @@ def closed_gradient() -> Finding:
     )
 
 
-@eqx.filter_jit
-def _sampled_gradient(prior: Prior, key: Array, length: int, count: int) -> Float[Array, "offsets"]:
-    drawn_chains = chains.sample(key, prior, length=length, count=count, start="stationary")
-
-    def loss(p: Float[Array, "offsets"]) -> Float[Array, ""]:
-        model = dynamics.Reduced(p, jnp.asarray(0.01, jnp.float64), jnp.zeros(1, jnp.float64))
-        return jax.vmap(lambda t, k: model_excess(model, t, k, 1e-3))(drawn_chains.tokens, drawn_chains.kernels).mean()
-
-    return jax.grad(loss)(jnp.zeros(length, jnp.float64))
-
-
 @claim("eq-stage-one", "App. C.2, requirement", "In every row dL/dp_1 is positive and larger than every other dL/dp_j.")
 def stage_one() -> Finding:
     """Rows of the closed form at p = 0, with the sign as printed and turned."""
-    scores = np.asarray(mean_scores(PRIOR, 1024))
+    scores = mean_scores(PRIOR, 1024)
     rows = [scores[: i + 1] - scores[: i + 1].mean() for i in range(1, len(scores))]  # -dL/dp_m up to a factor
     up = [float(np.delete(row[1] - row, 1).min()) for row in rows]
     return judge(
@@ -256,95 +259,4 @@ def stage_one_descent() -> Finding:
         },
         printed=(p[:, 1] > others).all() and weight[0] < weight[1] < weight[2] and weight[2] > 0.99,
         failure="p_1 does not lead, or its weight stays below one",
-    )
-
-
-@functools.cache
-def _run(length: int) -> dynamics.Trajectory:
-    """Algorithm 1 at one T; gradients on p are of size 1/T, and so the rate grows with T."""
-    settings = dynamics.TwoStage(length=length, rate=40.0 * length, steps=300, steps_2=300, batch=32)
-    return dynamics.two_stage(PRIOR, settings)
-
-
-LENGTHS = (32, 64, 128, 256)
-
-
-@claim(
-    "alg-1",
-    "App. C, Algorithm 1",
-    "T_1 steps on p without norms, then T_2 steps on a_2 with norms: layer one finds the previous "
-    "token, then attention sharpens.",
-    quick=False,
-)
-def algorithm_one() -> Finding:
-    """A run with sampled gradients, T = 128."""
-    run = _run(128)
-    stage = run.stage_one_steps
-    return judge(
-        {
-            "p_1 leads after every step": run.leads,
-            "softmax(p)_1 after stage one": float(run.attention[stage, 1]),
-            "a_2 before and after stage two": [float(run.a_2[stage]), float(run.a_2[-1])],
-            "excess loss, start, after stage one, end": [
-                float(run.excess[0]),
-                float(run.excess[stage]),
-                run.evaluation.standings["learned"].excess,
-            ],
-        },
-        printed=run.leads
-        and run.attention[stage, 1] > 0.99
-        and run.a_2[-1] > run.a_2[stage] + 1
-        and run.evaluation.standings["learned"].excess < run.excess[0] / 2,
-        failure="it does not find the previous token",
-    )
-
-
-@claim(
-    "thm-grad",
-    "Theorem 4; App. C, convergence",
-    "After Algorithm 1 the loss is above L* by at most about log T / T^(cγ).",
-    quick=False,
-)
-def convergence() -> Finding:
-    """Excess loss of runs at four T, its exponent, and the Bayes floor beside it."""
-    ends = [_run(length).evaluation.standings for length in LENGTHS]
-    excess = [end["learned"].excess for end in ends]
-    fitted = dynamics.power_law(LENGTHS, excess)
-    return judge(
-        {
-            "T": list(LENGTHS),
-            "excess over L*": excess,
-            "standard error": [end["learned"].excess_error for end in ends],
-            "excess of Bayes": [end["Bayes"].excess for end in ends],
-            "exponent": fitted.exponent,
-            "its standard error": fitted.standard_error,
-        },
-        printed=min(excess) > 0 and fitted.exponent + 2 * fitted.standard_error < 0,
-        note="c is not named, so that any negative exponent agrees",
-        failure="the excess does not fall with T",
-    )
-
-
-@claim(
-    "thm-generalisation",
-    "App. C, generalisation",
-    "On a new chain with transitions above γ/S the output is within about log n / n^(cγ) of its kernel.",
-    quick=False,
-)
-def generalisation() -> Finding:
-    """Mean sup-norm distance to the true row on chains that no step has seen, and its exponent."""
-    ends = [_run(length).evaluation.standings for length in LENGTHS]
-    distance = [end["learned"].generalisation for end in ends]
-    fitted = dynamics.power_law(LENGTHS, distance)
-    return judge(
-        {
-            "T": list(LENGTHS),
-            "distance": distance,
-            "of the 1-gram": [end["k-gram"].generalisation for end in ends],
-            "exponent": fitted.exponent,
-            "its standard error": fitted.standard_error,
-        },
-        printed=fitted.exponent + 2 * fitted.standard_error < 0,
-        note="c is not named, so that any negative exponent agrees",
-        failure="the distance does not fall with T",
     )

@@ -1,4 +1,4 @@
-"""docs/claims.md: the ledger as a page, made from the entries and what is on record."""
+"""docs/claims.md and docs/errata.md: the ledger, its errata and its notes as pages, from entries and the record."""
 
 from __future__ import annotations
 
@@ -6,20 +6,35 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from anyorder.claims.entry import Claim, Verdict
+from anyorder.claims.entry import Claim, Verdict, shown
+from anyorder.claims.errata import ERRATA, NOTES
 from anyorder.claims.registry import PARTS, recorded
 
 _INTRODUCTION = """# Claims
 
 Every numbered statement of the paper, what is claimed in our words, a verdict, and the numbers behind it. A verdict is
 computed by a function that runs; none is written by hand. `make claims` measures all of them again and rewrites this
-page; `anyorder claims` measures them and exits with 1 if a verdict differs from the one on record.
+page; `anyorder claims` measures them and exits with 1 if a verdict, or a number by more than its tolerance, differs
+from the one on record.
 
 ```sh
 anyorder claims --quick               # those that decide in seconds
-anyorder claims thm-two-layer E9      # some, with all their numbers
+anyorder claims thm-two-layer E9      # some, with all their numbers; an erratum is the claim that measures it
+anyorder claims thm-second-order      # all whose ids begin so
 anyorder claims --results DIR         # with the tables of trained models that `anyorder reproduce` wrote to DIR
 ```
+
+- *consistent with*: the measurement agrees, and could not have refuted the statement: a constant is not named.
+- *holds with a correction*: with the change that is named; [errata](errata.md) lists errors of the paper.
+- *vacuous*: no case meets the assumption; what the conclusion does elsewhere is said.
+
+"""
+
+_ERRATA = """# Errata of the paper, and notes
+
+We want the paper to be right, and most of its statements are: see [claims](claims.md). What follows are errors, almost
+all of them slips that leave the result standing, each with our reading and the claim that measures it:
+`anyorder claims E9` measures one again. Numbers that are missing were no errors; they are notes now, below.
 
 """
 
@@ -52,6 +67,7 @@ def _entry(entry: Claim, record: Mapping[str, Any]) -> str:
         f"**`{entry.id}`** ({entry.where}) {entry.says}",
         f"**{record['verdict']}**{detail}",
         f"Measured: {measured}." if measured else "",
+        f"See also: {', '.join(f'`{other}`' for other in entry.see)}." if entry.see else "",
         "" if entry.experiments else f"Cost: {cost}.",
     ]
     return "  \n".join(_escaped(line) for line in lines if line) + "\n"
@@ -62,23 +78,22 @@ def _escaped(line: str) -> str:
     return line.replace("L*", "L\\*")
 
 
-def shown(value: Any) -> str:
-    """A number, or a list of them, for people: four significant digits.
-
-    >>> shown([0.123456, 2, "a"]), shown(1.5e-9)
-    ('0.1235, 2, a', '1.5e-09')
-    """
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {shown(entry)}" for name, entry in value.items())
-    if isinstance(value, list | tuple):
-        nested = any(isinstance(entry, list | tuple) for entry in value)
-        return ", ".join(f"({shown(entry)})" if nested else shown(entry) for entry in value) or "none"
-    return "–" if value is None else str(value)
-
-
 def _rounded(seconds: float) -> str:
     return f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}"
+
+
+def errata_page() -> str:
+    """The page of errata and notes as Markdown."""
+    errata = [_row(entry.id, entry.where, entry.printed, entry.reading, f"`{entry.claim}`") for entry in ERRATA]
+    notes = [_row(entry.id, entry.where, entry.says, f"`{entry.claim}`" if entry.claim else "") for entry in NOTES]
+    tables = [
+        _row("", "where", "printed", "our reading", "measured by"), "|---|---|---|---|---|", *errata, "",
+        "## Notes", "", "Remarks, not errors: true and loose, said openly, left open, or not the paper's own.", "",
+        _row("", "where", "note", "measured by"), "|---|---|---|---|", *notes,
+    ]  # fmt: skip
+    return _ERRATA + "\n".join(tables) + "\n"
+
+
+def _row(*cells: str) -> str:
+    escaped = [cell.replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join(escaped)} |".replace("|  |", "| |")

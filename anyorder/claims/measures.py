@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from anyorder.constructions import construct
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.constructions.verify import Verification, verify
-from anyorder.estimators import kgram
+from anyorder.estimators import Estimate, kgram
 from anyorder.transformer import Head, Transformer
 from anyorder.transformer.mlp import run_stack
 
@@ -43,11 +43,16 @@ def hard(order: int, alphabet_size: int = 2) -> Int[np.ndarray, "count length"]:
     return hard_sequences(count=SEQUENCES, length=LENGTH, alphabet_size=alphabet_size, order=order, seed=0)
 
 
-def distance_to_kgram(predict: Callable[[Int[np.ndarray, "length"]], Any], order: int, alphabet_size: int = 2) -> float:
-    """The largest error against Definition 2 over the common sequences, where it is defined."""
+def distance_to_kgram(
+    predict: Callable[[Int[np.ndarray, "length"]], Any],
+    order: int,
+    alphabet_size: int = 2,
+    estimate: Callable[..., Estimate] = kgram,
+) -> float:
+    """The largest error against Definition 2, or another estimate, over the common sequences, where it is defined."""
     worst = 0.0
     for tokens in hard(order, alphabet_size):
-        exact, defined = map(np.asarray, kgram(tokens, order=order, alphabet_size=alphabet_size))
+        exact, defined = map(np.asarray, estimate(tokens, order=order, alphabet_size=alphabet_size))
         worst = max(worst, float(np.abs(np.asarray(predict(tokens)) - exact)[defined].max(initial=0.0)))
     return worst
 
@@ -141,18 +146,38 @@ def _at(table: Float[np.ndarray, "offsets width"], offsets: Int[np.ndarray, "key
     return rows
 
 
+def uniform_head(tokens: np.ndarray, order: int, kappa: float) -> np.ndarray:
+    """The second layer of App. D with v_i the mean of the k tokens before i, u_n of the last k, directions compared."""
+    one_hot, length = np.eye(2)[tokens], len(tokens)
+    v = np.full((length, 2), np.nan)
+    u = np.full((length, 2), np.nan)
+    for n in range(length):
+        if n >= order:
+            v[n] = one_hot[n - order : n].mean(axis=0)
+        if n >= order - 1:
+            u[n] = one_hot[n - order + 1 : n + 1].mean(axis=0)
+    v /= np.linalg.norm(v, axis=1, keepdims=True)
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    scores = kappa * u @ v.T
+    scores[np.isnan(scores) | ~np.tri(length, dtype=bool)] = -np.inf
+    scores[:order] = 0.0
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True) @ one_hot
+
+
 def second_attention(model: Transformer, tokens: Int[np.ndarray, "length"]) -> Float[np.ndarray, "length length"]:
     """The attention of the last layer's head."""
     return np.asarray(model.trace(tokens).attention[-1])[0]
 
 
-def slope(x: Any, y: Any) -> float:
-    """The exponent of a power law through points: the slope of log y over log x.
+def softmax(p: Float[np.ndarray, "offsets"]) -> Float[np.ndarray, "offsets"]:
+    """The attention that scores give.
 
-    >>> round(slope([1, 2, 4], [8, 4, 2]), 12)
-    -1.0
+    >>> softmax(np.zeros(2)).tolist()
+    [0.5, 0.5]
     """
-    return float(np.polyfit(np.log(np.asarray(x, float)), np.log(np.asarray(y, float)), 1)[0])
+    weights = np.exp(p - p.max())
+    return weights / weights.sum()
 
 
 @functools.cache

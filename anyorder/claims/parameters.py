@@ -33,7 +33,7 @@ def two_layer() -> Finding:
     )
 
 
-@claim("E19", "Remark 2", "The variant of App. B.2 has 8d² + d(2T + 2S + 9) parameters.")
+@claim("rem-parameters-qk", "Remark 2", "The variant of App. B.2 has 8d² + d(2T + 2S + 9) parameters.")
 def two_layer_qk() -> Finding:
     """As printed, and with 8 for 9, against arrays."""
     printed, counted = _formulas("two-layer-qk", lambda d, s, t: 8 * d**2 + d * (2 * t + 2 * s + 9))
@@ -66,7 +66,11 @@ def first_breakdown() -> Finding:
     )
 
 
-@claim("E6", "App. I, second table; Table 1", "The three-layer construction has 15d² + d(3T + 2S + 10) parameters.")
+@claim(
+    "tab-breakdown-three-layer",
+    "App. I, second table; Table 1",
+    "The three-layer construction has 15d² + d(3T + 2S + 10) parameters.",
+)
 def second_breakdown() -> Finding:
     """The printed total, the sum of the printed rows, and the arrays."""
     tables = [breakdown("three-layer", alphabet_size=s, length=t) for s, t in SIZES]
@@ -117,7 +121,9 @@ def bietti() -> Finding:
     )
 
 
-@claim("E12", "Table 1, Nichani et al.", "Order k with k heads: (k + (k + 1)²)(S + T)² + T(S + T) parameters.")
+@claim(
+    "tab-one-nichani", "Table 1, Nichani et al.", "Order k with k heads: (k + (k + 1)²)(S + T)² + T(S + T) parameters."
+)
 def nichani() -> Finding:
     """The matrices of the running model, the tail as printed, and the tail as the output matrix."""
     k, s, t = 2, 3, 20

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
@@ -15,16 +13,16 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
 from anyorder.cli.command import Command, Outcome, progress
-from anyorder.errors import InputError, require
+from anyorder.errors import require
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.claims.check import Checked
-    from anyorder.claims.entry import Claim, Tables
+    from anyorder.claims.entry import Claim
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Claims(Command):
-    """Measure what the paper claims, one function for each claim; exit 1 if a verdict differs from the record.
+    """Measure what the paper claims, one function for each claim; exit 1 if a verdict or a number left the record.
 
     Examples:
       anyorder claims --quick
@@ -33,18 +31,24 @@ class Claims(Command):
     """
 
     ids: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ID …]")] = ()
-    """Which claims, by id; all of them where none is given. The ids are in docs/claims.md."""
+    """Which claims, by id, by the beginning of ids, or by erratum; all where none is given. See docs/claims.md."""
     quick: bool = False
     """Only those that decide in seconds."""
     results: str | None = None
-    """The output folder of `anyorder reproduce`: claims about trained models are measured on its tables."""
+    """The output folder of `anyorder reproduce`: claims about trained models are measured on its tables. Without it
+    those that the repository records are taken."""
 
     def run(self) -> Outcome:
         """Measure, with progress on standard error, and tabulate."""
         from anyorder.claims import check, find
         from anyorder.claims.registry import recorded
+        from anyorder.claims.results import RECORDED, read_results
 
-        results = {} if self.results is None else read_results(self.results)
+        results = read_results(self.results or RECORDED)
+        require(
+            self.results is None or len(results) > 0,
+            f"--results {self.results} holds no tables of experiments; pass the --out of anyorder reproduce",
+        )
         chosen = find(self.ids)
         claims = [claim for claim in chosen if claim.quick or not self.quick]
         require(len(claims) > 0, f"none of {', '.join(self.ids)} is in the quick set; drop --quick")
@@ -65,27 +69,11 @@ class Claims(Command):
             "claims": [entry.as_dict() for entry in checked],
             "verdicts": dict(Counter(entry.finding.verdict.value for entry in checked)),
             "differing": differing,
+            "moved": {entry.claim.id: [moved._asdict() for moved in entry.moved] for entry in checked if entry.moved},
             "seconds": round(sum(entry.seconds for entry in checked), 2),
         }
         shown = _in_full(checked) if self.ids else _table(checked)
         return Outcome(report, Group(shown, _summary(report)), passed=not differing)
-
-
-def read_results(folder: str) -> dict[str, Tables]:
-    """The tables of every experiment in the output folder of `anyorder reproduce`."""
-    root = Path(folder)
-    require(root.is_dir(), f"--results {folder} is no folder; pass the --out of anyorder reproduce")
-    found = {}
-    for path in sorted(root.glob("*/tables.json")):
-        try:
-            tables = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path} is not a whole JSON file ({error}); run the experiment again") from None
-        rows = [row for table in tables.values() for row in table] if isinstance(tables, dict) else [None]
-        require(all(isinstance(row, dict) for row in rows), f"{path} must map tables to lists of rows; run it again")
-        found[path.parent.name] = tables
-    require(len(found) > 0, f"--results {folder} has no */tables.json; pass the --out of anyorder reproduce")
-    return found
 
 
 def _announce(claims: Sequence[Claim], records: Mapping[str, Mapping[str, Any]]) -> None:
@@ -105,7 +93,7 @@ def _table(checked: Sequence[Checked]) -> Table:
 
 
 def _in_full(checked: Sequence[Checked]) -> RenderableType:
-    from anyorder.claims.ledger import shown
+    from anyorder.claims.entry import shown
 
     blocks = []
     for entry in checked:
@@ -115,6 +103,8 @@ def _in_full(checked: Sequence[Checked]) -> RenderableType:
             f"  {entry.claim.says}",
             f"  {_verdict(entry)}{detail}",
             *(f"    {name}: {shown(value)}" for name, value in entry.finding.numbers.items()),
+            *(f"    MOVED {moved}" for moved in entry.moved),
+            *([f"  see also {', '.join(entry.claim.see)}"] if entry.claim.see else []),
             f"  {entry.seconds:.1f} CPU seconds",
         ]
         blocks.append("\n".join(line.replace("[", "\\[") for line in lines))
@@ -123,11 +113,16 @@ def _in_full(checked: Sequence[Checked]) -> RenderableType:
 
 def _verdict(entry: Checked) -> str:
     verdict = entry.finding.verdict.value
-    return verdict if entry.agrees else f"{verdict.upper()}, on record: {entry.recorded or 'nothing'}"
+    if entry.recorded != entry.finding.verdict and not entry.agrees:
+        return f"{verdict.upper()}, on record: {entry.recorded or 'nothing'}"
+    return verdict if entry.agrees else f"{verdict}, {len(entry.moved)} MOVED"
 
 
 def _summary(report: Mapping[str, Any]) -> str:
     counted = ", ".join(f"{count} {verdict}" for verdict, count in report["verdicts"].items())
     differing = report["differing"]
     ending = f"differing from the record: {', '.join(differing)}" if differing else "all as on record"
-    return f"{counted}; {ending}; {report['seconds']:.0f} CPU seconds"
+    lines = [f"{counted}; {ending}; {report['seconds']:.0f} CPU seconds"]
+    for id, moved in report["moved"].items():
+        lines += [f"{id}: {entry['number']} moved from {entry['recorded']} to {entry['measured']}" for entry in moved]
+    return "\n".join(line.replace("[", "\\[") for line in lines)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,8 +22,8 @@ if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.chains import Check, Prior
     from anyorder.dynamics import Evaluation, Trajectory
     from anyorder.dynamics.algorithms import Agreement
-    from anyorder.dynamics.beyond import Limit, Search
-    from anyorder.dynamics.sweep import Sweep
+    from anyorder.dynamics.joint import JointRuns, Limit
+    from anyorder.dynamics.lengths import LengthSweep
 
 Algorithm = Literal["two-stage", "preconditioned"]
 
@@ -34,14 +36,16 @@ class Dynamics(Command):
       anyorder dynamics two-stage --out run
       anyorder dynamics two-stage --sweep 32 64 128 256 512 1024 --out sweep
       anyorder dynamics preconditioned --order 3 --out run
-      anyorder dynamics preconditioned --prior dirichlet --beyond --out run --json
+      anyorder dynamics preconditioned --prior dirichlet --jointly --out run --json
     """
 
     algorithm: Annotated[Algorithm, tyro.conf.Positional] = "two-stage"
     """two-stage: Algorithm 1, first-order chains. preconditioned: Algorithm 2, any order."""
     out: str = "dynamics"
     """Folder for trajectory.npz, run.png and attention.html (and sweep.png)."""
-    prior: Literal["floored", "dirichlet", "reversible", "reversible-binary", "reversible-binary-newest"] = "floored"
+    prior: Literal[
+        "floored", "dirichlet", "reversible", "reversible-binary", "reversible-binary-newest", "bag-symmetric"
+    ] = "floored"  # fmt: skip
     """Where kernels come from; preconditioned: reversible. A prior that violates an assumption still runs. The binary
     ones satisfy the second-order assumption, with contexts read oldest or newest token first."""
     kernel: str | None = None
@@ -74,15 +78,25 @@ class Dynamics(Command):
     """With --no-precondition, plain gradient descent on the model of Algorithm 2."""
     sweep: tuple[int, ...] = ()
     """Also run the two-stage algorithm at these T and fit exponents; the six of the example take minutes."""
-    beyond: bool = False
-    """Also train both heads and a_2 together: from p = 0, from the run's end, and from dyadic and triadic codes."""
+    jointly: bool = False
+    """Also train both heads and a_2 jointly: from p = 0, from the run's end, and from dyadic and triadic codes."""
     seed: int = 0
     """The same seed gives the same numbers."""
 
     @classmethod
     def default(cls, words: Sequence[str]) -> Dynamics:
-        """Algorithm 2 is about higher orders: its own defaults."""
-        if "preconditioned" not in words:
+        """Algorithm 2 is about higher orders: its own defaults.
+
+        >>> Dynamics.default(["two-stage", "--out", "preconditioned"]).order
+        1
+        """
+        quiet = io.StringIO()
+        try:  # read the words once to learn the algorithm; what is wrong with them the second reading says
+            with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
+                asked = tyro.cli(cls, args=[word for word in words if word not in ("-h", "--help")])
+        except SystemExit:
+            return cls()
+        if asked.algorithm == "two-stage":
             return cls()
         return cls(
             algorithm="preconditioned", prior="reversible", order=2, alphabet_size=2, length=64, rate=20000.0, batch=64
@@ -91,7 +105,7 @@ class Dynamics(Command):
     def run(self) -> Outcome:
         """Check the assumptions, run, measure, draw."""
         two_stage = self.algorithm == "two-stage"
-        require(not (two_stage and self.beyond), "--beyond goes on from Algorithm 2; use it with preconditioned")
+        require(not (two_stage and self.jointly), "--jointly goes on from Algorithm 2; use it with preconditioned")
         require(two_stage or not self.sweep, "--sweep is about Algorithm 1; use it with two-stage")
         with locked(self.out):
             return self._measured()
@@ -104,9 +118,7 @@ class Dynamics(Command):
         import jax
 
         from anyorder import dynamics
-        from anyorder.dynamics.beyond import Continuation, limit, search
-        from anyorder.dynamics.conditions import conditions
-        from anyorder.dynamics.sweep import sweep
+        from anyorder.chains import conditions
         from anyorder.files import whole_file
         from anyorder.report import dynamics as figures
         from anyorder.report.style import write_figure
@@ -131,17 +143,21 @@ class Dynamics(Command):
                 trajectory = dynamics.preconditioned(
                     prior, dynamics.Preconditioned(**shared, precondition=self.precondition), watch
                 )
-                found["limit"] = limit(trajectory.p[-1], prior, key, length=self.length + 1)
+                found["limit"] = dynamics.limit(trajectory.p[-1], prior, key, length=self.length + 1)
             start = dynamics.initial(length=self.length + 1, a_2=self.a_2, order=prior.order, exclude_own=not two_stage)
             found["gradients"] = dynamics.agreement(start, prior, key, epsilon=self.epsilon)
             checks = conditions(prior, self.gamma, key)
             if self.sweep:
                 lengths = bar.add_task("lengths", total=len(self.sweep))
-                found["sweep"] = sweep(prior, settings, self.sweep, lambda done, _: bar.update(lengths, completed=done))
-            if self.beyond:
+                found["sweep"] = dynamics.sweep_lengths(
+                    prior, settings, self.sweep, lambda done, _: bar.update(lengths, completed=done)
+                )
+            if self.jointly:
                 starts = bar.add_task("starts", total=4)
-                going_on = Continuation(length=self.length, epsilon=self.epsilon, seed=self.seed)
-                found["search"] = search(prior, going_on, trajectory.p[-1], lambda _: bar.advance(starts))
+                further = dynamics.JointTraining(length=self.length, epsilon=self.epsilon, seed=self.seed)
+                found["jointly"] = dynamics.train_jointly(
+                    prior, further, trajectory.p[-1], lambda _: bar.advance(starts)
+                )
         paths = {
             "trajectory": folder / "trajectory.npz",
             "figure": folder / "run.png",
@@ -186,28 +202,13 @@ def report_of(trajectory: Trajectory, checks: list[Check]) -> dict[str, Any]:
     }
 
 
-def plain(value: Limit | Sweep | Search | Agreement) -> dict[str, Any]:
+def plain(value: Limit | LengthSweep | JointRuns | Agreement) -> dict[str, Any]:
     """What the further measurements found, as JSON-ready numbers."""
     from anyorder.dynamics.algorithms import Agreement
-    from anyorder.dynamics.beyond import Search
-    from anyorder.dynamics.sweep import Sweep
+    from anyorder.dynamics.joint import JointRuns
+    from anyorder.records import as_json
 
-    if isinstance(value, Sweep):
-        laws = {name: getattr(value, name) for name in ("excess", "generalisation", "floor")}
-        points = [
-            {
-                "length": point.length,
-                "attention": point.attention,
-                "a_2": point.a_2,
-                **{
-                    name: None if standing is None else standing._asdict()
-                    for name, standing in (("learned", point.learned), ("kgram", point.kgram), ("bayes", point.bayes))
-                },
-            }
-            for point in value.points
-        ]
-        return {"points": points, **{name: None if law is None else law._asdict() for name, law in laws.items()}}
-    if isinstance(value, Search):
+    if isinstance(value, JointRuns):
         return {
             "starts": {
                 name: {
@@ -222,7 +223,7 @@ def plain(value: Limit | Sweep | Search | Agreement) -> dict[str, Any]:
         }
     if isinstance(value, Agreement):
         return {name: getattr(value, name) for name in ("cosine", "relative_difference", "relative_noise")}
-    return value._asdict()
+    return as_json(value)
 
 
 def shown(trajectory: Trajectory, checks: list[Check], found: dict[str, Any], paths: dict[str, Path]) -> RenderableType:
@@ -257,8 +258,8 @@ def shown(trajectory: Trajectory, checks: list[Check], found: dict[str, Any], pa
         )
     if "sweep" in found:
         parts.append(sweep_table(found["sweep"]))
-    if "search" in found:
-        parts += search_tables(found["search"])
+    if "jointly" in found:
+        parts += joint_tables(found["jointly"])
     parts.append("\n".join(f"{name.replace('_', ' ')}: {path}" for name, path in paths.items()))
     return Group(*parts)
 
@@ -278,7 +279,7 @@ def standings_table(evaluation: Evaluation) -> Table:
     return table
 
 
-def sweep_table(sweep: Sweep) -> Group:
+def sweep_table(sweep: LengthSweep) -> Group:
     """Every length, and the exponents; "p at 1" is softmax(p)_1."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("T", "p at 1", "a_2", "excess", "± s.e.", "floor", "k-gram", "sup norm"):
@@ -303,12 +304,12 @@ def sweep_table(sweep: Sweep) -> Group:
     return Group(table, ";  ".join(fitted))
 
 
-def search_tables(search: Search) -> list[RenderableType]:
+def joint_tables(runs: JointRuns) -> list[RenderableType]:
     """What every start found, and how good it is."""
-    table = Table(title="both heads and a_2 trained together", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(title="both heads and a_2 trained jointly", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("start", "attention at offsets 0, 1, …", "query at 0, 1, …", "a_2"):
         table.add_column(heading, no_wrap=True)
-    for name, one in search.found.items():
+    for name, one in runs.found.items():
         offsets = len(one.query_attention) + 2
         table.add_row(
             name,
@@ -316,4 +317,4 @@ def search_tables(search: Search) -> list[RenderableType]:
             " ".join(f"{value:.3f}" for value in one.query_attention),
             f"{one.a_2:.2f}",
         )
-    return [table, standings_table(search.evaluation)]
+    return [table, standings_table(runs.evaluation)]

@@ -65,7 +65,7 @@ def nearest_miss(total: int) -> float:
     """1 - cos between different codes whose integer coordinates add up to `total`, at the least.
 
     For distinct vectors v, u of non-negative integers with one sum C the angle satisfies tan θ ≥ 1 / (C - 1),
-    with equality at (C, 0) and (C - 1, 1): the sharp form of the paper's 3^-k (erratum E5).
+    with equality at (C, 0) and (C - 1, 1): the sharp form of the paper's 3^-k (note N1).
 
     >>> nearest_miss(1), round(nearest_miss(7), 6)
     (1.0, 0.013606)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -18,11 +17,18 @@ from anyorder.chains import Prior
 from anyorder.dynamics.closed_form import expected_lag_scores, stage_one_gradient
 from anyorder.dynamics.objective import Evaluation, evaluate, model_excess
 from anyorder.dynamics.reduced import Reduced, initial
-from anyorder.dynamics.trajectory import Trajectory
+from anyorder.dynamics.trajectory import Algorithm, Trajectory
 from anyorder.errors import InputError, check_order, require
+from anyorder.estimators import mean_and_error
 
-Watch = Callable[[int, int, float], None]
-"""Called with the steps taken, the steps in all, and the excess loss of the last batch."""
+
+@runtime_checkable
+class StepWatcher(Protocol):
+    """Hears of a run: the steps taken, the steps in all, and the excess loss of the last batch."""
+
+    def __call__(self, step: int, steps: int, excess: float, /) -> None:
+        """Called after every `CHUNK` steps."""
+
 
 #: Steps between two calls of the watcher.
 CHUNK = 50
@@ -92,7 +98,7 @@ class Preconditioned(Settings):
     """Without it, plain gradient descent on the same model."""
 
 
-def two_stage(prior: Prior, settings: TwoStage | None = None, watch: Watch | None = None) -> Trajectory:
+def two_stage(prior: Prior, settings: TwoStage | None = None, watch: StepWatcher | None = None) -> Trajectory:
     """Run Algorithm 1 and measure where it ends."""
     settings = settings or TwoStage()
     settings.check(prior)
@@ -108,7 +114,9 @@ def two_stage(prior: Prior, settings: TwoStage | None = None, watch: Watch | Non
     return _trajectory("two-stage", prior, settings, [first, second], normalise=True)
 
 
-def preconditioned(prior: Prior, settings: Preconditioned | None = None, watch: Watch | None = None) -> Trajectory:
+def preconditioned(
+    prior: Prior, settings: Preconditioned | None = None, watch: StepWatcher | None = None
+) -> Trajectory:
     """Run Algorithm 2, for chains of any order, and measure where it ends."""
     settings = settings or Preconditioned()
     settings.check(prior)
@@ -155,12 +163,12 @@ def _descend(
     key: PRNGKeyArray,
     done: int,
     total: int,
-    watch: Watch | None,
+    watch: StepWatcher | None,
 ) -> _Record:
     """Take the steps of one stage in compiled chunks; stop where a number is no longer finite."""
     scores = None
     if settings.gradient == "closed" and which != "a_2":
-        scores = expected_lag_scores(prior, jax.random.fold_in(key, 1 << 20), lags=len(model.p)).mean
+        scores = jnp.asarray(expected_lag_scores(prior, jax.random.fold_in(key, 1 << 20), lags=len(model.p)).mean)
     ps, a_2s = [np.asarray(model.p)[None]], [np.asarray(model.a_2)[None]]
     excesses: list[np.ndarray] = []
     gradients: list[np.ndarray] = []
@@ -242,15 +250,15 @@ def _check_finite(
     seen = np.concatenate([*earlier, excess[: first + 1]])
     seen = seen[np.isfinite(seen)]
     last = f"{seen[-1]:.6g}" if len(seen) else "none"
-    flag = "rate-2" if which == "a_2" else "rate"
+    what, option = ("a_2", "rate_2") if which == "a_2" else ("p", "rate")
     raise InputError(
-        f"the run diverged at step {before + first + 1}: {'a_2' if which == 'a_2' else 'p'} is no longer finite, the "
-        f"last finite excess loss was {last} nats; lower --{flag}, it is {rate:g}"
+        f"the run diverged at step {before + first + 1}: {what} is no longer finite, the last finite excess loss was "
+        f"{last} nats; lower `{option}=`, it is {rate:g}"
     )
 
 
 def _trajectory(
-    algorithm: str, prior: Prior, settings: Settings, records: list[_Record], normalise: bool
+    algorithm: Algorithm, prior: Prior, settings: Settings, records: list[_Record], normalise: bool
 ) -> Trajectory:
     """Join the stages, and measure the last state on fresh chains."""
     last = records[-1]
@@ -317,20 +325,18 @@ def agreement(
     model: Reduced, prior: Prior, key: PRNGKeyArray, *, epsilon: float = 1e-3, count: int = 2048
 ) -> Agreement:
     """Both gradients of stage one at the same model; what is left beyond noise is the finite length and a_2 > 0."""
-    scores = expected_lag_scores(prior, jax.random.fold_in(key, 1), lags=len(model.p)).mean
+    scores = jnp.asarray(expected_lag_scores(prior, jax.random.fold_in(key, 1), lags=len(model.p)).mean)
     closed = stage_one_gradient(model.p, scores, model.a_2, prior.alphabet_size**prior.order, prior.order)
-    sampled, error = _sampled_gradient(model, prior, key, epsilon, count)
-    return Agreement(np.asarray(closed), np.asarray(sampled), np.asarray(error))
+    return Agreement(np.asarray(closed), *mean_and_error(_sampled_gradients(model, prior, key, epsilon, count)))
 
 
 @eqx.filter_jit
-def _sampled_gradient(
+def _sampled_gradients(
     model: Reduced, prior: Prior, key: PRNGKeyArray, epsilon: float, count: int
-) -> tuple[Float[Array, "offsets"], Float[Array, "offsets"]]:
+) -> Float[Array, "{count} offsets"]:
     drawn = chains.sample(key, prior, length=len(model.p), count=count, start="stationary")
 
     def one(pair: tuple[Array, Array]) -> Float[Array, "offsets"]:
         return jax.grad(lambda p: model_excess(eqx.tree_at(lambda tree: tree.p, model, p), *pair, epsilon))(model.p)
 
-    gradients = jax.lax.map(one, (drawn.tokens, drawn.kernels), batch_size=64)
-    return gradients.mean(axis=0), gradients.std(axis=0, ddof=1) / jnp.sqrt(count)
+    return jax.lax.map(one, (drawn.tokens, drawn.kernels), batch_size=64)

@@ -14,11 +14,13 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder.chains import Prior
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import require
+from anyorder.estimators import mean_and_error
 
 
 def pair_distribution(kernel: Float[Array, "*contexts symbols"], lags: int) -> Float[Array, "{lags} symbols symbols"]:
@@ -61,9 +63,9 @@ def lag_scores(kernel: Float[Array, "*contexts symbols"], lags: int) -> Float[Ar
 class LagScores(NamedTuple):
     """E[g_j] over a prior: mean and standard error at each lag, and the value of each kernel drawn."""
 
-    mean: Float[Array, "lags"]
-    standard_error: Float[Array, "lags"]
-    drawn: Float[Array, "count lags"]
+    mean: Float[np.ndarray, "lags"]
+    standard_error: Float[np.ndarray, "lags"]
+    drawn: Float[np.ndarray, "count lags"]
 
 
 def expected_lag_scores(prior: Prior, key: PRNGKeyArray, *, lags: int, count: int = 4096) -> LagScores:
@@ -76,13 +78,13 @@ def expected_lag_scores(prior: Prior, key: PRNGKeyArray, *, lags: int, count: in
     """
     require(count >= 2, f"count is {count}, must be at least 2 for a standard error")
     require(lags >= 2, f"lags is {lags}, must be at least 2: lag 0 and lag 1")
-    return _expected(prior, key, lags, count)
+    drawn = np.asarray(_drawn_scores(prior, key, lags, count))
+    return LagScores(*mean_and_error(drawn), drawn)
 
 
 @eqx.filter_jit
-def _expected(prior: Prior, key: PRNGKeyArray, lags: int, count: int) -> LagScores:
-    drawn = jax.vmap(lambda key: lag_scores(prior.draw(key), lags))(jax.random.split(key, count))
-    return LagScores(drawn.mean(axis=0), drawn.std(axis=0, ddof=1) / jnp.sqrt(count), drawn)
+def _drawn_scores(prior: Prior, key: PRNGKeyArray, lags: int, count: int) -> Float[Array, "{count} {lags}"]:
+    return jax.vmap(lambda key: lag_scores(prior.draw(key), lags))(jax.random.split(key, count))
 
 
 def stage_one_gradient(

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from anyorder import chains
 from anyorder.chains import Dirichlet, Floored, PointMass, Prior
 from anyorder.dynamics.reduced import Reduced
+from anyorder.estimators import mean_and_error
 from anyorder.estimators.noisy import simplex_rule
 
 #: Quadrature nodes an axis for the Bayes predictor of floored rows, where fewer are not already exact.
@@ -151,9 +152,7 @@ Scores = tuple[Float[Array, "*count"], Float[Array, "*count"]]
 
 
 def _standing(over: Float[Array, "count"], apart: Float[Array, "count"]) -> Standing:
-    values = np.asarray(over), np.asarray(apart)
-    facts = [statistic for value in values for statistic in (value.mean(), value.std(ddof=1) / np.sqrt(len(value)))]
-    return Standing(*map(float, facts))
+    return Standing(*(float(value) for samples in (over, apart) for value in mean_and_error(samples)))
 
 
 def _scored(given: Float[Array, "contexts symbols"], rows: Float[Array, "contexts symbols"], epsilon: float) -> Scores:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float
 
-from anyorder.dynamics.objective import Evaluation
+from anyorder.dynamics.objective import Evaluation, Standing
+from anyorder.errors import require
 from anyorder.files import whole_file
+from anyorder.records import described, rebuilt
+
+#: Algorithm 1 and Algorithm 2.
+Algorithm = Literal["two-stage", "preconditioned"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,7 +27,7 @@ class Trajectory:
     `evaluation` has the last state on other chains, next to the k-gram, the bag of k and Bayes.
     """
 
-    algorithm: str
+    algorithm: Algorithm
     order: int
     alphabet_size: int
     p: Float[np.ndarray, "states offsets"]
@@ -71,16 +77,30 @@ class Trajectory:
 
 
 def write_trajectory(trajectory: Trajectory, path: str | Path) -> None:
-    """Write the arrays as `.npz`, without pickle, whole or not at all."""
+    """Write a run as `.npz` without pickle, whole or not at all.
+
+    `record` says how the arrays make up the run; for programs that only look at it, what follows from it is there by
+    name as well.
+    """
+    plain, arrays = described(trajectory)
+    derived = {name: getattr(trajectory, name) for name in ("loss", "attention", "true_loss", "algorithm", "order")}
+    derived["floor"] = np.nan if trajectory.floor is None else trajectory.floor
     with whole_file(path) as temporary, temporary.open("wb") as stream:
         np.savez_compressed(
-            stream,
-            p=trajectory.p,
-            a_2=trajectory.a_2,
-            excess=trajectory.excess,
-            loss=trajectory.loss,
-            attention=trajectory.attention,
-            true_loss=np.float64(trajectory.true_loss),
-            floor=np.float64(np.nan if trajectory.floor is None else trajectory.floor),
-            stage_one_steps=np.int64(trajectory.stage_one_steps),
+            stream, record=json.dumps(plain), stage_one_steps=trajectory.stage_one_steps, **derived, **arrays
         )
+
+
+def read_trajectory(path: str | Path) -> Trajectory:
+    """The run that `write_trajectory` wrote, or `InputError` with one line."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            run = rebuilt(json.loads(str(stored["record"])), stored, (Trajectory, Evaluation, Standing))
+        states, offsets = run.p.shape
+        whole = states >= 2 and run.a_2.shape == (states,) and run.excess.shape == (states - 1,)
+        whole = whole and 0 <= run.stage_one_steps < states and 1 <= run.order < offsets
+        whole = whole and bool(np.isfinite(run.true_loss))
+    except Exception:  # a stranger's file may hold anything
+        whole = False
+    require(whole, f"{path} is not a trajectory of anyorder dynamics; write it again")
+    return run

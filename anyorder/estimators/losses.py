@@ -88,10 +88,10 @@ def summarise(losses: Float[Array, "count predicted"] | Float[np.ndarray, "count
     """
     values = np.asarray(losses, dtype=np.float64)
     require(len(values) >= 2, f"{len(values)} sequence has no standard error; give at least 2")
-    position_mean, position_error = _mean_and_error(values)
-    sequence_means, _ = _mean_and_error(values.T)
-    mean, error = _mean_and_error(sequence_means[:, None])
-    return Summary(float(mean[0]), float(error[0]), float(1 - np.isnan(values).mean()), position_mean, position_error)
+    position_mean, position_error = mean_and_error(values)
+    sequence_means, _ = mean_and_error(values.T)
+    mean, error = mean_and_error(sequence_means)
+    return Summary(float(mean), float(error), float(1 - np.isnan(values).mean()), position_mean, position_error)
 
 
 @dataclasses.dataclass
@@ -131,11 +131,18 @@ class Score:
         return None if self.loss is None else self.loss / math.log(2)
 
 
-def _mean_and_error(values: Float[np.ndarray, "rows columns"]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over rows of each column, and its standard error; NaN for columns without entries."""
+def mean_and_error(
+    samples: Float[Array, "count *shape"] | Float[np.ndarray, "count *shape"],
+) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
+    """Mean over independent samples and its standard error, entry by entry; NaN entries are left out.
+
+    >>> [float(value) for value in mean_and_error(np.array([1.0, 2.0, np.nan]))]
+    [1.5, 0.5]
+    """
+    values = np.asarray(samples, dtype=np.float64)
     there = ~np.isnan(values)
     count = there.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(there, values, 0).sum(axis=0) / count
         spread = np.where(there, np.square(values - mean), 0).sum(axis=0)
-        return mean, np.sqrt(spread / (count - 1) / count)
+        return np.asarray(mean), np.asarray(np.sqrt(spread / (count - 1) / count))

@@ -10,8 +10,6 @@ import jax
 from anyorder import dynamics
 from anyorder.chains import Dirichlet, Floored, Prior, Reversible
 from anyorder.dynamics import Evaluation, Preconditioned, TwoStage
-from anyorder.dynamics.beyond import Continuation, limit, search
-from anyorder.dynamics.sweep import sweep
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task
 from anyorder.experiments.figures import Figure, OverLengths, Run
 
@@ -45,7 +43,9 @@ def run_two_stage(task: Task) -> Result:
     settings = _fewer(task, TwoStage())
     share = 1 / (len(lengths) + 1)
     run = dynamics.two_stage(prior, settings, lambda step, steps, _: task.watch(share * step / steps, "one run"))
-    swept = sweep(prior, settings, lengths, lambda done, total: task.watch(share * (1 + done), f"T = {lengths[done]}"))
+    swept = dynamics.sweep_lengths(
+        prior, settings, lengths, lambda done, total: task.watch(share * (1 + done), f"T = {lengths[done]}")
+    )
     points = [
         {
             "length": point.length,
@@ -97,13 +97,13 @@ def run_preconditioned(task: Task) -> Result:
         cells.append((order, "reversible", Reversible(order, 2)))
         if task.budget != "tiny":
             cells.append((order, "Dirichlet", Dirichlet(order, 2)))
-    rows, facts, beyond = [], [], []
+    rows, facts, jointly = [], [], []
     figures: dict[str, Figure] = {}
     settings = _fewer(task, Preconditioned(length=64, rate=20000.0))
     for part, (order, name, prior) in enumerate(cells):
         task.watch(part / len(cells), f"order {order}, {name} chains")
         run = dynamics.preconditioned(prior, settings)
-        end = limit(run.p[-1], prior, jax.random.key(1), length=settings.length + 1)
+        end = dynamics.limit(run.p[-1], prior, jax.random.key(1), length=settings.length + 1)
         rows += standings(run.evaluation, order=order, chains=name)
         facts.append(
             {
@@ -122,12 +122,12 @@ def run_preconditioned(task: Task) -> Result:
                 f"Order {order}, reversible chains: p_1 … p_k rise together; the loss next to k-gram and bag of k."
             )
             figures[f"order-{order}"] = Run(caption, run)
-        going_on = Continuation(length=settings.length, steps=60 if task.budget == "tiny" else 1000)
-        found = search(prior, going_on, run.p[-1])
+        further = dynamics.JointTraining(length=settings.length, steps=60 if task.budget == "tiny" else 1000)
+        found = dynamics.train_jointly(prior, further, run.p[-1])
         starts = {
             start: {"offsets": " ".join(map(str, one.offsets)), "a_2": one.a_2} for start, one in found.found.items()
         }
-        beyond += [
+        jointly += [
             {**row, **starts.get(row["predictor"], {"offsets": None, "a_2": None})}
             for row in standings(found.evaluation, order=order, chains=name)
         ]
@@ -140,10 +140,10 @@ def run_preconditioned(task: Task) -> Result:
                 facts,
             ),
             "losses": Table("Its predictor next to k-gram, bag of k and Bayes; losses over L*.", rows),
-            "beyond": Table(
-                "Both heads and a_2 trained together from several starts: the offsets that get at least a twentieth of "
+            "jointly": Table(
+                "Both heads and a_2 trained jointly from several starts: the offsets that get at least a twentieth of "
                 "the first layer's attention, and the loss over L*.",
-                beyond,
+                jointly,
             ),
         },
         figures,

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int, Real
 
 from anyorder.dynamics import Trajectory
-from anyorder.dynamics.sweep import Sweep
+from anyorder.dynamics.lengths import LengthSweep
 
 #: Marks that tell series apart without colour.
 MARKS = "osD^vPX*"
@@ -118,7 +118,7 @@ class OverLengths:
     """Algorithm 1 at several T, with fitted power laws."""
 
     caption: str
-    sweep: Sweep
+    sweep: LengthSweep
 
 
 def different(rows: Iterable[Mapping[str, Any]], column: str) -> list[Any]:

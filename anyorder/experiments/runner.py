@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anyorder.dynamics import Evaluation, PowerLaw, Standing, Trajectory
-from anyorder.dynamics.sweep import Point, Sweep
+from anyorder.dynamics.lengths import LengthPoint, LengthSweep
 from anyorder.errors import InputError, require
 from anyorder.experiments import figures
 from anyorder.experiments.experiment import Budget, Experiment, OnProgress, Result, Table, Task
@@ -30,7 +30,8 @@ FORM = "anyorder experiment 2"
 #: All that a record is made of.
 KINDS: tuple[type, ...] = (
     Result, Table, figures.Series, figures.Chart, figures.Plot, figures.Map, figures.Maps, figures.Heat, figures.Run,
-    figures.OverLengths, Trajectory, Evaluation, Standing, Sweep, Point, PowerLaw, configs.Config, configs.Data,
+    figures.OverLengths, Trajectory, Evaluation, Standing, LengthSweep, LengthPoint, PowerLaw, configs.Config,
+    configs.Data,
     configs.Architecture, configs.Initial, configs.Optimisation, configs.Measurement,
 )  # fmt: skip
 

@@ -12,8 +12,8 @@ from jaxtyping import Int
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from anyorder.dynamics.lengths import LengthSweep
 from anyorder.dynamics.reduced import EXCLUDED
-from anyorder.dynamics.sweep import Sweep
 from anyorder.dynamics.trajectory import Trajectory
 from anyorder.report.style import COLOURS, STYLE, Drawing
 
@@ -71,7 +71,7 @@ def _draw_loss(panel: Axes, trajectory: Trajectory) -> None:
     panel.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
 
 
-def draw_sweep(sweep: Sweep) -> Figure:
+def draw_sweep(sweep: LengthSweep) -> Figure:
     """Excess loss and sup-norm error against T + 1, with the fitted power laws, the k-gram and the Bayes floor."""
     across = np.array([point.length + 1 for point in sweep.points])
     panels_of = {"excess": "excess loss (nats)", "generalisation": "mean sup-norm error"}

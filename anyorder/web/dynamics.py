@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import zipfile
-from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from anyorder.chains import Floored, Reversible
-from anyorder.dynamics import Preconditioned, TwoStage, preconditioned, two_stage
+from anyorder.dynamics import Preconditioned, Trajectory, TwoStage, preconditioned, read_trajectory, two_stage
 from anyorder.errors import InputError, require
 from anyorder.web import limits
 from anyorder.web.models import Library, fits
@@ -22,7 +20,6 @@ from anyorder.web.work import Check
 RATE, PRECONDITIONED_RATE = 5000.0, 20000.0
 #: Fresh chains a step.
 BATCH = 64
-_ARRAYS = ("p", "a_2", "excess", "attention", "true_loss", "floor", "stage_one_steps")
 
 
 def film(asked: DynamicsRequest, library: Library, check: Check) -> Film:
@@ -61,18 +58,8 @@ def _fresh(asked: FreshRun, check: Check) -> Film:
             rate=PRECONDITIONED_RATE, length=asked.length, steps=asked.steps, batch=BATCH, seed=asked.seed
         )
         run = preconditioned(Reversible(asked.order, asked.alphabet_size), other, watch)
-    standings = run.evaluation.standings
     return _frames(
-        title=f"Algorithm {asked.algorithm}, order {asked.order}, S = {asked.alphabet_size}, T = {asked.length}",
-        algorithm=asked.algorithm,
-        order=asked.order,
-        attention=run.attention,
-        a_2=run.a_2,
-        excess=run.excess,
-        true_loss=run.true_loss,
-        floor=None if run.floor is None else run.floor - run.true_loss,
-        stage_one_steps=run.stage_one_steps,
-        standings={name: standing.excess for name, standing in standings.items()},
+        run, f"Algorithm {asked.algorithm}, order {asked.order}, S = {asked.alphabet_size}, T = {asked.length}"
     )
 
 
@@ -80,78 +67,34 @@ def _stored(asked: StoredRun, library: Library) -> Film:
     _, target = library.locate(asked.path)
     target = target / "trajectory.npz" if target.is_dir() else target
     fits(target)
-    unreadable = f"{asked.path} is not a trajectory of anyorder dynamics; write it again"
     try:
-        arrays = _read(target)
-        attention, excess, a_2 = arrays["attention"], arrays["excess"], arrays["a_2"]
-        shapes = attention.ndim == 2 and attention.shape == arrays["p"].shape and len(attention) >= 2
-        whole = shapes and a_2.shape == attention.shape[:1] and excess.shape == (len(attention) - 1,)
-        true_loss, floor, boundary = (float(arrays[name]) for name in ("true_loss", "floor", "stage_one_steps"))
-        whole = whole and math.isfinite(true_loss) and boundary in range(len(attention))
-    except limits.BeyondLimit:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError):
-        raise InputError(unreadable) from None
-    require(whole, unreadable)
-    return _frames(
-        title=asked.path,
-        algorithm=1 if boundary < len(excess) else 2,
-        order=_order(arrays["p"][-1]),
-        attention=attention,
-        a_2=a_2,
-        excess=excess,
-        true_loss=true_loss,
-        floor=finite(floor - true_loss),
-        stage_one_steps=int(boundary),
-        standings={},
-    )
-
-
-def _order(p: Float[np.ndarray, "offsets"]) -> int | None:
-    """How many scalars from p_1 on are equal: the order, where steps were preconditioned; None if p did not move."""
-    equal = np.isclose(p[1:], p[1], rtol=1e-9, atol=0)
-    return None if equal.all() else int(np.argmin(equal))
-
-
-def _read(target: Path) -> dict[str, np.ndarray]:
-    """The arrays of a trajectory; a file that unpacks to more than the limit is not unpacked."""
-    with zipfile.ZipFile(target) as archive:
-        size = sum(entry.file_size for entry in archive.infolist())
+        with zipfile.ZipFile(target) as archive:  # a file that unpacks to more than the limit is not unpacked
+            size = sum(entry.file_size for entry in archive.infolist())
         limits.at_most(
             limits.MOST_FILE, size, "bytes", f"the trajectory has {size} bytes, at most {limits.MOST_FILE} are read"
         )
-    with np.load(target, allow_pickle=False) as stored:
-        return {name: np.asarray(stored[name], np.float64) for name in _ARRAYS}
+        return _frames(read_trajectory(target), asked.path)
+    except limits.BeyondLimit:
+        raise
+    except (OSError, zipfile.BadZipFile, InputError):
+        raise InputError(f"{asked.path} is not a trajectory of anyorder dynamics; write it again") from None
 
 
-def _frames(
-    *,
-    title: str,
-    algorithm: int,
-    order: int | None,
-    attention: Float[np.ndarray, "states offsets"],
-    a_2: Float[np.ndarray, "states"],
-    excess: Float[np.ndarray, "steps"],
-    true_loss: float,
-    floor: float | None,
-    stage_one_steps: int,
-    standings: dict[str, float],
-) -> Film:
-    shown = frames(len(attention), stage_one_steps)
-    offsets = attention[:, : limits.MOST_OFFSETS]
+def _frames(run: Trajectory, title: str) -> Film:
+    shown = frames(len(run.p), run.stage_one_steps)
     return Film(
         title=title,
-        algorithm=algorithm,
-        order=order,
+        algorithm=1 if run.algorithm == "two-stage" else 2,
+        order=run.order,
         steps=shown.tolist(),
-        stage_one_steps=stage_one_steps,
-        attention=Matrix.of(offsets[shown]),
-        a_2=[finite(value) for value in a_2[shown].tolist()],
+        stage_one_steps=run.stage_one_steps,
+        attention=Matrix.of(run.attention[shown, : limits.MOST_OFFSETS]),
+        a_2=[finite(value) for value in run.a_2[shown].tolist()],
         # The excess of step t is that of the state before it; the last state has none of its own.
-        excess=[finite(value) for value in excess[np.minimum(shown, len(excess) - 1)].tolist()],
-        true_loss=true_loss,
-        floor_excess=floor,
-        standings=standings,
+        excess=[finite(value) for value in run.excess[np.minimum(shown, len(run.excess) - 1)].tolist()],
+        true_loss=run.true_loss,
+        floor_excess=None if run.floor is None else finite(run.floor - run.true_loss),
+        standings={name: standing.excess for name, standing in run.evaluation.standings.items()},
     )
 
 

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from anyorder import chains, dynamics
 from anyorder.cli.dynamics import plain, sweep_table
+from anyorder.cli.main import parse
 from anyorder.report import dynamics as figures
 from anyorder.report.style import write_figure
 
@@ -59,7 +60,7 @@ def test_two_stage_writes_its_files(run, tmp_path):
 def test_a_sweep_is_fitted_tabulated_and_drawn(tmp_path):
     prior = chains.PointMass(chains.Kernel([[0.2, 0.8], [0.7, 0.3]]))
     settings = dynamics.TwoStage(steps=50, steps_2=50, batch=16)
-    found = dynamics.sweep(prior, settings, (8, 16, 32))
+    found = dynamics.sweep_lengths(prior, settings, (8, 16, 32))
     report = plain(found)
     assert [point["length"] for point in report["points"]] == [8, 16, 32]
     excess = [point["learned"]["excess"] for point in report["points"]]
@@ -93,9 +94,16 @@ def test_preconditioned_runs_on_a_prior_that_violates_an_assumption(run, tmp_pat
     assert {"learned", "learned, norms, a_2 → ∞", "k-gram", "bag of k"} <= set(report["standings"])
 
 
+def test_the_algorithm_decides_the_defaults_and_no_other_word_does():
+    folder = parse(["dynamics", "two-stage", "--out", "preconditioned"])
+    assert (folder.algorithm, folder.order, folder.alphabet_size, folder.prior) == ("two-stage", 1, 3, "floored")
+    other = parse(["dynamics", "--json", "preconditioned", "--out", "two-stage", "--steps", "7"])
+    assert (other.algorithm, other.order, other.prior, other.steps) == ("preconditioned", 2, "reversible", 7)
+
+
 def test_bad_input_is_one_line(run, tmp_path):
     for words, said in (
-        (("two-stage", "--beyond"), "--beyond goes on from Algorithm 2; use it with preconditioned"),
+        (("two-stage", "--jointly"), "--jointly goes on from Algorithm 2; use it with preconditioned"),
         (("preconditioned", "--sweep", 8, 16, 32), "--sweep is about Algorithm 1; use it with two-stage"),
         (("two-stage", "--order", 2), "order 2, the two-stage algorithm is about order 1"),
         (("two-stage", "--rate", "-1"), "rate is -1.0, must be above 0"),

@@ -15,7 +15,6 @@ from anyorder import chains, dynamics
 from anyorder.chains import Dirichlet, Floored, Kernel, PointMass
 from anyorder.dynamics import objective
 from anyorder.dynamics.algorithms import preconditioned_direction
-from anyorder.dynamics.beyond import Continuation
 from anyorder.errors import InputError
 from tests import oracles
 from tests import oracles_dynamics as own
@@ -152,13 +151,21 @@ def test_the_same_seed_gives_the_same_run(learned):
     np.testing.assert_array_equal(again.a_2, learned.a_2)
 
 
-def test_trajectory_file(learned, tmp_path):
-    dynamics.write_trajectory(learned, tmp_path / "deep" / "t.npz")
-    with np.load(tmp_path / "deep" / "t.npz", allow_pickle=False) as stored:
-        np.testing.assert_array_equal(stored["p"], learned.p)
+def test_a_trajectory_is_read_back_as_it_was_and_is_safe_to_open(learned, tmp_path):
+    path = tmp_path / "deep" / "t.npz"
+    dynamics.write_trajectory(learned, path)
+    with np.load(path, allow_pickle=False) as stored:
         np.testing.assert_array_equal(stored["attention"], learned.attention)
-        assert stored["floor"] == learned.floor
-    assert [entry.name for entry in (tmp_path / "deep").iterdir()] == ["t.npz"]
+        assert (str(stored["algorithm"]), stored["order"], stored["floor"]) == ("two-stage", 1, learned.floor)
+    again = dynamics.read_trajectory(path)
+    np.testing.assert_array_equal(again.p, learned.p)
+    np.testing.assert_array_equal(again.gradient, learned.gradient)
+    assert (again.algorithm, again.order, again.settings) == ("two-stage", 1, learned.settings)
+    assert again.evaluation == learned.evaluation
+    assert [entry.name for entry in path.parent.iterdir()] == ["t.npz"]
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(InputError, match=r"t\.npz is not a trajectory of anyorder dynamics; write it again"):
+        dynamics.read_trajectory(path)
 
 
 def test_preconditioner_is_the_printed_diagonal():
@@ -184,7 +191,7 @@ def test_preconditioned_ends_at_one_over_k_and_is_the_bag():
 
 
 def test_training_both_heads_tells_orders_apart():
-    found = dynamics.search(PointMass(STICKY), Continuation(length=32, steps=150, batch=32))
+    found = dynamics.train_jointly(PointMass(STICKY), dynamics.JointTraining(length=32, steps=150, batch=32))
     assert set(found.found) == {"from p = 0", "from dyadic", "from triadic"}
     standings = found.evaluation.standings
     assert standings["from dyadic"].excess < standings["dyadic, a_2 trained only"].excess
@@ -202,17 +209,17 @@ def test_divergence_names_the_step_and_the_last_finite_value(request):
     with pytest.raises(InputError, match=r"diverged at step 15\d: a_2 .* last finite excess loss was 0\.\d+") as error:
         dynamics.two_stage(Floored(1, 2), settings)
     assert "\n" not in str(error.value)
-    assert "lower --rate-2, it is 1e+308" in str(error.value)
+    assert "lower `rate_2=`, it is 1e+308" in str(error.value)
 
 
 def test_a_prior_that_violates_an_assumption_is_named():
-    failing = {check.name: check for check in dynamics.conditions(Dirichlet(1, 3), 0.2, KEY) if not check.holds}
+    failing = {check.name: check for check in chains.conditions(Dirichlet(1, 3), 0.2, KEY) if not check.holds}
     assert set(failing) == {"minimum transition probability", "non-trivial mixing"}
     assert failing["minimum transition probability"].measured < 0.2 / 3
-    second = dynamics.conditions(PointMass(STICKY), 0.2, KEY, count=2)
+    second = chains.conditions(PointMass(STICKY), 0.2, KEY, count=2)
     assert [check.name for check in second] == ["time reversibility", "transition preference", "second-hop likelihood"]
     assert all(check.holds for check in second)
-    newest = dynamics.conditions(chains.ReversibleBinary(newest_first=True), 0.2, KEY)
+    newest = chains.conditions(chains.ReversibleBinary(newest_first=True), 0.2, KEY)
     assert all(check.holds for check in newest)
     assert "newest token first" in newest[1].detail
 

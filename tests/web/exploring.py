@@ -11,6 +11,7 @@ import numpy as np
 import uvicorn
 
 import anyorder
+from anyorder import dynamics
 from anyorder.training.config import Architecture, Config, Data
 from anyorder.training.folder import Folder
 from anyorder.training.initial import initial_model
@@ -36,21 +37,24 @@ def begin_run(path):
     folder.finish({"mean_gap": 0.25}, models)
 
 
-def trajectory(steps, **changes):
-    """The arrays of a run of Algorithm 2 at order 2: p_1 and p_2 rise together from 0 to 5."""
+def trajectory(steps):
+    """A run of Algorithm 2 at order 2 without its preconditioner: p_1 rises to 5 and p_2 to 4."""
     p = np.zeros((steps + 1, 9))
-    p[:, 1:3] = np.linspace(0, 5, steps + 1)[:, None]
-    weights = np.exp(p)
-    arrays = {
-        "p": p, "a_2": np.full(steps + 1, 0.01), "excess": np.linspace(1, 0.1, steps), "loss": np.ones(steps),
-        "attention": weights / weights.sum(axis=1, keepdims=True), "true_loss": 0.5, "floor": np.nan,
-        "stage_one_steps": steps,
-    }  # fmt: skip
-    return {name: np.asarray(value) for name, value in {**arrays, **changes}.items()}
+    p[:, 1:3] = np.linspace(0, 1, steps + 1)[:, None] * [5, 4]
+    return dynamics.Trajectory(
+        algorithm="preconditioned", order=2, alphabet_size=2, p=p, a_2=np.full(steps + 1, 0.01),
+        excess=np.linspace(1, 0.1, steps), gradient=np.zeros((steps, 9)), stage_one_steps=steps, normalise=False,
+        evaluation=dynamics.Evaluation(0.5, {"learned": dynamics.Standing(0.1, 0.01, 0.2, 0.01)}), settings={},
+    )  # fmt: skip
 
 
 def write_trajectory(path, steps, **changes):
-    np.savez_compressed(path, **trajectory(steps, **changes))
+    """The file of that run, with some of its entries changed."""
+    dynamics.write_trajectory(trajectory(steps), path)
+    if changes:
+        with np.load(path) as stored:
+            entries = dict(stored)
+        np.savez_compressed(path, **entries | changes)
 
 
 def fill(folder):

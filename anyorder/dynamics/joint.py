@@ -1,4 +1,5 @@
-"""Beyond the paper: what the predictor of Algorithm 2 is, and which offsets gradient descent finds without it.
+"""All parameters trained jointly, which the paper does not do: which offsets gradient descent finds by itself, from
+several starts, and what the predictor is that Algorithm 2 ends with.
 
 Uniform weights 1/k cannot tell 01 from 10 (erratum E8). The same reduced model can, with weights b^j in both
 heads: here it is trained on from there, from the end of Algorithm 2, and from p = 0.
@@ -74,7 +75,7 @@ def _limit(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Continuation:
+class JointTraining:
     """How training goes on: Adam on p, on the query's r and on a_2 together, with norms."""
 
     length: int = 64
@@ -88,7 +89,7 @@ class Continuation:
     seed: int = 0
 
 
-class Found(NamedTuple):
+class JointEnd(NamedTuple):
     """Where one start ended: attention of both heads by offset, a_2, and the model itself."""
 
     attention: Float[np.ndarray, "offsets"]
@@ -102,28 +103,28 @@ class Found(NamedTuple):
         return tuple(int(offset) for offset in np.flatnonzero(self.attention >= 0.05))
 
 
-class Search(NamedTuple):
-    """Every start of one search, and all of them next to k-gram, bag of k and Bayes on the same fresh chains."""
+class JointRuns(NamedTuple):
+    """Where every start ended, and all of them next to k-gram, bag of k and Bayes on the same fresh chains."""
 
-    found: dict[str, Found]
+    found: dict[str, JointEnd]
     evaluation: Evaluation
 
 
-def search(
+def train_jointly(
     prior: Prior,
-    settings: Continuation | None = None,
+    settings: JointTraining | None = None,
     learned: Float[np.ndarray, "offsets"] | None = None,
     watch: Callable[[str], None] | None = None,
-) -> Search:
+) -> JointRuns:
     """Train the reduced model from p = 0, from Algorithm 2's end (`learned`), and from dyadic and triadic codes."""
-    settings = settings or Continuation()
+    settings = settings or JointTraining()
     require(settings.steps >= 1, f"steps is {settings.steps}, must be at least 1")
     blank = initial(length=settings.length + 1, a_2=settings.a_2, order=prior.order, normalise=True)
     starts = {"from p = 0": blank}
     if learned is not None:
         require(
             len(learned) == settings.length + 1,
-            f"the learned p has {len(learned)} offsets, this search has {settings.length + 1}; give them one length",
+            f"the learned p has {len(learned)} offsets, this training has {settings.length + 1}; give them one length",
         )
         # Trained p differ by tens, where every gradient vanishes: -10 next to the largest is out, yet not out of reach.
         within = np.maximum(learned - learned.max(), -10.0)
@@ -138,15 +139,15 @@ def search(
         if bad.any():
             raise InputError(f"{name}: the run diverged at step {int(bad.argmax()) + 1}; lower the rate")
         attention, query = jax.nn.softmax(trained.p), jax.nn.softmax(trained.r)
-        found[name] = Found(np.asarray(attention), np.asarray(query), float(trained.a_2), trained)
+        found[name] = JointEnd(np.asarray(attention), np.asarray(query), float(trained.a_2), trained)
     models = {"dyadic, a_2 trained only": _sharpened(coded(blank, 2.0), prior, settings)}
     models |= {name: one.model for name, one in found.items()}
     key = jax.random.fold_in(jax.random.key(settings.seed), (1 << 20) + 1)
     measured = evaluate(models, prior, key, length=settings.length + 1, epsilon=settings.epsilon)
-    return Search(found, measured)
+    return JointRuns(found, measured)
 
 
-def _sharpened(start: Reduced, prior: Prior, settings: Continuation) -> Reduced:
+def _sharpened(start: Reduced, prior: Prior, settings: JointTraining) -> Reduced:
     """Train a_2 alone: what the code itself is worth."""
     trained, _ = _train(start, prior, settings, only_a_2=True)
     return trained
@@ -154,7 +155,7 @@ def _sharpened(start: Reduced, prior: Prior, settings: Continuation) -> Reduced:
 
 @eqx.filter_jit
 def _train(
-    start: Reduced, prior: Prior, settings: Continuation, only_a_2: bool = False
+    start: Reduced, prior: Prior, settings: JointTraining, only_a_2: bool = False
 ) -> tuple[Reduced, Float[Array, "steps"]]:
     optimiser = optax.adam(optax.cosine_decay_schedule(settings.rate, settings.steps))
 

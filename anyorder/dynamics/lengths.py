@@ -13,7 +13,7 @@ from anyorder.dynamics.objective import Standing
 from anyorder.errors import require
 
 
-class Point(NamedTuple):
+class LengthPoint(NamedTuple):
     """One length: where the run ended, next to the k-gram and the Bayes predictor on the same chains."""
 
     length: int
@@ -25,21 +25,21 @@ class Point(NamedTuple):
     bayes: Standing | None
 
 
-class Sweep(NamedTuple):
+class LengthSweep(NamedTuple):
     """All lengths, and power laws in T + 1 through them."""
 
-    points: tuple[Point, ...]
+    points: tuple[LengthPoint, ...]
     excess: PowerLaw
     generalisation: PowerLaw
     floor: PowerLaw | None
 
 
-def sweep(
+def sweep_lengths(
     prior: Prior,
     settings: TwoStage | None = None,
     lengths: Sequence[int] = (32, 64, 128, 256, 512, 1024),
     watch: Callable[[int, int], None] | None = None,
-) -> Sweep:
+) -> LengthSweep:
     """Run Algorithm 1 at each length.
 
     The closed form drives stage one, which then does not depend on a batch. Above T = 128 the batch shrinks with T:
@@ -56,7 +56,7 @@ def sweep(
         run = two_stage(prior, changed)
         standings = run.evaluation.standings
         points.append(
-            Point(
+            LengthPoint(
                 length,
                 float(run.attention[run.stage_one_steps, 1]),
                 float(run.a_2[-1]),
@@ -67,7 +67,7 @@ def sweep(
         )
     across = [point.length + 1 for point in points]
     floors = [point.bayes.excess for point in points if point.bayes is not None and point.bayes.excess > 0]
-    return Sweep(
+    return LengthSweep(
         tuple(points),
         power_law(across, [point.learned.excess for point in points]),
         power_law(across, [point.learned.generalisation for point in points]),

@@ -1,0 +1,163 @@
+"""App. D and F, any order: Assumption 3, the return count, and the second lemma of App. F."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from anyorder import chains
+from anyorder.chains import Dirichlet, Kernel, Reversible
+from anyorder.chains.priors import return_counts
+from anyorder.claims.entry import Finding, claim, judge
+from anyorder.claims.measures import contexts, drawn
+
+
+@functools.cache
+def reversible(order: int, *, falling: bool = True) -> Float[np.ndarray, "count *kernel"]:
+    """Sixteen kernels that are reversible as processes; with `falling=False` their return counts were not looked at."""
+    return drawn(Reversible(order, 3 if order == 1 else 2, falling=falling), 64)[:16]
+
+
+@claim(
+    "asm-any-order",
+    "App. D, Assumption 3",
+    "Kernels of order k whose lifted chain is self-adjoint on ℓ²(π) with positive spectrum, and "
+    "β_m = Σ_{a,b} φ_m(a) φ_m(b) π(b) f(a) > 0 for all m.",
+    see=("thm-any-order", "eq-return-count", "lem-covariance"),
+)
+def any_order_assumption() -> Finding:
+    """β_m as printed and with f(a, b) where eigenfunctions exist; how far lifted chains are from self-adjoint."""
+
+    def measured(kernels: np.ndarray, name: str) -> list[float]:
+        checks = [
+            {check.name: check.measured for check in chains.check_any_order(Kernel(kernel))} for kernel in kernels
+        ]
+        return [found[name] for found in checks]
+
+    first, self_adjoint = reversible(1)[:6], "spectral assumptions: self-adjoint"
+    printed = measured(first, "non-degenerate projection")
+    defects = {
+        "smallest defect of self-adjointness, reversible, order 1": min(measured(first, self_adjoint)),
+        "reversible, order 2": min(measured(reversible(2)[:6], self_adjoint)),
+        "random, orders 2 and 3": min(
+            min(measured(drawn(Dirichlet(order, 2), 64)[:16], self_adjoint)) for order in (2, 3)
+        ),
+    }
+    return judge(
+        {
+            "largest |β_m| as printed, m ≥ 2, order 1": max(map(abs, printed)),
+            "smallest β_m with f(a, b), order 1": min(measured(first, "mended projection")),
+            **defects,
+        },
+        printed=min(printed) > 1e-9 and max(defects.values()) < 1e-9,
+        failure="no chain meets it. β_m = 0 for every m ≥ 2, because φ_m is orthogonal to the constant and f(a) does "
+        "not see b (with f(a, b), as in the proof of App. F, it is positive at order one); and above order one a step "
+        "a → b can hardly ever be undone in one step, so that no irreducible lifted chain is self-adjoint",
+    )
+
+
+def counts(kernels: Float[np.ndarray, "count *kernel"], steps: int) -> Float[np.ndarray, "count steps"]:
+    """Σ_a Σ_j Pr(the token l steps after context a equals a_j) of every kernel, l = 1 … steps."""
+    return np.asarray(jax.jit(jax.vmap(lambda kernel: return_counts(kernel, steps)))(kernels))
+
+
+@claim(
+    "eq-return-count",
+    "App. F, second lemma",
+    "The return count is Σ_{a,b} P^l(a→b) f(a) with f(a) = |a|, and falls with l.",
+    see=("asm-any-order", "lem-spectral"),
+)
+def printed_return_count() -> Finding:
+    """Its change over eight lags as printed; and the count of the lemma's first line, on kernels not chosen for it."""
+    change, falling = 0.0, {}
+    for order in (1, 2, 3):
+        kernels = drawn(Reversible(order, 3 if order == 1 else 2, falling=False), 64)
+        size = kernels.shape[-1]
+        distinct = np.array([len(set(context)) for context in contexts(size, order)], np.float64)
+        for kernel in kernels[:8]:
+            matrix = np.asarray(Kernel(kernel).transition_matrix)
+            printed = [distinct @ np.linalg.matrix_power(matrix, lag).sum(axis=1) for lag in range(1, 9)]
+            change = max(change, float(np.ptp(printed)))
+        falling[order] = int((np.diff(counts(kernels, 9), axis=1) < 0).all(axis=1).sum())
+    return judge(
+        {
+            "largest change as printed, orders 1 to 3": change,
+            **{f"of 64 reversible kernels with a falling count, order {k}": count for k, count in falling.items()},
+        },
+        printed=change > 1e-9,
+        corrected=falling[1] == 64,
+        correction="rows of P^l add up to one, so that it does not depend on l; with f(a, b), as in the proof, it "
+        "is the "
+        "count of the first line, which falls for reversible chains of order one with a positive spectrum, and for "
+        "most of order two and three",
+        failure="neither falls",
+    )
+
+
+@claim(
+    "lem-spectral",
+    "App. F, second lemma",
+    "g_l - g_{l+1} = Σ_{m ≥ 2} λ_m^l (1 - λ_m) β_m ≥ 0, and g_1 - g_l = Σ (λ_m² - λ_m^l) β_m > 0.",
+    see=("eq-return-count", "lem-spectral-bound"),
+)
+def spectral() -> Finding:
+    """Both formulas at order one with f(a, b), for lags of l and of l + 1 steps; there every β_m is 1."""
+    lags, errors, first_order = np.arange(1, 6), {}, reversible(1, falling=False)[:8]
+    for name, extra in (("l", 0), ("l + 1", 1)):
+        worst = {"first, λ^l": 0.0, "first, λ^(l+1)": 0.0, "second, λ² - λ^l": 0.0, "second, λ² - λ^(l+1)": 0.0}
+        for kernel, count in zip(first_order, counts(first_order, 7), strict=True):
+            g = count[extra : extra + 6]
+            spectrum = np.sort(np.linalg.eigvals(kernel).real)[:-1]
+            drops, gaps = -np.diff(g), g[0] - g[:5]
+            for power in (0, 1):
+                powers = spectrum ** (lags + power)[:, None]
+                first, second = ((1 - spectrum) * powers).sum(axis=1), (spectrum**2 - powers).sum(axis=1)
+                label = "λ^l" if power == 0 else "λ^(l+1)"
+                worst[f"first, {label}"] = max(worst[f"first, {label}"], float(np.abs(drops - first).max()))
+                key = f"second, λ² - {label}"
+                worst[key] = max(worst[key], float(np.abs(gaps - second).max()))
+        errors[name] = worst
+    numbers = {
+        f"largest error, g_l after {name} steps, {formula}": value
+        for name, worst in errors.items()
+        for formula, value in worst.items()
+    }
+    return judge(
+        numbers,
+        printed=any(max(worst["first, λ^l"], worst["second, λ² - λ^l"]) < 1e-9 for worst in errors.values()),
+        corrected=max(errors["l + 1"]["first, λ^(l+1)"], errors["l + 1"]["second, λ² - λ^(l+1)"]) < 1e-9,
+        correction="for order one, with f(a, b) in β_m, l + 1 steps as in the lemma's first line, and λ^(l+1) for "
+        "λ^l in "
+        "both formulas, as in its proof; above order one there is no such spectrum (asm-any-order)",
+        failure="the formulas are wrong at order one too",
+    )
+
+
+@claim(
+    "lem-spectral-bound",
+    "App. F, after the second lemma",
+    "Moreover g_1 ≥ 2^(k-1) if Σ_m λ_m² β_m ≥ 2^(k-1).",
+    see=("lem-spectral",),
+)
+def spectral_bound() -> Finding:
+    """The identity g_1 = Σ λ² β behind it at order one, and the smallest g_1 over rough kernels of several sizes."""
+    first_order, rng = reversible(1, falling=False)[:8], np.random.default_rng(0)
+    sums = [(np.linalg.eigvals(kernel).real ** 2).sum() for kernel in first_order]
+    identity = float(np.abs(counts(first_order, 2)[:, 1] - sums).max())
+    smallest = {
+        (k, s): float(counts(rng.dirichlet([0.1] * s, (512, *[s] * k)), 2)[:, 1].min())
+        for k, s in ((1, 2), (2, 2), (3, 2), (1, 3), (2, 3))
+    }
+    return judge(
+        {
+            "largest |g_1 - Σ λ² β|, order 1": identity,
+            **{f"smallest g_1, and 2^(k-1), k = {k}, S = {s}": [g, 2 ** (k - 1)] for (k, s), g in smallest.items()},
+        },
+        printed=identity < 1e-9,
+        note="at order one the two sides are the same number. For two symbols g_1 ≥ 2^(k-1) needs no condition, "
+        "because contexts that hold both symbols already count as much; for three it fails at order one",
+        failure="g_1 is not that sum",
+    )
