@@ -38,6 +38,7 @@ class Train(Command):
       anyorder train --resume run
     """
 
+    switches_back = True
     out: str | None = None
     """Folder for config, metrics, checkpoint, models and summary, new or empty; by default a new one under runs."""
     preset: str = "floor"
