@@ -6,7 +6,9 @@ any value will do. The command line puts its own flags there: `in_flags`.
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 
 
 class InputError(ValueError):
@@ -41,6 +43,17 @@ def require(condition: bool, message: str) -> None:
     """
     if not condition:
         raise InputError(message)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The name that was meant, or all there are.
+
+    >>> nearest("verfy", ["verify", "train"]), nearest("x", ["verify", "train"])
+    ('did you mean verify?', 'choose from verify, train')
+    """
+    names = list(known)
+    near = difflib.get_close_matches(word, names, n=1)
+    return f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}"
 
 
 def check_alphabet(alphabet_size: int) -> None:

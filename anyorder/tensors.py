@@ -50,7 +50,7 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Any], header: Any) -> 
     # The library would write metadata in an order of its own choice, another every time: equal runs, equal bytes.
     (size,) = struct.unpack("<Q", data[:8])
     entries = json.loads(data[8 : 8 + size])
-    about = json.dumps({"__metadata__": {"anyorder": text, "digest": _digest(arrays, text)}, **entries}).encode()
+    about = json.dumps({"__metadata__": {"anyorder": text, "digest": digest(arrays, text)}, **entries}).encode()
     about += b" " * (-len(about) % 8)
     with whole_file(path) as temporary:
         temporary.write_bytes(struct.pack("<Q", len(about)) + about + data[8 + size :])
@@ -66,13 +66,13 @@ def read_tensors(path: str | Path) -> tuple[dict[str, np.ndarray], Any]:
         }
         (size,) = struct.unpack("<Q", data[:8])
         metadata = json.loads(data[8 : 8 + size])["__metadata__"]
-        text, digest = metadata["anyorder"], metadata["digest"]
+        text, stated = metadata["anyorder"], metadata["digest"]
         header = json.loads(text)
     except Exception:
         raise InputError(
             f"{path} is not a whole safetensors file of anyorder; it may be cut short, write it again"
         ) from None
-    require(digest == _digest(arrays, text), f"{path} does not match its own digest; it was changed, write it again")
+    require(stated == digest(arrays, text), f"{path} does not match its own digest; it was changed, write it again")
     return arrays, header
 
 
@@ -89,10 +89,15 @@ def check_finite(arrays: Mapping[str, np.ndarray], path: str | Path) -> None:
             raise InputError(f"{path} has {wrong} in the array {name}, weights are finite; write it again")
 
 
-def _digest(arrays: Mapping[str, np.ndarray], text: str) -> str:
+def digest(arrays: Mapping[str, Any], text: str = "") -> str:
+    """SHA-256 of arrays by name, with their shapes and types, and of a text.
+
+    >>> digest({"a": np.zeros(2)}) == digest({"a": np.zeros(2, np.float32)})
+    False
+    """
     state = hashlib.sha256(text.encode())
     for name in sorted(arrays):
-        array = arrays[name]
+        array = np.asarray(arrays[name])
         state.update(f"{name} {array.dtype.name} {array.shape}".encode())
         state.update(array.tobytes())
     return state.hexdigest()

@@ -123,7 +123,7 @@ class Verify(Chosen):
                 force=self.force,
                 **self.request(),
             )
-        report = dataclasses.asdict(result)
+        report = dataclasses.asdict(result) | {"reason": result.reason}
         return Outcome(report, key_value_table(report), result.passed)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib
 import io
 import json
@@ -11,12 +10,12 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from anyorder import __version__
 from anyorder.cli.signals import exit_code, interruptible
-from anyorder.errors import InputError, in_flags, require
+from anyorder.errors import InputError, in_flags, nearest, require
 
 if TYPE_CHECKING:  # `--help` and `--version` need none of the parser's and the terminal's libraries
     from anyorder.cli.command import Command, Outcome
@@ -111,8 +110,12 @@ def parse(words: list[str]) -> Command:
     except SystemExit as exit:
         if exit.code in (0, None):
             raise
-        parser = tyro.extras.get_parser(command, config=config, **given)
-        options = [option for action in parser._actions for option in action.option_strings]
+        helped = io.StringIO()
+        with contextlib.redirect_stdout(helped), contextlib.suppress(SystemExit):
+            tyro.cli(command, args=["--help"], config=config, **given)
+        # Lines that begin with an option; lines further in only speak of some.
+        flags = re.findall(r"^│ (-[^│]*)", helped.getvalue(), re.MULTILINE)
+        options = [option for line in flags for option in re.findall(r"--[a-z][\w-]*", line.partition("  ")[0])]
         for word in rest[: rest.index("--") if "--" in rest else None]:
             option = word.partition("=")[0].replace("_", "-")
             if re.match("--[a-z]", option) and option not in options:
@@ -127,18 +130,9 @@ def _markers(command: type[Command]) -> tuple[Any, ...]:
     """Help without `{None}|` and without a second flag for every switch that nobody turns back."""
     import tyro
 
-    return (tyro.conf.DisallowNone,) if command.switches_back else (tyro.conf.DisallowNone, tyro.conf.FlagCreatePairsOff)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The name that was meant, or all there are.
-
-    >>> nearest("verfy", ["verify", "train"]), nearest("x", ["verify", "train"])
-    ('did you mean verify?', 'choose from verify, train')
-    """
-    names = list(known)
-    near = difflib.get_close_matches(word, names, n=1)
-    return f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}"
+    return (
+        (tyro.conf.DisallowNone,) if command.switches_back else (tyro.conf.DisallowNone, tyro.conf.FlagCreatePairsOff)
+    )
 
 
 def _load(name: str) -> Any:

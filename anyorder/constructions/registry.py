@@ -22,9 +22,9 @@ from anyorder.constructions.three_layer import THREE_LAYER
 from anyorder.constructions.two_head import TWO_HEAD, TWO_HEAD_QK
 from anyorder.constructions.two_layer import TWO_LAYER, TWO_LAYER_QK
 from anyorder.constructions.unrolled import UNROLLED, UNROLLED_BAYES
-from anyorder.errors import InputError, check_alphabet, check_order, require
+from anyorder.errors import InputError, check_alphabet, check_order, nearest, require
 from anyorder.numerics import DTYPES, dtype_of
-from anyorder.transformer import Certificate, Transformer
+from anyorder.transformer import Certificate, Transformer, weights_digest
 
 #: Beyond these the numbers of a code leave the range of float64, and the weights leave the memory.
 LARGEST_ORDER, LARGEST_ALPHABET = 128, 512
@@ -102,7 +102,11 @@ class Plan:
         model = self.construction.build(self.request, self.kappa, **self.options)
         dtype = self.request.dtype
         model = jax.tree.map(lambda leaf: leaf.astype(dtype) if eqx.is_array(leaf) else leaf, model)
-        return dataclasses.replace(model, certificate=self.certificate)
+        if self.certificate is None:
+            return model
+        return dataclasses.replace(
+            model, certificate=dataclasses.replace(self.certificate, weights=weights_digest(model))
+        )
 
 
 def plan(
@@ -180,7 +184,7 @@ def find(name: str) -> Construction:
     >>> find("dyadic").dimension
     '6S + 3'
     """
-    require(name in CONSTRUCTIONS, f"no construction {name!r}; there are {', '.join(CONSTRUCTIONS)}")
+    require(name in CONSTRUCTIONS, f"no construction {name!r}; {nearest(name, CONSTRUCTIONS)}")
     return CONSTRUCTIONS[name]
 
 

@@ -49,6 +49,19 @@ class Verification:
     def _repr_html_(self) -> str:
         return as_html(f"{self.construction}: {'passed' if self.passed else 'failed'}", dataclasses.asdict(self))
 
+    @property
+    def reason(self) -> str | None:
+        """Why it did not pass, in words."""
+        if self.passed or self.bound is None:
+            return None
+        if self.bound >= 1:
+            return "the bound is 1: nothing is promised, whatever the error is"
+        return f"the largest error {self.max_error:.3g} is above the bound {self.bound:.3g}"
+
+
+#: Numbers in one attention map: 2 GiB in float64.
+MOST_SCORES = 1 << 28
+
 
 def within(error: float, bound: float | None) -> bool:
     """Whether an error keeps what was promised; a bound of 1 promises nothing, no certificate asks for nothing.
@@ -133,6 +146,11 @@ def verify(
     require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
     if exhaustive:
         check_count(alphabet_size, length)
+    require(
+        length**2 <= MOST_SCORES,
+        f"length is {length}, an attention map of {length}² numbers is above the limit of {MOST_SCORES}; "
+        f"pass `length={int(MOST_SCORES**0.5)}` or less",
+    )
     made = plan(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
     model = made.build(force)
     assumptions = (

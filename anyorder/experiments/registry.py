@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyorder.errors import InputError
+from anyorder.errors import InputError, nearest
 from anyorder.experiments import (
     attention_maps,
     birth,
@@ -55,6 +55,6 @@ def chosen(ids: tuple[str, ...]) -> list[Experiment]:
     """
     unknown = [id for id in ids if id not in EXPERIMENTS and id != "all"]
     if unknown:
-        raise InputError(f"no experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}, and all")
+        raise InputError(f"no experiment {unknown[0]!r}; {nearest(unknown[0], [*EXPERIMENTS, 'all'])}")
     everything = not ids or "all" in ids
     return [experiment for experiment in EXPERIMENTS.values() if everything or experiment.id in ids]

@@ -4,7 +4,7 @@ from anyorder.transformer.attention import Head
 from anyorder.transformer.certificate import Certificate
 from anyorder.transformer.mlp import LayerNorm, MLPLayer, UnitNorm
 from anyorder.transformer.model import Layer, Trace, Transformer
-from anyorder.transformer.storage import load, save
+from anyorder.transformer.storage import load, save, weights_digest
 
 __all__ = [
     "Certificate",
@@ -17,4 +17,5 @@ __all__ = [
     "UnitNorm",
     "load",
     "save",
+    "weights_digest",
 ]

@@ -16,7 +16,8 @@ class Certificate:
     `bound` is the largest additive error of one probability, over all sequences up to `length`;
     `bits_needed` are the mantissa bits that the order needs and `mantissa_bits` those that the dtype has;
     `options` are the construction's own, as (name, value). `assumes` says what the promise rests on besides the
-    weights: how the backend computes. A verification checks it first.
+    weights: how the backend computes. A verification checks it first. `weights` is the digest of the weights that the
+    promise is about.
     """
 
     construction: str
@@ -33,6 +34,7 @@ class Certificate:
     mantissa_bits: int
     options: tuple[tuple[str, bool | int | float], ...] = ()
     assumes: tuple[str, ...] = ()
+    weights: str = dataclasses.field(default="", compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as a plain dictionary, for JSON."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import jax.numpy as jnp
+import numpy as np
 
-from anyorder.records import read_record, write_record
+from anyorder.errors import InputError, require
+from anyorder.records import described, read_record, write_record
+from anyorder.tensors import check_finite, digest
 from anyorder.transformer.attention import Head
 from anyorder.transformer.certificate import Certificate
 from anyorder.transformer.mlp import LayerNorm, MLPLayer, UnitNorm
@@ -26,9 +30,40 @@ def save(model: Transformer, path: str | Path) -> None:
     >>> load(path).certificate.construction
     'bigram'
     """
+    require(
+        model.certificate is None or model.certificate.weights == weights_digest(model),
+        "the certificate is not about these weights, which were changed since it was derived; save the model without "
+        "it: dataclasses.replace(model, certificate=None)",
+    )
     write_record(path, model, FORMAT)
 
 
 def load(path: str | Path) -> Transformer:
     """Read a model that `save` wrote, or raise `InputError` with one line."""
-    return read_record(path, FORMAT, _KINDS, jnp.asarray)
+    model = read_record(path, FORMAT, _KINDS, jnp.asarray)
+    require(isinstance(model, Transformer), f"{path} holds no whole model; write it again")
+    arrays = _arrays(model)
+    require(
+        model.certificate is None or model.certificate.weights == digest(arrays),
+        f"{path} has a certificate that is not about its weights; build the model again",
+    )
+    try:
+        check_finite(arrays, path)
+    except InputError as error:
+        warnings.warn(str(error), stacklevel=2)  # a construction that was forced may overflow
+    return model
+
+
+def weights_digest(model: Transformer) -> str:
+    """A digest of all arrays of a model, which its certificate holds.
+
+    >>> from anyorder.constructions import construct
+    >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
+    >>> model.certificate.weights == weights_digest(model)
+    True
+    """
+    return digest(_arrays(model))
+
+
+def _arrays(model: Transformer) -> dict[str, np.ndarray]:
+    return {name: np.asarray(array) for name, array in described(model)[1].items()}

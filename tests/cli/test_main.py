@@ -4,11 +4,15 @@ import io
 import json
 import math
 import re
+import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
+import anyorder
+from anyorder.cli.command import Outcome
 from anyorder.cli.main import COMMANDS, main
 from anyorder.experiments import certified
 from tests import oracles
@@ -122,7 +126,20 @@ def test_demo_tells_the_whole_story(run, tmp_path, monkeypatch):
 
 
 BAD = [
-    (["smaple"], "'smaple' is not a command; choose from"),
+    (["smaple"], "'smaple' is not a command; did you mean sample?"),
+    (["xyzzy"], "'xyzzy' is not a command; choose from demo, sample,"),
+    (["--versoin"], "'--versoin' is not an option of anyorder; did you mean --version?"),
+    (["sample", "--lenght", "4"], "--lenght is not an option of anyorder sample; did you mean --length?"),
+    (["verify", "k-head", "--ordr", "2"], "--ordr is not an option of anyorder verify; did you mean --order?"),
+    (["verify", "k-heat", "--order", "2"], "no construction 'k-heat'; did you mean k-head?"),
+    (["sample", "--seed", "99999999999999999999"], "seed is 99999999999999999999, must be 0 to 9223372036854775807"),
+    (["train", "--seed", "99999999999999999999"], "seed is 99999999999999999999"),
+    *((words, "seed is -1, must be ") for words in (
+        ["sample", "--seed", "-1"], ["dynamics", "--seed", "-1"], ["verify", "k-head", "--order", "2", "--seed", "-1"],
+        ["train", "--seed", "-1"],
+    )),
+    (["sample", "--length", "1000000000", "--count", "1000"], "the limit is 268435456"),
+    (["verify", "k-head", "--order", "40", "--alphabet-size", "200", "--length", "100000"], "pass --length 16384 or"),
     (["sample", "--order", "x"], "--order"),
     (["sample", "--order", "0"], "order is 0, must be at least 1"),
     (["sample", "--order", "5", "--length", "5"], "order is 5, must be smaller than the length 5"),
@@ -178,3 +195,50 @@ def test_help_has_examples(capsys, command):
     shown = capsys.readouterr().out
     assert "Examples:" in shown
     assert f"  anyorder {command}" in shown.split("Examples:")[1]
+
+
+def test_help_and_version_start_at_once():
+    """They import neither JAX nor the parser: 0.3 s, most of which is Python itself."""
+    program = (
+        "import sys\nfrom anyorder.cli import main\ncode = main(sys.argv[1:])\n"
+        "assert not {'jax', 'numpy', 'tyro', 'rich'} & set(sys.modules), 'heavy'\nsys.exit(code)"
+    )
+    for word, said in (("--version", f"anyorder {anyorder.__version__}\n"), ("--help", "Examples:\n  anyorder demo")):
+        done = subprocess.run([sys.executable, "-c", program, word], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout
+
+
+def test_the_overview_names_every_command_with_a_sentence(run):
+    code, text, _ = run("--help")
+    assert code == 0
+    assert text.index("Examples:") < text.index("Commands:")
+    for name, (_, _, summary) in COMMANDS.items():
+        assert f"  {name} " in text
+        assert summary in text
+
+
+def test_help_has_no_clutter(capsys):
+    with pytest.raises(SystemExit):
+        main(["verify", "--help"])
+    shown = capsys.readouterr().out
+    assert "{None}" not in shown
+    assert "--no-json" not in shown
+    assert shown.index("Examples:") < shown.index("--order INT")
+
+
+def test_a_forced_construction_that_fails_says_why(run):
+    words = ["verify", "dyadic", "--order", "40", "--length", "64", "--dtype", "float32", "--force", "--sequences", "2"]
+    code, text, _ = run(*words, "--json")
+    assert code == 1
+    assert json.loads(text)["reason"] == "the bound is 1: nothing is promised, whatever the error is"
+
+
+def test_a_warning_is_one_line(capsys, monkeypatch, tmp_path):
+    def warned(self):
+        warnings.warn("line 3 was left out", stacklevel=1)
+        return Outcome({})
+
+    monkeypatch.setattr("anyorder.cli.sample.Sample.run", warned)
+    assert main(["sample"]) == 0
+    assert capsys.readouterr().err == "anyorder: line 3 was left out\n"

@@ -169,7 +169,7 @@ def test_kappa_is_what_the_target_needs():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": "tryadic"}, "no construction 'tryadic'; there are two-layer"),
+        ({"name": "tryadic"}, "no construction 'tryadic'; did you mean dyadic?"),
         ({"order": 0}, "order is 0, must be at least 1"),
         ({"order": 64}, "order is 64, must be smaller than the length 64"),
         ({"alphabet_size": 1}, "alphabet size is 1, must be at least 2"),

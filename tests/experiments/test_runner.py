@@ -106,7 +106,7 @@ def test_a_failing_experiment_is_named_and_the_others_go_on(run, tmp_path, monke
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("depht",), "no experiment 'depht'; there are table-1"),
+        (("depht",), "no experiment 'depht'; did you mean depth?"),
         (("table-1", "--seeds", 0), "seeds is 0, must be at least 1"),
         (("table-1", "--seeds", 2), "holds results of budget quick with 3 seeds, this is budget quick with 2"),
     ],

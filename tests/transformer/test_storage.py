@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import struct
 
@@ -130,3 +131,23 @@ def test_others_can_read_the_arrays(saved):
     arrays = safetensors.numpy.load_file(saved)
     np.testing.assert_array_equal(arrays["embedding"], anyorder.load(saved).embedding)
     assert "layers.0.heads.0.key_positions" in arrays
+
+
+def test_a_certificate_belongs_to_its_weights(saved, tmp_path):
+    model = anyorder.load(saved)
+    other = dataclasses.replace(model, embedding=2 * model.embedding)
+    with pytest.raises(InputError, match="the certificate is not about these weights"):
+        anyorder.save(other, tmp_path / "other.safetensors")
+    anyorder.save(dataclasses.replace(other, certificate=None), tmp_path / "other.safetensors")
+    tensors, _ = read_tensors(tmp_path / "other.safetensors")
+    _, header = read_tensors(saved)
+    write_tensors(saved, tensors, header)  # a file that is whole, with the certificate of another model
+    assert "has a certificate that is not about its weights; build the model again" in refused(saved)
+
+
+def test_weights_that_are_no_numbers_are_said(saved, tmp_path):
+    model = dataclasses.replace(anyorder.load(saved), certificate=None)
+    broken = dataclasses.replace(model, embedding=model.embedding.at[0, 0].set(jnp.nan))
+    anyorder.save(broken, tmp_path / "broken.safetensors")
+    with pytest.warns(UserWarning, match="has nan in the array embedding, weights are finite"):
+        anyorder.load(tmp_path / "broken.safetensors")
