@@ -114,7 +114,7 @@ def parse(words: list[str]) -> Command:
         with contextlib.redirect_stdout(helped), contextlib.suppress(SystemExit):
             tyro.cli(command, args=["--help"], config=config, **given)
         # Lines that begin with an option; lines further in only speak of some.
-        flags = re.findall(r"^│ (-[^│]*)", helped.getvalue(), re.MULTILINE)
+        flags = re.findall(r"^(?:│ |  )(-[^│\n]*)", helped.getvalue(), re.MULTILINE)
         options = [option for line in flags for option in re.findall(r"--[a-z][\w-]*", line.partition("  ")[0])]
         for word in rest[: rest.index("--") if "--" in rest else None]:
             option = word.partition("=")[0].replace("_", "-")
