@@ -68,7 +68,9 @@ def trajectory_info(file: Path, path: str) -> StoredInfo:
     """A trajectory of gradient descent, by its algorithm and order."""
     named = _named(file)
     with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile), np.load(file) as stored:
-        named = {"title": f"{stored['algorithm']}, order {int(stored['order'])} ({path})"} | named
+        number = 1 if stored["algorithm"] == "two-stage" else 2
+        title = f"Algorithm {number}, order {int(stored['order'])} ({path})"
+        named = {"title": title, "order": int(stored["order"])} | named
     return StoredInfo(**{"path": path, "kind": "trajectory", "models": 0, "title": path, **named})
 
 

@@ -7,6 +7,9 @@ import shutil
 
 import pytest
 
+from anyorder.web.export import export
+from tests.web import exploring
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -27,3 +30,46 @@ def browser():
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """An exported explorer: the constructions of the tours, at some orders and sizes."""
+    folder = tmp_path_factory.mktemp("site")
+    names = ["dyadic", "two-layer", "two-head", "k-head", "attention-only", "bayes"]
+    export(folder, names=names, orders=(1, 2, 3, 5), sizes=(2, 6, 8))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """The address of a running explorer."""
+    with exploring.explorer([exploring.fill(tmp_path_factory.mktemp("page"))]) as (url, _):
+        yield f"{url}/"
+
+
+@pytest.fixture(scope="module", params=["server", "static"])
+def address(request):
+    """The page from a server, and from a file."""
+    if request.param == "server":
+        return request.getfixturevalue("server")
+    return f"file://{request.getfixturevalue('site')}/index.html"
+
+
+@pytest.fixture
+def page(browser):
+    """A page that fails the test on anything in its console, and on any request that leaves the explorer."""
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    said = []
+    opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.on("request", lambda request: said.append(request.url) if foreign(request.url) else None)
+    opened.said = said
+    yield opened
+    opened.close()
+    # A refused request is a message on the page; Chromium notes it in the console by itself.
+    assert [line for line in said if "the server responded with a status of 4" not in line] == []
+
+
+def foreign(url):
+    return not url.startswith(("http://127.0.0.1:", "file:///", "data:", "blob:", "about:blank"))

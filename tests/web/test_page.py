@@ -8,43 +8,17 @@ import re
 import pytest
 
 from tests import oracles
-from tests.web import exploring
 
 TEXT = "abracadabra abracabadabra"
 SYMBOLS = list(dict.fromkeys(TEXT))
 TOKENS = [SYMBOLS.index(character) for character in TEXT]
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    with exploring.explorer([exploring.fill(tmp_path_factory.mktemp("page"))]) as (url, _):
-        yield url
-
-
-@pytest.fixture
-def page(browser, address):
-    """A page that fails the test on anything in its console, and on any request that leaves the explorer."""
-    opened = browser.new_page(viewport={"width": 1280, "height": 900})
-    said = []
-    opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.on("request", lambda request: said.append(request.url) if foreign(request.url, address) else None)
-    opened.said = said
-    yield opened
-    opened.close()
-    # A refused request is a message on the page; Chromium notes it in the console by itself.
-    assert [line for line in said if "the server responded with a status of 4" not in line] == []
-
-
-def foreign(url, address):
-    return not url.startswith((address, "data:", "blob:"))
-
-
 def go(page, address, **state):
     """Open an address and wait for the view."""
     words = {"page": "model", "model": "dyadic", "order": 2, "text": TEXT, **state}
     page.goto("about:blank")
-    page.goto(f"{address}/#" + "&".join(f"{name}={value}" for name, value in words.items()))
+    page.goto(f"{address}#" + "&".join(f"{name}={value}" for name, value in words.items()))
     settle(page)
 
 
@@ -99,11 +73,11 @@ def test_clicking_a_position_shows_its_window_and_counts(page, address, n):
 def test_a_typed_sequence_changes_the_maps(page, address):
     go(page, address)
     before = picture(page)
-    page.fill("#text", "the cat sat on the mat and the cat ate")
+    page.fill("#text", "dcba abcd abrac dabra bad cab a bar ca")
     settle(page)
     assert page.locator("#tokens [role=option]").count() == 38
     assert picture(page) != before
-    assert "the+cat" in page.url
+    assert "text=dcba+abcd" in page.url
 
 
 def test_the_temperature_breaks_exactness_and_restores_it(page, address):
@@ -119,11 +93,11 @@ def test_the_temperature_breaks_exactness_and_restores_it(page, address):
 
 
 def test_the_dtype_breaks_a_high_order(page, address):
-    go(page, address, order=12, dtype="float32")
+    go(page, address, model="two-layer", order=5, dtype="float32")
     wait_for(page, "#badge", "beyond")
-    assert "needs 28 bits, float32 has 24" in page.text_content("#refusal")
+    assert re.search(r"needs \d+ bits, float32 has 24", page.text_content("#refusal"))
     page.select_option("#dtype", "float64")
-    wait_for(page, "#badge", "exact")
+    wait_for(page, "#badge", "within its bound|exact")
     assert page.locator("#refusal").count() == 0
 
 
@@ -148,8 +122,8 @@ def test_the_address_restores_the_view(page, browser, address):
         other.close()
 
 
-def test_every_construction_tells_its_story(page, address):
-    go(page, address)
+def test_every_construction_tells_its_story(page, server):
+    go(page, server)
     for name in page.evaluate(
         "() => [...document.querySelectorAll('#model optgroup')[0].children].map((o) => o.value)"
     ):
@@ -161,8 +135,8 @@ def test_every_construction_tells_its_story(page, address):
         assert page.is_hidden("#problem")
 
 
-def test_errors_are_messages_and_go_away(page, address):
-    go(page, address)
+def test_errors_are_messages_and_go_away(page, server):
+    go(page, server)
     page.fill("#order", "99")
     wait_for(page, "#problem", "order is 99, must be at most 16")
     page.fill("#order", "2")
@@ -221,8 +195,8 @@ def test_every_figure_can_be_saved_as_svg_and_png(page, address):
             assert kind == "SVG" or len(data) > 1000
 
 
-def test_a_long_computation_can_be_cancelled(page, address):
-    go(page, address)
+def test_a_long_computation_can_be_cancelled(page, server):
+    go(page, server)
     page.route("**/api/verify", lambda route: None)  # never answered: stands for a computation of any length
     page.click("#verify")
     page.wait_for_selector("#busy:not([hidden])")
@@ -236,17 +210,17 @@ def test_a_long_computation_can_be_cancelled(page, address):
     wait_for(page, "#verified", r"bound .*: kept")
 
 
-def test_a_run_is_shown_next_to_bayes(page, address):
-    go(page, address, text="abbabaabbaab", model="stored:models/run", index=1, order=0)
+def test_a_run_is_shown_next_to_bayes(page, server):
+    go(page, server, text="abbabaabbaab", model="stored:models/run", index=1, order=0)
     assert "trained, seed 1" in page.text_content("#certificate")
     assert page.text_content("#badge") == "no promise"
     assert page.locator("#maps canvas").count() == 4
     assert page.locator("#steps button").all_text_contents() == ["Layer 1", "Layer 2", "Prediction"]
 
 
-def test_the_dynamics_are_played_paused_and_restored(page, address):
+def test_the_dynamics_are_played_paused_and_restored(page, server):
     stored = "models/trajectory.npz"
-    page.goto(f"{address}/#page=dynamics&run={stored}&frame=10")
+    page.goto(f"{server}#page=dynamics&run={stored}&frame=10")
     settle(page)
     assert page.text_content("#frame-step") == "step 10 of 40"
     bars = page.locator(".charts svg").first.get_attribute("aria-label")
@@ -295,6 +269,13 @@ def test_it_fits_a_narrow_screen_and_has_names_for_everything(browser, address, 
 
 def test_hostile_text_stays_text(page, address):
     go(page, address, text="aXaX")
+    page.fill("#text", "<b>&\"'<b>&\"'<b>&")
+    settle(page)
+    assert page.locator("#tokens b, #step b, #tokens-about b").count() == 0
+
+
+def test_odd_characters_stay_text(page, server):
+    go(page, server, text="aXaX")
     page.fill("#text", json.loads('"<img src=x onerror=alert(1)>&\\"<b>\\u202e\\u0301\\n\\t<b>"'))
     settle(page)
     assert page.locator("#tokens img, #step img, #tokens b").count() == 0

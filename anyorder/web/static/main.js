@@ -11,8 +11,8 @@ import { Tour } from "./tour.js";
 import { Work } from "./work.js";
 
 const $ = (id) => document.getElementById(id);
-// What is shown one after the other when presenting: the steps of the proof, then these.
-const SLIDES = ["proof", "maps", "prediction"];
+// What is shown one after the other when presenting: the words and the figures of every step, then these.
+const LAST_SLIDES = ["maps", "prediction"];
 // Milliseconds after which typing on is another state to go back to.
 const PAUSE = 1500;
 
@@ -59,6 +59,7 @@ function show() {
   $("dynamics-page").hidden = state.page !== "dynamics";
   document.documentElement.classList.toggle("present", state.present);
   document.body.dataset.show = state.show;
+  document.body.toggleAttribute("data-tour", Boolean(state.tour));
   $("present").setAttribute("aria-pressed", String(state.present));
   controls.show(state);
   tour.show(state);
@@ -68,19 +69,21 @@ async function refresh() {
   if (await (state.page === "model" ? model : dynamics).show(state)) standing("ready");
 }
 
-// When presenting: the next stop of a tour, or the next step of the proof and then what follows it.
+// When presenting: the next stop of a tour, or what follows in the proof and after it.
 function slide(by) {
-  if (state.tour) {
-    tour.turn(by);
-    return;
+  if (state.tour) tour.turn(by);
+  else if (state.page !== "model") dynamics.move(by);
+  else {
+    const slides = [...Array(model.steps).keys()].flatMap((step) => [
+      { step, show: "proof" },
+      { step, show: "figures" },
+    ]);
+    slides.push(...LAST_SLIDES.map((show) => ({ step: model.steps - 1, show })));
+    const at = slides.findIndex(
+      ({ step, show }) => show === state.show && (step === state.step || LAST_SLIDES.includes(show)),
+    );
+    if (slides[at + by]) change(slides[at + by]);
   }
-  if (state.page !== "model") {
-    dynamics.move(by);
-    return;
-  }
-  if (state.show === "proof" && model.turn(by)) return;
-  const to = SLIDES.indexOf(state.show) + by;
-  if (to >= 0 && to < SLIDES.length) change({ show: SLIDES[to] });
 }
 
 // The state that an address means: of a tour alone, that of its first stop.

@@ -79,6 +79,10 @@ export class ModelPage {
     return this.story.turn(by);
   }
 
+  get steps() {
+    return this.current?.steps.length ?? 0;
+  }
+
   repaint(state) {
     this.maps.repaint();
     if (this.current) this.#draw(state);

@@ -122,7 +122,7 @@ function laid(part, over, labels) {
   const match = over.kind === "match",
     name = `${part.name} over v_${over.position}: ${match ? "a match" : "the nearest miss"}`,
     cosine = part.values.reduce((sum, value, at) => sum + value * over.values[at], 0),
-    word = cosine > 1 - 1e-12 ? "Equal." : cosine > 0.9 ? "Nearly equal." : "Different.";
+    word = cosine > 1 - 1e-12 ? "Equal." : cosine > 0.75 ? "Nearly equal." : "Different.";
   const draw = () =>
     overlay({
       title: plain(name),
