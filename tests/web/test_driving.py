@@ -1,0 +1,295 @@
+"""The page as it is driven in class, from a server and from a file: keys, focus, tours, slides, and what it says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from anyorder.web.tours import shipped_tours
+from tests.web.test_page import TEXT, TOKENS, chosen, go, settle, shown, wait_for
+
+NEXT = "#next-step"
+THINGS = (".words p", "#step .parts", "#attention", "#prediction")
+
+
+def focused(page):
+    return page.evaluate("() => document.activeElement.id || document.activeElement.dataset.position || ''")
+
+
+def step(page):
+    return int(page.text_content("#step h3").split(".")[0])
+
+
+def test_a_whole_proof_is_walked_with_the_keyboard(page, address):
+    go(page, address, position=20)
+    count = page.locator("#steps button").count()
+    place = page.locator(NEXT).bounding_box()
+    page.focus(NEXT)
+    for number in range(2, count + 1):
+        page.keyboard.press("Enter")
+        settle(page)
+        assert (step(page), focused(page)) == (number, "next-step")
+        assert page.locator(NEXT).bounding_box() == place
+    page.keyboard.press("Enter")  # there is no further step
+    assert (step(page), page.get_attribute(NEXT, "aria-disabled")) == (count, "true")
+    for key, expected in (("p", count - 1), ("ArrowUp", count - 2), ("n", count - 1), ("ArrowDown", count)):
+        page.keyboard.press(key)
+        settle(page)
+        assert (step(page), focused(page)) == (expected, "next-step")
+    page.keyboard.press("ArrowLeft")
+    settle(page)
+    assert (chosen(page), focused(page)) == (19, "next-step")
+
+
+def test_the_focus_survives_what_is_drawn_again(page, address):
+    go(page, address, model="two-head", order=2, position=20)
+    page.focus("#tokens [aria-selected=true]")
+    for key in ("ArrowRight", "ArrowRight", "n", "End", "PageUp"):
+        page.keyboard.press(key)
+        settle(page)
+        assert focused(page) == str(chosen(page))
+    save = page.locator("#step figure button").first
+    save.focus()
+    page.keyboard.press("n")
+    settle(page)
+    assert page.evaluate("() => document.querySelector('#step').contains(document.activeElement)")
+    page.locator("#maps select").focus()
+    page.locator("#maps select").select_option("2")
+    settle(page)
+    assert page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "head of layer 1"
+
+
+def test_back_and_forward_walk_through_states(page, address):
+    go(page, address, position=20)
+    page.click(NEXT)
+    settle(page)
+    page.click("#tokens [data-position='17']")
+    page.wait_for_selector("#tokens [data-position='17'][aria-selected=true]")
+    settle(page)
+    page.go_back()
+    page.wait_for_selector("#tokens [data-position='20'][aria-selected=true]")
+    assert step(page) == 2
+    page.go_back()
+    page.wait_for_selector("#steps li:first-child [aria-current]")
+    page.go_forward()
+    page.go_forward()
+    page.wait_for_selector("#tokens [data-position='17'][aria-selected=true]")
+    assert step(page) == 2
+
+
+def test_a_step_lights_its_part_and_shades_its_tokens(page, address):
+    n = 20
+    go(page, address, position=n)
+    lit = []
+    about = []
+    for number in range(6):
+        page.locator("#steps button").nth(number).click()
+        settle(page)
+        lit.append(page.locator("#strip .lit").all_inner_texts())
+        about.append(shown(page, "about"))
+        assert shown(page, "window") == [n - 1, n]
+    assert [[name.split("\n")[0] for name in names] for names in lit] == [
+        ["layer 1"], ["MLP"], ["MLP"], ["MLP"], ["layer 2"], ["layer 2", "prediction"],
+    ]  # fmt: skip
+    assert about[0] == [n - 2, n - 1]
+    assert about[1] == [n - 2]
+    assert about[2] == about[4] == [n - 1, n]
+    assert about[5] == [i for i in range(2, n + 1) if TOKENS[i - 2 : i] == TOKENS[n - 1 : n + 1]]
+
+
+def test_the_query_lies_over_a_match_and_next_to_a_miss(page, address):
+    go(page, address, position=20, step=4)
+    match, miss = (page.locator(f"figure.{kind} svg") for kind in ("match", "miss"))
+    pairs = [re.findall(r"(\S+) and (\S+?)(?:,|$)", one.get_attribute("aria-label")) for one in (match, miss)]
+    assert all(u == v for u, v in pairs[0])
+    assert any(u != v for u, v in pairs[1])
+    assert "Equal. Score 1 kappa." in page.text_content("figure.match")
+    assert "in units of kappa" in page.locator("#step figure svg").nth(2).text_content()
+
+
+def test_rows_of_new_windows_are_blank_in_the_difference(page, address):
+    go(page, address, position=20)
+    map_ = page.locator("#maps canvas").last
+    map_.focus()
+    map_.press("Home")
+    for _ in range(17):
+        map_.press("ArrowUp")
+    assert page.text_content("#readout").startswith("query 3 (")  # "ra" for the first time
+    assert page.text_content("#readout").endswith("layer 2 minus pseudo –")
+
+
+@pytest.mark.parametrize("tour", shipped_tours(), ids=lambda tour: tour.name)
+def test_tours_lead_from_stop_to_stop(page, address, tour):
+    page.goto(f"{address}#tour={tour.name}")
+    for number, stop in enumerate(tour.stops, start=1):
+        settle(page)
+        assert page.text_content("#tour-count") == f"{number} of {len(tour.stops)}"
+        assert page.text_content("#tour-text").split()[:3] == re.sub(r"[*`]", "", stop.sentence).split()[:3]
+        assert f"stop={number - 1}" in page.url or number == 1
+        if number < len(tour.stops):
+            page.click("#next-stop")
+    assert focused(page) == "next-stop"
+    page.go_back()
+    settle(page)
+    assert page.text_content("#tour-count") == f"{len(tour.stops) - 1} of {len(tour.stops)}"
+    page.click("#end-tour")
+    assert page.is_hidden("#tour")
+
+
+def test_presenting_is_one_thing_at_a_time_in_large_type(page, address):
+    go(page, address, position=20)
+    size = "() => parseFloat(getComputedStyle(document.documentElement).fontSize)"
+    plain = page.evaluate(size)
+    page.click("#present")
+    settle(page)
+    assert page.evaluate(size) >= 1.3 * plain
+    seen = []
+    for key in ["ArrowRight", " ", "ArrowDown"] + ["PageDown"] * 11:
+        things = [
+            name
+            for name in (".words p", ".parts", "#attention", "#prediction")
+            if page.locator(name).first.is_visible()
+        ]
+        assert len(things) == 1
+        assert page.is_hidden("#controls")
+        assert page.is_hidden("header")
+        seen.append((step(page), things[0]))
+        page.keyboard.press(key)
+        settle(page)
+    assert seen[:4] == [(1, ".words p"), (1, "#step .parts"), (2, ".words p"), (2, "#step .parts")]
+    assert [name for _, name in seen[-2:]] == ["#attention", "#prediction"]
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Escape")
+    settle(page)
+    assert page.is_visible("#controls")
+    assert focused(page) == "present"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser, address, scheme):
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+    try:
+        go(page, address, position=20, step=4, tour="what-follows-ba")
+        found = violations(page)
+        page.click("#maps figcaption button >> nth=0")
+        found += violations(page)
+        page.keyboard.press("Escape")
+        page.click("nav button >> nth=1")
+        settle(page)
+        found += violations(page)
+        page.click("nav button >> nth=0")
+        page.click("#present")
+        settle(page)
+        found += violations(page)
+        assert found == []
+    finally:
+        page.close()
+
+
+def violations(page):
+    return [
+        (one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in Axe().run(page).response["violations"]
+    ]
+
+
+def test_texts_hold_no_literal_markup(page, address):
+    marked = re.compile(r"`|\*\w|[\w)]\^[({\w]|\w_[({\w]|\{\w+\}")
+    for name in page_models(page, address):
+        go(page, address, model=name, position=20)
+        for button in page.locator("#steps button").all():
+            button.click()
+            settle(page)
+            # Names of weights, and the axes of figures, are code.
+            text = page.evaluate(
+                """() => { const copy = document.querySelector("#stage").cloneNode(true);
+                copy.querySelectorAll("code, svg").forEach((e) => e.remove()); return copy.textContent; }"""
+            )
+            assert not marked.findall(text), (name, marked.findall(text))
+
+
+def page_models(page, address):
+    go(page, address)
+    return page.evaluate("() => [...document.querySelector('#model optgroup').children].map((o) => o.value)")[:6]
+
+
+def test_the_dynamics_open_with_a_stored_run(page, address):
+    page.goto(f"{address}#page=dynamics")
+    settle(page)
+    options = page.locator("#dynamics-run option").all_text_contents()
+    for number, title in enumerate(options):
+        if not title.startswith("Algorithm"):
+            continue
+        page.select_option("#dynamics-run", index=number)
+        settle(page)
+        algorithm, order = re.match(r"Algorithm (\d), order (\d)", title).groups()
+        assert page.text_content("#dynamics-standing dd") == f"{algorithm}, order {order}"
+        offsets = "offset 1" if order == "1" else f"offsets 1 … {order}"
+        assert f"Attention at {offsets}" in page.locator(".charts .name").all_text_contents()
+    assert page.locator(".charts svg").count() == 4
+
+
+def test_a_model_with_another_alphabet_brings_a_sequence_that_fits(page, address):
+    go(page, address, text=TEXT)
+    page.select_option("#model", "stored:package/trained-order-2.safetensors")
+    settle(page)
+    assert page.is_hidden("#problem")
+    assert set(page.locator("#tokens [role=option]").all_text_contents()) == {"0", "1"}
+    assert page.text_content("#badge") == "no promise"
+    titles = page.locator("#model optgroup >> nth=1").locator("option").all_text_contents()
+    assert titles[0] == "trained on order 2, gap +0.0005 nats"
+
+
+def test_words_for_errors_follow_their_size(page, address):
+    go(page, address)
+    assert page.text_content("#badge") == "exact"
+    colours = {page.evaluate("() => getComputedStyle(document.querySelector('#badge')).borderColor")}
+    page.locator("#temperature").fill("1.5")
+    wait_for(page, "#badge", "within its bound")
+    words = page.text_content("#verdict-words")
+    assert page.text_content("#error") in words
+    assert page.text_content("#bound") in words
+    colours.add(page.evaluate("() => getComputedStyle(document.querySelector('#badge')).borderColor"))
+    page.locator("#temperature").fill("10")
+    wait_for(page, "#badge", "beyond")
+    colours.add(page.evaluate("() => getComputedStyle(document.querySelector('#badge')).borderColor"))
+    assert len(colours) == 3
+
+
+def test_a_verdict_leaves_with_its_model(page, server):
+    go(page, server)
+    page.click("#verify")
+    wait_for(page, "#verified", "Worst error")
+    page.route("**/api/view", lambda route: None)  # never answered
+    page.select_option("#model", "k-head")
+    assert page.text_content("#badge") == "…"
+    assert page.locator("#verified").count() == 0
+
+
+def test_long_sequences_load_only_what_is_looked_at(page, server):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url.rsplit("/", 1)[-1]))
+    go(page, server, source="chain", chainLength=512, order=1, chainOrder=1)
+    assert asked.count("view") == 1
+    assert asked.count("map") == 0
+    page.locator("#maps canvas").first.scroll_into_view_if_needed()
+    page.wait_for_function("() => performance.getEntriesByType('resource').some((e) => e.name.endsWith('/api/map'))")
+
+
+def test_the_static_page_needs_no_network(browser, site):
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    requests = []
+    page.on("request", lambda request: requests.append(request.url))
+    try:
+        go(page, f"file://{site}/index.html", position=20)
+        page.select_option("#model", "k-head")
+        settle(page)
+        page.fill("#text", "abracadabra bad car cab")
+        page.select_option("#dtype", "float32")
+        settle(page)
+        assert all(url.startswith(("file://", "data:", "blob:")) for url in requests)
+        assert page.evaluate("() => document.querySelectorAll('script[type=module]').length") == 0
+    finally:
+        context.close()
