@@ -19,6 +19,7 @@ from anyorder.experiments import (
     precision,
     presets,
     table_one,
+    unknown_order,
 )
 from anyorder.experiments.experiment import Experiment
 
@@ -43,6 +44,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         head_trade_off.EXPERIMENT,
         birth.EXPERIMENT,
         mechanism.EXPERIMENT,
+        unknown_order.EXPERIMENT,
     )
 }
 

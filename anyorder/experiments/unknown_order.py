@@ -1,0 +1,120 @@
+"""Chains of unknown order: does a trained transformer find the order in context? Floors are the mixture and CTW."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset
+from anyorder.experiments.figures import Chart, Plot, Series
+from anyorder.training.config import Config, Data, changed
+
+#: A model within this of the floor, in nats, selects the order as the Bayes mixture does, for what can be measured.
+NEAR = 0.002
+
+
+class Cell(NamedTuple):
+    """A kind of model on one source; `changes` are those to the preset `floor`."""
+
+    model: str
+    data: Data
+    changes: dict[str, Any]
+
+
+def mixture(max_order: int, length: int) -> Data:
+    """Orders 1 … K with equal probability, Dirichlet(1) rows, two symbols."""
+    return Data(prior="order-mixture", min_order=1, max_order=max_order, length=length)
+
+
+def cells(budget: Budget) -> list[Cell]:
+    """What is trained within a budget."""
+    one = {"layers": 1}
+    attention = {"mlp": "none", "last_mlp": False}
+    tree = Data(prior="tree", depth=3, length=64)
+    quick = [
+        Cell("two layers", mixture(3, 64), {}),
+        Cell("one layer", mixture(3, 64), one),
+        Cell("attention only", mixture(3, 64), attention),
+        Cell("two layers", mixture(3, 32), {}),
+        Cell("two layers", tree, {}),
+    ]
+    longer = {"steps": 6000}
+    full = [
+        Cell("two layers, 6,000 steps", mixture(3, 64), longer),
+        Cell("two layers, four heads", mixture(3, 64), {"heads": [4]}),
+        *(Cell("two layers", mixture(order, 64), {}) for order in (2, 4)),
+        Cell("two layers", mixture(3, 128), {}),
+    ]
+    tiny = [Cell("two layers", mixture(2, 8), {}), Cell("one layer", mixture(2, 8), one)]
+    return {"tiny": tiny, "quick": quick, "paper": [*quick, *full]}[budget]
+
+
+def config(task: Task, cell: Cell) -> Config:
+    """The preset `floor` on the source of a cell, changed as the cell says."""
+    return changed(of_preset(task, "floor", cell.data), cell.changes)
+
+
+def run(task: Task) -> Result:
+    """Train every cell; where the models lie between the floor and the best fixed order."""
+    trained = cells(task.budget)
+    rows, fixed = [], []
+    for part, cell in enumerate(trained):
+        summary = task.train(config(task, cell), part, len(trained)).summary
+        about, where = summary.reference, {"source": cell.data.prior, "K": cell.data.window, "T": cell.data.length}
+        assert about.floor_excess is not None
+        gaps = columns("gap", [model.gap for model in summary.models if model.gap is not None])
+        best = min((one.excess for one in about.fixed_orders), default=about.floor_excess)
+        rows.append(
+            {
+                "model": cell.model,
+                **where,
+                "floor": about.floor_excess,
+                **gaps,
+                "gap_error": max(model.gap_error or 0.0 for model in summary.models),
+                "best_fixed_order": best - about.floor_excess,
+                "within": gaps["gap_mean"] <= NEAR,
+            }
+        )
+        for one in about.fixed_orders:
+            line = {**where, "order": one.order, "over_floor": one.excess - about.floor_excess}
+            if line not in fixed:
+                fixed.append(line)
+    caption = (
+        "Loss over the Bayes floor in nats per token, mean ± standard deviation over seeds; the error is that of the "
+        "evaluation set. Next to it the best add-one smoothing of one fixed order, which selects nothing."
+    )
+    return Result(
+        {
+            "gaps": Table(caption, rows),
+            "fixed_orders": Table("Add-one smoothing of each fixed order, in nats over the same floor.", fixed),
+        },
+        {"gaps": chart(rows)},
+        settings={"data": "two symbols, Dirichlet(1) rows, the first K tokens uniform", "near": f"{NEAR} nats"},
+        preset="floor",
+        config=config(task, trained[0]),
+    )
+
+
+def chart(rows: list[dict[str, Any]]) -> Plot:
+    """Gaps of all cells, next to the best fixed order."""
+    places = list(range(len(rows)))
+    means, deviations = [row["gap_mean"] for row in rows], [row["gap_std"] or 0.0 for row in rows]
+    series = [
+        Series("trained", places, means, deviations, "o", 0),
+        Series("best fixed order", places, [row["best_fixed_order"] for row in rows], None, "_", 1),
+    ]
+    ticks = {f"{row['model']}, {row['source']} K = {row['K']}, T = {row['T']}": float(n) for n, row in enumerate(rows)}
+    caption = "Loss over the Bayes floor for sources of unknown order: at zero a model selects the order as Bayes does."
+    return Plot(caption, [Chart("", "nats over the floor", series, ticks=ticks, from_zero=True)], width=6.0)
+
+
+EXPERIMENT = Experiment(
+    "unknown-order",
+    "Does a transformer find the order in context?",
+    "our own; the paper fixes the order",
+    None,
+    "The order of every chain is drawn uniformly from 1 … K, or its context tree from the prior of context-tree "
+    "weighting. The floor is the Bayes mixture over orders, or context-tree weighting; the best fixed order lies above "
+    f"it. A model within {NEAR} nats of the floor is counted as selecting the order.",
+    {"tiny": 0.3, "quick": 12, "paper": 60},
+    run,
+)
