@@ -19,6 +19,7 @@ from jaxtyping import Float, PRNGKeyArray
 from anyorder.chains import lifted
 from anyorder.chains.kernel import Kernel
 from anyorder.chains.priors import RETURN_STEPS, Prior, ReversibleBinary, return_counts, second_hop
+from anyorder.chains.random import as_key
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import require
 
@@ -38,7 +39,7 @@ class Check(NamedTuple):
 
 
 def check_first_order(
-    prior: Prior, gamma: float, key: PRNGKeyArray, *, count: int = 4096, confidence: float = 0.999
+    prior: Prior, gamma: float, key: PRNGKeyArray | int = 0, *, count: int = 4096, confidence: float = 0.999
 ) -> list[Check]:
     """App. C, Assumption 1, on `count` kernels drawn from a prior.
 
@@ -47,12 +48,12 @@ def check_first_order(
     errors, is held against the Bonferroni-corrected normal quantile at the given confidence.
 
     >>> from anyorder.chains import Dirichlet
-    >>> [check.holds for check in check_first_order(Dirichlet(1, 3), 0.2, jax.random.key(0))]
+    >>> [check.holds for check in check_first_order(Dirichlet(1, 3), 0.2)]
     [False, False, True, True]
     """
     require(prior.order == 1, f"the prior has order {prior.order}, these assumptions are about order 1")
     require(0 < gamma < 1, f"gamma is {gamma}, must be between 0 and 1")
-    kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(key, count)))
+    kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(as_key(key), count)))
     size = prior.alphabet_size
     stationary = np.asarray(jax.jit(jax.vmap(stationary_contexts))(kernels))
     mixing = np.square(kernels - stationary[:, None, :]).sum(axis=(1, 2)).min()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 
 import numpy as np
 from jaxtyping import Complex, Float
@@ -11,11 +12,14 @@ from numpy.typing import ArrayLike
 
 from anyorder.chains import lifted
 from anyorder.errors import InputError, check_alphabet, check_order, require
+from anyorder.notebook import as_html
 
 #: Rows may miss a sum of one by this much: the rounding of float32 rows, not more.
 ROW_TOLERANCE = 1e-5
 #: A dense kernel holds S^(k+1) numbers; this many are 1 GiB in float64.
 LARGEST_DENSE_KERNEL = 1 << 27
+#: Contexts that a notebook shows.
+SHOWN = 16
 
 
 def dense_shape(order: int, alphabet_size: int) -> tuple[int, ...]:
@@ -58,6 +62,14 @@ class Kernel:
         _check_rows(array)
         array.setflags(write=False)
         object.__setattr__(self, "probabilities", array)
+
+    def __repr__(self) -> str:
+        return f"Kernel(order {self.order} over {self.alphabet_size} symbols)"
+
+    def _repr_html_(self) -> str:
+        contexts = itertools.islice(np.ndindex(self.probabilities.shape[:-1]), SHOWN)
+        rows = {" ".join(map(str, context)): self.probabilities[context].tolist() for context in contexts}
+        return as_html(repr(self), rows)
 
     @property
     def order(self) -> int:

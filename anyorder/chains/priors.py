@@ -1,7 +1,8 @@
 """Priors over kernels: where a fresh chain comes from.
 
 A prior is a small pytree with one method, `draw(key, dtype)`, that gives one kernel array of shape
-(S,)*k + (S,); callers use `vmap`. Numbers such as γ are leaves, so changing them does not recompile.
+(S,)*k + (S,); callers use `vmap`, and a prior defines `_draw`. Numbers such as γ are leaves, so changing them does not
+recompile.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from anyorder import numerics as numerics
 from anyorder.chains.kernel import Kernel, dense_shape
-from anyorder.chains.random import uniforms
+from anyorder.chains.random import as_key, uniforms
 from anyorder.errors import require
 
 
@@ -30,9 +31,13 @@ class Prior(eqx.Module):
     order: eqx.AbstractVar[int]
     alphabet_size: eqx.AbstractVar[int]
 
+    def draw(self, key: PRNGKeyArray | int, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel, of shape (S,)*k + (S,); the key may be an integer seed."""
+        return self._draw(as_key(key), dtype)
+
     @abc.abstractmethod
-    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
-        """One kernel, of shape (S,)*k + (S,)."""
+    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
+        """One kernel, as `draw` gives it."""
 
     @property
     def orders(self) -> range:
@@ -84,7 +89,7 @@ class Dirichlet(Prior):
     def __check_init__(self) -> None:
         check_concentration(self.concentration)
 
-    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
         """One kernel with independent Dirichlet rows."""
         return dirichlet_rows(key, dense_shape(self.order, self.alphabet_size), self.concentration, dtype)
 
@@ -112,7 +117,7 @@ class Floored(Prior):
             require(0 < self.gamma < 1, f"gamma is {self.gamma}, must be between 0 and 1; the default is 0.2")
 
     @eqx.filter_jit
-    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
         """One kernel; drawn again while its rows are too alike, if `mixing`."""
         shape = dense_shape(self.order, self.alphabet_size)
         gamma = jnp.asarray(self.gamma, dtype)
@@ -156,7 +161,7 @@ class ReversibleBinary(Prior):
         )
 
     @eqx.filter_jit
-    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
         """One kernel that satisfies all three parts of the assumption."""
 
         def propose(key: PRNGKeyArray) -> Float[Array, "2 2 2"]:
@@ -205,7 +210,7 @@ class Reversible(Prior):
     """Whether kernels are drawn again until their return counts fall."""
 
     @eqx.filter_jit
-    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
         """One kernel from random reversal-symmetric weights, whose return counts fall unless told otherwise."""
         if not self.falling:
             return self._gibbs(key, dtype)
@@ -273,7 +278,7 @@ class PointMass(Prior):
         self.probabilities = jnp.asarray(np.asarray(kernel.probabilities), jnp.float64)
         self.order, self.alphabet_size = kernel.order, kernel.alphabet_size
 
-    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
         """The kernel itself; the key is not used."""
         return self.probabilities.astype(dtype)
 

@@ -48,7 +48,7 @@ class BagSymmetric(Prior):
     def __check_init__(self) -> None:
         check_concentration(self.concentration)
 
-    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
         """One kernel with a row for each bag."""
         dense_shape(self.order, self.alphabet_size)
         numbers = bags(self.order, self.alphabet_size)
@@ -86,7 +86,7 @@ class OrderMixture(Prior):
         """The orders that are drawn from."""
         return range(self.min_order, self.max_order + 1)
 
-    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
         """One kernel, of the largest order; contexts that agree in their last tokens share a row."""
         which, *keys = jax.random.split(key, 1 + len(self.orders))
         shape = dense_shape(self.order, self.alphabet_size)
@@ -125,7 +125,7 @@ class Tree(Prior):
         """The depths that a leaf may have."""
         return range(self.depth + 1)
 
-    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
         """One kernel; contexts that lead to the same leaf share a row."""
         size = self.alphabet_size
         dense_shape(self.depth, size)

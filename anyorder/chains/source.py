@@ -19,9 +19,12 @@ from anyorder.chains.priors import Prior, dirichlet_rows
 from anyorder.chains.random import as_key, split, uniform_pairs
 from anyorder.chains.sampling import Start, opening_rows, walk
 from anyorder.errors import check_order, require
+from anyorder.notebook import as_html
 
 #: Numbers that one call may draw, as kernels or as distributions of tokens: 2 GiB in float64.
 MOST_NUMBERS = 1 << 28
+#: Sequences and tokens that a notebook shows.
+SHOWN = 4, 32
 
 
 class Chains(NamedTuple):
@@ -40,6 +43,10 @@ class Chains(NamedTuple):
         count, length, size = self.truth.shape
         order = self.kernels.ndim - 2
         return f"Chains({count} sequences of {length} tokens, order {order} over {size} symbols)"
+
+    def _repr_html_(self) -> str:
+        shown = self.tokens[: SHOWN[0], : SHOWN[1]].tolist()
+        return as_html(repr(self), {f"sequence {n}": " ".join(map(str, row)) for n, row in enumerate(shown)})
 
 
 class Source(eqx.Module):

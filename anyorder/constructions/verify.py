@@ -17,8 +17,8 @@ from anyorder.constructions.registry import find, plan
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.errors import require
 from anyorder.estimators.streaming import StreamingEstimator
+from anyorder.notebook import as_html
 from anyorder.transformer import Transformer
-from anyorder.transformer.certificate import as_html
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from anyorder.chains.random import as_key
 from anyorder.errors import require
 from anyorder.numerics import dtype_of
 from anyorder.training.config import Config
@@ -26,13 +27,13 @@ _GPT2 = 0.02
 Draw = Callable[..., Float[Array, "..."]]
 
 
-def initial_model(config: Config, key: PRNGKeyArray, given: Transformer | None = None) -> Transformer:
+def initial_model(config: Config, key: PRNGKeyArray | int, given: Transformer | None = None) -> Transformer:
     """The model before the first step; `given` replaces the architecture of the config.
 
-    >>> initial_model(Config(), jax.random.key(0)).dimension
+    >>> initial_model(Config(), 0).dimension
     64
     """
-    dtype = dtype_of(config.optimisation.dtype)
+    key, dtype = as_key(key), dtype_of(config.optimisation.dtype)
     if given is None:
         return _random_model(config, key, dtype)
     require(

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 from anyorder import estimators
-from anyorder.chains import PRIORS, BagSymmetric, Dirichlet, OrderMixture, Source, TransitionNoise, Tree, named_prior
+from anyorder.chains import (
+    PRIORS,
+    BagSymmetric,
+    Dirichlet,
+    Kernel,
+    OrderMixture,
+    Source,
+    TransitionNoise,
+    Tree,
+    named_prior,
+)
 from anyorder.errors import InputError
 from anyorder.source_config import SourceConfig
 
@@ -96,3 +106,13 @@ def test_sampling_inside_a_compiled_program_is_sampling():
     source = Source(OrderMixture(2), 8)
     inside = jax.jit(lambda key: source.sample(key, 3, jnp.float32).tokens)(KEY)
     np.testing.assert_array_equal(inside, source.sample(KEY, 3, jnp.float32).tokens)
+
+
+def test_an_integer_is_a_key_and_what_is_shown_fits_on_a_screen():
+    prior = BagSymmetric(6, 2)
+    np.testing.assert_array_equal(prior.draw(3), prior.draw(jax.random.key(3)))
+    drawn = Source(prior, 200).sample(3, 8)
+    estimate = estimators.floor(Source(prior, 200))(drawn.tokens[0])
+    for shown in (drawn, estimate, Kernel(drawn.kernels[0])):
+        assert len(repr(shown)) < 100
+        assert len(shown._repr_html_().split("<tr>")) <= 17
