@@ -39,7 +39,7 @@ class OneOf(Prior):
     order: int = eqx.field(static=True)
     alphabet_size: int = eqx.field(static=True)
 
-    def draw(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
         """One of them."""
         return jax.random.choice(key, self.kernels).astype(dtype)
 
