@@ -27,7 +27,7 @@ from anyorder.errors import require
 class Prior(eqx.Module):
     """A distribution over kernels of one order and alphabet size."""
 
-    name: ClassVar[str]
+    name: ClassVar[str] = "given"
     order: eqx.AbstractVar[int]
     alphabet_size: eqx.AbstractVar[int]
 
