@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from anyorder import numerics as numerics
 from anyorder.estimators.counting import add_beta, add_beta_bag, backoff, bag, biased, kgram
 from anyorder.estimators.floor import Floor, floor
+from anyorder.estimators.hidden import bayes_under_token_noise, filtered, uniform_nodes
 from anyorder.estimators.losses import (
     Score,
     Summary,
@@ -38,10 +39,12 @@ __all__ = [
     "backoff",
     "bag",
     "bayes",
+    "bayes_under_token_noise",
     "bayes_under_transition_noise",
     "biased",
     "ctw",
     "exact_loss",
+    "filtered",
     "floor",
     "kgram",
     "mean_and_error",
@@ -51,6 +54,7 @@ __all__ = [
     "sampled_loss",
     "summarise",
     "true_loss",
+    "uniform_nodes",
 ]
 
 

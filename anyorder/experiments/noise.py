@@ -14,7 +14,6 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anyorder import chains, estimators
-from anyorder.estimators import hidden
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset, spread
 from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, printed_series
@@ -58,13 +57,13 @@ def token_references(data: Data, count: int, points: int) -> References:
     True
     """
     found = held_out(data, count)
-    noise, nodes = chains.TokenNoise(data.token_noise), hidden.uniform_nodes(data.order, points)
+    noise, nodes = chains.TokenNoise(data.token_noise), estimators.uniform_nodes(data.order, points)
 
     @eqx.filter_jit
     def each(kernel: Array, tokens: Array, truth: Array) -> tuple[Float[Array, "n"], Float[Array, "n"]]:
         true = estimators.true_loss(truth)
-        known = hidden.filtered(tokens, kernel, noise).probabilities
-        unknown = hidden.bayes_under_token_noise(tokens, noise, nodes)
+        known = estimators.filtered(tokens, kernel, noise).probabilities
+        unknown = estimators.bayes_under_token_noise(tokens, noise, nodes)
         losses = (estimators.exact_loss(predicted, truth) - true for predicted in (known, unknown))
         known_loss, unknown_loss = (loss[data.order - 1 :] for loss in losses)
         return known_loss, unknown_loss
