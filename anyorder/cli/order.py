@@ -130,7 +130,7 @@ def _next_best(report: OrderReport) -> dict[str, Any]:
 
 
 def _shown(found: dict[str, Any], report: OrderReport, sensitivity: list[OrderReport]) -> Group:
-    table = _table("order", "bits per symbol", "contexts", "posterior", "bits lost", "BIC")
+    table = _table("order", "bits per symbol", "contexts", "posterior", "bits lost", "BIC, bits per symbol")
     best = report.ranked[0]
     for score in report.orders:
         lost = (best.log_marginal - score.log_marginal) / math.log(2)
@@ -139,13 +139,13 @@ def _shown(found: dict[str, Any], report: OrderReport, sensitivity: list[OrderRe
             f"{score.bits_per_symbol:.4f}",
             f"{score.contexts:,}",
             f"{score.posterior:.3g}",
-            f"{lost:,.1f}",
-            f"{score.bic:,.0f}" + (" ←" if score.order == report.bic_selected else ""),
+            f"{lost:,.1f}" if lost < 1e6 else f"{lost:.3g}",
+            _bic(score.bic, report.positions) + (" ←" if score.order == report.bic_selected else ""),
         )
     table.add_section()
     compared = {
-        "mixture of these": report.mixture_bits_per_symbol,
-        "context trees": report.ctw_bits_per_symbol,
+        "mixture": report.mixture_bits_per_symbol,
+        "ctw": report.ctw_bits_per_symbol,
         **found["compressors"],
         "uniform": found["uniform_bits_per_symbol"],
     }
@@ -177,6 +177,12 @@ def _odds(bits: float) -> str:
     ('8 to 1', '10^30 to 1')
     """
     return f"{2**bits:,.3g} to 1" if bits < 20 else f"10^{bits * math.log10(2):.0f} to 1"
+
+
+def _bic(bic: float, positions: int) -> str:
+    """Half of BIC approximates the code length: in bits per symbol it stands beside the others."""
+    bits = bic / 2 / math.log(2) / positions
+    return f"{bits:.4f}" if bits < 100 else f"{bits:.2g}"
 
 
 def _table(first: str, *others: str) -> Table:
