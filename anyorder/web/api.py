@@ -13,6 +13,7 @@ from anyorder.errors import require
 from anyorder.numerics import DTYPES
 from anyorder.web import limits, schema
 from anyorder.web.dynamics import film
+from anyorder.web.probe import probe_routes
 from anyorder.web.story import tell
 from anyorder.web.verification import verify
 from anyorder.web.view import Explorer
@@ -59,6 +60,7 @@ def routes(explorer: Explorer, quick: Work, long: Work) -> APIRouter:
             request, long, lambda check: film(asked, explorer.library, check).model_dump_json().encode()
         )
 
+    probe_routes(explorer.library, lambda request, job: answer(request, quick, job), router)
     return router
 
 

@@ -51,7 +51,7 @@ def create_app(
     With `warm` it computes its first view before it is asked.
 
     >>> sorted(create_app().openapi()["paths"])
-    ['/api/dynamics', '/api/map', '/api/options', '/api/story', '/api/verify', '/api/view']
+    ['/api/dynamics', '/api/map', '/api/options', '/api/probe', '/api/probes', '/api/story', '/api/verify', '/api/view']
     """
     explorer = Explorer(Library(folders), tour)
     quick = Work("views", limits.QUICK, limits.QUICK_WAITING)

@@ -1,0 +1,127 @@
+"""Results of `anyorder probe` in the folders of the explorer: which there are, and one of them, checked."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from anyorder.errors import InputError, require
+from anyorder.files import read_json
+from anyorder.web.models import DEEPEST, MOST_LISTED, Library, fits
+from anyorder.web.schema import Asked
+from anyorder.web.work import Check
+
+#: What the command calls its result.
+NAME = "probe.json"
+
+
+class ProbeInfo(BaseModel):
+    """A result that can be opened."""
+
+    path: str
+    title: str
+
+
+class ProbeRequest(Asked):
+    """Which result to open."""
+
+    path: Annotated[str, Field(max_length=500)]
+
+
+class ProbeHead(BaseModel):
+    """One head: its order, None for none, its spectrum with errors, and the numbers beside it."""
+
+    layer: int
+    head: int
+    order: int | None
+    graded: bool
+    capped: bool = False
+    kind: str | None = None
+    spectrum: list[float | None]
+    spectrum_error: list[float | None]
+    sink_mass: float | None
+    scores: dict[str, float | None]
+
+
+class ProbeMap(BaseModel):
+    """The attention of a head on one sequence: row n has the keys 0 … n, in thousandths."""
+
+    layer: int
+    head: int
+    thousandths: list[list[int]]
+
+
+class ProbeMaps(BaseModel):
+    """One sequence, and the maps of the heads that have an order."""
+
+    tokens: list[int]
+    heads: list[ProbeMap]
+
+
+class ProbePlacebo(BaseModel):
+    """The no-repeat control."""
+
+    heads: int
+    heads_above: int
+    largest_contrast: float | None
+
+
+class ProbeControls(BaseModel):
+    """Numbers about all heads together."""
+
+    no_repeat: ProbePlacebo | None = None
+
+
+class ProbeView(BaseModel):
+    """A result of the probe."""
+
+    model: str
+    heads: list[ProbeHead]
+    controls: ProbeControls
+    maps: ProbeMaps | None = None
+
+
+def listed(library: Library) -> list[ProbeInfo]:
+    """Every result in the folders that were named, by its path."""
+    found: list[ProbeInfo] = []
+    for name, root in library.roots.items():
+        for depth in range(DEEPEST + 1):
+            for file in sorted(root.glob("/".join(["*"] * depth + [NAME]))):
+                path = "/".join((name, *file.relative_to(root).parts))
+                with contextlib.suppress(InputError):
+                    found.append(ProbeInfo(path=path, title=f"{opened(library, path).model} ({path})"))
+    return found[:MOST_LISTED]
+
+
+def opened(library: Library, path: str) -> ProbeView:
+    """One result, or an `InputError` that names it as the page does."""
+    _, target = library.locate(path)
+    require(target.name == NAME and target.is_file(), f"{path} is no {NAME}; give the --out of anyorder probe")
+    fits(target)
+    return _read(target, path)
+
+
+def _read(file: Path, path: str) -> ProbeView:
+    try:
+        return ProbeView.model_validate(read_json(file, "a result of anyorder probe"))
+    except ValidationError:
+        raise InputError(f"{path} is no whole result of anyorder probe; write it again") from None
+
+
+def probe_routes(
+    library: Library, answer: Callable[[Request, Callable[[Check], bytes]], Awaitable[Response]], router: APIRouter
+) -> None:
+    """Add the two routes of the probe's page to a router; `answer` computes away from the event loop."""
+
+    @router.get("/probes", response_model=list[ProbeInfo], summary="Results of the probe that can be opened")
+    async def probes(request: Request) -> Response:
+        return await answer(request, lambda check: TypeAdapter(list[ProbeInfo]).dump_json(listed(library)))
+
+    @router.post("/probe", response_model=ProbeView, summary="One result of the probe")
+    async def probe(request: Request, asked: ProbeRequest) -> Response:
+        return await answer(request, lambda check: opened(library, asked.path).model_dump_json().encode())
