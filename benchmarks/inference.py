@@ -1,4 +1,4 @@
-"""Inference with `dyadic` (order 4, S = 4, d = 27, float32): growth with the length, against NumPy, and memory.
+"""Inference with `dyadic` (order 4, S = 4, d = 27, float32): growth with T, against NumPy and `unrolled`, and memory.
 
 The baseline is plain dense attention in NumPy on the same weights, written the obvious way: all T × T scores at
 once, a mask, a softmax, two matrix products.
@@ -34,10 +34,19 @@ def main() -> None:
     # The same model: but NumPy's products give equal keys scores that differ in their last bit.
     assert np.abs(dense_numpy(model, part) - np.asarray(model(part))).mean() < 1e-4
     rows.append(Row("dense attention in NumPy over ours, T = 2,048", dense / times[2048], "×", "at least 3"))
+    rows.append(unrolled_over_dyadic(part))
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
     rows.append(Row("peak memory of this process", peak, "GB", "below 2"))
     show("Inference with dyadic, order 4, S = 4, d = 27, float32", rows)
+
+
+def unrolled_over_dyadic(tokens: np.ndarray) -> Row:
+    """One head at twice the order: what reading the digits costs."""
+    common = {"alphabet_size": 4, "length": len(tokens), "dtype": "float32"}
+    high, low = construct("unrolled", order=20, **common), construct("dyadic", order=10, **common)
+    slow, fast = (seconds(lambda model=model: jax.block_until_ready(model(tokens)), repeats=9) for model in (high, low))
+    return Row("unrolled, order 20, over dyadic, order 10, T = 2,048", slow / fast, "×", "at most 2")
 
 
 def dense_numpy(model: Transformer, tokens: np.ndarray) -> np.ndarray:

@@ -35,6 +35,17 @@ def test_verify_fails_where_a_forced_model_breaks(run):
     assert report["bits_needed"] > report["mantissa_bits"]
 
 
+def test_verify_takes_every_sequence_and_the_options_of_a_construction(run):
+    words = ["verify", "unrolled", "--order", 2, "--heads", 2, "--exhaustive", 6, "--json"]
+    code, text, _ = run(*words)
+    report = json.loads(text)
+    assert code == 0
+    assert (report["sequences"], report["length"], report["exhaustive"]) == (64, 6, True)
+    assert report["heads"] == [2, 1]
+    assert report["passed"]
+    assert all(report["assumptions"].values())
+
+
 def test_verify_with_a_low_temperature_exceeds_any_target(run):
     code, text, _ = run("verify", "k-head", "--order", 2, "--length", 64, "--kappa", 1.0, "--json")
     report = json.loads(text)
@@ -106,6 +117,11 @@ def test_build_and_load(run, tmp_path):
         (["verify", "dyadic", "--order", "1", "--target-error", "2"], "target error is 2.0"),
         (["verify", "dyadic", "--order", "1", "--beta", "1"], "has no option beta"),
         (["verify", "bigram", "--order", "2"], "is for order 1"),
+        (["verify", "unrolled", "--order", "30", "--dtype", "float32"], "float64, 2 heads (--heads 2), order ≤ 22"),
+        (["verify", "unrolled", "--order", "2", "--heads", "3"], "heads is 3, must be at most the order 2"),
+        (["verify", "unrolled", "--order", "2", "--group", "0"], "group is 0, must be 1 to 6"),
+        (["verify", "unrolled-bayes", "--order", "2", "--beta", "0"], "beta is 0.0, must be above 0"),
+        (["verify", "dyadic", "--order", "2", "--exhaustive", "30"], "at most 1048576 are enumerated; use length 20"),
         (["verify", "dyadic", "--order", "1", "--dtype", "int8"], "int8"),
         (["build", "dyadic", "--order", "1"], "--out"),
         (["predict", "{dir}/absent", "--order", "1"], "No such file"),

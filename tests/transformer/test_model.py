@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 
 import equinox as eqx
 import jax
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from jax.extend.core import jaxprs_in_params
 
+from anyorder.constructions import construct
 from anyorder.errors import InputError
 from anyorder.numerics import DTYPES
 from anyorder.transformer import Head, Layer, LayerNorm, MLPLayer, Transformer, UnitNorm
@@ -250,3 +252,44 @@ def test_shapes_that_do_not_fit_are_refused():
         dataclasses.replace(model, blocks=(("token", 3),))
     with pytest.raises(InputError, match="give it a projection"):
         Head(jnp.zeros((4, 8)), jnp.zeros((4, 8)), jnp.zeros((4, 8)))
+
+
+def test_attention_is_that_of_the_trace():
+    model = random_model(11, heads=(2, 1))
+    tokens = tokens_of(6)
+    for given, traced in zip(model.attention(tokens.tolist()), model.trace(tokens).attention, strict=True):
+        np.testing.assert_array_equal(given, traced)
+
+
+def test_an_empty_list_is_said_to_be_empty():
+    with pytest.raises(InputError, match="the sequence is empty"):
+        random_model(9)([])
+
+
+def test_a_model_beyond_its_certified_length_warns_once():
+    model = construct("bigram", order=1, alphabet_size=2, length=7)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model([0, 1] * 3)
+        model([0, 1] * 4)
+        model([0, 1] * 4)
+    assert [str(one.message) for one in caught] == [
+        "the certificate of this bigram model speaks of at most 7 tokens; beyond that nothing is promised"
+    ]
+
+
+@pytest.mark.parametrize("name", ["two-layer", "dyadic", "attention-only"])
+def test_the_block_of_the_window_is_its_code_with_and_without_anchor(name):
+    order, tokens = 2, [0, 1, 1, 0, 1]
+    trace = construct(name, order=order, alphabet_size=2, length=5).trace(tokens)
+    weights = {"two-layer": (1 / 4, 3 / 4), "dyadic": (1, 2), "attention-only": (3, 1)}[name]  # offsets 1 and 2
+    for n in range(order, 5):
+        expected = [sum(w for i, w in enumerate(weights, 1) if tokens[n - i] == s) for s in (0, 1)]
+        np.testing.assert_allclose(trace.block("window", "attention 1")[n], expected, atol=1e-12)
+
+
+def test_a_certificate_is_a_table_in_a_notebook():
+    shown = construct("k-head-bayes", order=2, alphabet_size=2, length=9).certificate._repr_html_()
+    assert "<th>bits needed</th>" in shown
+    assert "equal keys get bit-equal scores" in shown
+    assert "beta: 1" in shown
