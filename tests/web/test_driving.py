@@ -147,14 +147,10 @@ def test_presenting_is_one_thing_at_a_time_in_large_type(page, address):
     assert page.evaluate(size) >= 1.3 * plain
     seen = []
     for key in ["ArrowRight", " ", "ArrowDown"] + ["PageDown"] * 11:
-        things = [
-            name
-            for name in (".words p", ".parts", "#attention", "#prediction")
-            if page.locator(name).first.is_visible()
-        ]
+        things = [name for name in THINGS if page.locator(name).first.is_visible()]
         assert len(things) == 1
         assert page.is_hidden("#controls")
-        assert page.is_hidden("header")
+        assert page.is_hidden("#copy")
         seen.append((step(page), things[0]))
         page.keyboard.press(key)
         settle(page)
