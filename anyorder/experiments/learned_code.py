@@ -8,6 +8,7 @@ base, and weight outside the window moves the numbers of all contexts.
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -16,6 +17,7 @@ import numpy as np
 import scipy.stats
 from jaxtyping import Array, Float, Int
 
+from anyorder.estimators import matching
 from anyorder.transformer import Transformer
 
 #: Offsets beyond k that are looked at one by one.
@@ -132,3 +134,17 @@ def pairs(
         Pair((words[a], words[b]), float(abs(codes[a] - codes[b])), float((shared[a, b] + shared[b, a]) / 2))
         for a, b in itertools.combinations(range(contexts), 2)
     ]
+
+
+def longer_match_ratio(second: Maps, tokens: Int[Array, "count length"], order: int) -> float:
+    """Attention of layer 2 on a matching key whose next older token agrees too, over that where it does not.
+
+    One means that layer 2 does not look at the token beyond the window; the k-gram has one.
+    """
+    length = tokens.shape[1]
+    values = np.asarray(second, np.float64)[:, -length:, -length:] * np.arange(1, length + 1)[None, :, None]
+    matched, longer = (
+        np.array(jax.vmap(partial(matching.window_matches, order=span))(tokens)) for span in (order, order + 1)
+    )
+    matched[:, :, : order + 1] = False  # keys that have an older token
+    return float(values[matched & longer].mean() / values[matched & ~longer].mean())

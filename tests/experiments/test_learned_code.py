@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from anyorder import estimators
-from anyorder.experiments.learned_code import fitted_base, pairs
+from anyorder.experiments.learned_code import fitted_base, longer_match_ratio, pairs
 
 TOKENS = jnp.asarray(np.random.default_rng(0).integers(0, 2, (40, 24)), jnp.int32)
 
@@ -30,3 +30,10 @@ def test_the_ideal_attention_confuses_nothing_and_uniform_attention_all():
     assert found["00", "11"].code_distance == pytest.approx(1.0)
     uniform = jnp.tile(jnp.tril(jnp.ones((24, 24))) / jnp.arange(1, 25)[:, None], (40, 1, 1))
     assert [pair.attention for pair in pairs(weights, uniform, TOKENS, 2)] == pytest.approx([1.0] * 6)
+    assert longer_match_ratio(uniform, TOKENS, 2) == pytest.approx(1.0)
+
+
+def test_attention_that_looks_beyond_the_window_is_told():
+    longer = jnp.stack([estimators.pseudo_attention(row, 3) for row in TOKENS])
+    shorter = jnp.stack([estimators.pseudo_attention(row, 2) for row in TOKENS])
+    assert longer_match_ratio(0.5 * longer + 0.5 * shorter, TOKENS, 2) > 1.5
