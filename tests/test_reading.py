@@ -6,6 +6,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from anyorder import formats, reading
 from anyorder.errors import InputError
@@ -190,3 +192,31 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1 << 26
+
+
+SAMPLES = {
+    "a.npy": (npy(np.array([[0, 1, 1], [1, 0, 1]])), {"row": 1}),
+    "b.npy": (npy(np.array([0.0, 1.0])), {}),
+    "a.txt": (b"0 1 1 0\n1 0\n", {}),
+    "b.txt": ("abé\nba".encode(), {"alphabet": "auto"}),
+    "a.fa": (b">one\nACGTN\nac\n>two\nGG\n", {"row": 0}),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_damaged_files_are_read_or_refused_in_one_line(tmp_path_factory, name, data):
+    content, options = bytearray(SAMPLES[name][0]), SAMPLES[name][1]
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(content)))
+    path = tmp_path_factory.getbasetemp() / name
+    path.write_bytes(bytes(content[:cut]) + data.draw(st.binary(max_size=8)))
+    said = ""
+    try:
+        tokens, size, _ = reading.read_tokens(path, **options)
+    except InputError as error:
+        said = str(error)
+    assert "\n" not in said
+    assert said or ((tokens >= 0) & (tokens < size)).all()

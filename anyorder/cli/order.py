@@ -15,7 +15,7 @@ from anyorder.cli.command import Command, Outcome, progress
 from anyorder.errors import in_flags
 
 if TYPE_CHECKING:
-    from anyorder.estimators.orders import OrderReport
+    from anyorder.estimators.order_scores import OrderReport
 
 #: Smoothing of rows for which the answer is shown beside the one asked for.
 BETAS = (0.05, 0.25, 0.5, 1.0, 2.0)
@@ -58,7 +58,7 @@ class Order(Command):
         """Count once, score every order, compare, draw."""
         from anyorder import reading
         from anyorder.compressors import Compressors
-        from anyorder.estimators.orders import OrderStream, growing
+        from anyorder.estimators.order_scores import OrderStream, growing
 
         with reading.open_sequences(
             self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row, line_ends=self.line_ends

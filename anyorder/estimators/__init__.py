@@ -1,5 +1,6 @@
 """Estimators: exact in-context predictors, the ground truth that everything is judged by."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from anyorder import numerics as numerics
@@ -25,11 +26,22 @@ from anyorder.estimators.unknown_order import ctw, mixture
 bayes = add_beta
 
 if TYPE_CHECKING:
+    from anyorder.estimators.order_scores import OrderReport, OrderStream, orders
     from anyorder.estimators.streaming import StreamingEstimator
+
+#: Names whose compiler takes half a second to import: only where they are used.
+_COMPILED = {
+    "OrderReport": "order_scores",
+    "OrderStream": "order_scores",
+    "StreamingEstimator": "streaming",
+    "orders": "order_scores",
+}
 
 __all__ = [
     "Estimate",
     "Floor",
+    "OrderReport",
+    "OrderStream",
     "Score",
     "StreamingEstimator",
     "Summary",
@@ -50,6 +62,7 @@ __all__ = [
     "mean_and_error",
     "missed_probability",
     "mixture",
+    "orders",
     "pseudo_attention",
     "sampled_loss",
     "summarise",
@@ -59,8 +72,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "StreamingEstimator":  # its compiler takes half a second to import: only where it is used
-        from anyorder.estimators.streaming import StreamingEstimator
-
-        return StreamingEstimator
+    if name in _COMPILED:
+        return getattr(importlib.import_module(f"anyorder.estimators.{_COMPILED[name]}"), name)
     raise AttributeError(f"module 'anyorder.estimators' has no attribute {name!r}")

@@ -8,7 +8,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from anyorder.estimators.orders import OrderReport
+from anyorder.estimators.order_scores import OrderReport
 from anyorder.report.style import STYLE, Drawing
 
 #: Orders whose posterior never reaches this are left out of the second panel.
