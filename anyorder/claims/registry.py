@@ -20,6 +20,7 @@ from anyorder.claims import (
     higher_order,
     lemmas,
     matrices,
+    ours,
     parameters,
     preconditioned,
     proofs,
@@ -43,6 +44,7 @@ _MODULES: dict[str, tuple[ModuleType, ...]] = {
     "Assumptions and lemmas of higher orders (App. D and F)": (higher_order, spectral),
     "Gradient descent, higher order (App. D)": (preconditioned, bags),
     "Trained models (Fig. 2, App. H)": (experiments,),
+    "Our own statements": (ours,),
 }
 
 #: Heading of a part of the ledger → its claims, in the order in which they are written down.
