@@ -20,7 +20,7 @@ from anyorder.chains import Kernel
 from anyorder.errors import require
 from anyorder.estimators import Estimate
 from anyorder.estimators.counting import Tokens
-from anyorder.experiments.figures import Map
+from anyorder.experiments.figures import AttentionMap
 from anyorder.report.maps import draw_maps
 from anyorder.report.style import STYLE, Drawing
 from anyorder.report.training import ACROSS, draw_loss
@@ -40,7 +40,10 @@ def attention(model: Transformer, tokens: Tokens) -> Figure:
     """
     row = np.asarray(tokens)
     layers = [
-        [Map(f"layer {number}, head {place}", np.asarray(values), row) for place, values in enumerate(maps, start=1)]
+        [
+            AttentionMap(f"layer {number}, head {place}", np.asarray(values), row)
+            for place, values in enumerate(maps, start=1)
+        ]
         for number, maps in enumerate(model.trace(tokens).attention, start=1)
     ]
     together = [panel for panels in layers for panel in panels]

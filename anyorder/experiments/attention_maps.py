@@ -18,7 +18,7 @@ from anyorder.experiments.experiment import (
     of_preset,
     spread,
 )
-from anyorder.experiments.figures import Chart, Figure, Map, Maps, Plot, series
+from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, Plot, series
 from anyorder.training.config import Config, Data
 from anyorder.training.evaluation import held_out
 from anyorder.training.run import Summary
@@ -34,7 +34,7 @@ def run(task: Task) -> Result:
     found: dict[str, list[dict[str, Any]]] = {"attention": [], "offsets": [], "base": [], "confused": []}
     figures: dict[str, Figure] = {}
     cells = [(recipe, order) for recipe in RECIPES for order in ORDERS[task.budget]]
-    averages: list[list[Map | None]] = []
+    averages: list[list[AttentionMap | None]] = []
     for part, (recipe, order) in enumerate(cells):
         config = of_preset(task, recipe, Data(order=order, length=32))
         trained = task.train(config, part, len(cells))
@@ -56,13 +56,13 @@ def run(task: Task) -> Result:
             found["base"].append(about | base._asdict() | {"construction": 3})
         found["confused"] += confusions(about, weights, [second for _, second in heads], tokens)
         best = min(range(len(heads)), key=lambda index: trained.summary.models[index].excess)
-        averages.append([Map(f"{recipe}, order {order}", np.asarray(heads[best][0], np.float32).mean(axis=0))])
+        averages.append([AttentionMap(f"{recipe}, order {order}", np.asarray(heads[best][0], np.float32).mean(axis=0))])
         figures[f"{recipe}-layer-2-order-{order}"] = layer_two(recipe, config, heads[best][1], tokens)
     across = len(ORDERS[task.budget])
     grid = [[row[0] for row in averages[start : start + across]] for start in range(0, len(averages), across)]
     figures = {
         "offsets": offsets_chart(found["offsets"]),
-        "layer-1": Maps("Layer 1 of the best seed, averaged over sequences.", grid),
+        "layer-1": MapGrid("Layer 1 of the best seed, averaged over sequences.", grid),
         **figures,
     }
     return Result(
@@ -117,21 +117,23 @@ def confusions(
     ]
 
 
-def layer_two(recipe: str, config: Config, second: learned_code.Maps, tokens: Any) -> Maps:
+def layer_two(recipe: str, config: Config, second: learned_code.Maps, tokens: Any) -> MapGrid:
     """Layer 2 on a few sequences, the pseudo-attention map, and their difference."""
     order = config.data.order
-    grid: list[list[Map | None]] = []
+    grid: list[list[AttentionMap | None]] = []
     for number, (row, map) in enumerate(zip(tokens[:SEQUENCES], second, strict=False), start=1):
         ideal = np.asarray(estimators.pseudo_attention(row, order), np.float32)
         begins = map.shape[0] - len(ideal)
         ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
         values = np.asarray(map, np.float32)
         titles = {"layer 2": values, "pseudo-attention": ideal, "difference": np.abs(values - ideal)}
-        grid.append([Map(f"{title}, sequence {number}", shown, np.asarray(row)) for title, shown in titles.items()])
+        grid.append(
+            [AttentionMap(f"{title}, sequence {number}", shown, np.asarray(row)) for title, shown in titles.items()]
+        )
     caption = (
         f"Preset {recipe}, order {order}: layer 2 on three sequences, the pseudo-attention map, and their difference."
     )
-    return Maps(caption, grid)
+    return MapGrid(caption, grid)
 
 
 def offsets_chart(rows: list[dict[str, Any]]) -> Plot:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Int
 from anyorder import estimators
 from anyorder.experiments import as_published, learned_code
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, columns, of_preset
-from anyorder.experiments.figures import Chart, Map, Maps, Plot, series
+from anyorder.experiments.figures import AttentionMap, Chart, MapGrid, Plot, series
 from anyorder.experiments.printed import DEPTH, printed_series
 from anyorder.training.config import PRESETS, Config, Data
 from anyorder.training.evaluation import held_out
@@ -69,19 +69,19 @@ def run(task: Task) -> Result:
     )
 
 
-def one_layer_maps(model: Transformer, tokens: Int[Array, "count length"]) -> Maps:
+def one_layer_maps(model: Transformer, tokens: Int[Array, "count length"]) -> MapGrid:
     """Attention of a one-layer model on a few sequences, above the pseudo-attention of each."""
     found = jax.vmap(lambda row: model.trace(row).attention[0][0])(tokens)
     ideal = jax.vmap(partial(estimators.pseudo_attention, order=DATA.order))(tokens)
-    grid: list[list[Map | None]] = [
+    grid: list[list[AttentionMap | None]] = [
         [
-            Map(f"{title}, sequence {number}", np.asarray(map, np.float32), np.asarray(row))
+            AttentionMap(f"{title}, sequence {number}", np.asarray(map, np.float32), np.asarray(row))
             for number, (map, row) in enumerate(zip(maps, tokens, strict=True), start=1)
         ]
         for title, maps in (("one layer", found), ("pseudo-attention", ideal))
     ]
     caption = "Attention of the one-layer model on four sequences: diagonals, not the matching positions below them."
-    return Maps(caption, grid)
+    return MapGrid(caption, grid)
 
 
 def chart(rows: list[dict]) -> Plot:

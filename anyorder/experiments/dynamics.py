@@ -11,7 +11,7 @@ from anyorder import dynamics
 from anyorder.chains import Dirichlet, Floored, Prior, Reversible
 from anyorder.dynamics import Evaluation, Preconditioned, TwoStage
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task
-from anyorder.experiments.figures import Figure, OverLengths, Run
+from anyorder.experiments.figures import Figure, OverLengths, Steps
 
 LENGTHS: dict[Budget, tuple[int, ...]] = {
     "tiny": (16, 32, 64),
@@ -82,7 +82,7 @@ def run_two_stage(task: Task) -> Result:
             ),
         },
         {
-            "run": Run("Positional scalars, a_2 and loss over the steps of both stages.", run),
+            "run": Steps("Positional scalars, a_2 and loss over the steps of both stages.", run),
             "sweep": OverLengths("Excess loss and sup-norm error against T, with fitted power laws.", swept),
         },
         settings={**dataclasses.asdict(settings), "alphabet_size": 3, "gamma": 0.2},
@@ -121,7 +121,7 @@ def run_preconditioned(task: Task) -> Result:
             caption = (
                 f"Order {order}, reversible chains: p_1 … p_k rise together; the loss next to k-gram and bag of k."
             )
-            figures[f"order-{order}"] = Run(caption, run)
+            figures[f"order-{order}"] = Steps(caption, run)
         further = dynamics.JointTraining(length=settings.length, steps=60 if task.budget == "tiny" else 1000)
         found = dynamics.train_jointly(prior, further, run.p[-1])
         starts = {

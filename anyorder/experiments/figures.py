@@ -76,7 +76,7 @@ class Plot:
 
 
 @dataclasses.dataclass(frozen=True)
-class Map:
+class AttentionMap:
     """An attention map; rows and columns before the tokens, if there are more than tokens, are a beginning token's."""
 
     title: str
@@ -85,11 +85,11 @@ class Map:
 
 
 @dataclasses.dataclass(frozen=True)
-class Maps:
+class MapGrid:
     """Rows of attention maps on one scale of colours; None leaves a place empty."""
 
     caption: str
-    grid: list[list[Map | None]]
+    grid: list[list[AttentionMap | None]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Heat:
 
 
 @dataclasses.dataclass(frozen=True)
-class Run:
+class Steps:
     """The steps of one run of Algorithm 1 or 2."""
 
     caption: str
@@ -130,4 +130,4 @@ def different(rows: Iterable[Mapping[str, Any]], column: str) -> list[Any]:
     return list(dict.fromkeys(row[column] for row in rows))
 
 
-Figure = Plot | Maps | Heat | Run | OverLengths
+Figure = Plot | MapGrid | Heat | Steps | OverLengths

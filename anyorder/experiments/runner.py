@@ -29,7 +29,8 @@ SECONDS = "seconds.json"
 FORM = "anyorder experiment 2"
 #: All that a record is made of.
 KINDS: tuple[type, ...] = (
-    Result, Table, figures.Series, figures.Chart, figures.Plot, figures.Map, figures.Maps, figures.Heat, figures.Run,
+    Result, Table, figures.Series, figures.Chart, figures.Plot, figures.AttentionMap, figures.MapGrid, figures.Heat,
+    figures.Steps,
     figures.OverLengths, Trajectory, Evaluation, Standing, LengthSweep, LengthPoint, PowerLaw, configs.Config,
     configs.Data,
     configs.Architecture, configs.Initial, configs.Optimisation, configs.Measurement,

@@ -17,7 +17,7 @@ from anyorder.estimators import Summary
 from anyorder.estimators.matching import window_matches
 from anyorder.experiments.dynamics import standings
 from anyorder.experiments.experiment import Result, Table, Task
-from anyorder.experiments.figures import Chart, Figure, Map, Maps, Plot, Run, Series
+from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, Plot, Series, Steps
 from anyorder.experiments.floor import Comparison, Scores
 from anyorder.training import config as configs
 from anyorder.training.config import Config
@@ -169,8 +169,8 @@ def trained(task: Task, steps: int, seed: int) -> tuple[Result, Followed]:
     # The Bayes construction has a beginning token too, so that the maps have the same rows.
     built = construct("unrolled-bayes", order=data.order, alphabet_size=data.alphabet_size, length=data.length)
     traces = {"trained": run.models[0].trace(tokens), "constructed": built.trace(tokens)}
-    grid: list[list[Map | None]] = [
-        [Map(f"{name}, layer {layer}", np.asarray(trace.attention[layer - 1][0], np.float32), tokens)
+    grid: list[list[AttentionMap | None]] = [
+        [AttentionMap(f"{name}, layer {layer}", np.asarray(trace.attention[layer - 1][0], np.float32), tokens)
          for name, trace in traces.items()]
         for layer in (1, 2)
     ]  # fmt: skip
@@ -187,7 +187,9 @@ def trained(task: Task, steps: int, seed: int) -> tuple[Result, Followed]:
     caption = (
         "The trained model on sequences that it has not seen: loss above the true one, and gap to the Bayes floor."
     )
-    maps = Maps("All positions at once: attention of the trained and of the constructed model (row: who looks).", grid)
+    maps = MapGrid(
+        "All positions at once: attention of the trained and of the constructed model (row: who looks).", grid
+    )
     result = Result({"training": Table(caption, [row])}, {"attention": maps}, settings={"T": data.length})
     return result, story
 
@@ -211,6 +213,6 @@ def two_stage(task: Task, seed: int) -> Result:
                 "What was learned, on chains that no step has seen; losses over L*.", standings(run.evaluation)
             ),
         },
-        {"run": Run("Positional scalars, a_2 and loss over the steps of both stages.", run)},
+        {"run": Steps("Positional scalars, a_2 and loss over the steps of both stages.", run)},
         settings={**dataclasses.asdict(settings), **about},
     )

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from anyorder.experiments import figures
-from anyorder.experiments.figures import MARKS, Chart, Heat, Maps, OverLengths, Plot, Run, Series
+from anyorder.experiments.figures import MARKS, Chart, Heat, MapGrid, OverLengths, Plot, Series, Steps
 from anyorder.report import dynamics, sweeps
 from anyorder.report.maps import draw_maps
 from anyorder.report.style import COLOURS, STYLE, Drawing
@@ -23,11 +23,11 @@ def draw(figure: figures.Figure) -> Figure:
         match figure:
             case Plot():
                 return _plot(figure)
-            case Maps(grid=grid):
+            case MapGrid(grid=grid):
                 return draw_maps(grid)
             case Heat(_, maps, down, across, label, fraction, less):
                 return sweeps.draw_maps(list(maps.items()), down, across, label, fraction=fraction, less=less)
-            case Run(trajectory=trajectory):
+            case Steps(trajectory=trajectory):
                 return dynamics.draw_run(trajectory)
             case OverLengths(sweep=sweep):
                 return dynamics.draw_sweep(sweep)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import matplotlib
 from matplotlib.axes import Axes
 
-from anyorder.experiments.figures import Map
+from anyorder.experiments.figures import AttentionMap
 from anyorder.report.style import STYLE, Drawing
 
 #: Tokens are written along the axes up to this many.
 LABELLED = 40
 
 
-def draw_maps(grid: Sequence[Sequence[Map | None]], size: float = 2.6) -> Drawing:
+def draw_maps(grid: Sequence[Sequence[AttentionMap | None]], size: float = 2.6) -> Drawing:
     """Rows of panels, with one bar for the colours of all; None leaves a place empty."""
     down, across = len(grid), max(map(len, grid))
     with matplotlib.rc_context(STYLE):
@@ -38,7 +38,7 @@ def draw_maps(grid: Sequence[Sequence[Map | None]], size: float = 2.6) -> Drawin
         return figure
 
 
-def _label(place: Axes, panel: Map) -> None:
+def _label(place: Axes, panel: AttentionMap) -> None:
     place.spines[["right", "top"]].set_visible(True)
     if panel.tokens is None or len(panel.tokens) > LABELLED:
         return

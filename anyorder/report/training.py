@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from anyorder import estimators
 from anyorder.errors import require
-from anyorder.experiments.figures import Map
+from anyorder.experiments.figures import AttentionMap
 from anyorder.report.maps import draw_maps
 from anyorder.report.style import COLOURS, STYLE, Drawing
 from anyorder.training.config import Config
@@ -117,13 +117,13 @@ def draw_attention(model: Transformer, config: Config, sequence: int) -> Figure:
     begins = maps[0].shape[1] - len(ideal)
     ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
     row = np.asarray(tokens[sequence])
-    panels = [Map(f"layer 1, head {head + 1} (mean)", values, row) for head, values in enumerate(first)]
+    panels = [AttentionMap(f"layer 1, head {head + 1} (mean)", values, row) for head, values in enumerate(first)]
     for number, layer in enumerate(maps[1:], start=2):
-        panels += [Map(f"layer {number}, head {head + 1}", values, row) for head, values in enumerate(layer)]
+        panels += [AttentionMap(f"layer {number}, head {head + 1}", values, row) for head, values in enumerate(layer)]
     # The head that comes nearest to the ideal is the one to hold against it.
     nearest = min((head for layer in maps for head in layer), key=lambda head: float(np.square(head - ideal).sum()))
     panels += [
-        Map("pseudo-attention", ideal, row),
-        Map("difference, nearest head", np.abs(nearest - ideal), row),
+        AttentionMap("pseudo-attention", ideal, row),
+        AttentionMap("difference, nearest head", np.abs(nearest - ideal), row),
     ]
     return draw_maps([panels[start : start + ACROSS] for start in range(0, len(panels), ACROSS)])

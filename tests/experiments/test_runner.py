@@ -11,7 +11,7 @@ import pytest
 from anyorder import files
 from anyorder.experiments import registry
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
-from anyorder.experiments.figures import Chart, Map, Maps, Plot, Series
+from anyorder.experiments.figures import AttentionMap, Chart, MapGrid, Plot, Series
 from anyorder.experiments.registry import EXPERIMENTS
 from anyorder.experiments.runner import Record, read, write
 from anyorder.training.config import Config, Data
@@ -152,7 +152,7 @@ def test_a_folder_with_other_files_is_refused(run, tmp_path):
 
 
 def test_a_result_is_kept_whole(tmp_path):
-    maps = Maps("A map.", [[Map("m", np.eye(2), np.arange(2)), None]])
+    maps = MapGrid("A map.", [[AttentionMap("m", np.eye(2), np.arange(2)), None]])
     table = Table("A caption.", [{"a": 1.5, "b": "x", "seeds": [1.0, 2.0]}])
     result = Result({"t": table}, {"m": maps}, ("note",), {"T": 3}, "paper", Config(seed=2))
     record = Record(result, "tiny", 1, {"jax": "1"})
