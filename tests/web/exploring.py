@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
 import threading
 import time
 
@@ -12,7 +13,7 @@ import uvicorn
 
 import anyorder
 from anyorder import dynamics
-from anyorder.training.config import Architecture, Config, Data
+from anyorder.training.config import PRESETS, Config, Data
 from anyorder.training.folder import Folder
 from anyorder.training.initial import initial_model
 from anyorder.training.step import keys, start
@@ -22,7 +23,8 @@ from anyorder.web.server import listen
 CONFIG = Config(
     seeds=2,
     data=Data(order=1, length=6),
-    architecture=Architecture(dimension=4, mlp="none"),
+    architecture=dataclasses.replace(PRESETS["paper"].architecture, dimension=4, mlp="none", beginning=True),
+    initial=PRESETS["paper"].initial,
 )
 
 
