@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from jaxtyping import Float
 
 from anyorder.dynamics.objective import Evaluation, Standing
 from anyorder.errors import require
-from anyorder.files import whole_file
+from anyorder.files import read_bytes, whole_file
 from anyorder.records import described, rebuilt
 
 #: Algorithm 1 and Algorithm 2.
@@ -93,8 +94,9 @@ def write_trajectory(trajectory: Trajectory, path: str | Path) -> None:
 
 def read_trajectory(path: str | Path) -> Trajectory:
     """The run that `write_trajectory` wrote, or `InputError` with one line."""
+    data = read_bytes(path, "a trajectory.npz")
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
             run = rebuilt(json.loads(str(stored["record"])), stored, (Trajectory, Evaluation, Standing))
         states, offsets = run.p.shape
         whole = states >= 2 and run.a_2.shape == (states,) and run.excess.shape == (states - 1,)

@@ -255,6 +255,11 @@ def _typed(name: str, value: Any, source: str) -> Any:
         return tuple(_of_kind(type(default[0]), name, entry, source) for entry in entries)
     if default is None:
         return None if value is None else _of_kind(str, name, value, source)
+    choices = _CHOICES.get(name)
+    require(
+        choices is None or value in choices,
+        f"{source} has {name} {value!r}, must be one of {', '.join(choices or ())}",
+    )
     return _of_kind(type(default), name, value, source)
 
 

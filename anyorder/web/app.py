@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anyorder.errors import InputError
 from anyorder.web import api, limits, schema
+from anyorder.web.dynamics import film
 from anyorder.web.models import Library, Refused
 from anyorder.web.view import Explorer
 from anyorder.web.work import Busy, Cancelled, Work
@@ -61,6 +62,7 @@ def create_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if warm:
             quick.prepare(lambda check: explorer.view(schema.ViewRequest(), check))
+            long.prepare(lambda check: film(schema.DynamicsRequest(), explorer.library, check))
         yield
         quick.close()
         long.close()
@@ -154,7 +156,15 @@ def _busy(request: Request, error: Any) -> Response:
 def _http(request: Request, error: Any) -> Response:
     if isinstance(error, TooLarge):
         return problem(413, error.detail, error.limit)
-    return problem(error.status_code, f"{request.method} {_short(request.url.path)}: {str(error.detail).lower()}")
+    status, said = error.status_code, str(error.detail).lower()
+    # The page is mounted at the root and gets what no route of the API takes: other methods of their paths too.
+    described = request.app.openapi()["paths"].get(request.url.path, {})
+    if described:
+        status, said = 405, "method not allowed"
+    response = problem(status, f"{request.method} {_short(request.url.path)}: {said}")
+    if status == 405:
+        response.headers["allow"] = ", ".join(described).upper() or "GET, HEAD"
+    return response
 
 
 def _broken(request: Request, error: Any) -> Response:

@@ -133,6 +133,7 @@ class Explorer:
         self.tours = [*([tour] if tour else []), *shipped_tours()]
         self.opening = tour.name if tour else None
         self._kept: OrderedDict[str, Seen] = OrderedDict()
+        self._programs: set[tuple[object, ...]] = set()
         self._lock = threading.Lock()
 
     def see(self, asked: ViewRequest, check: Check) -> Seen:
@@ -169,7 +170,18 @@ class Explorer:
             )
             raise
         check()
+        self._count(
+            (opened.source, opened.construction, opened.order, opened.model.dtype, *opened.model.embedding.shape, most)
+        )
         return Seen(opened, drawn, trace, opened.model.alphabet_size)
+
+    def _count(self, program: tuple[object, ...]) -> None:
+        """Compiled programs stay in memory until they are told to go: after so many shapes all of them do."""
+        with self._lock:
+            self._programs.add(program)
+            if len(self._programs) > limits.MOST_PROGRAMS:
+                self._programs.clear()
+                jax.clear_caches()
 
     def _open(self, asked: ViewRequest, drawn: NamedTokens) -> Opened:
         """The model, if the sequence fits it."""
