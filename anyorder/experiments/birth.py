@@ -16,13 +16,14 @@ from anyorder.training.folder import read_metrics
 
 ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 3), "paper": (2, 3)}
 LENGTH = 32
-#: Steps between two measurements.
-EVERY = 50
+#: Steps between two measurements, and the sequences of each.
+EVERY, COUNT = 50, 512
 
 
 def config(task: Task, order: int) -> Config:
     """The recipe that reaches the floor, measured often."""
-    return configs.changed(of_preset(task, "floor", Data(order=order, length=LENGTH)), {"evaluate_every": EVERY})
+    often = {"evaluate_every": EVERY, "evaluation_count": 128 if task.budget == "tiny" else COUNT}
+    return configs.changed(of_preset(task, "floor", Data(order=order, length=LENGTH)), often)
 
 
 def curves(task: Task, config: Config, part: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
