@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 
 from anyorder.constructions.registry import CONSTRUCTIONS
 from anyorder.errors import require
+from anyorder.estimators.registry import ESTIMATORS
 from anyorder.numerics import DTYPES
 from anyorder.web import limits, schema
 from anyorder.web.dynamics import film
@@ -85,6 +86,7 @@ def choices(explorer: Explorer) -> schema.Options:
             for entry in CONSTRUCTIONS.values()
         ],
         dtypes=list(DTYPES),
+        estimators={name: entry.meaning for name, entry in ESTIMATORS.items()},
         stored=explorer.library.listed(),
         limits={
             "tokens": limits.MOST_TOKENS,

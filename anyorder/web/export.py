@@ -198,6 +198,7 @@ def _options(explorer: Explorer, constructions: Sequence[str]) -> dict[str, Any]
     cut = {
         "constructions": there,
         "dtypes": list(DTYPES),
+        "estimators": {},
         "features": [],
         "limits": options.limits
         | {"tokens": LENGTH, "symbols": SIZES[-1], "order": ORDERS[-1], "coldest_step": TEMPERATURES[0]},

@@ -121,6 +121,9 @@ class ViewRequest(Asked):
     model: Model = Constructed()
     sequence: Sequence = Text(kind="text", text=EXAMPLE)
     maps: bool = Field(True, description="false leaves the attention maps out; /api/map gives them one at a time")
+    estimator: str | None = Field(
+        None, max_length=64, description="one more estimator to show, by its name in the registry"
+    )
 
 
 class MapRequest(ViewRequest):
@@ -270,6 +273,7 @@ class Options(BaseModel):
 
     constructions: list[ConstructionInfo]
     dtypes: list[str]
+    estimators: dict[str, str] = Field(description="those that can be shown beside a model, and what each predicts")
     stored: list[StoredInfo]
     limits: dict[str, float]
     example: str
@@ -359,6 +363,7 @@ class View(BaseModel):
     kgram: Matrix
     bayes: Matrix
     bayes_name: str
+    estimated: Matrix | None = Field(description="what the estimator that was asked for predicts")
     truth: Matrix | None
     errors: list[float | None] = Field(description="largest error of a probability at every position")
     exactness: Exactness

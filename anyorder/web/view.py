@@ -19,6 +19,7 @@ from anyorder.constructions.certificate import unit_roundoff
 from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.verify import expected, within
 from anyorder.errors import InputError, require
+from anyorder.estimators.registry import find_estimator
 from anyorder.transformer import Trace
 from anyorder.web import limits
 from anyorder.web.models import Library, Opened, build
@@ -225,6 +226,7 @@ class Explorer:
             kgram=Matrix.of(kgram),
             bayes=Matrix.of(bayes),
             bayes_name=bayes_name,
+            estimated=_estimated(seen, asked.estimator),
             truth=None if truth is None else Matrix.of(_wide(truth[1:], size)),
             errors=[finite(value) for value in wrong.tolist()],
             exactness=exactness,
@@ -259,6 +261,14 @@ def _wide(rows: Float[np.ndarray, "length few"], size: int) -> Float[np.ndarray,
 
 def _maps(seen: Seen) -> list[Map]:
     return [Map(layer=layer, head=head, weights=Matrix.of(seen.weights(layer, head))) for layer, head in seen.heads]
+
+
+def _estimated(seen: Seen, name: str | None) -> Matrix | None:
+    """What an estimator of the registry predicts, with the order of the model."""
+    if name is None:
+        return None
+    found = find_estimator(name).predict(seen.padded, order=seen.opened.order, alphabet_size=seen.alphabet_size)
+    return Matrix.of(np.asarray(found.probabilities)[: seen.length])
 
 
 def _bayes(seen: Seen, asked: ViewRequest) -> tuple[Float[np.ndarray, "length symbols"], str]:

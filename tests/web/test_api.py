@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from fractions import Fraction
 
 import httpx
 import numpy as np
@@ -20,6 +22,7 @@ from hypothesis import strategies as st
 import anyorder
 from anyorder import chains, dynamics
 from anyorder.constructions import CONSTRUCTIONS
+from anyorder.estimators.registry import ESTIMATORS
 from anyorder.report.style import COLOURS
 from anyorder.web import app as web_app
 from anyorder.web import dynamics as web_dynamics
@@ -160,6 +163,18 @@ def test_a_drawn_chain_is_that_of_the_command_and_knows_its_truth(client, run):
         json={"model": {"kind": "construction"}, "sequence": {**asked, "alphabet_size": 2, "transition_noise": 0.3}},
     )
     assert noisy.raise_for_status().json()["bayes_name"] == "Bayes under noise 0.3"
+
+
+def test_every_estimator_of_the_registry_can_stand_beside_a_model(client, monkeypatch):
+    monkeypatch.setitem(ESTIMATORS, "toy", dataclasses.replace(ESTIMATORS["ctw"], meaning="a toy"))
+    offered = client.get("/api/options").raise_for_status().json()["estimators"]
+    assert offered == {name: entry.meaning for name, entry in ESTIMATORS.items()}
+    view = client.post("/api/view", json={**body(order=2), "estimator": "toy"}).raise_for_status().json()
+    row, _ = oracles.ctw(TOKENS, len(TOKENS) - 1, 2, len(SYMBOLS), Fraction(1, 2))
+    np.testing.assert_allclose(matrix(view["estimated"])[-1], [float(p) for p in row], atol=1e-6)
+    assert client.post("/api/view", json=body(order=2)).json()["estimated"] is None
+    wrong = client.post("/api/view", json={**body(order=2), "estimator": "oracle"})
+    assert "estimator is 'oracle', must be one of kgram" in refused(wrong)
 
 
 def test_stored_models_and_runs_are_listed_and_opened(client, folder):

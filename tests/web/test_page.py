@@ -101,6 +101,14 @@ def test_the_dtype_breaks_a_high_order(page, address):
     assert page.locator("#refusal").count() == 0
 
 
+def test_one_more_estimator_stands_beside_the_model(page, server):
+    go(page, server)
+    assert "ctw" not in page.text_content("#predictions")
+    page.select_option("#estimator", "ctw")
+    wait_for(page, "#predictions", "ctw")
+    assert "estimator=ctw" in page.url
+
+
 def test_the_address_restores_the_view(page, browser, address):
     go(page, address, model="two-head", order=2, position=20, step=4, heads="2.1", temperature=1)
     page.click("#tokens [data-position='17']")

@@ -7,7 +7,7 @@ export const backend = {
   options: (signal) => json("GET", "api/options", undefined, signal),
   async view(request, signal) {
     const view = await json("POST", "api/view", { ...request, maps: false }, signal);
-    for (const name of ["predicted", "kgram", "bayes", "truth"]) view[name] = view[name] && new Matrix(view[name]);
+    for (const name of ["predicted", "kgram", "bayes", "estimated", "truth"]) view[name] = view[name] && new Matrix(view[name]);
     return view;
   },
   // One map: `which` is "pseudo", "difference" or [layer, head].

@@ -7,6 +7,7 @@ const FIELDS = {
   order: "order",
   alphabet: "alphabet",
   dtype: "dtype",
+  estimator: "estimator",
   temperature: "temperature",
   beta: "beta",
   gated: "gated",
@@ -44,6 +45,9 @@ export class Controls {
         ),
       );
     $("dtype").append(...options.dtypes.map((name) => element("option", { value: name }, name)));
+    for (const [value, title] of Object.entries(options.estimators))
+      $("estimator").append(element("option", { value, title }, value));
+    $("estimator-label").hidden = !Object.keys(options.estimators).length;
     for (const id of ["order", "chain-order"]) $(id).max = options.limits.order;
     for (const id of ["alphabet", "chain-alphabet"]) $(id).max = options.limits.symbols;
     $("chain-length").max = options.limits.tokens;

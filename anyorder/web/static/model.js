@@ -132,9 +132,8 @@ export class ModelPage {
     this.story.show(story, state.step);
     this.#said(story);
     this.#mark();
-    showPrediction({ place: $("predictions"), losses: $("losses") }, this.view, story.position, (position) =>
-      this.change({ position }),
-    );
+    const parts = { place: $("predictions"), losses: $("losses") };
+    showPrediction(parts, this.view, state.estimator, story.position, (position) => this.change({ position }));
   }
 
   #mark() {

@@ -5,13 +5,14 @@ import { bars } from "./charts.js";
 import { curves } from "./curves.js";
 import { parsed } from "./svg.js";
 
-export function showPrediction({ place, losses }, view, n, choose) {
+export function showPrediction({ place, losses }, view, estimator, n, choose) {
   const labels = view.symbols.map(symbol),
     title = `Next token after n = ${n}`;
   const series = [
     ["model", "model", view.predicted],
     ["k-gram", "vermillion", view.kgram],
     [view.bayes_name, "green", view.bayes],
+    ...(view.estimated ? [[estimator, "orange", view.estimated]] : []),
     ...(view.truth ? [["true kernel", "purple", view.truth]] : []),
   ].map(([name, colour, matrix]) => ({
     name,

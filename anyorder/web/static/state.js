@@ -6,6 +6,7 @@ export const DEFAULTS = {
   order: 2,
   alphabet: null,
   dtype: "float64",
+  estimator: "",
   temperature: 0,
   beta: 1,
   gated: true,
@@ -42,6 +43,7 @@ const MODEL = [
   "order",
   "alphabet",
   "dtype",
+  "estimator",
   "temperature",
   "beta",
   "gated",
@@ -139,5 +141,5 @@ export function viewRequest(state) {
           token_noise: state.chainTokenNoise,
           transition_noise: state.chainTransitionNoise,
         };
-  return { model, sequence };
+  return { model, sequence, ...(state.estimator ? { estimator: state.estimator } : {}) };
 }
