@@ -18,13 +18,14 @@ from anyorder.sweeps import spec
 from anyorder.sweeps.engine import Engine
 from anyorder.sweeps.local import Local
 from anyorder.sweeps.run import carry_out, opened, plan
-from anyorder.training import devices, fields
+from anyorder.training import config as configs
+from anyorder.training import devices
 from anyorder.training.config import PRESETS
 from benchmarks.measure import Row, show
 
 STEPS, LONG = 300, 3000
 RATES, DECAYS = [1e-3, 3e-3, 1e-2], [0.0, 1e-3]
-BASE = fields.changed(
+BASE = configs.changed(
     PRESETS["floor"],
     {"steps": STEPS, "dimension": 32, "batch": 32, "warmup": 50, "evaluation_count": 1024, "seeds": 1},
 )
@@ -42,7 +43,7 @@ def swept(sweep: spec.Sweep, engine: Engine, folder: pathlib.Path) -> float:
 def one_by_one(sweep: spec.Sweep, folder: pathlib.Path) -> float:
     began = time.perf_counter()
     for run in spec.runs(sweep):
-        words = shlex.split(fields.command(run.config))[1:]
+        words = shlex.split(configs.command(run.config))[1:]
         subprocess.run(
             [sys.executable, "-m", "anyorder", *words, "--out", str(folder / str(run.number))],
             check=True,
@@ -75,7 +76,7 @@ def main() -> None:
             return
         from anyorder.sweeps.ray_engine import Ray
 
-        base = fields.changed(BASE, {"steps": LONG})
+        base = configs.changed(BASE, {"steps": LONG})
         long = spec.sweep("long", base, {"learning_rate": RATES[:2]}, seeds=2)
         os.environ["ANYORDER_CACHE"] = str(folder / "cache-sweep")  # both find their programs there
         began = time.perf_counter()

@@ -131,7 +131,11 @@ class Optimisation:
 
     @property
     def rising(self) -> int:
-        """Steps of the rise: the warm-up, shortened where the training is short."""
+        """Steps of the rise: the warm-up, shortened where the training is short.
+
+        >>> Optimisation(warmup=100, steps=50).rising
+        25
+        """
         return min(self.warmup, self.steps // 2)
 
 
