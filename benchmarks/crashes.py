@@ -219,6 +219,8 @@ def crash(count: int, seed: int = 0, only: str | None = None) -> list[str]:
             if fault:
                 wrong.append(fault)
                 print(f"  {fault}", file=sys.stderr, flush=True)
+            if (number + 1) % 10 == 0 and number + 1 < count:
+                print(f"{number + 1} tried, {number + 1 - len(wrong)} identical", file=sys.stderr, flush=True)
         print(", ".join(f"{name} {times}" for name, times in tried.items()), file=sys.stderr)
     return wrong
 
