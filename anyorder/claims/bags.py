@@ -67,6 +67,7 @@ def run_algorithm_two(prior: Prior, note: str) -> Finding:
     "On kernels of the bag, with nothing else asked of them, Algorithm 2 keeps p_1 = p_2 ahead and comes to 1/2 each.",
     quick=False,
     see=("alg-2", "bag-scores"),
+    tolerances={"*": 0.02},
 )
 def algorithm_two_on_bags() -> Finding:
     """A run with sampled gradients on bag-symmetric chains of order 2, T = 64."""

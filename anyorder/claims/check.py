@@ -89,7 +89,7 @@ def compare(claim: Claim, recorded: Numbers, measured: Numbers) -> tuple[Moved, 
     """The numbers of a claim that moved; one that is only on record, or only measured, did too."""
     moved = []
     for name in dict.fromkeys([*recorded, *measured]):
-        tolerance = claim.tolerances.get(name, TOLERANCE)
+        tolerance = claim.tolerances.get(name, claim.tolerances.get("*", TOLERANCE))
         before, now = recorded.get(name), measured.get(name)
         if not _near(before, now, tolerance):
             moved.append(Moved(name, before, now, tolerance))

