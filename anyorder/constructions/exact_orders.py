@@ -95,7 +95,7 @@ def measured() -> dict[str, dict[str, ExactOrder]]:
     True
     """
     table = json.loads(PATH.read_text(encoding="utf-8"))
-    return {name: {dtype: ExactOrder(**row[dtype]) for dtype in DTYPES} for name, row in table.items()}
+    return {name: {dtype: ExactOrder(**found) for dtype, found in row.items()} for name, row in table.items()}
 
 
 def label(entry: Construction, options: Mapping[str, Any]) -> str:
