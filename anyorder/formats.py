@@ -225,9 +225,10 @@ def npy(array: np.ndarray, source: str) -> Iterator[Part]:
 def open_npy(stream: BufferedIOBase, source: str) -> np.ndarray:
     """The array in a `.npy` file, read from the disk where it is used; its header must fit the size of the file."""
     try:
-        version = np.lib.format.read_magic(stream)
-        header = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}[version[0]]
-        shape, fortran, dtype = header(stream)
+        version, _ = np.lib.format.read_magic(stream)
+        header = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}[version]
+        with warnings.catch_warnings(action="ignore"):  # Python's, of odd literals
+            shape, fortran, dtype = header(stream)
         require(not dtype.hasobject and all(size >= 0 for size in shape), "it holds objects")
     except Exception as error:  # a header is a Python literal, and can be wrong in as many ways
         reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
