@@ -1,7 +1,7 @@
 """Memory of the explorer under many different requests: it levels off.
 
-`python -m benchmarks.memory --count 20000` prints the resident size after every 1,000 requests. The goal: at the end within
-100 MB of the level after the first 1,000. Linux only: it reads /proc.
+`python -m benchmarks.memory --count 20000` prints the resident size after every 1,000 requests. The goal: at the end
+within 100 MB of the level after the first 1,000. Linux only: it reads /proc.
 """
 
 from __future__ import annotations
