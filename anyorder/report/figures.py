@@ -71,7 +71,9 @@ def _chart(panel: Axes, chart: Chart) -> None:
 
 def _series(panel: Axes, series: Series) -> None:
     colour = series.colour
-    style: dict[str, Any] = {} if colour is None else {"color": COLOURS[colour] if isinstance(colour, int) else colour}
+    style: dict[str, Any] = (
+        {} if colour is None else {"color": COLOURS[colour % len(COLOURS)] if isinstance(colour, int) else colour}
+    )
     error = None if series.error is None else np.asarray(series.error, np.float64)
     marked = any(mark in series.style for mark in MARKS)
     bars = error if marked else None

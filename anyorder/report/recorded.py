@@ -107,7 +107,8 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     |---|---|---|
     | 1 | 0.5 ± 0.01 | yes |
     """
-    names = [name for name in rows[0] if not name.endswith(("_std", "_seeds"))]
+    kept = [name for name in rows[0] if not name.endswith(("_std", "_seeds"))]
+    names = [name for name in kept if any(row[name] is not None for row in rows)]
 
     def cell(row: dict[str, Any], name: str) -> str:
         value = row[name]
