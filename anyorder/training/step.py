@@ -6,9 +6,8 @@ is the same run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -105,14 +104,27 @@ def as_distributions(probabilities: Float[Array, "*batch symbols"]) -> Float[Arr
     return least / least.sum(axis=-1, keepdims=True)
 
 
-Advance = Callable[..., tuple[State, Float[Array, "chunk"], Bool[Array, ""]]]
+@runtime_checkable
+class Advance(Protocol):
+    """Some steps of one model."""
+
+    def __call__(
+        self,
+        state: State,
+        key: PRNGKeyArray,
+        inputs: Numbers,
+        source: Source,
+        first: Int[Array, ""],
+        count: Int[Array, ""],
+    ) -> tuple[State, Float[Array, "chunk"], Bool[Array, ""]]:
+        """The new state, the loss of every step, and whether all weights are finite."""
 
 
 def program(config: Config, model: Transformer) -> Advance:
-    """`advance(state, key, numbers, source, first, count)`: `count` ≤ CHUNK steps from step `first` on.
+    """`advance(state, key, inputs, source, first, count)`: `count` ≤ CHUNK steps from step `first` on.
 
-    Gives the new state, the loss of every step, and whether all weights are finite. `model` says what is not an
-    array; its arrays are not used. Of the config only its `structure` is: numbers and the source are inputs.
+    `model` says what is not an array; its arrays are not used. Of the config only its `structure` is: numbers and the
+    source are inputs.
     """
     frame = eqx.filter(model, eqx.is_inexact_array, inverse=True)
     settings = config.optimisation
