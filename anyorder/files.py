@@ -54,7 +54,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=UNFINISHED, suffix=target.suffix)
     except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}; choose a folder that you can write to") from None
+        raise _no_folder(target.parent, error) from None
     os.close(handle)
     temporary = Path(name)
     try:
@@ -67,6 +67,26 @@ def whole_file(path: str | Path) -> Iterator[Path]:
             os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: str | Path) -> None:
+    """Refuse, before any work is done, a file or folder whose place cannot be written to.
+
+    >>> check_writable("/dev/null/figures/a.png")
+    Traceback (most recent call last):
+    anyorder.errors.InputError: /dev/null is a file where a folder is needed; choose another name
+    """
+    folder = next(part for part in Path(path).absolute().parents if part.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise _no_folder(folder, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+def _no_folder(folder: Path, error: OSError) -> InputError:
+    """Why a folder cannot be written to."""
+    for part in (folder, *folder.parents):
+        if part.exists() and not part.is_dir():
+            return InputError(f"{part} is a file where a folder is needed; choose another name")
+    return InputError(f"cannot write to {folder}: {error.strerror}; choose a folder that you can write to")
 
 
 @contextlib.contextmanager
@@ -232,7 +252,7 @@ def holds(folder: str | Path, marker: str, own: Sequence[str] = ()) -> bool:
     False
     """
     path = Path(folder)
-    require(not path.exists() or path.is_dir(), f"{path} is a file; name a folder")
+    require(not path.exists() or path.is_dir(), f"{path} is a file where a folder is needed; choose another name")
     if (path / marker).exists():
         return True
     try:
@@ -257,10 +277,11 @@ def new_folder(parent: str | Path, name: str) -> Path:
         try:
             path.mkdir(parents=True)
             return path
-        except FileExistsError:
-            require(Path(parent).is_dir(), f"{parent} is a file; name a folder")
+        except FileExistsError as error:
+            if not Path(parent).is_dir():
+                raise _no_folder(path, error) from None
         except OSError as error:
-            raise InputError(f"cannot write {path}: {error.strerror}; choose a folder that you can write to") from None
+            raise _no_folder(path, error) from None
     raise AssertionError
 
 
@@ -278,7 +299,6 @@ def locked(folder: str | Path) -> Iterator[None]:
     anyorder.errors.InputError: ... is in use by process ... on ...; wait for it, stop it, or choose another folder
     """
     path = Path(folder)
-    require(not path.exists() or path.is_dir(), f"{path} is a file; name a folder")
     holder, new = path / _HOLDER, not path.exists()
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -290,7 +310,7 @@ def locked(folder: str | Path) -> Iterator[None]:
             raise InputError(f"{path} is in use by {who}; wait for it, stop it, or choose another folder") from None
         raise InputError(f"{path} is in use by another process; wait for it, or choose another folder") from None
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; choose a folder that you can write to") from None
+        raise _no_folder(path, error) from None
     try:
         for entry in path.glob(f"{UNFINISHED}*"):
             entry.unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from anyorder.cli.command import Command, Outcome, progress
 from anyorder.errors import require
+from anyorder.files import locked
 
 if TYPE_CHECKING:
     from anyorder.constructions.verify import Verification
@@ -58,6 +59,10 @@ class Demo(Command):
 
     def run(self) -> Outcome:
         """Measure, certify, train, descend, write the page."""
+        with locked(self.out):
+            return self._run()
+
+    def _run(self) -> Outcome:
         from anyorder.training import devices
 
         devices.prepare(1)

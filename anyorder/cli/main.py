@@ -123,6 +123,10 @@ def parse(words: list[str]) -> Command:
         raise InputError(f"{_one_line(said.getvalue())}; see anyorder {name} --help") from None
     seed = getattr(parsed, "seed", None)
     require(seed is None or 0 <= seed < 2**63, f"seed is {seed}, must be 0 to {2**63 - 1}; pass `seed=0` or more")
+    if isinstance(out := getattr(parsed, "out", None), str):
+        from anyorder.files import check_writable
+
+        check_writable(out)  # before minutes of work
     return parsed
 
 

@@ -209,6 +209,26 @@ def test_help_and_version_start_at_once():
         assert said in done.stdout
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["demo"], ["dynamics"], ["build", "dyadic", "--order", "2"], ["reproduce"], ["train"],
+        ["sweep", "learning-rate"], ["sample"],
+    ],
+)  # fmt: skip
+def test_a_place_that_cannot_be_written_is_said_before_any_work(run, tmp_path, words, monkeypatch):
+    def worked(*_):
+        raise AssertionError("work began")
+
+    monkeypatch.setattr("anyorder.training.devices.prepare", worked)
+    (tmp_path / "file").write_text("")
+    code, _, error = run(*words, "--out", tmp_path / "file" / "out")
+    assert code == 2
+    assert error == f"anyorder: {tmp_path / 'file'} is a file where a folder is needed; choose another name\n"
+    if words[0] in ("demo", "dynamics", "sweep"):
+        assert run(*words, "--out", tmp_path / "file")[2] == error
+
+
 def test_the_overview_names_every_command_with_a_sentence(run):
     code, text, _ = run("--help")
     assert code == 0

@@ -269,7 +269,7 @@ def test_folders_of_other_runs_are_refused_and_not_touched(copied, tmp_path):
         train(TINY, other)
     with pytest.raises(InputError, match=r"holds no config.json; give the folder of a training run"):
         train(TINY, other, resume=True)
-    with pytest.raises(InputError, match="is a file; name a folder"):
+    with pytest.raises(InputError, match="is a file where a folder is needed"):
         train(TINY, other / "thesis.txt")
     assert list(other.iterdir()) == [other / "thesis.txt"]
 
