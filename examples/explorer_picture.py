@@ -14,7 +14,7 @@ from anyorder.files import whole_file
 from anyorder.web.app import create_app
 from anyorder.web.server import address, listen
 
-STATE = "#page=model&model=dyadic&order=2&step=1"
+STATE = "#page=model&model=dyadic&order=2&step=4&text=abba+had+a+banana+bar+and+a+barbarian+band"
 
 
 def main() -> int:
@@ -30,7 +30,7 @@ def main() -> int:
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-sync"]
     flags += ["--disable-background-networking", "--disable-component-update", "--disable-quic"]
     with tempfile.TemporaryDirectory() as profile, whole_file(sys.argv[1]) as picture:
-        view = [f"--screenshot={picture}", "--window-size=1280,1130", "--virtual-time-budget=60000"]
+        view = [f"--screenshot={picture}", "--window-size=1280,1180", "--virtual-time-budget=60000"]
         subprocess.run([chromium, *flags, f"--user-data-dir={profile}", *view, url], check=True, capture_output=True)
     server.should_exit = True
     return 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -214,6 +215,7 @@ def _page() -> str:
     found = text.count('<script type="module" src="main.js"></script>')
     assert found == 1, "the page has another script"
     text = text.replace('<script type="module" src="main.js"></script>', f"{policy}\n{scripts}")
+    text = re.sub(r"^.*class=\"served\".*\n", "", text, flags=re.MULTILINE)  # what only a server has
     start, end = text.index('<span id="api">'), text.index("</span></footer>")
     said = f"Computed in this page: orders to {ORDERS[-1]}, {SIZES[-1]} symbols, {LENGTH} tokens."
     return f'{text[:start]}<span id="api">{said}{text[end:]}'

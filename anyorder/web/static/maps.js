@@ -12,7 +12,7 @@ export class Maps {
     Object.assign(this, { place, readout, dialog, load, change });
     this.panels = [];
     this.seen = new IntersectionObserver((entries) => {
-      for (const { target, isIntersecting } of entries) if (isIntersecting) this.#fetch(this.#panel(target));
+      for (const { target, isIntersecting } of entries) if (isIntersecting) this.#fill(this.#panel(target));
     });
     dialog.querySelector("button").addEventListener("click", () => dialog.close());
     dialog.addEventListener("close", () => {
@@ -39,7 +39,7 @@ export class Maps {
     this.seen.disconnect();
     replaced(this.place, ...this.panels.map((panel) => panel.figure));
     if (labels.length > SHORT) for (const { map } of this.panels) this.seen.observe(map.canvas);
-    else await Promise.all(this.panels.map((panel) => this.#fetch(panel)));
+    else await Promise.all(this.panels.map((panel) => this.#fill(panel)));
   }
 
   mark(row, matches) {
@@ -83,7 +83,7 @@ export class Maps {
     };
   }
 
-  async #fetch(panel) {
+  async #fill(panel) {
     if (panel.matrix || panel.asked) return;
     panel.asked = true;
     const view = this.view,
@@ -96,7 +96,7 @@ export class Maps {
   }
 
   async #enlarge(panel) {
-    await this.#fetch(panel);
+    await this.#fill(panel);
     if (!panel.matrix) return;
     this.large = new HeatMap(panel.name, this.#on(null));
     this.dialog.querySelector("h2").textContent = panel.name;

@@ -1,0 +1,91 @@
+"""Tours: what a teacher may write, and the line that says what is wrong."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from anyorder.errors import InputError
+from anyorder.web import tours
+from anyorder.web.app import STATIC
+
+LESSON = """# Our names
+
+An opening that is not shown.
+
+## The window
+`#model=dyadic&order=2&text=anna and hannah&position=5`
+Layer 1 looks at the two
+tokens before.
+> Which two?
+
+## Free
+No state, no question.
+"""
+
+
+def test_markdown_and_json_say_the_same(tmp_path):
+    (tmp_path / "3-Our names.md").write_text(LESSON, encoding="utf-8")
+    read = tours.read_tour(tmp_path / "3-Our names.md")
+    assert (read.name, read.title, len(read.stops)) == ("our-names", "Our names", 2)
+    assert read.stops[0].state == {"model": "dyadic", "order": "2", "text": "anna and hannah", "position": "5"}
+    assert (read.stops[0].sentence, read.stops[0].question) == ("Layer 1 looks at the two tokens before.", "Which two?")
+    assert (read.stops[1].state, read.stops[1].question) == ({}, "")
+    (tmp_path / "our-names.json").write_text(read.model_dump_json(exclude={"name"}), encoding="utf-8")
+    assert tours.read_tour(tmp_path / "our-names.json") == read
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.json", "{", "is not JSON"),
+        ("a.json", "[]", "does not hold one JSON object"),
+        ("a.json", '{"title": "A"}', "has no stops"),
+        ("a.json", '{"title": "A", "stops": [{"state": {}}]}', "stop 1: sentence: field required"),
+        ("a.json", '{"title": "A", "stops": [{"sentence": "B", "text": "C"}]}', "stop 1: text: extra inputs"),
+        ("a.md", "## B\nC\n", "has no title"),
+        ("a.md", "# A\n", "has no stops"),
+        ("a.md", "# A\n## B\n`ordr=2`\nC\n", "stop 1: there is no 'ordr' in the state"),
+        ("a.md", "# A\n## B\n`order=2`\n> C?\n", "stop 1 says nothing"),
+    ],
+)
+def test_what_is_wrong_with_a_tour_is_one_line(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(message)) as refused:
+        tours.read_tour(tmp_path / name)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_missing_and_a_binary_file_are_refused(tmp_path):
+    (tmp_path / "a.md").write_bytes(b"\xff\xfe\x00")
+    for path in (tmp_path / "a.md", tmp_path / "absent.md", tmp_path):
+        with pytest.raises(InputError):
+            tours.read_tour(path)
+
+
+def test_a_state_has_the_names_of_the_page():
+    source = (STATIC / "state.js").read_text(encoding="utf-8")
+    block = re.search(r"export const DEFAULTS = \{(.*?)\n\};", source, re.DOTALL)[1]
+    names = set(re.findall(r"^  (\w+):", block, re.MULTILINE))
+    assert names - {"present", "tour", "stop"} == tours.STATE
+
+
+def test_the_five_tours_of_the_package():
+    shipped = tours.shipped_tours()
+    assert [tour.name for tour in shipped] == [
+        "what-follows-ba", "isolating-the-oldest-token", "floating-point-breaks-it", "one-head-or-many",
+        "trained-or-constructed",
+    ]  # fmt: skip
+    assert all(stop.state and stop.question for tour in shipped for stop in tour.stops)
+
+
+def test_explore_refuses_a_tour_that_is_none(run, tmp_path):
+    (tmp_path / "a.md").write_text("# A\n", encoding="utf-8")
+    code, out, error = run("explore", "--export", tmp_path / "page", "--tour", tmp_path / "a.md")
+    assert (code, out) == (2, "")
+    assert "has no stops" in error
+    assert not (tmp_path / "page").exists()
+    code, _, error = run("explore", "--export", tmp_path, "--json")
+    assert code == 2
+    assert "already holds other files" in error
