@@ -264,6 +264,6 @@ function map(now, which) {
   if (which === "pseudo") return made(ideal);
   const [layer, head] = nearest(now),
     given = weights(now, layer - 1, head - 1);
-  const defined = (row) => sink(now) || now.matches[row - now.begins]?.length;
+  const defined = (row) => row >= now.begins && (sink(now) || now.matches[row - now.begins].length);
   return made(given.map((value, at) => (defined(Math.floor(at / rows)) ? value - ideal[at] : NaN)));
 }
