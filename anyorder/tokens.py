@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +15,7 @@ from jaxtyping import Array, Int, Integer
 from anyorder.errors import InputError, check_alphabet, check_order, require
 
 LARGEST_ALPHABET = 1 << 16
+Result = TypeVar("Result")
 
 #: What stands for one sequence wherever tokens are asked for; a string needs its alphabet.
 Tokens = Integer[Array, "length"] | Integer[np.ndarray, "length"] | Sequence[int] | str
@@ -130,3 +134,27 @@ def check_known(
         raise InputError(
             f"{source} has character {character!r} at position {position}, not in the alphabet {alphabet!r}; add it"
         )
+
+
+def takes_text(estimator: Callable[..., Result]) -> Callable[..., Result]:
+    """Let an estimator take a string, with `alphabet=`, its characters in order, in place of `alphabet_size=`.
+
+    >>> @takes_text
+    ... def last(tokens, *, alphabet_size):
+    ...     return tokens[-1], alphabet_size
+    >>> [int(number) for number in last("abba", alphabet="ab")]
+    [0, 2]
+    """
+
+    @functools.wraps(estimator)
+    def with_text(tokens: Any, *, alphabet: str | None = None, **options: Any) -> Result:
+        if isinstance(tokens, str):
+            tokens = spelled(tokens, alphabet)
+        if alphabet is not None:
+            options.setdefault("alphabet_size", len(alphabet))
+        return estimator(tokens, **options)
+
+    plain = inspect.signature(estimator)
+    text = inspect.Parameter("alphabet", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
+    with_text.__signature__ = plain.replace(parameters=[*plain.parameters.values(), text])  # type: ignore[attr-defined]
+    return with_text

@@ -1,10 +1,13 @@
 """What passes as one sequence of tokens."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import anyorder
 from anyorder.errors import InputError
 from anyorder.tokens import as_tokens, check_tokens, code_points, places
 
@@ -51,3 +54,14 @@ def test_places_of_parts_count_from_where_they_begin():
     with pytest.raises(InputError, match="at position 12,"):
         check_tokens(np.array([0, 1, 9]), 2, begin=10)
     assert places(code_points("xay"), "ya").tolist() == [-1, 1, 0]
+
+
+@pytest.mark.parametrize("name", ["kgram", "bayes", "backoff", "mixture"])
+def test_estimators_take_text(name):
+    estimator, order = getattr(anyorder.estimators, name), "max_order" if name == "mixture" else "order"
+    text = estimator("abacaba", alphabet="abc", **{order: 1})
+    numbers = estimator([0, 1, 0, 2, 0, 1, 0], alphabet_size=3, **{order: 1})
+    np.testing.assert_array_equal(text.probabilities, numbers.probabilities)
+    assert "alphabet" in inspect.signature(estimator).parameters
+    with pytest.raises(InputError, match="has no alphabet"):
+        estimator("abacaba", alphabet_size=3, **{order: 1})

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int
 from anyorder.errors import require
 from anyorder.estimators import matching
 from anyorder.estimators.result import Estimate
-from anyorder.tokens import Tokens, as_tokens
+from anyorder.tokens import Tokens, as_tokens, takes_text
 
 
 @partial(jax.jit, static_argnames="dtype")
@@ -49,18 +49,22 @@ def where_full(probabilities: Float[Array, "length symbols"], order: int) -> Est
     return Estimate(jnp.where(defined[:, None], probabilities, jnp.nan), defined)
 
 
+@takes_text
 def kgram(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
     """The conditional k-gram of Definition 2: what followed earlier occurrences of the last k tokens.
 
     >>> probabilities, defined = kgram([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2)
     >>> defined.tolist(), probabilities[-1].tolist()
     ([False, False, True, True, True, True], [0.0, 1.0])
+    >>> kgram("abacaba", order=1, alphabet="abc").probabilities[-1].tolist()  # what followed "a"
+    [0.0, 0.6666666666666666, 0.3333333333333333]
     """
     tokens = as_tokens(tokens, order, alphabet_size)
     matches = matching.window_matches(tokens, order)
     return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
 
 
+@takes_text
 def add_beta(
     tokens: Tokens,
     *,
@@ -83,6 +87,7 @@ def add_beta(
     return where_full(smoothed(counts, beta, dtype), order)
 
 
+@takes_text
 def bag(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
     """What followed earlier occurrences of the last k tokens in any order: the limit of uniform weights 1/k.
 
@@ -94,6 +99,7 @@ def bag(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.floa
     return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
 
 
+@takes_text
 def add_beta_bag(
     tokens: Tokens, *, order: int, alphabet_size: int, beta: float | int | Array = 1.0, dtype: Any = jnp.float64
 ) -> Estimate:
@@ -107,6 +113,7 @@ def add_beta_bag(
     return where_full(smoothed(counts, beta, dtype), order)
 
 
+@takes_text
 def biased(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
     """The k-gram that also counts opening positions whose partial window is aligned (App. A.2.2, B.2).
 
@@ -118,6 +125,7 @@ def biased(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.f
     return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
 
 
+@takes_text
 def backoff(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
     """The j-gram of the longest suffix, j ≤ k, that has been seen before; j = 0 is the frequency of symbols.
 

@@ -17,9 +17,10 @@ from anyorder.errors import require
 from anyorder.estimators import matching
 from anyorder.estimators.counting import smoothed, where_full
 from anyorder.estimators.result import WeightedEstimate
-from anyorder.tokens import Tokens, as_tokens
+from anyorder.tokens import Tokens, as_tokens, takes_text
 
 
+@takes_text
 def mixture(
     tokens: Tokens,
     *,
@@ -48,6 +49,7 @@ def mixture(
     return _where_full(jnp.einsum("nk,kns->ns", posterior, jnp.stack(rows)), posterior, max_order)
 
 
+@takes_text
 def ctw(
     tokens: Tokens,
     *,
