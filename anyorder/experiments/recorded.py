@@ -82,9 +82,3 @@ def read(id: str, folder: Path = FOLDER) -> dict[str, Any] | None:
     """A recorded result; None where the experiment has not been recorded."""
     path = folder / f"{id}.json"
     return read_json(path, "a recorded result", KEYS) if path.exists() else None
-
-
-def tables(id: str, folder: Path = FOLDER) -> dict[str, list[dict[str, Any]]] | None:
-    """The rows of every table of a recorded result; None where the experiment has not been recorded."""
-    found = read(id, folder)
-    return None if found is None else {name: table["rows"] for name, table in found["tables"].items()}
