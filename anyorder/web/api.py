@@ -107,9 +107,9 @@ def choices(explorer: Explorer) -> schema.Options:
 
 def story_at(explorer: Explorer, asked: schema.StoryRequest, check: Check) -> schema.Story:
     """The story of the model that was asked for, read off its trace."""
-    seen = explorer.see(schema.ViewRequest(model=asked.model, sequence=asked.sequence), check)
+    traced = explorer.traced(schema.ViewRequest(model=asked.model, sequence=asked.sequence), check)
     require(
-        asked.position < seen.length,
-        f"position is {asked.position}, the sequence has positions 0 to {seen.length - 1}; choose one of them",
+        asked.position < traced.length,
+        f"position is {asked.position}, the sequence has positions 0 to {traced.length - 1}; choose one of them",
     )
-    return tell(seen, asked.position)
+    return tell(traced, asked.position)

@@ -23,35 +23,35 @@ from anyorder.estimators import matching
 from anyorder.transformer import Head, MLPLayer, Transformer
 from anyorder.transformer.arithmetic import linear, stored, unit
 from anyorder.web import schema
-from anyorder.web.view import Seen, finite
+from anyorder.web.view import Traced, finite
 
 
 @dataclasses.dataclass(frozen=True)
 class Look:
     """A trace at one position n; `row` is its row, one later with a beginning token."""
 
-    seen: Seen
+    traced: Traced
     position: int
     matches: list[int]
 
     @property
     def row(self) -> int:
         """The row of position n."""
-        return self.position + self.seen.begins
+        return self.position + self.traced.begins
 
     @property
     def order(self) -> int:
         """k."""
-        return self.seen.opened.order
+        return self.traced.opened.order
 
     @property
     def model(self) -> Transformer:
         """The model that is looked into."""
-        return self.seen.opened.model
+        return self.traced.opened.model
 
     def name(self, position: int) -> str:
         """The token at a position, as the page writes it."""
-        return self.seen.symbols[self.seen.drawn.tokens[position]] if position >= 0 else "⊢"
+        return self.traced.symbols[self.traced.sequence.tokens[position]] if position >= 0 else "⊢"
 
     def word(self, first: int, last: int) -> str:
         """The tokens from one position to another."""
@@ -59,19 +59,19 @@ class Look:
 
     def block(self, name: str, point: str) -> Float[np.ndarray, "width"]:
         """One named block of the stream at n."""
-        return np.asarray(self.seen.trace.block(name, point), np.float64)[self.row]
+        return np.asarray(self.traced.trace.block(name, point), np.float64)[self.row]
 
 
-def tell(seen: Seen, position: int) -> schema.Story:
+def tell(traced: Traced, position: int) -> schema.Story:
     """The story at one position, next to the window, the matches and the counts of the exact estimator."""
-    order, size = seen.opened.order, seen.alphabet_size
-    matrix = matching.window_matches(seen.padded, order)
+    order, size = traced.opened.order, traced.alphabet_size
+    matrix = matching.window_matches(traced.padded, order)
     matches = np.flatnonzero(np.asarray(matrix)[position]).tolist()
-    counts = np.asarray(matching.counts(matrix, seen.padded, size))[position].tolist()
-    look = Look(seen, position, matches)
+    counts = np.asarray(matching.counts(matrix, traced.padded, size))[position].tolist()
+    look = Look(traced, position, matches)
     window = list(range(position - order + 1, position + 1)) if position >= order - 1 else []
-    plan = seen.opened.plan
-    told = [
+    plan = traced.opened.plan
+    made = [
         schema.Step(
             title=step.title,
             text=step.text,
@@ -84,7 +84,7 @@ def tell(seen: Seen, position: int) -> schema.Story:
         )
         for step in (unknown(order, look.model) if plan is None else plan.steps)
     ]
-    return schema.Story(position=position, order=order, window=window, matches=matches, counts=counts, steps=told)
+    return schema.Story(position=position, order=order, window=window, matches=matches, counts=counts, steps=made)
 
 
 def weight(model: Transformer, name: str, does: str) -> schema.Weight:
@@ -132,7 +132,7 @@ def _(what: steps.Threshold, look: Look) -> schema.Part:
 
 @show.register
 def _(what: steps.Attention, look: Look) -> schema.Part:
-    weights = np.asarray(look.seen.trace.attention[what.layer], np.float64)[what.head, look.row, : look.row + 1]
+    weights = np.asarray(look.traced.trace.attention[what.layer], np.float64)[what.head, look.row, : look.row + 1]
     part = keys(
         look, what.name, f"attention of layer {what.layer + 1}, head {what.head + 1}, row {look.position}", weights
     )
@@ -144,7 +144,7 @@ def _(what: steps.Attention, look: Look) -> schema.Part:
 
 @show.register
 def _(what: steps.Scores, look: Look) -> schema.Part:
-    x, head = look.seen.trace.stream(what.point), look.model.layers[what.layer].heads[what.head]
+    x, head = look.traced.trace.stream(what.point), look.model.layers[what.layer].heads[what.head]
     product = np.asarray(_scores(head, x, jnp.int32(look.row)))[: look.row + 1] / _kappa(look.model)
     unit_of = "" if look.model.certificate is None else " / kappa"
     part = keys(look, what.name, f"score of layer {what.layer + 1}, head {what.head + 1}{unit_of}", product)
@@ -154,8 +154,8 @@ def _(what: steps.Scores, look: Look) -> schema.Part:
 @show.register
 def _(what: steps.Overlay, look: Look) -> schema.Part:
     head = look.model.layers[what.layer].heads[what.head]
-    queries, found = (np.asarray(side) for side in _sides(head, look.seen.trace.stream(what.point)))
-    product, begins, k = found @ queries[look.row], look.seen.begins, look.order
+    queries, found = (np.asarray(side) for side in _sides(head, look.traced.trace.stream(what.point)))
+    product, begins, k = found @ queries[look.row], look.traced.begins, look.order
     coordinates, symbols = symbol_coordinates(look.model, head)
     over = []
     misses = [i for i in range(k, look.position + 1) if i not in look.matches]
@@ -172,7 +172,7 @@ def _(what: steps.Overlay, look: Look) -> schema.Part:
         "directions of the query at n and of two keys",
         _direction(queries[look.row, coordinates]),
     )
-    labels = [look.seen.symbols[symbol] for symbol in symbols]
+    labels = [look.traced.symbols[symbol] for symbol in symbols]
     unit_of = "" if look.model.certificate is None else "kappa"
     return part.model_copy(update={"kind": "overlay", "labels": labels, "over": over, "unit": unit_of})
 
@@ -207,20 +207,20 @@ def _kappa(model: Transformer) -> float:
 
 @show.register
 def _(what: steps.Prediction, look: Look) -> schema.Part:
-    row = np.asarray(look.seen.trace.probabilities, np.float64)[look.position]
+    row = np.asarray(look.traced.trace.probabilities, np.float64)[look.position]
     return bars(look, what.name, "output of the model", row)
 
 
 def bars(look: Look, name: str, read: str, values: Float[np.ndarray, "bars"], label: str = "") -> schema.Part:
     """A part with one bar for every symbol, or with one label for all."""
-    labels = look.seen.symbols if len(values) == look.seen.alphabet_size else [label] * len(values)
+    labels = look.traced.symbols if len(values) == look.traced.alphabet_size else [label] * len(values)
     numbers = [finite(value) for value in np.asarray(values, float).tolist()]
     return schema.Part(kind="bars", name=name, read=read, labels=labels, values=numbers)
 
 
 def keys(look: Look, name: str, read: str, values: Float[np.ndarray, "keys"]) -> schema.Part:
     """A part with one number for every key; the exact matches are marked."""
-    first = -look.seen.begins
+    first = -look.traced.begins
     labels = [look.name(position) for position in range(first, look.position + 1)]
     marks = [match - first for match in look.matches]
     numbers = [finite(value) for value in np.asarray(values, float).tolist()]
@@ -260,7 +260,7 @@ def here(look: Look, about: steps.Here) -> str:
             counted = ", ".join(f"{name} {names.count(name)}×" for name in dict.fromkeys(names))
             return f"What stood there: {counted}, of {len(names)}."
         case "smoothed":
-            beta, size = look.seen.opened.beta, look.seen.alphabet_size
+            beta, size = look.traced.opened.beta, look.traced.alphabet_size
             return f"{here(look, 'counts')} The sink adds β = {beta:g} to each of {size} symbols."
     return ""
 
@@ -279,8 +279,8 @@ def about(look: Look, kind: steps.Here) -> list[int]:
 
 
 def unknown(order: int, model: Transformer) -> tuple[Step, ...]:
-    """What can be told of a model that nobody wrote down: where each layer looks, and what comes out."""
-    told = []
+    """What can be said of a model that nobody wrote down: where each layer looks, and what comes out."""
+    made = []
     for layer, part in enumerate(model.layers):
         last = layer == len(model.layers) - 1
         near = None if last else (1, order)
@@ -290,7 +290,7 @@ def unknown(order: int, model: Transformer) -> tuple[Step, ...]:
             if last
             else "A code of the window would look at the k tokens before n, older ones with other weights."
         )
-        told.append(
+        made.append(
             Step(
                 f"Layer {layer + 1}",
                 text,
@@ -313,12 +313,12 @@ def unknown(order: int, model: Transformer) -> tuple[Step, ...]:
         (steps.Prediction(),),
         "counts",
     )
-    return (*told, prediction)
+    return (*made, prediction)
 
 
 def _inside(look: Look, what: steps.Inside) -> Float[np.ndarray, "width"]:
     mlp = look.model.layers[what.layer].mlp[what.place]
-    given = np.asarray(_given(mlp, look.seen.trace.stream(what.point)))
+    given = np.asarray(_given(mlp, look.traced.trace.stream(what.point)))
     return given[look.row, Stream(**dict(look.model.blocks or ())).place(what.of)]
 
 

@@ -29,8 +29,8 @@ from anyorder.web.schema import Stop, Tour
 
 #: What a stop may set: the names of the page's state, as its address has them.
 _NAMES = (
-    "page model order alphabet dtype estimator temperature beta gated dimension own index source text position step heads show "
-    "chainOrder chainAlphabet chainLength chainSeed chainTokenNoise chainTransitionNoise "
+    "page model order alphabet dtype estimator temperature beta gated dimension own index source text position step "
+    "heads show chainOrder chainAlphabet chainLength chainSeed chainTokenNoise chainTransitionNoise "
     "run algorithm chainsOrder symbols length steps seed frame"
 )
 STATE = frozenset(_NAMES.split())

@@ -47,11 +47,11 @@ ROUNDING_UNITS = 4.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Seen:
+class Traced:
     """A model on a sequence: everything that a view and its stories are read from."""
 
     opened: Opened
-    drawn: NamedTokens
+    sequence: NamedTokens
     trace: Trace
     alphabet_size: int
 
@@ -63,12 +63,12 @@ class Seen:
     @property
     def length(self) -> int:
         """Tokens of the sequence; the trace goes on to the padded length."""
-        return len(self.drawn.tokens)
+        return len(self.sequence.tokens)
 
     @property
     def padded(self) -> Int[jax.Array, "padded"]:
         """The tokens with zeros up to the length that programs are compiled for."""
-        return jnp.asarray(np.pad(self.drawn.tokens, (0, limits.padded(self.length) - self.length)), jnp.int32)
+        return jnp.asarray(np.pad(self.sequence.tokens, (0, limits.padded(self.length) - self.length)), jnp.int32)
 
     @property
     def begins(self) -> int:
@@ -78,7 +78,7 @@ class Seen:
     @property
     def symbols(self) -> list[str]:
         """The names of all symbols, also of those that the model has and the sequence has not."""
-        named = self.drawn.symbols
+        named = self.sequence.symbols
         return named + [f"({number})" for number in range(len(named), self.alphabet_size)]
 
     @property
@@ -133,11 +133,11 @@ class Explorer:
         self.library = library
         self.tours = [*([tour] if tour else []), *shipped_tours()]
         self.opening = tour.name if tour else None
-        self._kept: OrderedDict[str, Seen] = OrderedDict()
+        self._kept: OrderedDict[str, Traced] = OrderedDict()
         self._programs: set[tuple[object, ...]] = set()
         self._lock = threading.Lock()
 
-    def see(self, asked: ViewRequest, check: Check) -> Seen:
+    def traced(self, asked: ViewRequest, check: Check) -> Traced:
         """The model's trace on the sequence, run now or kept."""
         stamp = "" if isinstance(asked.model, Constructed) else str(self.library.stamp(asked.model.path))
         key = f"{asked.model.model_dump_json()}{asked.sequence.model_dump_json()}{stamp}"
@@ -145,14 +145,14 @@ class Explorer:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        seen = self._run(asked, check)
+        traced = self._run(asked, check)
         with self._lock:
-            self._kept[key] = seen
+            self._kept[key] = traced
             while len(self._kept) > 1 and sum(one.size for one in self._kept.values()) > limits.KEPT_BYTES:
                 self._kept.popitem(last=False)
-        return seen
+        return traced
 
-    def _run(self, asked: ViewRequest, check: Check) -> Seen:
+    def _run(self, asked: ViewRequest, check: Check) -> Traced:
         drawn = draw(asked.sequence)
         check()
         opened = self._open(asked, drawn)
@@ -174,7 +174,7 @@ class Explorer:
         self._count(
             (opened.source, opened.construction, opened.order, opened.model.dtype, *opened.model.embedding.shape, most)
         )
-        return Seen(opened, drawn, trace, opened.model.alphabet_size)
+        return Traced(opened, drawn, trace, opened.model.alphabet_size)
 
     def _count(self, program: tuple[object, ...]) -> None:
         """Compiled programs stay in memory until they are told to go: after so many shapes all of them do."""
@@ -205,44 +205,46 @@ class Explorer:
 
     def view(self, asked: ViewRequest, check: Check) -> View:
         """All that the page shows except the story, with the maps if they are asked for."""
-        seen = self.see(asked, check)
-        order, size = seen.opened.order, seen.alphabet_size
-        kgram = np.asarray(estimators.kgram(seen.padded, order=order, alphabet_size=size).probabilities)[: seen.length]
-        bayes, bayes_name = _bayes(seen, asked)
+        traced = self.traced(asked, check)
+        order, size = traced.opened.order, traced.alphabet_size
+        kgram = np.asarray(estimators.kgram(traced.padded, order=order, alphabet_size=size).probabilities)[
+            : traced.length
+        ]
+        bayes, bayes_name = _bayes(traced, asked)
         check()
-        wrong, exactness = _exactness(seen, bayes, bayes_name)
-        truth = seen.drawn.truth
+        wrong, exactness = _exactness(traced, bayes, bayes_name)
+        truth = traced.sequence.truth
         return View(
-            symbols=seen.symbols,
-            tokens=seen.drawn.tokens.tolist(),
-            outcome=seen.drawn.outcome,
-            begins=seen.begins,
-            model=model_info(seen.opened),
-            nearest=list(seen.nearest),
-            maps=_maps(seen) if asked.maps else [],
-            pseudo_attention=Matrix.of(seen.pseudo_attention) if asked.maps else None,
-            difference=Matrix.of(seen.difference) if asked.maps else None,
-            predicted=Matrix.of(seen.predicted),
+            symbols=traced.symbols,
+            tokens=traced.sequence.tokens.tolist(),
+            outcome=traced.sequence.outcome,
+            begins=traced.begins,
+            model=model_info(traced.opened),
+            nearest=list(traced.nearest),
+            maps=_maps(traced) if asked.maps else [],
+            pseudo_attention=Matrix.of(traced.pseudo_attention) if asked.maps else None,
+            difference=Matrix.of(traced.difference) if asked.maps else None,
+            predicted=Matrix.of(traced.predicted),
             kgram=Matrix.of(kgram),
             bayes=Matrix.of(bayes),
             bayes_name=bayes_name,
-            estimated=_estimated(seen, asked.estimator),
+            estimated=_estimated(traced, asked.estimator),
             truth=None if truth is None else Matrix.of(_wide(truth[1:], size)),
             errors=[finite(value) for value in wrong.tolist()],
             exactness=exactness,
-            losses=_losses(seen, bayes, kgram),
+            losses=_losses(traced, bayes, kgram),
         )
 
     def map(self, asked: MapRequest, check: Check) -> Matrix:
         """One map of a view."""
-        seen = self.see(asked, check)
+        traced = self.traced(asked, check)
         if asked.map != "head":
-            return Matrix.of(seen.pseudo_attention if asked.map == "pseudo" else seen.difference)
+            return Matrix.of(traced.pseudo_attention if asked.map == "pseudo" else traced.difference)
         require(
-            (asked.layer, asked.head) in seen.heads,
-            f"there is no head {asked.head} in layer {asked.layer}; the model has {len(seen.heads)} heads",
+            (asked.layer, asked.head) in traced.heads,
+            f"there is no head {asked.head} in layer {asked.layer}; the model has {len(traced.heads)} heads",
         )
-        return Matrix.of(seen.weights(asked.layer, asked.head))
+        return Matrix.of(traced.weights(asked.layer, asked.head))
 
 
 def finite(value: float) -> float | None:
@@ -259,44 +261,44 @@ def _wide(rows: Float[np.ndarray, "length few"], size: int) -> Float[np.ndarray,
     return np.pad(rows, ((0, 0), (0, size - rows.shape[1])))
 
 
-def _maps(seen: Seen) -> list[Map]:
-    return [Map(layer=layer, head=head, weights=Matrix.of(seen.weights(layer, head))) for layer, head in seen.heads]
+def _maps(traced: Traced) -> list[Map]:
+    return [Map(layer=layer, head=head, weights=Matrix.of(traced.weights(layer, head))) for layer, head in traced.heads]
 
 
-def _estimated(seen: Seen, name: str | None) -> Matrix | None:
+def _estimated(traced: Traced, name: str | None) -> Matrix | None:
     """What an estimator of the registry predicts, with the order of the model."""
     if name is None:
         return None
-    found = find_estimator(name).predict(seen.padded, order=seen.opened.order, alphabet_size=seen.alphabet_size)
-    return Matrix.of(np.asarray(found.probabilities)[: seen.length])
+    found = find_estimator(name).predict(traced.padded, order=traced.opened.order, alphabet_size=traced.alphabet_size)
+    return Matrix.of(np.asarray(found.probabilities)[: traced.length])
 
 
-def _bayes(seen: Seen, asked: ViewRequest) -> tuple[Float[np.ndarray, "length symbols"], str]:
+def _bayes(traced: Traced, asked: ViewRequest) -> tuple[Float[np.ndarray, "length symbols"], str]:
     """The Bayes predictor where one is known, add-β where none is."""
-    order, size, sequence, tokens = seen.opened.order, seen.alphabet_size, asked.sequence, seen.padded
-    beta = seen.opened.beta
+    order, size, sequence, tokens = traced.opened.order, traced.alphabet_size, asked.sequence, traced.padded
+    beta = traced.opened.beta
     if isinstance(sequence, Chain) and order == sequence.order and size == sequence.alphabet_size:
         beta, noise = sequence.concentration, sequence.transition_noise
         floor = estimators.floor(source(sequence, len(tokens)))
         if floor.reason is None:
             name = f"Bayes under noise {noise:g}" if noise else f"Bayes: add-{beta:g}"
-            return np.asarray(floor(tokens).probabilities)[: seen.length], name
+            return np.asarray(floor(tokens).probabilities)[: traced.length], name
     smoothed = estimators.add_beta(tokens, order=order, alphabet_size=size, beta=beta)
-    return np.asarray(smoothed.probabilities)[: seen.length], f"add-{beta:g}"
+    return np.asarray(smoothed.probabilities)[: traced.length], f"add-{beta:g}"
 
 
 def _exactness(
-    seen: Seen, bayes: Float[np.ndarray, "length symbols"], bayes_name: str
+    traced: Traced, bayes: Float[np.ndarray, "length symbols"], bayes_name: str
 ) -> tuple[Float[np.ndarray, "length"], Exactness]:
     """The largest error of a probability at every position: against the promise, or against Bayes without one."""
-    opened, promise = seen.opened, seen.opened.model.certificate
+    opened, promise = traced.opened, traced.opened.model.certificate
     constructed = opened.construction is not None
-    exact = expected(opened.model, seen.drawn.tokens, opened.order, opened.beta) if constructed else bayes
-    wrong = np.nan_to_num(np.abs(seen.predicted - exact), nan=np.inf).max(axis=1)
+    exact = expected(opened.model, traced.sequence.tokens, opened.order, opened.beta) if constructed else bayes
+    wrong = np.nan_to_num(np.abs(traced.predicted - exact), nan=np.inf).max(axis=1)
     wrong = np.where(np.isnan(exact[:, 0]), np.nan, wrong)
     defined = ~np.isnan(wrong)
     at = int(np.nanargmax(wrong)) if defined.any() else None
-    bound = promise.bound if constructed and promise is not None and seen.length <= promise.length else None
+    bound = promise.bound if constructed and promise is not None and traced.length <= promise.length else None
     worst = float(wrong[at]) if at is not None else 0.0
     names = {
         "kgram": "the conditional k-gram",
@@ -331,24 +333,24 @@ _loss = jax.jit(estimators.exact_loss)
 
 
 def _losses(
-    seen: Seen, bayes: Float[np.ndarray, "length symbols"], kgram: Float[np.ndarray, "length symbols"]
+    traced: Traced, bayes: Float[np.ndarray, "length symbols"], kgram: Float[np.ndarray, "length symbols"]
 ) -> Losses | None:
     """Mean exact loss wherever there is a full window, at the padded length so that lengths share one program."""
-    if seen.drawn.truth is None:
+    if traced.sequence.truth is None:
         return None
-    length, size, total = seen.length, seen.alphabet_size, limits.padded(seen.length) + 1
-    truth = _wide(seen.drawn.truth, size)
+    length, size, total = traced.length, traced.alphabet_size, limits.padded(traced.length) + 1
+    truth = _wide(traced.sequence.truth, size)
     truth = np.concatenate([truth, np.full((total - len(truth), size), 1 / size)])
 
     def mean(rows: Float[np.ndarray, "some symbols"]) -> float:
         filled = np.full((total, size), 1 / size)
         filled[:length] = rows[:length]
-        return float(np.asarray(_loss(filled, truth))[seen.opened.order - 1 : length].mean())
+        return float(np.asarray(_loss(filled, truth))[traced.opened.order - 1 : length].mean())
 
     least = mean(truth[1:])
     return Losses(
         true_loss=least,
-        model_excess=finite(mean(seen.predicted) - least),
+        model_excess=finite(mean(traced.predicted) - least),
         bayes_excess=mean(bayes) - least,
         kgram_excess=finite(mean(kgram) - least),
     )

@@ -71,7 +71,7 @@ def test_the_page_answers_as_the_server_does(answers, monkeypatch, name, order, 
         np.testing.assert_allclose(mine, matrix(theirs.model_dump()).ravel(), atol=1e-5)
 
     story = answers("story", {**asked, "position": position})
-    told = tell(explorer.see(whole, lambda: None), position)
+    told = tell(explorer.traced(whole, lambda: None), position)
     assert [story[field] for field in ("window", "matches", "counts")] == [told.window, told.matches, told.counts]
     assert len(story["steps"]) == len(told.steps)
     for mine, theirs in zip(story["steps"], told.steps, strict=True):
