@@ -40,7 +40,10 @@ Watch = Callable[[int, int], None]
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What is run. `layers` None: all. `symbols` None: the smaller of 4 and the vocabulary. `length` None: enough."""
+    """What is run. `layers` None: all. `symbols` None: the smaller of 4 and the vocabulary. `length` None: enough.
+
+    `ids` are the tokens that test sequences are drawn from; None: all that stand for text.
+    """
 
     sequences: int = 48
     length: int | None = None
@@ -48,15 +51,21 @@ class Settings:
     max_length: int = 5
     layers: tuple[int, ...] | None = None
     seed: int = 0
+    ids: tuple[int, ...] | None = None
 
     @property
     def test_length(self) -> int:
         """Tokens of a test sequence."""
         return max(192, 3 * shortest(self.max_length) // 2) if self.length is None else self.length
 
+    def drawn_from(self, model: Model) -> Int[np.ndarray, "count"]:
+        """The ids of tokens that test sequences are made of."""
+        return model.ids if self.ids is None else np.asarray(self.ids)
+
     def resolved(self, model: Model) -> Settings:
         """The same with everything decided for a model."""
-        size, symbols = len(model.ids), self.symbols or min(4, len(model.ids))
+        size = len(self.drawn_from(model))
+        symbols = self.symbols or min(4, size)
         require(
             2 <= symbols <= size,
             f"symbols is {symbols}, must be 2 to {size}, the tokens of this model's vocabulary; "
@@ -93,18 +102,19 @@ def probe(
         seed=settings.seed,
     )
     generator = np.random.default_rng([settings.seed, 1])
-    wide = len(model.ids) >= settings.length
+    available = settings.drawn_from(model)
+    wide = len(available) >= settings.length
     placebos = max(4, settings.sequences // 3) if wide else 0
     passes = settings.sequences + placebos + REPEATS
     collected, blank = Collected(settings.max_length), Collected(settings.max_length)
-    ids = np.stack([generator.choice(model.ids, settings.symbols, replace=False) for _ in range(settings.sequences)])
+    ids = np.stack([generator.choice(available, settings.symbols, replace=False) for _ in range(settings.sequences)])
     for number, (symbols, queries) in enumerate(zip(drawn.tokens, drawn.queries, strict=True)):
         tokens, marked = _begun(model, ids[number][symbols], queries)
         look = model.run(tokens, layers=settings.layers)
         predicted = np.exp(np.asarray(look.log_probabilities, np.float64)[-settings.length :, ids[number]])
         collected.add([look.attention[layer] for layer in settings.layers], tokens, marked, symbols, predicted)
         if number < placebos:
-            distinct = generator.choice(model.ids, settings.length, replace=False)
+            distinct = generator.choice(available, settings.length, replace=False)
             look = model.run(_begun(model, distinct, queries)[0], layers=settings.layers)
             # The match lengths are those that the test sequence would have had.
             blank.add([look.attention[layer] for layer in settings.layers], tokens, marked)

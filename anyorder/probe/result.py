@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from anyorder import records
 from anyorder.probe.ablation import Ablation
 from anyorder.probe.behaviour import Behaviour
 from anyorder.probe.order import Order
@@ -103,16 +103,4 @@ def as_json(result: Result, *, maps: bool = False) -> dict[str, Any]:
                 for whole in [np.rint(1000 * attention).astype(int).tolist()]
             ],
         }
-    return _plain(report)
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _plain(dataclasses.asdict(value))
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return records.as_json(report)
