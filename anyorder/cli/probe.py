@@ -142,10 +142,7 @@ def _notes(result: Result) -> list[str]:
         "last k - 1 tokens, or the last k in another order, over that to matches"
     ]
     if placebo is not None:
-        notes.append(
-            f"no-repeat control: {placebo.heads_above} of {placebo.heads} heads above their threshold, "
-            f"largest contrast {placebo.largest_contrast:.2f} (threshold {placebo.threshold:.2f})"
-        )
+        notes.append(f"no-repeat control: {placebo.heads_above} of {placebo.heads} heads above their threshold")
     if acts is not None:
         said = ", ".join(
             f"{'–' if order is None else order} at {first} to {last}"

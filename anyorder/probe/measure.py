@@ -258,13 +258,11 @@ def analyse(
 def _placebo(blank: Collected) -> Placebo:
     spectra = tally(blank.rows, blank.max_length)
     found = [order(spectra[number]) for number in range(spectra.mass.shape[1])]
-    largest = max(found, key=lambda one: one.contrast)
     return Placebo(
         sequences=len(blank.tokens),
         heads=len(found),
         heads_above=sum(one.order is not None for one in found),
-        largest_contrast=largest.contrast,
-        threshold=largest.threshold,
+        largest_contrast=max(one.contrast for one in found),
     )
 
 

@@ -31,13 +31,15 @@ class HeadResult:
 
 @dataclasses.dataclass(frozen=True)
 class Placebo:
-    """Sequences without repeats, on which no head can match: how many heads seem to, and the largest contrast."""
+    """Sequences without repeats, on which no head can match: how many heads would be given an order.
+
+    `largest_contrast` may exceed the least contrast of an order by noise: an order also needs a significant excess.
+    """
 
     sequences: int
     heads: int
     heads_above: int
     largest_contrast: float
-    threshold: float
 
 
 @dataclasses.dataclass(frozen=True)

@@ -66,11 +66,11 @@ def _controls(axes: Axes, result: Result, best: list[HeadResult]) -> None:
         values = [head.scores.get(name, np.nan) for head in best]
         axes.barh(places + (number - 1) * 0.25, values, height=0.22, label=label, color=COLOURS[number])
     axes.set_yticks(places, [f"L{head.layer} H{head.head}" for head in best])
-    axes.invert_yaxis()
     placebo = result.controls.get("no_repeat")
-    said = "no-repeat control: vocabulary too small"
+    said = "no-repeat control: none, the vocabulary\nis smaller than the sequence"
     if placebo is not None:
-        said = f"no-repeat control: {placebo.heads_above} of {placebo.heads} heads above their threshold"
+        said = f"no-repeat control: {placebo.heads_above} of {placebo.heads} heads\nabove their threshold"
     axes.set(title="controls", xlabel=said)
     if best:
-        axes.legend(fontsize="small")
+        axes.set_ylim(len(best) + 0.6, -0.6)  # room for the legend below the bars
+        axes.legend(fontsize="small", loc="lower right")
