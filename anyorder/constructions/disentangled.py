@@ -80,7 +80,7 @@ def _output(name: str) -> str:
 def proof(request: Request) -> tuple[Step, ...]:
     """Nichani et al., literally."""
     return (
-        k_head.copies_step(
+        steps.copies(
             request.order,
             "token",
             "Nichani et al.: A^(1)_j",

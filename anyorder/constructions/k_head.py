@@ -6,13 +6,11 @@ and no MLP. d = (k + 2) S + 1; every dtype holds every order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from anyorder.constructions import steps
 from anyorder.constructions import unrolled as family
 from anyorder.constructions.certificate import Analysis, Request
 from anyorder.constructions.construction import BETA, Case, Construction
-from anyorder.constructions.steps import Show, Step
+from anyorder.constructions.steps import Step
 from anyorder.transformer import Transformer
 
 
@@ -36,36 +34,11 @@ def analyse_bayes(request: Request, beta: float = 1.0) -> Analysis:
     return family.analyse_bayes(request, beta, heads=request.order)
 
 
-def copies_step(order: int, prefix: str, source: str, weights: Mapping[str, str], gate: tuple[Show, ...] = ()) -> Step:
-    """Layer 1: a head for each offset."""
-    return Step(
-        "Copy the last k tokens, one head each",
-        "Head j attends to offset j alone and writes that token to a block of its own. Nothing is mixed, so nothing "
-        "has to be told apart: heads instead of bits.",
-        "att_j(n, i) = 1 for i = n - j,   block_j = e_{x_{n-j}}",
-        source,
-        weights,
-        (
-            *(steps.Attention(f"attention of head {j}", 0, j - 1, (j, j)) for j in range(1, min(order, 3) + 1)),
-            *(steps.Block(f"x_(n-{j})", f"{prefix}_{j}", "attention 1") for j in range(1, order + 1)),
-            *gate,
-        ),
-        "window",
-    )
-
-
-#: What copies the tokens.
-_HEADS = {
-    "layers.0.heads.0.key_positions": "p^K of head 1: a pull at offset 1; head j has it at offset j",
-    "layers.0.heads.0.projection": "writes the token to `back_1`; head j to `back_j`",
-}
-
-
 def proof(request: Request) -> tuple[Step, ...]:
     """Heads instead of bits."""
     gate = (steps.Block("gate", "gate", "attention 1"),)
     return (
-        copies_step(request.order, "back", "after Nichani et al., layer 1", _HEADS, gate),
+        steps.copies(request.order, "back", "after Nichani et al., layer 1", family.HEADS, gate),
         family.agreement_step("attention 1", "`gate`"),
         steps.count("Definition 2"),
     )
@@ -74,7 +47,7 @@ def proof(request: Request) -> tuple[Step, ...]:
 def proof_bayes(request: Request, beta: float = 1.0) -> tuple[Step, ...]:
     """`k-head` with a sink."""
     return (
-        copies_step(request.order, "back", "after Nichani et al., layer 1", _HEADS),
+        steps.copies(request.order, "back", "after Nichani et al., layer 1", family.HEADS),
         family.sink_step("attention 1"),
         steps.smoothed_count(),
     )

@@ -145,6 +145,24 @@ def window_text(base: str) -> str:
 ANCHORED = " The block holds a large constant M, so that the addition itself rounds the sum to a whole number."
 
 
+def copies(order: int, prefix: str, source: str, weights: Mapping[str, str], gate: tuple[Show, ...] = ()) -> Step:
+    """A head for each offset."""
+    return Step(
+        "Copy the last k tokens, one head each",
+        "Head j attends to offset j alone and writes that token to a block of its own. Nothing is mixed, so nothing "
+        "has to be told apart: heads instead of bits.",
+        "att_j(n, i) = 1 for i = n - j,   block_j = e_{x_{n-j}}",
+        source,
+        weights,
+        (
+            *(Attention(f"attention of head {j}", 0, j - 1, (j, j)) for j in range(1, min(order, 3) + 1)),
+            *(Block(f"x_(n-{j})", f"{prefix}_{j}", "attention 1") for j in range(1, order + 1)),
+            *gate,
+        ),
+        "window",
+    )
+
+
 def isolate(equation: str, source: str) -> Step:
     """The first layer of the MLP of App. B.1."""
     return Step(

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
 
 import jax.numpy as jnp
 import numpy as np
@@ -30,66 +29,13 @@ from jaxtyping import Array, Float
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import EQUAL_SCORES, WHOLE_SUMS, Analysis, Request, unit_roundoff
 from anyorder.constructions.construction import BETA, Case, Construction, Option
+from anyorder.constructions.digits import Group, digits, groups, shares
 from anyorder.constructions.parts import assemble, vanishing_pull
 from anyorder.constructions.steps import Show, Step
 from anyorder.constructions.stream import Route, Stream, Value
 from anyorder.errors import require
 from anyorder.numerics import DTYPES
 from anyorder.transformer import Head, Layer, MLPLayer, Transformer
-
-
-@dataclasses.dataclass(frozen=True)
-class Group:
-    """Digits `low` + 1 … `high` of the code of one head, read at once; `offset` is the one before its first."""
-
-    head: int
-    offset: int
-    low: int
-    high: int
-
-    def blocks(self) -> dict[int, str]:
-        """A block for every value τ that the digits can reach; a single digit is the token at its offset."""
-        if self.high - self.low == 1:
-            return {1: f"back_{self.offset + self.high}"}
-        span = f"{self.offset + self.low + 1}_{self.offset + self.high}"
-        return {value: f"reach_{span}_{value}" for value in range(1, 2 ** (self.high - self.low))}
-
-    def digits(self) -> Iterator[tuple[int, list[tuple[str, float]]]]:
-        """Each offset of the group with its token as a sum of blocks: a digit changes where a value is reached."""
-        for place in range(self.high - self.low):
-            changes = {value: (value >> place & 1) - (value - 1 >> place & 1) for value in self.blocks()}
-            yield (
-                self.offset + self.low + place + 1,
-                [(block, float(changes[value])) for value, block in self.blocks().items() if changes[value]],
-            )
-
-
-def shares(order: int, heads: int) -> list[tuple[int, int]]:
-    """The offsets of each head, as (the offset before its first, how many).
-
-    >>> shares(5, 2)
-    [(0, 3), (3, 2)]
-    """
-    parts = np.array_split(np.arange(1, order + 1), heads)
-    return [(int(part[0]) - 1, len(part)) for part in parts]
-
-
-def groups(order: int, heads: int, group: int) -> list[list[Group]]:
-    """The groups that are read together, of all heads, from the top digits down; none where a code is its digit."""
-    own = shares(order, heads)
-    if own[0][1] == 1:
-        return []
-    rounds: list[list[Group]] = [[] for _ in range(-(-own[0][1] // group))]
-    for head, (offset, count) in enumerate(own):
-        for turn, high in enumerate(range(count, 0, -group)):
-            rounds[turn].append(Group(head, offset, max(high - group, 0), high))
-    return rounds
-
-
-def digits(order: int, heads: int, group: int) -> dict[int, list[tuple[str, float]]]:
-    """The token at each offset, as a sum of blocks."""
-    plain = {j: [(f"back_{j}", 1.0)] for j in range(1, order + 1)}
-    return plain | dict(digit for together in groups(order, heads, group) for one in together for digit in one.digits())
 
 
 def anchor(request: Request) -> float:
@@ -272,6 +218,12 @@ def matching_head(
     )
 
 
+#: What copies the tokens.
+HEADS = {
+    "layers.0.heads.0.key_positions": "p^K of head 1: a pull at offset 1; head j has it at offset j",
+    "layers.0.heads.0.projection": "writes the token to `back_1`; head j to `back_j`",
+}
+
 #: Why layer two needs no bits.
 AGREE = (
     "Layer 2 compares block by block: the score is kappa times the number of tokens that agree. One token less is "
@@ -400,20 +352,9 @@ def proof_bayes(request: Request, beta: float = 1.0, heads: int = 1, group: int 
 
 
 def _codes(order: int, heads: int, group: int) -> tuple[Step, ...]:
-    if heads < order:
-        return (code_step(order, heads), *reading_steps(order, heads, group))
-    copied = tuple(steps.Block(f"x_(n-{j})", f"back_{j}", "attention 1") for j in range(1, order + 1))
-    return (
-        Step(
-            "Copy the last k tokens, one head each",
-            "With one offset a head the number is its digit: nothing has to be read.",
-            "att_j(n, i) = 1 for i = n - j,   block_j = e_{x_{n-j}}",
-            "ours; this is `k-head`",
-            {"layers.0.heads.0.projection": "writes the token to `back_1`; head j to `back_j`"},
-            copied,
-            "window",
-        ),
-    )
+    if heads == order:
+        return (steps.copies(order, "back", "ours; this is `k-head`", HEADS),)
+    return (code_step(order, heads), *reading_steps(order, heads, group))
 
 
 _OPTIONS = (
