@@ -143,7 +143,7 @@ def test_a_batch_may_share_kernels():
 def test_all_predictions_count_if_they_are_told_to():
     config = settings({}, predictions="all")
     model = initial_model(config, jax.random.key(0))
-    tokens = sequences(jax.random.key(3), config.data, 4).tokens
+    tokens = config.source.sample(3, 4).tokens
     logarithms = np.asarray(jax.vmap(model.log_probabilities)(tokens[:, :-1]))
     picked = [-logarithms[row, n, tokens[row, n + 1]] for row in range(4) for n in range(LENGTH)]
     assert float(batch_loss(model, config.optimisation, config.source, jax.random.key(3))) == pytest.approx(
