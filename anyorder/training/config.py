@@ -387,7 +387,7 @@ def _check_architecture(config: Config) -> None:
         f"dropout {config.optimisation.dropout} with value positions is not there; drop one of the two",
     )
     require(
-        not (initial.zero_output and architecture.tied),
+        initial.from_model is not None or not (initial.zero_output and architecture.tied),
         "a tied output of zeros is an embedding of zeros; pass `tied=False`, or drop `zero_output=True`",
     )
     require(
