@@ -2,6 +2,8 @@
 
 import pytest
 
+pytest.importorskip("resource", reason="limits on the size of files are of Unix")
+
 from benchmarks.crashes import CODES, Ring
 
 

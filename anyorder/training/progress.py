@@ -26,12 +26,12 @@ class Progress(NamedTuple):
     speed: float
 
 
-Watch = Callable[[Progress], None]
+OnRound = Callable[[Progress], None]
 """Called after every round."""
 
 
 @contextlib.contextmanager
-def shown(models: int, wanted: bool | None = None) -> Iterator[Watch]:
+def shown(models: int, wanted: bool | None = None) -> Iterator[OnRound]:
     """Progress of a run of some models on standard error; None: only where a person sees it.
 
     >>> with shown(1, False) as watch:

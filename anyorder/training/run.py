@@ -23,7 +23,7 @@ from anyorder.training.engine import placed
 from anyorder.training.evaluation import Evaluation, Reference, evaluate, evaluation_set, reference
 from anyorder.training.folder import Folder, opened, read_start
 from anyorder.training.initial import initial_model
-from anyorder.training.progress import Progress, Watch, shown
+from anyorder.training.progress import OnRound, Progress, shown
 from anyorder.training.rounds import Round, rounds
 from anyorder.training.step import State, keys, start
 from anyorder.transformer import Transformer, load
@@ -82,7 +82,7 @@ def train(
     *,
     resume: bool = False,
     given: Transformer | None = None,
-    watch: Watch = lambda progress: None,
+    watch: OnRound = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
     progress: bool | None = None,
     stacked: bool | None = None,
@@ -140,7 +140,7 @@ class _Run:
         self.reference = reference(self.evaluation)
         self.measured: list[Measured] = []
 
-    def go(self, begun: int | None, watch: Watch, stop: Callable[[], bool]) -> Trained:
+    def go(self, begun: int | None, watch: OnRound, stop: Callable[[], bool]) -> Trained:
         measurement, steps, step = self.config.measurement, self.config.optimisation.steps, begun or 0
         self._measure(step, write=False)
         if begun is None:

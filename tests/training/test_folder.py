@@ -75,7 +75,7 @@ def test_a_model_to_start_from_without_a_config_is_not_in_the_way(tmp_path):
     shutil.copy(source, run / folders.START)  # killed between the two first files
     config = dataclasses.replace(
         TINY,
-        initial=Initial(from_model=str(source)),
+        initial=Initial(from_model=str(source), zero_output=False),
         optimisation=Optimisation(steps=2, batch=2, warmup=0, dtype="float64"),
     )
     assert train(config, run).finished
