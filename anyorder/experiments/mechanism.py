@@ -172,14 +172,18 @@ def verdict(row: dict[str, Any]) -> str:
     order = DATA.order
     compares = max(row["key_side"][1 : order + 1]) < 0.5 and max(row["query_side"][:order]) < 0.5
     drops = row["query_side"][order] > 0.5
-    carries = row["on_matches_without"][order] < min(row["on_matches_without_random"])
+    without = row["on_matches_without"][order]
+    if without < row["on_matches"] / 2:
+        carried = "matching depends on the MLP's direction of the oldest token"
+    elif without < min(row["on_matches_without_random"]):
+        carried = "the MLP's direction of the oldest token takes part, and most of the matching survives without it"
+    else:
+        carried = "without the MLP's direction of the oldest token matching is no worse than without a random one"
     return "; ".join(
         (
             "the whole window is compared" if compares else "not every token of the window decides",
             "the query has dropped the oldest token" if drops else "the query still depends on the oldest token",
-            "the MLP carries the oldest token"
-            if carries
-            else "without the MLP's direction of the oldest token matching is no worse than without a random one",
+            carried,
         )
     )
 

@@ -26,7 +26,7 @@ def test_the_key_is_its_window_and_the_query_is_shifted_by_one(found):
 def test_without_the_direction_of_the_oldest_token_matching_is_lost(found):
     assert found["on_matches"] > 0.99
     assert found["on_matches_without"][2] < min(found["on_matches_without_random"])
-    assert "the MLP carries the oldest token" in verdict(found)
+    assert "matching depends on the MLP's direction of the oldest token" in verdict(found)
 
 
 def test_a_step_that_never_comes_has_no_date():
