@@ -243,10 +243,8 @@ def test_the_dynamics_are_played_paused_and_restored(page, server):
     page.locator("#frame").fill("40")
     settle(page)
     assert "frame=40" in page.url
-    # The last state of the file has half of the attention at each of two offsets, up to the rest.
-    assert re.search(
-        r"0 0\.0\d+, 1 0\.48\d+, 2 0\.48\d+", page.locator(".charts svg").first.get_attribute("aria-label")
-    )
+    # The last state of the file has p_1 = 5, p_2 = 4 and zero elsewhere.
+    assert "0 0.004762, 1 0.7067, 2 0.26," in page.locator(".charts svg").first.get_attribute("aria-label")
     page.select_option("#dynamics-run", "fresh")
     page.fill("#dynamics-length", "1000")
     page.click("#dynamics-go")
