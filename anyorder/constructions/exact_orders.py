@@ -152,7 +152,7 @@ class Row:
 LEGEND = (
     "Largest order measured exact on hard sequences of 1,024 tokens (64 where matrices grow with the length): an error "
     "of at most 1e-5, or four units of roundoff in 16 bits. In brackets the largest order that the certificate "
-    "promises. ≥ marks the last order tried."
+    "promises. ≥ marks the last order tried, – what was not measured."
 )
 
 
