@@ -171,7 +171,8 @@ def verdict(row: dict[str, Any]) -> str:
     """What the numbers say about the three parts of the mechanism."""
     order = DATA.order
     compares = max(row["key_side"][1 : order + 1]) < 0.5 and max(row["query_side"][:order]) < 0.5
-    drops = row["query_side"][order] > 0.5
+    if not compares:
+        return "layer 2 does not compare the whole window"
     without = row["on_matches_without"][order]
     if without < row["on_matches"] / 2:
         carried = "matching depends on the MLP's direction of the oldest token"
@@ -179,13 +180,8 @@ def verdict(row: dict[str, Any]) -> str:
         carried = "the MLP's direction of the oldest token takes part, and most of the matching survives without it"
     else:
         carried = "without the MLP's direction of the oldest token matching is no worse than without a random one"
-    return "; ".join(
-        (
-            "the whole window is compared" if compares else "not every token of the window decides",
-            "the query has dropped the oldest token" if drops else "the query still depends on the oldest token",
-            carried,
-        )
-    )
+    dropped = "has dropped" if row["query_side"][order] > 0.5 else "still depends on"
+    return f"the whole window is compared; the query {dropped} the oldest token; {carried}"
 
 
 def run(task: Task) -> Result:
