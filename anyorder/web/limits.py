@@ -45,12 +45,12 @@ def padded(length: int) -> int:
 class BeyondLimit(InputError):
     """A request that asks for more than a limit; carries the limit by name."""
 
-    def __init__(self, message: str, name: str, value: int, limit: int) -> None:
+    def __init__(self, message: str, name: str, value: int | float, limit: int | float) -> None:
         super().__init__(message)
         self.name, self.value, self.limit = name, value, limit
 
 
-def at_most(limit: int, value: int, name: str, message: str) -> None:
+def at_most(limit: int | float, value: int | float, name: str, message: str) -> None:
     """Refuse a value above its limit.
 
     >>> at_most(3, 5, "order", "order is 5, at most 3 are taken; lower it")
