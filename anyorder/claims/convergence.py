@@ -84,8 +84,8 @@ def convergence() -> Finding:
     )
 
 
-#: (γ, S) at which the exponent of Theorem 4 is fitted.
-CONSTANTS = tuple((gamma, size) for gamma in (0.1, 0.3, 0.8) for size in (2, 4))
+#: (γ, S) at which the exponent of Theorem 4 is fitted; above γ = 0.58 no kernel over two symbols meets Assumption 1.
+CONSTANTS = tuple((gamma, size) for size in (2, 4) for gamma in (0.1, 0.4))
 
 
 @claim(
@@ -97,11 +97,11 @@ CONSTANTS = tuple((gamma, size) for gamma in (0.1, 0.3, 0.8) for size in (2, 4))
     tolerances=TRAINED,
 )
 def constant() -> Finding:
-    """The exponent of the excess over T = 32, 64, 128 at three γ and two S: one c must be below each over its γ."""
+    """The exponent of the excess over T = 16, 32, 64 at two γ and two S: one c must be below each over its γ."""
     exponents, errors = [], []
     for gamma, size in CONSTANTS:
-        settings = dynamics.TwoStage(steps=300, steps_2=300, batch=32, rate=40.0 * 128)
-        law = dynamics.sweep_lengths(Floored(1, size, gamma=gamma), settings, (32, 64, 128)).excess
+        settings = dynamics.TwoStage(steps=150, steps_2=150, batch=32, rate=40.0 * 64)
+        law = dynamics.sweep_lengths(Floored(1, size, gamma=gamma), settings, (16, 32, 64)).excess
         exponents.append(-law.exponent)
         errors.append(law.standard_error)
     largest = [exponent / gamma for exponent, (gamma, _) in zip(exponents, CONSTANTS, strict=True)]
