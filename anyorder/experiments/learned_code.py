@@ -41,7 +41,7 @@ def first_heads(model: Transformer, tokens: Int[Array, "count length"]) -> tuple
 def offset_weights(maps: Maps, order: int) -> Float[np.ndarray, "offsets"]:
     """Mean weight at offsets 0 … k + 3, over the queries that have all of them; the rest lies further back.
 
-    >>> offset_weights(jnp.eye(9)[None], order=1).tolist()
+    >>> offset_weights(jax.numpy.eye(9)[None], order=1).tolist()
     [1.0, 0.0, 0.0, 0.0, 0.0]
     """
     far = order + BEYOND

@@ -31,8 +31,8 @@ def bits(number: int) -> Quantiser:
 
     Two bits are the levels -1, 0, 1, and 0, 1/3, 2/3, 1 for attention weights.
 
-    >>> bits(2).share(jnp.array([0.6, 0.3, 0.1])).round(2).tolist()
-    [0.6000000238418579, 0.4000000059604645, 0.20000000298023224]
+    >>> bits(2).share(jnp.array([0.6, 0.25, 0.05], jnp.float64)).round(2).tolist()
+    [0.6, 0.2, 0.0]
     """
     return Quantiser(to_levels(number), to_levels(number, signed=False))
 
