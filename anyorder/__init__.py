@@ -80,7 +80,12 @@ __all__ = ["__version__", *_MODULES, *_NAMES]
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"anyorder.{name}")
+        try:
+            return importlib.import_module(f"anyorder.{name}")
+        except ModuleNotFoundError as error:
+            if name != "torch":
+                raise
+            raise ImportError(f"anyorder.torch needs {error.name}; pip install 'anyorder[torch]'") from None
     if name in _NAMES:
         module, attribute = _NAMES[name]
         return getattr(importlib.import_module(f"anyorder.{module}"), attribute)

@@ -101,7 +101,7 @@ class OrderStream(Stream):
         size, positions = self.alphabet_size, self.positions
         require(
             positions > 0,
-            f"max_order is {self.order}, must be smaller than the length of a sequence; lower it with `max_order=`",
+            f"max_order is {self.order}, and no sequence is longer than that; lower it with `max_order=`",
         )
         evidence, likelihood, weighted = self._paths.marginals(beta)
         total = np.logaddexp.reduce(evidence)
