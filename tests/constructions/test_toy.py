@@ -61,9 +61,9 @@ def test_the_explorer_offers_it_and_tells_its_proof(toy):
         model=schema.Constructed(name="toy", order=2, volume=7),
         sequence=schema.Text(kind="text", text="abababababab"),
     )
-    seen = explorer.see(asked, lambda: None)
-    assert seen.opened.plan.options == {"volume": 7}
-    assert [step.title for step in story.tell(seen, 8).steps] == [step.title for step in seen.opened.plan.steps]
+    traced = explorer.traced(asked, lambda: None)
+    assert traced.opened.plan.options == {"volume": 7}
+    assert [step.title for step in story.tell(traced, 8).steps] == [step.title for step in traced.opened.plan.steps]
 
 
 def test_its_cases_are_tested():
