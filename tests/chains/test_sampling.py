@@ -280,8 +280,18 @@ def test_a_compiled_program_takes_a_source_as_its_input():
         traces.append(1)
         return source.sample(KEY, 4).tokens
 
-    for gamma, strength in ((0.2, 0.1), (0.6, 0.5)):
+    for gamma, strength in ((0.2, 0.1), (0.5, 0.5)):
         source = Source(Floored(1, 2, gamma), 8, TransitionNoise(strength))
         expected = source.sample(KEY, 4).tokens
         np.testing.assert_array_equal(draw(source.as_inputs(jnp.float64)), expected)
     assert len(traces) == 1
+
+
+@pytest.mark.parametrize(("order", "size", "gamma"), [(1, 2, 0.6), (1, 4, 0.8)])
+def test_a_floor_under_which_no_kernel_mixes_is_refused_instead_of_tried_for_ever(order, size, gamma):
+    # the corners: one row for each symbol, S of every kind; their spread is below what Assumption 1 asks for
+    corners = np.eye(size)[np.arange(size**order) % size]
+    rows = (1 - gamma) * corners + gamma / size
+    assert np.square(rows - rows.mean(axis=0)).sum() < gamma**2 / size
+    with pytest.raises(InputError, match=f"gamma is {gamma}, rows this much alike never mix"):
+        Floored(order, size, gamma)
