@@ -23,9 +23,25 @@ if "XLA_FLAGS" not in os.environ:
     )
     os.environ.update(flags if tried.returncode == 0 else {"XLA_FLAGS": ""})
 
+import gc
+
+import jax
 import pytest
 
 from anyorder.cli import main
+
+#: Every compiled program maps some memory of its own, and Linux allows a process 65,530 maps.
+MANY_MAPS = 15_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_programs():
+    """Let go of compiled programs between modules, before there are too many for one process."""
+    yield
+    maps = pathlib.Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > MANY_MAPS:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture
