@@ -216,7 +216,8 @@ def _page() -> str:
     assert found == 1, "the page has another script"
     text = text.replace('<script type="module" src="main.js"></script>', f"{policy}\n{scripts}")
     text = re.sub(r"^.*class=\"served\".*\n", "", text, flags=re.MULTILINE)  # what only a server has
-    start, end = text.index('<span id="api">'), text.index("</span></footer>")
+    start = text.index('<span id="api">')
+    end = text.index("</span>", start)
     said = f"Computed in this page: orders to {ORDERS[-1]}, {SIZES[-1]} symbols, {LENGTH} tokens."
     return f'{text[:start]}<span id="api">{said}{text[end:]}'
 
