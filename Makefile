@@ -58,7 +58,6 @@ claims: $(VENV)/.core ## measure every claim of the paper; rewrites docs/claims.
 figures: $(VENV)/.test ## redraw the pictures of the README; that of the explorer needs a Chromium
 	$(BIN)/anyorder demo --out build/figures
 	cp build/figures/floor/excess.png docs/images/floor.png
-	cp build/figures/training/attention.png docs/images/attention.png
 	$(BIN)/python examples/explorer_picture.py docs/images/explorer.png
 
 clean: ## remove the environment and all that is generated
