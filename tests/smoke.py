@@ -17,13 +17,14 @@ def command(*words):
     return subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout
 
 
-assert "site-packages" in str(HERE), f"{HERE} is not an installed package"
-for name in ("py.typed", "web/static/index.html", "report/page.css", "constructions/exact_orders.json"):
-    assert importlib.resources.files("anyorder").joinpath(name).is_file(), f"{name} is missing"
-assert anyorder.__version__ in command("--version")
-assert json.loads(command("verify", "dyadic", "--order", "3", "--length", "64", "--json"))["passed"]
-assert "dyadic" in command("constructions")
-tokens = anyorder.sample(order=2, length=32, seed=0).tokens[0]
-model = anyorder.construct("dyadic", order=2, alphabet_size=2, length=32)
-assert anyorder.plot.attention(model, tokens)._repr_png_().startswith(b"\x89PNG")
-print(f"anyorder {anyorder.__version__}: the installed wheel works")
+if __name__ == "__main__":
+    assert "site-packages" in str(HERE), f"{HERE} is not an installed package"
+    for name in ("py.typed", "web/static/index.html", "report/page.css", "constructions/exact_orders.json"):
+        assert importlib.resources.files("anyorder").joinpath(name).is_file(), f"{name} is missing"
+    assert anyorder.__version__ in command("--version")
+    assert json.loads(command("verify", "dyadic", "--order", "3", "--length", "64", "--json"))["passed"]
+    assert "dyadic" in command("constructions")
+    tokens = anyorder.sample(order=2, length=32, seed=0).tokens[0]
+    model = anyorder.construct("dyadic", order=2, alphabet_size=2, length=32)
+    assert anyorder.plot.attention(model, tokens)._repr_png_().startswith(b"\x89PNG")
+    print(f"anyorder {anyorder.__version__}: the installed wheel works")
