@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -44,22 +45,32 @@ def address(host: str, opened: socket.socket) -> str:
 class Server(uvicorn.Server):
     """A server that tells its computations to stop as soon as it is told to stop."""
 
+    #: Ctrl-C is how a server ends; any other signal is an interruption.
+    interrupted = False
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Close the pools of work, so that open requests are answered and the connections can end."""
         state = self.config.app.state  # type: ignore[union-attr]
         state.quick.close()
         state.long.close()
+        self.interrupted |= sig != signal.SIGINT
         super().handle_exit(sig, frame)
 
 
 def serve(folders: Sequence[str], host: str, opened: socket.socket, tour: Tour | None = None) -> None:
-    """Answer until interrupted; the first page is compiled in the meantime."""
+    """Answer until Ctrl-C, or until SIGTERM, which exits; the first page is compiled in the meantime."""
     app = create_app(folders, host, tour, warm=True)
     config = uvicorn.Config(app, log_level="warning", server_header=False)
     config.timeout_graceful_shutdown = GRACE  # type: ignore[assignment]  # a fraction of a second works too
+    server = Server(config)
     with contextlib.suppress(KeyboardInterrupt):
-        Server(config).run(sockets=[opened])
+        server.run(sockets=[opened])
+    if server.interrupted:
+        print("anyorder: told to end; nothing was written half-way", file=sys.stderr, flush=True)
+    code = 128 + signal.SIGTERM if server.interrupted else 0
     if app.state.quick.taken or app.state.long.taken:
         # A compiled call cannot be interrupted, and Python would wait for its thread. Nothing here is written.
         sys.stdout.flush()
-        os._exit(0)
+        os._exit(code)
+    if code:
+        sys.exit(code)
