@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from anyorder.experiments.runner import SECONDS
+from anyorder.experiments.experiment import SECONDS
 
 PRELOADED = ("anyorder.cli.training", "anyorder.training.run", "anyorder.dynamics", "anyorder.experiments.registry")
 #: Seconds after which a command hangs.
@@ -189,7 +189,7 @@ def stamps(out: Path) -> list[tuple[str, int]]:
 
 def contents(out: Path) -> dict[str, bytes]:
     """Every file that a command left, but for what says how long it took."""
-    files = (path for path in out.rglob("*") if path.is_file() and path.name != SECONDS)
+    files = (path for path in out.rglob("*") if path.is_file() and not path.name.endswith(SECONDS))
     return {str(path.relative_to(out)): re.sub(rb'"minutes": [^,\n]*', b"", path.read_bytes()) for path in files}
 
 

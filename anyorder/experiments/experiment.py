@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -23,6 +24,9 @@ Budget = Literal["tiny", "quick", "paper"]
 STEPS: dict[Budget, int] = {"tiny": 300, "quick": 2000, "paper": 30_000}
 #: Models of each kind where nothing else is said; App. H.5 has five repetitions.
 SEEDS: dict[Budget, int] = {"tiny": 1, "quick": 3, "paper": 5}
+
+#: Ends the names of the files that say how long something took: the only ones that differ between two equal calls.
+SECONDS = "seconds.json"
 
 Values = Sequence[float] | Float[np.ndarray, "seeds"]
 
@@ -57,23 +61,39 @@ class Task:
     """How much to do, where trained models are kept (None: nowhere), and whom to tell of progress.
 
     A model that two experiments need is trained once, and training that was interrupted goes on from its
-    checkpoint: the folder of a run is named by a digest of its config.
+    checkpoint: the folder of a run is named by a digest of its config. `earlier` are the seconds that earlier calls
+    spent on a training, by that digest.
     """
 
     budget: Budget = "quick"
     seeds: int = 3
     runs: Path | None = None
     watch: OnProgress = lambda fraction, doing: None
+    earlier: dict[str, float] = dataclasses.field(default_factory=dict)
 
     def train(self, config: Config, part: int = 0, parts: int = 1) -> Trained:
         """Train all models of a config, as part number `part` of the `parts` of an experiment."""
-        folder = None if self.runs is None else self.runs / digest(config)
 
         def watch(progress: Progress) -> None:
             doing = f"step {progress.step}/{progress.steps}, excess {progress.excess:.4f}"
             self.watch((part + progress.step / progress.steps) / parts, doing)
 
-        return training.train(config, folder, resume=folder is not None and begun(folder), watch=watch, progress=False)
+        if self.runs is None:
+            return training.train(config, watch=watch, progress=False)
+        name = digest(config)
+        folder, kept = self.runs / name, self.runs / f"{name}.{SECONDS}"
+        before = seconds(kept) if kept.exists() else 0.0
+        self.earlier.setdefault(name, before)
+        clock = time.perf_counter()
+        try:
+            return training.train(config, folder, resume=begun(folder), watch=watch, progress=False)
+        finally:
+            files.write_json(kept, {"seconds": before + time.perf_counter() - clock})
+
+
+def seconds(path: Path) -> float:
+    """How long something took, as it was written down."""
+    return files.read_json(path, "the folder of a report", {"seconds": float})["seconds"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,16 +15,13 @@ from anyorder.dynamics import Evaluation, PowerLaw, Standing, Trajectory
 from anyorder.dynamics.lengths import LengthPoint, LengthSweep
 from anyorder.errors import InputError, require
 from anyorder.experiments import figures
-from anyorder.experiments.experiment import Budget, Experiment, OnProgress, Result, Table, Task
+from anyorder.experiments.experiment import SECONDS, Budget, Experiment, OnProgress, Result, Table, Task, seconds
 from anyorder.files import holds, locked, read_json, whole_file, write_json
 from anyorder.records import read_record, write_record
 from anyorder.training import config as configs
 from anyorder.training.versions import difference, versions
 
 MANIFEST, RESULT, RUNS = "reproduce.json", "result.safetensors", "runs"
-#: How long an experiment took: the only file that differs between two equal calls.
-SECONDS = "seconds.json"
-
 
 FORM = "anyorder experiment 2"
 #: All that a record is made of.
@@ -101,7 +98,7 @@ def run_all(
     with held(folder, task) as placed:
         for experiment in experiments:
             begin(experiment)
-            yield _run(experiment, folder / experiment.id, dataclasses.replace(placed, watch=watch))
+            yield _run(experiment, folder / experiment.id, dataclasses.replace(placed, watch=watch, earlier={}))
 
 
 def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:
@@ -113,9 +110,9 @@ def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:
     clock = time.perf_counter()
     try:
         result = experiment.run(task)
-        seconds = time.perf_counter() - clock
+        took = time.perf_counter() - clock + sum(task.earlier.values())
         record = Record(result, task.budget, task.seeds, versions())
-        write_json(folder / SECONDS, {"seconds": seconds})
+        write_json(folder / SECONDS, {"seconds": took})
         write(folder / RESULT, record)
     except Exception as error:
         with whole_file(folder / "error.txt") as temporary:
@@ -123,13 +120,12 @@ def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:
         reason = str(error).splitlines()[0] if str(error) else "no message"
         return Ran(experiment, None, failure=f"{type(error).__name__}: {reason}")
     (folder / "error.txt").unlink(missing_ok=True)
-    return Ran(experiment, record, seconds)
+    return Ran(experiment, record, took)
 
 
 def _kept(experiment: Experiment, folder: Path) -> Ran:
     record = read(folder / RESULT)
-    seconds = read_json(folder / SECONDS, "the folder of a report", {"seconds": float})["seconds"]
     differs = difference(record.versions)
     if differs:
         warnings.warn(f"the kept result of {experiment.id} was computed with {differs}", stacklevel=2)
-    return Ran(experiment, record, seconds, kept=True)
+    return Ran(experiment, record, seconds(folder / SECONDS), kept=True)

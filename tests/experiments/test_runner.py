@@ -176,3 +176,7 @@ def test_an_interrupted_training_goes_on(tmp_path):
     again = task.train(config)
     assert first.finished
     assert first.summary.models == again.summary.models
+    later = Task("tiny", 1, tmp_path)
+    later.train(config)
+    assert task.earlier == {digest(config): 0.0}
+    assert later.earlier[digest(config)] > 0  # what earlier calls took is counted
