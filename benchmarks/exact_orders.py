@@ -3,6 +3,7 @@
 python -m benchmarks.exact_orders                      # all of it: most of an hour
 python -m benchmarks.exact_orders dyadic bayes         # some constructions
 python -m benchmarks.exact_orders unrolled --write     # keep what was measured
+python -m benchmarks.exact_orders --missing --write    # only what the file does not have yet; it is kept as it comes
 python -m benchmarks.exact_orders --must-hold          # every order of the table below, on S = 2, 4, 16
 python -m benchmarks.exact_orders --docs               # write the tables of the docs again
 """
@@ -69,16 +70,17 @@ def main() -> None:
     for entry in map(CONSTRUCTIONS.__getitem__, chosen):
         for options in ({}, *entry.variants):
             name = label(entry, options)
-            table[name] = {}
-            for dtype in DTYPES:
+            known = table.pop(name, {}) if "--missing" in words else {}
+            table[name] = known
+            for dtype in (dtype for dtype in DTYPES if dtype not in known):
                 found = measure(entry.name, dtype, **options)
                 table[name][dtype] = dataclasses.asdict(found)
                 rows.append(Row(f"{name} {dtype}", found.exact, f"exact, {found.resolved} resolved of {found.tried}"))
                 print(rows[-1], flush=True)
+                if "--write" in words:
+                    write_json(PATH, table)
     show("Largest order with an error of at most 1e-5", rows)
-    if "--write" in words:
-        write_json(PATH, table)
-    elif json.dumps(table) != kept:
+    if "--write" not in words and json.dumps(table) != kept:
         sys.exit("the table on file differs; keep this one with --write")
 
 
