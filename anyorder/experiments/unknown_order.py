@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from anyorder import probe
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset
 from anyorder.experiments.figures import Chart, Plot, Series
 from anyorder.training.config import Config, Data, changed
+from anyorder.transformer import Transformer
 
 #: A model within this of the floor, in nats, selects the order as the Bayes mixture does, for what can be measured.
 NEAR = 0.002
+#: Test sequences of the probe for each model.
+PROBED: dict[Budget, int] = {"tiny": 4, "quick": 24, "paper": 24}
 
 
 class Cell(NamedTuple):
@@ -53,12 +59,34 @@ def config(task: Task, cell: Cell) -> Config:
     return changed(of_preset(task, "floor", cell.data), cell.changes)
 
 
+def heads(models: Sequence[Transformer], longest: int, count: int) -> list[dict[str, Any]]:
+    """What the probe reads off every head of the last layer."""
+    settings = probe.Settings(sequences=count, max_length=longest)
+    found = []
+    for seed, model in enumerate(models):
+        last = len(model.layers) - 1
+        own = probe.OwnModel(model, f"seed {seed}")
+        for head in probe.probe(own, dataclasses.replace(settings, layers=(last,))).heads:
+            found.append(
+                {
+                    "seed": seed,
+                    "head": head.head,
+                    "order": head.found.order,
+                    "graded": head.found.graded,
+                    "mean_step": head.found.mean if head.found.order else None,
+                    "mean_step_error": head.found.mean_error if head.found.order else None,
+                    "spectrum": [round(value, 3) for value in head.spectrum],
+                }
+            )
+    return found
+
+
 def run(task: Task) -> Result:
     """Train every cell; where the models lie between the floor and the best fixed order."""
     trained = cells(task.budget)
-    rows, fixed = [], []
+    rows, fixed, looked = [], [], []
     for part, cell in enumerate(trained):
-        summary = task.train(config(task, cell), part, len(trained)).summary
+        models, _, _, summary = task.train(config(task, cell), part, len(trained))
         about, where = summary.reference, {"source": cell.data.prior, "K": cell.data.window, "T": cell.data.length}
         assert about.floor_excess is not None
         gaps = columns("gap", [model.gap for model in summary.models if model.gap is not None])
@@ -74,6 +102,8 @@ def run(task: Task) -> Result:
                 "within": gaps["gap_mean"] <= NEAR,
             }
         )
+        count = PROBED[task.budget]
+        looked += [{"model": cell.model, **where, **row} for row in heads(models, cell.data.window + 2, count)]
         for one in about.fixed_orders:
             line = {**where, "order": one.order, "over_floor": one.excess - about.floor_excess}
             if line not in fixed:
@@ -86,6 +116,11 @@ def run(task: Task) -> Result:
         {
             "gaps": Table(caption, rows),
             "fixed_orders": Table("Add-one smoothing of each fixed order, in nats over the same floor.", fixed),
+            "heads": Table(
+                "What the probe reads off the heads of the last layer. The spectrum is attention over chance at match "
+                "lengths 0, 1, …; a graded head rises at several lengths, and the mean step says where.",
+                looked,
+            ),
         },
         {"gaps": chart(rows)},
         settings={"data": "two symbols, Dirichlet(1) rows, the first K tokens uniform", "near": f"{NEAR} nats"},

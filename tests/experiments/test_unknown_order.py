@@ -4,9 +4,11 @@ import types
 
 import pytest
 
+from anyorder.constructions import construct
 from anyorder.experiments import unknown_order
 from anyorder.experiments.experiment import Task
 from anyorder.training import config as configs
+from anyorder.training.run import Trained
 
 
 def summary(floor, fixed, gaps):
@@ -16,7 +18,8 @@ def summary(floor, fixed, gaps):
         fixed_orders=[types.SimpleNamespace(order=order, excess=excess) for order, excess in fixed.items()],
     )
     models = [types.SimpleNamespace(gap=gap, gap_error=0.0005) for gap in gaps]
-    return types.SimpleNamespace(summary=types.SimpleNamespace(reference=reference, models=models))
+    known = construct("k-head", order=2, alphabet_size=2, length=192)
+    return Trained((known,), 1, True, types.SimpleNamespace(reference=reference, models=models))
 
 
 def test_rows_say_where_models_lie_between_the_floor_and_the_best_fixed_order(monkeypatch):
@@ -30,6 +33,7 @@ def test_rows_say_where_models_lie_between_the_floor_and_the_best_fixed_order(mo
     assert two["best_fixed_order"] == pytest.approx(0.01)
     assert (two["within"], one["within"]) == (True, False)
     assert len(result.tables["fixed_orders"].rows) == 2  # both models have the same reference
+    assert [(row["head"], row["order"], row["graded"]) for row in result.tables["heads"].rows] == [(0, 2, False)] * 2
 
 
 @pytest.mark.parametrize("budget", ["tiny", "quick", "paper"])
