@@ -287,7 +287,7 @@ def new_folder(parent: str | Path, name: str) -> Path:
 
 @contextlib.contextmanager
 def locked(folder: str | Path) -> Iterator[None]:
-    """Hold a folder for this process, and clear it of what a killed one left unfinished.
+    """Hold a folder and all in it for this process, and clear it of what a killed one left unfinished.
 
     The lock is the operating system's: it ends with the process, however that ends. Beside it stands who holds it.
 
@@ -312,7 +312,7 @@ def locked(folder: str | Path) -> Iterator[None]:
     except OSError as error:
         raise _no_folder(path, error) from None
     try:
-        for entry in path.glob(f"{UNFINISHED}*"):
+        for entry in path.rglob(f"{UNFINISHED}*"):
             entry.unlink(missing_ok=True)
         with whole_file(holder) as temporary:
             temporary.write_text(f"process {os.getpid()} on {socket.gethostname()}", encoding="utf-8")

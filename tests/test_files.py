@@ -122,6 +122,11 @@ def test_what_a_killed_process_left_is_not_in_the_way(tmp_path):
         assert not left.exists()
         assert not files.holds(tmp_path, "config.json")
     assert list(tmp_path.iterdir()) == []
+    inside = tmp_path / "depth" / f"{files.UNFINISHED}abc.svg"
+    inside.parent.mkdir()
+    inside.write_text("half")
+    with files.locked(tmp_path):
+        assert not inside.exists()
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(InputError, match="already holds other files"):
         files.holds(tmp_path, "config.json")
