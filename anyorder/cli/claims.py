@@ -12,6 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
+from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, progress
 from anyorder.errors import require
 
@@ -25,13 +26,15 @@ class Claims(Command):
     """Measure what the paper claims, one function for each claim; exit 1 if a verdict or a number left the record.
 
     Examples:
+      anyorder claims list
       anyorder claims --quick
       anyorder claims thm-two-layer E9
       anyorder claims tab-depth tab-bits --results reproduced --json
     """
 
     ids: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ID …]")] = ()
-    """Which claims, by id, by the beginning of ids, or by erratum; all where none is given. See docs/claims.md."""
+    """Which claims, by id, by the beginning of ids, or by erratum; all where none is given. `anyorder claims list`
+    names them."""
     quick: bool = False
     """Only those that decide in seconds."""
     results: str | None = None
@@ -40,6 +43,8 @@ class Claims(Command):
 
     def run(self) -> Outcome:
         """Measure, with progress on standard error, and tabulate."""
+        if self.ids == ("list",):
+            return _listed()
         from anyorder.claims import check, find
         from anyorder.claims.registry import recorded
         from anyorder.claims.results import RECORDED, read_results
@@ -74,6 +79,16 @@ class Claims(Command):
         }
         shown = _in_full(checked) if self.ids else _table(checked)
         return Outcome(report, Group(shown, _summary(report)), passed=not differing)
+
+
+def _listed() -> Outcome:
+    found = listed("claims")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("claim", "where", "what it says"):
+        table.add_column(heading, no_wrap=heading == "claim")
+    for one in found:
+        table.add_row(one["id"], one["where"], one["says"].replace("[", "\\["))
+    return Outcome({"claims": found}, table)
 
 
 def _announce(claims: Sequence[Claim], records: Mapping[str, Mapping[str, Any]]) -> None:

@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -32,9 +32,6 @@ class Command(abc.ABC):
 
     json: bool = False
     """Print exactly one JSON object on standard output, and nothing else there."""
-
-    #: Whether a switch that is on by default, as a preset may have it, can also be given as it is.
-    switches_back: ClassVar[bool] = False
 
     @classmethod
     def default(cls, words: Sequence[str]) -> Command | None:

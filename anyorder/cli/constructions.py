@@ -6,19 +6,17 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 import tyro
 from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 
+from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, key_value_table, working
 from anyorder.errors import check_alphabet, check_order, require
 
 if TYPE_CHECKING:
-    from anyorder.constructions import Option
     from anyorder.constructions.parameters import Breakdown, Entry
-    from anyorder.constructions.tables import Table as Described
 
 Dtype = Literal["bfloat16", "float16", "float32", "float64"]
 Name = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
@@ -50,10 +48,11 @@ class Chosen(Command):
         for name, owners in _options().items():
             if name in own:
                 continue
-            option = owners[0][1]
-            takers = " and ".join(f"`{owner}`" for owner, _ in owners)
-            about = f"{option.help[0].upper()}{option.help[1:]} ({takers}); {option.default} by default."
-            kind: Any = type(option.default)
+            option = next(iter(owners.values()))
+            about, value = option["help"], option["default"]
+            usual = ("on" if value else "off") if isinstance(value, bool) else value
+            about = f"{about[0].upper()}{about[1:]} ({', '.join(owners)}; {usual} by default)."
+            kind: Any = type(value)
             flag = Annotated[kind | None, tyro.conf.arg(help=about)]
             fields.append((name, flag, dataclasses.field(default=None)))
         made: Any = dataclasses.make_dataclass(cls.__name__, fields, bases=(cls,), frozen=True, kw_only=True)
@@ -72,15 +71,13 @@ class Chosen(Command):
         }
 
 
-def _options() -> dict[str, list[tuple[str, Option]]]:
+def _options() -> dict[str, dict[str, Any]]:
     """Every option of a construction, with the constructions that have it; `--seed` is that of the sequences."""
-    from anyorder.constructions import CONSTRUCTIONS
-
-    found: dict[str, list[tuple[str, Option]]] = {}
-    for name, entry in CONSTRUCTIONS.items():
-        for option in entry.options:
-            if option.name != "seed":
-                found.setdefault(option.name, []).append((name, option))
+    found: dict[str, dict[str, Any]] = {}
+    for entry in listed("constructions")["entries"]:
+        for option in entry["options"]:
+            if option["name"] != "seed":
+                found.setdefault(option["name"], {})[entry["construction"]] = option
     return found
 
 
@@ -155,6 +152,8 @@ class Predict(Chosen):
 
     def run(self) -> Outcome:
         """Build for the length of the sequence, run, compare, write."""
+        import numpy as np
+
         from anyorder import files, reading
         from anyorder.cli.estimate import infinite
         from anyorder.constructions import plan
@@ -257,44 +256,17 @@ class Constructions(Command):
 
     def run(self) -> Outcome:
         """Read the registry and the measured orders."""
-        from anyorder.constructions import CONSTRUCTIONS, tables
-        from anyorder.constructions.exact_orders import LEGEND, TOLERANCE, precision_table
-
-        precision: dict[str, list[dict[str, Any]]] = {name: [] for name in CONSTRUCTIONS}
-        for row in precision_table():
-            orders = {
-                dtype: {**({} if found is None else dataclasses.asdict(found)), "certified": row.certified[dtype]}
-                for dtype, found in row.measured.items()
-            }
-            precision[row.construction].append({"label": row.label, "largest_exact_order": orders})
-        rows = [
-            {
-                "construction": name,
-                "title": entry.title,
-                "advice": entry.advice,
-                "source": entry.source,
-                "exactness": entry.exactness,
-                "computes": tables.computes(entry),
-                "layers": entry.layers,
-                "heads": entry.heads,
-                "dimension": entry.dimension,
-                "mlp": None if entry.mlp is None else {"depth": entry.mlp[0], "width": entry.mlp[1]},
-                "parameters": entry.parameters,
-                "margin": entry.margin,
-                "options": [dataclasses.asdict(option) for option in entry.options],
-                "largest_exact_order": precision[name][0]["largest_exact_order"] if precision[name] else None,
-                "variants": precision[name][1:],
-            }
-            for name, entry in CONSTRUCTIONS.items()
-        ]
-        shown = [_shown(table()) for table in tables.TABLES.values()]
-        return Outcome({"tolerance": TOLERANCE, "constructions": rows}, Group(*shown, LEGEND))
+        found = listed("constructions")
+        shown = [_shown(table["headings"], table["rows"]) for table in found["tables"]]
+        return Outcome(
+            {"tolerance": found["tolerance"], "constructions": found["entries"]}, Group(*shown, found["legend"])
+        )
 
 
-def _shown(table: Described) -> Table:
+def _shown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """A table about all constructions, in the terminal."""
-    shown = _columns(*table.headings)
-    for row in table.rows:
+    shown = _columns(*headings)
+    for row in rows:
         shown.add_row(*row)
     return shown
 

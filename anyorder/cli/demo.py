@@ -13,7 +13,6 @@ from rich.table import Table
 
 from anyorder.cli.command import Command, Outcome, progress
 from anyorder.errors import require
-from anyorder.files import locked
 
 if TYPE_CHECKING:
     from anyorder.constructions.verify import Verification
@@ -59,6 +58,8 @@ class Demo(Command):
 
     def run(self) -> Outcome:
         """Measure, certify, train, descend, write the page."""
+        from anyorder.files import locked
+
         with locked(self.out):
             return self._run()
 

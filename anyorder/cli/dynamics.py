@@ -16,7 +16,6 @@ from rich.table import Table
 
 from anyorder.cli.command import Command, Outcome, progress
 from anyorder.errors import require
-from anyorder.files import locked
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.chains import Check, Prior
@@ -107,6 +106,8 @@ class Dynamics(Command):
         two_stage = self.algorithm == "two-stage"
         require(not (two_stage and self.jointly), "--jointly goes on from Algorithm 2; use it with preconditioned")
         require(two_stage or not self.sweep, "--sweep is about Algorithm 1; use it with two-stage")
+        from anyorder.files import locked
+
         with locked(self.out):
             return self._measured()
 

@@ -7,9 +7,9 @@ import itertools
 import math
 from typing import Annotated, Any, Literal
 
-import numpy as np
 import tyro
 
+from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, key_value_table, progress
 from anyorder.errors import InputError, check_order, in_flags
 
@@ -47,13 +47,13 @@ class Estimate(Command):
     @classmethod
     def description(cls) -> str:
         """With every estimator of the registry."""
-        from anyorder.estimators.registry import ESTIMATORS
-
-        entries = [f"  {name}: {entry.meaning}" for name, entry in ESTIMATORS.items()]
+        entries = [f"  {name}: {meaning}" for name, meaning in listed("estimators").items()]
         return "\n".join([super().description(), "", "Estimators:", *entries])
 
     def run(self) -> Outcome:
         """Read and feed in chunks, score, and write."""
+        import numpy as np
+
         from anyorder import files, reading
         from anyorder.estimators import Score, StreamingEstimator
         from anyorder.estimators.registry import ESTIMATORS

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import io
 import json
 import os
-import re
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyorder import __version__
 from anyorder.cli.signals import exit_code, interruptible
-from anyorder.errors import InputError, in_flags, nearest, require
+from anyorder.errors import InputError, in_flags, nearest
 
 if TYPE_CHECKING:  # `--help` and `--version` need none of the parser's and the terminal's libraries
     from anyorder.cli.command import Command, Outcome
@@ -90,70 +87,19 @@ def overview() -> str:
 
 
 def parse(words: list[str]) -> Command:
-    """The command that the words ask for; tyro's boxes become one line."""
+    """The command that the words ask for."""
     name, *rest = words
     if name not in COMMANDS:
         what = "an option of anyorder" if name.startswith("-") else "a command"
         raise InputError(f"{name!r} is not {what}; {nearest(name, [*COMMANDS, '--help', '--version'])}")
-    import tyro
+    from anyorder.cli.parsing import parsed
 
-    command = _load(name).complete()
-    default = command.default(rest)
-    given = {} if default is None else {"default": default}
-    described, config = command.description(), _markers(command)
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(said):
-            parsed = tyro.cli(
-                command, prog=f"anyorder {name}", description=described, args=rest, config=config, **given
-            )
-    except SystemExit as exit:
-        if exit.code in (0, None):
-            raise
-        helped = io.StringIO()
-        with contextlib.redirect_stdout(helped), contextlib.suppress(SystemExit):
-            tyro.cli(command, args=["--help"], config=config, **given)
-        # Lines that begin with an option; lines further in only speak of some.
-        flags = re.findall(r"^(?:│ |  )(-[^│\n]*)", helped.getvalue(), re.MULTILINE)
-        options = [option for line in flags for option in re.findall(r"--[a-z][\w-]*", line.partition("  ")[0])]
-        for word in rest[: rest.index("--") if "--" in rest else None]:
-            option = word.partition("=")[0].replace("_", "-")
-            if re.match("--[a-z]", option) and option not in options:
-                raise InputError(f"{option} is not an option of anyorder {name}; {nearest(option, options)}") from None
-        raise InputError(f"{_one_line(said.getvalue())}; see anyorder {name} --help") from None
-    seed = getattr(parsed, "seed", None)
-    require(seed is None or 0 <= seed < 2**63, f"seed is {seed}, must be 0 to {2**63 - 1}; pass `seed=0` or more")
-    if isinstance(out := getattr(parsed, "out", None), str):
-        from anyorder.files import check_writable
-
-        check_writable(out)  # before minutes of work
-    return parsed
+    return parsed(name, _load(name), rest)
 
 
-def _markers(command: type[Command]) -> tuple[Any, ...]:
-    """Help without `{None}|` and without a second flag for every switch that nobody turns back."""
-    import tyro
-
-    return (
-        (tyro.conf.DisallowNone,) if command.switches_back else (tyro.conf.DisallowNone, tyro.conf.FlagCreatePairsOff)
-    )
-
-
-def _load(name: str) -> Any:
+def _load(name: str) -> type[Command]:
     module, attribute, _ = COMMANDS[name]
     return getattr(importlib.import_module(f"anyorder.cli.{module}"), attribute)
-
-
-def _one_line(boxed: str) -> str:
-    """The message inside one of tyro's boxes: the text up to the first rule, without the frame."""
-    message = []
-    for line in boxed.splitlines()[1:]:
-        content = line.strip("│╭╮╰╯\n").rstrip()
-        if not content.strip(" ─"):
-            break
-        if not content.startswith(" " * 8):  # deeper lines repeat the help of a flag
-            message.append(content.strip())
-    return re.sub(r"\s+", " ", " ".join(message)).rstrip(".") or "the command line could not be read"
 
 
 def _print(outcome: Outcome, wanted: bool) -> int:

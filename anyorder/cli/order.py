@@ -25,13 +25,14 @@ BETAS = (0.05, 0.25, 0.5, 1.0, 2.0)
 class Order(Command):
     """Find the Markov order that describes a sequence: bits per symbol of every order, and the posterior over them.
 
-    Every order codes the same symbols, those from position K on, and learns its rows on the way, so that an order pays
-    for its own complexity. Files of several sequences (records of FASTA, rows of .npy) share their counts.
-
     Examples:
       anyorder order genome.fa
       anyorder order book.txt --alphabet auto --line-ends space --max-order 6 --figure orders.png
       anyorder sample --order 2 --length 2000 | anyorder order - --max-order 5 --json
+
+    Every order predicts the same symbols, those from position K on, from what it has counted before each of them, so
+    that a higher order pays for what it has to learn. Several sequences in one file (records of FASTA, rows of .npy)
+    share their counts.
     """
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]

@@ -24,14 +24,14 @@ SHOWN = 20
 class Probe(Command):
     """Tell the order of induction of every head of a model, with controls beside it.
 
-    MODEL is a run folder, a .safetensors model of anyorder, a Hugging Face folder, a .gguf file of a Llama, a .npz
-    with attention and tokens, or construction:NAME.
-
     Examples:
       anyorder probe construction:dyadic --order 3
       anyorder probe run --out probed
       anyorder probe SmolLM2.gguf --ablate --out probed
       anyorder probe SmolLM2.gguf --layers 17 18 20 --json
+
+    MODEL is a run folder, a .safetensors model of anyorder, a Hugging Face folder, a .gguf file of a Llama, a .npz
+    with attention and tokens, or construction:NAME.
     """
 
     model: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL")]

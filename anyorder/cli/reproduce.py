@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.box import SIMPLE_HEAD
@@ -14,6 +14,7 @@ from rich.console import Console, Group
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome
 from anyorder.errors import require
 
@@ -26,12 +27,13 @@ if TYPE_CHECKING:  # JAX takes a second to import: not for --help
 class Reproduce(Command):
     """Run experiments and write a report: each table and figure next to what the paper prints.
 
-    The same command again goes on where it was interrupted; finished experiments are not run twice.
-
     Examples:
+      anyorder reproduce list
       anyorder reproduce
       anyorder reproduce depth bits --out two
       anyorder reproduce depth bits attention-maps --budget paper --out paper
+
+    The same command again goes on where it was interrupted; finished experiments are not run twice.
     """
 
     ids: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
@@ -45,19 +47,19 @@ class Reproduce(Command):
 
     def run(self) -> Outcome:
         """Run, write after every experiment, and say what failed."""
-        from anyorder.training import devices
-
+        if self.ids == ("list",):
+            return _listed()
         require(
             self.seeds is None or self.seeds >= 1, f"seeds is {self.seeds}, must be at least 1; pass `seeds=1` or more"
         )
+        from anyorder.training import devices
+
         devices.prepare(max(2, self.seeds or 5))
         from anyorder.experiments.experiment import SEEDS, Task
-        from anyorder.experiments.registry import EXPERIMENTS, chosen
+        from anyorder.experiments.registry import chosen
         from anyorder.experiments.runner import run_all
         from anyorder.report import reproduce
 
-        if self.ids == ("list",):
-            return _listed(list(EXPERIMENTS.values()))
         experiments, folder = chosen(self.ids), Path(self.out)
         seeds = SEEDS[self.budget] if self.seeds is None else self.seeds
         sections, ran = [], []
@@ -88,16 +90,15 @@ class Reproduce(Command):
         return Outcome(report, Group(_table(ran), f"report: {page}"), passed=not report["failed"])
 
 
-def _listed(experiments: list[Experiment]) -> Outcome:
+def _listed() -> Outcome:
+    found = listed("experiments")
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("id", "what", "where", "quick", "paper"):
         table.add_column(heading, justify="right" if heading in ("quick", "paper") else "left")
-    for one in experiments:
-        table.add_row(one.id, one.title, one.where, *(f"{one.minutes[name]:g} min" for name in ("quick", "paper")))
-    listed: list[dict[str, Any]] = [
-        {"id": one.id, "title": one.title, "where": one.where, "minutes": one.minutes} for one in experiments
-    ]
-    return Outcome({"experiments": listed}, table)
+    for one in found:
+        minutes = (f"{one['minutes'][name]:g} min" for name in ("quick", "paper"))
+        table.add_row(one["id"], one["title"], one["where"], *minutes)
+    return Outcome({"experiments": found}, table)
 
 
 def _table(ran: list[Ran]) -> Table:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-
 from anyorder.cli.command import Command, Outcome
 from anyorder.errors import require
 from anyorder.source_config import SourceConfig
@@ -41,6 +39,8 @@ class Sample(SourceConfig, Command):
 
     def run(self) -> Outcome:
         """Sample, write, and say what was written."""
+        import numpy as np
+
         from anyorder import chains, files, reading
 
         given = None if self.kernel is None else chains.PointMass(chains.Kernel(reading.read_array(self.kernel)))

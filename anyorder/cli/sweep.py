@@ -33,14 +33,14 @@ BEST = 5
 class SweepCommand(Command):
     """Train a grid of runs into one table: from a TOML file, or by name (paper-grid, phase, learning-rate).
 
-    The same command again does only what is missing; a larger --budget adds to what is there.
-
     Examples:
       anyorder sweep learning-rate --out rates
       anyorder sweep grid.toml --out grid --dry-run
       anyorder sweep paper-grid --budget 200 --out paper
       anyorder sweep phase --engine ray --address head:6379 --out phase
       anyorder show rates
+
+    The same command again does only what is missing; a larger --budget adds to what is there.
     """
 
     source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE|NAME")]

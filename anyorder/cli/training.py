@@ -13,12 +13,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 
-from anyorder.cli import sweep
 from anyorder.cli.command import Command, Outcome
 from anyorder.cli.signals import asked_to_stop
 from anyorder.errors import in_flags, require
-from anyorder.files import new_folder, read_json
-from anyorder.sweeps.table import is_sweep
 from anyorder.training import config as configs
 from anyorder.training.config import Config
 
@@ -38,7 +35,6 @@ class Train(Command):
       anyorder train --resume run
     """
 
-    switches_back = True
     out: str | None = None
     """Folder for config, metrics, checkpoint, models and summary, new or empty; by default a new one under runs."""
     preset: str = "floor"
@@ -47,7 +43,10 @@ class Train(Command):
     """Take these defaults from a JSON file instead, such as the config.json of a run."""
     resume: str | None = None
     """Continue the run in this folder, with its own config."""
-    settings: Annotated[Config, tyro.conf.OmitArgPrefixes] = dataclasses.field(default_factory=Config)
+    settings: Annotated[Config, tyro.conf.OmitArgPrefixes, tyro.conf.arg(name="")] = dataclasses.field(
+        default_factory=Config
+    )
+    """One model for every learning rate and seed, all else in common."""
 
     @classmethod
     def default(cls, words: Sequence[str]) -> Train:
@@ -88,6 +87,8 @@ class Train(Command):
         )
 
     def _new_folder(self) -> str:
+        from anyorder.files import new_folder
+
         named = self.preset if self.config is None else Path(self.config).stem
         folder = str(new_folder("runs", named))
         print(f"anyorder: writing to {folder}", file=sys.stderr)
@@ -106,6 +107,8 @@ def _value(words: Sequence[str], flag: str) -> str | None:
 
 def read_config(source: str) -> Config:
     """The config in a JSON file: a config by itself, or the config.json of a run."""
+    from anyorder.files import read_json
+
     values = read_json(source, "a JSON file")
     return configs.from_json(values.get("config", values), source)
 
@@ -214,12 +217,12 @@ class Evaluate(Command):
 class Show(Command):
     """Draw a run: loss curve, attention against pseudo-attention, excess at every position against the floor.
 
-    Of a sweep: its metric over the axes, and the best config as a command to copy.
-
     Examples:
       anyorder show run
       anyorder show run --model 2 --out figures
       anyorder show sweep
+
+    Of a sweep: its metric over the axes, and the best config as a command to copy.
     """
 
     run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
@@ -233,6 +236,9 @@ class Show(Command):
 
     def run(self) -> Outcome:
         """Read the run, draw, and say where the figures are."""
+        from anyorder.cli import sweep
+        from anyorder.sweeps.table import is_sweep
+
         folder = Path(self.out or self.run_folder)
         if is_sweep(Path(self.run_folder)):
             return sweep.show(Path(self.run_folder), folder)

@@ -123,7 +123,6 @@ class Construction:
         own = {option.name: option for option in self.options}
         unknown = sorted(set(given) - set(own))
         if unknown:
-            raise InputError(
-                f"`{self.name}` has no option {', '.join(unknown)}; its own are {', '.join(own) or 'none'}"
-            )
+            others = f"its options are {', '.join(own)}" if own else "it has none"
+            raise InputError(f"`{self.name}` has no option {', '.join(unknown)}; {others}")
         return {name: option.checked(given.get(name, option.default)) for name, option in own.items()}

@@ -46,7 +46,7 @@ def anchor(request: Request) -> float:
 def analyse(request: Request, heads: int = 1, group: int = 2) -> Analysis:
     """At most k + 1 agreements, each worth kappa = a power of two: sums of them round at most once each."""
     k = request.order
-    require(heads <= k, f"heads is {heads}, must be at most the order {k}: one head for each offset")
+    require(heads <= k, f"heads is {heads}, must be at most the order {k}, one an offset; pass `heads={k}` or less")
     longest, agreements = shares(k, heads)[0][1], k + 1.0
     return Analysis(
         margin=1.0,

@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from anyorder.errors import InputError, require
+from anyorder.errors import nearest, require
 
 if TYPE_CHECKING:
     from anyorder.estimators.counters import Counter
@@ -114,6 +114,5 @@ def find_estimator(name: str) -> Estimator:
     >>> find_estimator("kgram").meaning
     'what followed the last k tokens (Definition 2)'
     """
-    if name not in ESTIMATORS:
-        raise InputError(f"estimator is {name!r}, must be one of {', '.join(ESTIMATORS)}; choose one")
+    require(name in ESTIMATORS, f"no estimator {name!r}; {nearest(name, ESTIMATORS)}")
     return ESTIMATORS[name]

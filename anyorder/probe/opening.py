@@ -34,7 +34,7 @@ def open_model(
     """
     name = str(word)
     if name.startswith(CONSTRUCTION):
-        require(order is not None, f"{name} needs an order; pass order 1 or more")
+        require(order is not None, f"{name} needs an order; pass `order=1` or more")
         from anyorder.probe.adapters.own import constructed
 
         assert order is not None

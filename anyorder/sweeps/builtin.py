@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from anyorder.errors import InputError
+from anyorder.errors import InputError, nearest
 from anyorder.sweeps import spec
 from anyorder.sweeps.spec import Success, Sweep
 from anyorder.training.config import PRESETS, changed
@@ -69,10 +69,10 @@ def find(name: str) -> Sweep:
 
     >>> find("phases")
     Traceback (most recent call last):
-    anyorder.errors.InputError: 'phases' is no sweep; give a TOML file, or one of paper-grid, phase, learning-rate
+    anyorder.errors.InputError: 'phases' is neither a TOML file nor a sweep; did you mean phase?
     """
     if name in SWEEPS:
         return SWEEPS[name]()
     if not name.endswith(".toml") and not Path(name).exists():
-        raise InputError(f"{name!r} is no sweep; give a TOML file, or one of {', '.join(SWEEPS)}")
+        raise InputError(f"{name!r} is neither a TOML file nor a sweep; {nearest(name, SWEEPS)}")
     return spec.read(name)

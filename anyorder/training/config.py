@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, nearest, require
 from anyorder.source_config import SourceConfig
 
 if TYPE_CHECKING:
@@ -299,9 +299,9 @@ def preset(name: str) -> Config:
 
     >>> preset("best")
     Traceback (most recent call last):
-    anyorder.errors.InputError: preset is 'best', must be one of paper, published, gpt2, floor
+    anyorder.errors.InputError: no preset 'best'; choose from paper, published, gpt2, floor
     """
-    require(name in PRESETS, f"preset is {name!r}, must be one of {', '.join(PRESETS)}")
+    require(name in PRESETS, f"no preset {name!r}; {nearest(name, PRESETS)}")
     return PRESETS[name]
 
 
@@ -373,7 +373,7 @@ def _check_architecture(config: Config) -> None:
     architecture, initial = config.architecture, config.initial
     require(
         len(architecture.heads) in (1, architecture.layers),
-        f"heads are {_words(architecture.heads)} for {architecture.layers} layers; "
+        f"heads are {_words(architecture.heads) or 'none'} for {architecture.layers} layers; "
         "give one number, or one for each layer",
     )
     for heads in architecture.heads:

@@ -140,7 +140,14 @@ BAD = [
     )),
     (["sample", "--length", "1000000000", "--count", "1000"], "the limit is 268435456"),
     (["verify", "k-head", "--order", "40", "--alphabet-size", "200", "--length", "100000"], "pass --length 16384 or"),
-    (["sample", "--order", "x"], "--order"),
+    (["sample", "--order", "x"], "--order is 'x', must be a whole number; see anyorder sample --help"),
+    (["train", "--learning-rate", "fast"], "--learning-rate is 'fast', must be a number"),
+    (["sample", "extra"], "extra is not expected here"),
+    (["verify", "dyadic", "--order"], "--order needs a value"),
+    (["verify", "dyadic"], "anyorder verify needs --order INT"),
+    (["sample", "--prior", "dirichle"], "--prior is 'dirichle'; did you mean dirichlet?"),
+    (["train", "--preset", "flor"], "no preset 'flor'; did you mean floor?"),
+    (["sweep", "phaze"], "'phaze' is neither a TOML file nor a sweep; did you mean phase?"),
     (["sample", "--order", "0"], "order is 0, must be at least 1"),
     (["sample", "--order", "5", "--length", "5"], "order is 5, must be smaller than the length 5"),
     (["sample", "--alphabet-size", "1"], "alphabet size is 1, must be at least 2"),
@@ -160,7 +167,7 @@ BAD = [
     (["estimate", "{dir}/t.txt", "--order", "0"], "order is 0, must be at least 1"),
     (["estimate", "{dir}/t.txt", "--order", "4"], "order is 4, must be smaller than the length 4"),
     (["estimate", "{dir}/t.txt", "--order", "1", "--alphabet-size", "2"], "token 2 at position 3, must be 0 to 1"),
-    (["estimate", "{dir}/t.txt", "--order", "1", "--estimator", "best"], "best"),
+    (["estimate", "{dir}/t.txt", "--order", "1", "--estimator", "kgrm"], "no estimator 'kgrm'; did you mean"),
     (["estimate", "{dir}/t.txt", "--order", "1", "--estimator", "bayes", "--beta", "0"], "beta is 0.0, must be"),
     (["estimate", "{dir}/cut.npy", "--order", "1"], "is not a whole .npy file"),
     (["estimate", "{dir}/nantokens.npy", "--order", "1"], "has nan at position 1"),
@@ -238,13 +245,15 @@ def test_the_overview_names_every_command_with_a_sentence(run):
         assert summary in text
 
 
-def test_help_has_no_clutter(capsys):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_no_clutter(capsys, command):
     with pytest.raises(SystemExit):
-        main(["verify", "--help"])
+        main([command, "--help"])
     shown = capsys.readouterr().out
-    assert "{None}" not in shown
-    assert "--no-json" not in shown
-    assert shown.index("Examples:") < shown.index("--order INT")
+    for clutter in ("None", "--no-json", "True", "(default: )", ">>>", "settings"):
+        assert clutter not in shown
+    assert shown.index("Examples:") < shown.index(" options ")
+    assert shown.split("Examples:")[0].count("\n\n") == 2  # the usage and one paragraph stand before them
 
 
 def test_a_forced_construction_that_fails_says_why(run):

@@ -180,7 +180,7 @@ def test_kappa_is_what_the_target_needs():
         ({"dtype": "float8"}, "dtype is 'float8', must be one of"),
         ({"target_error": 0.0}, "target error is 0.0, must be between 0 and 1"),
         ({"kappa": -1.0}, "kappa is -1.0, must be above 0"),
-        ({"beta": 2.0}, "`dyadic` has no option beta; its own are none"),
+        ({"beta": 2.0}, "`dyadic` has no option beta; it has none"),
         ({"name": "bayes", "beta": 0.0}, "beta is 0.0, must be above 0"),
         ({"name": "bigram", "order": 2}, "order is 2, `bigram` is for order 1"),
     ],

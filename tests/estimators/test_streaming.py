@@ -246,7 +246,7 @@ def fed(order=1, symbols=4, **settings):
         ),
         (
             lambda: StreamingEstimator(1, 2, "trigram"),
-            "estimator is 'trigram', must be one of kgram, bayes, bag, biased, backoff, mixture, ctw; choose one",
+            "no estimator 'trigram'; did you mean kgram?",
         ),
         (lambda: StreamingEstimator(1, 2, beta=0.0), "beta is 0.0, must be positive and finite; 1 is usual"),
         (

@@ -471,7 +471,7 @@ def test_bad_axes_get_one_line_and_touch_nothing(axes, run, tmp_path, monkeypatc
         ('metric = "speed"\n[axes]\norder=[1]', "the sweep bad has the metric 'speed', must be one of gap, excess,"),
         ("[set]\nordr = 1", "bad.toml has the unknown field 'ordr'; did you mean order?"),
         ("[set]\nlearning_rate = [1e-3, 1e-2]\n[axes]\norder=[1]", "has several learning rates in one run"),
-        ("preset = 'best'", "preset is 'best', must be one of paper,"),
+        ("preset = 'best'", "no preset 'best'; choose from paper,"),
         ("name = ", "bad.toml is not TOML: Invalid value"),
         ("", "the sweep bad has no axes; give at least one list under [axes]"),
     ],
@@ -534,7 +534,7 @@ def test_an_address_where_something_else_listens_is_said_within_ten_seconds(tmp_
 
 def test_names_and_flags_of_the_command(run, tmp_path):
     assert run("sweep", "nothing", "--out", tmp_path / "x")[2] == (
-        "anyorder: 'nothing' is no sweep; give a TOML file, or one of paper-grid, phase, learning-rate\n"
+        "anyorder: 'nothing' is neither a TOML file nor a sweep; choose from paper-grid, phase, learning-rate\n"
     )
     assert run("sweep", "phase", "--budget", 0, "--dry-run")[2] == (
         "anyorder: budget is 0, must be at least 1; pass --budget 1 or more\n"

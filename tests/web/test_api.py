@@ -175,7 +175,7 @@ def test_every_estimator_of_the_registry_can_stand_beside_a_model(client, monkey
     np.testing.assert_allclose(matrix(view["estimated"])[-1], [float(p) for p in row], atol=1e-6)
     assert client.post("/api/view", json=body(order=2)).json()["estimated"] is None
     wrong = client.post("/api/view", json={**body(order=2), "estimator": "oracle"})
-    assert "estimator is 'oracle', must be one of kgram" in refused(wrong)
+    assert "no estimator 'oracle'; choose from kgram" in refused(wrong)
 
 
 def test_stored_models_and_runs_are_listed_and_opened(client, folder):

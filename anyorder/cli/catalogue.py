@@ -1,0 +1,100 @@
+"""What the registries hold, as plain data: lists and `--help` appear at once, without importing JAX.
+
+`python -m anyorder.cli.catalogue` writes `catalogue.json` again; a test holds it against the registries.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PATH = Path(__file__).with_name("catalogue.json")
+
+
+def listed(what: str) -> Any:
+    """Constructions, estimators, experiments or claims: from their registry where that is imported, else as kept.
+
+    >>> [entry["id"] for entry in listed("experiments")][:2]
+    ['table-1', 'attention-maps']
+    """
+    registry, made = _REGISTRIES[what]
+    return made() if registry in sys.modules else json.loads(PATH.read_text(encoding="utf-8"))[what]
+
+
+def _constructions() -> dict[str, Any]:
+    """Every construction with its measured and certified orders, and the tables that people are shown."""
+    from anyorder.constructions import CONSTRUCTIONS, tables
+    from anyorder.constructions.exact_orders import LEGEND, TOLERANCE, precision_table
+
+    precision: dict[str, list[dict[str, Any]]] = {name: [] for name in CONSTRUCTIONS}
+    for row in precision_table():
+        orders = {
+            dtype: {**({} if found is None else dataclasses.asdict(found)), "certified": row.certified[dtype]}
+            for dtype, found in row.measured.items()
+        }
+        precision[row.construction].append({"label": row.label, "largest_exact_order": orders})
+    entries = [
+        {
+            "construction": name,
+            "title": entry.title,
+            "advice": entry.advice,
+            "source": entry.source,
+            "exactness": entry.exactness,
+            "computes": tables.computes(entry),
+            "layers": entry.layers,
+            "heads": entry.heads,
+            "dimension": entry.dimension,
+            "mlp": None if entry.mlp is None else {"depth": entry.mlp[0], "width": entry.mlp[1]},
+            "parameters": entry.parameters,
+            "margin": entry.margin,
+            "options": [dataclasses.asdict(option) for option in entry.options],
+            "largest_exact_order": precision[name][0]["largest_exact_order"] if precision[name] else None,
+            "variants": precision[name][1:],
+        }
+        for name, entry in CONSTRUCTIONS.items()
+    ]
+    shown = [table()._asdict() for table in tables.TABLES.values()]
+    return {"tolerance": TOLERANCE, "entries": entries, "tables": shown, "legend": LEGEND}
+
+
+def _estimators() -> dict[str, str]:
+    from anyorder.estimators.registry import ESTIMATORS
+
+    return {name: entry.meaning for name, entry in ESTIMATORS.items()}
+
+
+def _experiments() -> list[dict[str, Any]]:
+    from anyorder.experiments.registry import EXPERIMENTS
+
+    return [{name: getattr(one, name) for name in ("id", "title", "where", "minutes")} for one in EXPERIMENTS.values()]
+
+
+def _claims() -> list[dict[str, Any]]:
+    from anyorder.claims.registry import PARTS
+
+    names = ("id", "where", "says", "quick")
+    return [{"part": part, **{name: getattr(one, name) for name in names}} for part in PARTS for one in PARTS[part]]
+
+
+#: What is listed → the module of its registry, and how it is read there.
+_REGISTRIES: dict[str, tuple[str, Callable[[], Any]]] = {
+    "constructions": ("anyorder.constructions.registry", _constructions),
+    "estimators": ("anyorder.estimators.registry", _estimators),
+    "experiments": ("anyorder.experiments.registry", _experiments),
+    "claims": ("anyorder.claims.registry", _claims),
+}
+
+
+def made() -> dict[str, Any]:
+    """All lists as the registries have them now."""
+    return json.loads(json.dumps({what: make() for what, (_, make) in _REGISTRIES.items()}))
+
+
+if __name__ == "__main__":
+    from anyorder.files import write_json
+
+    write_json(PATH, made())
