@@ -69,16 +69,18 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def check_writable(path: str | Path) -> None:
-    """Refuse, before any work is done, a file or folder whose place cannot be written to.
+def check_writable(path: str | Path, *, folder: bool = False) -> None:
+    """Refuse, before any work is done, a file or folder that cannot be written.
 
     >>> check_writable("/dev/null/figures/a.png")
     Traceback (most recent call last):
     anyorder.errors.InputError: /dev/null is a file where a folder is needed; choose another name
     """
-    folder = next(part for part in Path(path).absolute().parents if part.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise _no_folder(folder, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+    target = Path(path)
+    require(folder or not target.is_dir(), f"{target} is a folder; name a file to write to")
+    place = next(part for part in ([target] if folder else []) + [*target.parents] if part.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise _no_folder(place, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
 def _no_folder(folder: Path, error: OSError) -> InputError:

@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -32,6 +32,10 @@ class Command(abc.ABC):
 
     json: bool = False
     """Print exactly one JSON object on standard output, and nothing else there."""
+
+    #: Flags that name a file to write, and a folder to write to: both are checked before any work is done.
+    writes: ClassVar[tuple[str, ...]] = ()
+    fills: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def default(cls, words: Sequence[str]) -> Command | None:

@@ -133,6 +133,7 @@ class Predict(Chosen):
       anyorder predict book.txt --construction bayes --order 4 --alphabet auto --out distributions.npy
     """
 
+    writes = ("out",)
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
     """The sequence: whitespace-separated integers, text (with --alphabet), or .npy; - is standard input."""
     construction: str = "dyadic"
@@ -221,6 +222,7 @@ class Build(Chosen):
       anyorder build k-head-bayes --order 5 --dtype float32 --out model.safetensors --json
     """
 
+    writes = ("out",)
     name: Name
     """Which construction; `anyorder constructions` lists them."""
     out: str

@@ -43,6 +43,7 @@ class Demo(Command):
       anyorder demo --orders 1 2 --steps 300 --json
     """
 
+    fills = ("out",)
     out: str = "demo"
     """Folder for index.html, figures and tables."""
     orders: tuple[int, ...] = (1, 2, 3)

@@ -38,6 +38,7 @@ class Dynamics(Command):
       anyorder dynamics preconditioned --prior dirichlet --jointly --out run --json
     """
 
+    fills = ("out",)
     algorithm: Annotated[Algorithm, tyro.conf.Positional] = "two-stage"
     """two-stage: Algorithm 1, first-order chains. preconditioned: Algorithm 2, any order."""
     out: str = "dynamics"

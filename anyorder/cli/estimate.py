@@ -24,6 +24,7 @@ class Estimate(Command):
       anyorder sample --order 2 --length 500 | anyorder estimate - --order 2 --out distributions.npy
     """
 
+    writes = ("out",)
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
     """The sequence: whitespace-separated integers, text (with --alphabet), FASTA (.fa, .fasta) or .npy; - is standard
     input."""

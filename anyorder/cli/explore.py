@@ -20,6 +20,7 @@ class Explore(Command):
       anyorder explore --export page --tour lesson.md
     """
 
+    fills = ("export",)
     models: tuple[str, ...] = ()
     """Folders whose runs and .safetensors models may be opened; nothing outside them is read."""
     host: str = "127.0.0.1"

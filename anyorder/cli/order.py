@@ -35,6 +35,7 @@ class Order(Command):
     share their counts.
     """
 
+    writes = ("figure",)
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
     """The sequence: whitespace-separated integers, text (with --alphabet), FASTA (.fa, .fasta) or .npy; - is standard
     input."""

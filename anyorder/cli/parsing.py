@@ -37,10 +37,12 @@ def parsed(name: str, command: type[Command], words: list[str]) -> Command:
         raise InputError(wrong if wrong.endswith("?") else f"{wrong}; see anyorder {name} --help") from None
     seed = getattr(found, "seed", None)
     require(seed is None or 0 <= seed < 2**63, f"seed is {seed}, must be 0 to {2**63 - 1}; pass `seed=0` or more")
-    if isinstance(out := getattr(found, "out", None), str):
-        from anyorder.files import check_writable
+    named = [(name, False) for name in command.writes] + [(name, True) for name in command.fills]
+    for name, folder in named:
+        if (path := getattr(found, name)) is not None:
+            from anyorder.files import check_writable
 
-        check_writable(out)  # before minutes of work
+            check_writable(path, folder=folder)
     return found
 
 

@@ -34,6 +34,7 @@ class Probe(Command):
     with attention and tokens, or construction:NAME.
     """
 
+    fills = ("out",)
     model: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL")]
     """What to probe."""
     sequences: int = 48

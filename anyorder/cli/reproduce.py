@@ -36,6 +36,7 @@ class Reproduce(Command):
     The same command again goes on where it was interrupted; finished experiments are not run twice.
     """
 
+    fills = ("out",)
     ids: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """Experiments by id; none, or all: every one. `anyorder reproduce list` names them."""
     budget: Literal["tiny", "quick", "paper"] = "quick"

@@ -20,6 +20,7 @@ class Sample(SourceConfig, Command):
       anyorder sample --kernel mine.npy --length 500 --start stationary
     """
 
+    writes = ("out", "kernels")
     order: int = 1
     """Order k: how many past tokens the next one depends on."""
     length: int = 64

@@ -43,6 +43,7 @@ class SweepCommand(Command):
     The same command again does only what is missing; a larger --budget adds to what is there.
     """
 
+    fills = ("out",)
     source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE|NAME")]
     """A TOML file (see docs/sweeps.md), or paper-grid, phase or learning-rate."""
     out: str | None = None

@@ -35,6 +35,7 @@ class Train(Command):
       anyorder train --resume run
     """
 
+    fills = ("out",)
     out: str | None = None
     """Folder for config, metrics, checkpoint, models and summary, new or empty; by default a new one under runs."""
     preset: str = "floor"
@@ -225,6 +226,7 @@ class Show(Command):
     Of a sweep: its metric over the axes, and the best config as a command to copy.
     """
 
+    fills = ("out",)
     run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
     """The --out folder of a training run or a sweep, finished or not."""
     out: str | None = None

@@ -108,5 +108,5 @@ ASSOCIATIVE = Construction(
     default_kappa=default_kappa,
     largest_order=1,
     last_order=1,
-    instead=("k-head", "dyadic"),
+    instead=("unrolled", "k-head"),
 )

@@ -110,7 +110,7 @@ ATTENTION_ONLY = Construction(
     build=attention_only,
     analyse=analyse,
     steps=proof,
-    instead=("k-head",),
+    instead=("unrolled", "k-head"),
     cases=(
         Case("float64", (2, 4), range(1, 9), 1e-6),
         Case("float32", (2, 4), range(1, 7), 1e-5),

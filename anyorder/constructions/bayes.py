@@ -88,6 +88,6 @@ BAYES = Construction(
     analyse=analyse,
     steps=proof,
     options=(BETA,),
-    instead=("k-head-bayes",),
+    instead=("unrolled-bayes", "k-head-bayes"),
     cases=(Case("float64", (2, 4), range(1, 11), 1e-6),),
 )

@@ -91,6 +91,6 @@ BIGRAM = Construction(
     options=(Option("gated", True, "gate at position 0; without it, as published, that counts as a match of x_0"),),
     largest_order=1,
     last_order=1,
-    instead=("k-head", "dyadic"),
+    instead=("unrolled", "k-head"),
     cases=(Case("float32", (2, 4, 16), range(1, 2), 1e-5),),
 )

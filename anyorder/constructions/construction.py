@@ -80,7 +80,7 @@ class Construction:
     `width`: the side of its largest matrix, where that grows with the length of sequences.
     `opening`: positions after the first full window at which it does not promise yet.
     `last_order` and `measured_length` limit the search for the largest exact order; `variants` are settings of its
-    options that are measured too. `instead` names constructions to propose where this one is refused.
+    options that are measured too. `instead` names constructions to propose where this one is refused, best first.
     """
 
     name: str

@@ -118,6 +118,6 @@ DISENTANGLED = Construction(
     width=width,
     last_order=4,
     measured_length=64,
-    instead=("k-head",),
+    instead=("unrolled", "k-head"),
     cases=(Case("float32", (2, 4), range(1, 4), 1e-5, length=64),),
 )

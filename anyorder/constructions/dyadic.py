@@ -158,7 +158,7 @@ DYADIC = Construction(
     build=dyadic,
     analyse=analyse,
     steps=proof,
-    instead=("k-head",),
+    instead=("unrolled", "k-head"),
     cases=(
         Case("float32", (2, 4, 16), range(1, 11), 1e-5),
         Case("float64", (2, 4), range(1, 21), 1e-6),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import equinox as eqx
@@ -228,6 +230,24 @@ def held(entry: Construction, request: Request, options: dict[str, Value]) -> bo
         return False
 
 
+def _relieved(entry: Construction, request: Request, options: dict[str, Value]) -> Iterator[str]:
+    """Options of which more would do, with the least value that suffices."""
+    for option in entry.options:
+        higher = range(int(options[option.name]) + 1, request.order + 1) if option.relieves else ()
+        enough = next((value for value in higher if held(entry, request, options | {option.name: value})), None)
+        if enough is not None:
+            yield f"{enough} {option.name} (`{option.name}={enough}`)"
+
+
+def _other(entry: Construction, request: Request) -> Iterator[str]:
+    """Another construction that holds the request, as it is or with more of what relieves."""
+    options = entry.settings({})
+    if held(entry, request, options):
+        yield f"`{entry.name}`"
+    else:
+        yield from (f"`{entry.name}` with {way}" for way in _relieved(entry, request, options))
+
+
 def _ways_out(refused: Plan) -> str:
     """Wider dtype, more of what relieves, smaller order, other construction: those that work, best first."""
     entry, request, options = refused.construction, refused.request, refused.options
@@ -238,16 +258,10 @@ def _ways_out(refused: Plan) -> str:
         if dtype != "float16" and held(entry, retyped, options):
             ways.append(dtype)
             break
-    for option in entry.options:
-        higher = range(int(options[option.name]) + 1, request.order + 1) if option.relieves else ()
-        enough = next((value for value in higher if held(entry, request, options | {option.name: value})), None)
-        if enough is not None:
-            ways.append(f"{enough} {option.name} (`{option.name}={enough}`)")
+    ways += _relieved(entry, request, options)
     orders = range(request.order - 1, 0, -1)
     fits = next((order for order in orders if held(entry, dataclasses.replace(request, order=order), options)), None)
     if fits is not None:
         ways.append(f"order ≤ {fits}")
-    for name in entry.instead:
-        if held(CONSTRUCTIONS[name], request, CONSTRUCTIONS[name].settings({})):
-            ways.append(f"`{name}`")
+    ways += itertools.islice((way for name in entry.instead for way in _other(CONSTRUCTIONS[name], request)), 1)
     return ", ".join(ways[:-1]) + (", or " if len(ways) > 1 else "") + ways[-1] if ways else "force to build it anyway"

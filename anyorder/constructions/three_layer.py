@@ -59,7 +59,7 @@ THREE_LAYER = Construction(
     build=three_layer,
     analyse=analyse,
     steps=proof,
-    instead=("k-head",),
+    instead=("unrolled", "k-head"),
     norm_vectors=1,
     cases=(Case("float64", (2, 4), range(1, 6), 1e-5),),
 )

@@ -121,7 +121,7 @@ TWO_HEAD = Construction(
     build=two_head,
     analyse=analyse,
     steps=proof,
-    instead=("k-head",),
+    instead=("unrolled", "k-head"),
     cases=(Case("float64", (2, 4), range(1, 6), 1e-5),),
 )
 
@@ -139,6 +139,6 @@ TWO_HEAD_QK = Construction(
     build=two_head_qk,
     analyse=analyse_qk,
     steps=proof_qk,
-    instead=("k-head",),
+    instead=("unrolled", "k-head"),
     cases=(Case("float64", (2, 4), range(1, 5), 1e-5),),
 )

@@ -341,10 +341,13 @@ def check(config: Config) -> None:
 
 def _check_data(config: Config) -> None:
     data, window = config.data, config.data.window
-    require(
-        config.seed + config.seeds <= SEEDS,
-        f"seeds go up to {config.seed + config.seeds - 1}, must be below {SEEDS}; pass a smaller `seed=`",
-    )
+    for name, last in (
+        ("seed", config.seed + config.seeds - 1),
+        ("evaluation_seed", config.measurement.evaluation_seed),
+    ):
+        require(
+            last < SEEDS, f"{name.replace('_', ' ')}s go up to {last}, must be below {SEEDS}; pass a smaller `{name}=`"
+        )
     require(
         0 <= data.min_order <= data.max_order,
         f"min order is {data.min_order}, must be between 0 and the max order {data.max_order}",

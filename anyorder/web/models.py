@@ -53,7 +53,7 @@ def build(asked: Constructed, alphabet_size: int, length: int) -> Opened:
     """A construction at a temperature; forced where the dtype cannot hold it, with the refusal kept.
 
     >>> build(Constructed(name="dyadic", order=12, dtype="float32"), 2, 64).refusal
-    'order 12 with `dyadic` needs 28 bits, float32 has 24; use float64, order ≤ 10, or `k-head`'
+    'order 12 with `dyadic` needs 28 bits, float32 has 24; use float64, order ≤ 10, or `unrolled`'
     """
     entry = find(asked.name)
     options = {name: value for name, value in asked.options.items() if name in entry.option_names}

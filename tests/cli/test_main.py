@@ -13,7 +13,7 @@ import pytest
 
 import anyorder
 from anyorder.cli.command import Outcome
-from anyorder.cli.main import COMMANDS, main
+from anyorder.cli.main import COMMANDS, main, parse
 from anyorder.experiments import certified
 from tests import oracles
 
@@ -134,6 +134,7 @@ BAD = [
     (["verify", "k-heat", "--order", "2"], "no construction 'k-heat'; did you mean k-head?"),
     (["sample", "--seed", "99999999999999999999"], "seed is 99999999999999999999, must be 0 to 9223372036854775807"),
     (["train", "--seed", "99999999999999999999"], "pass a smaller --seed"),
+    (["train", "--evaluation-seed", "99999999999999999999"], "pass a smaller --evaluation-seed"),
     *((words, "seed is -1, must be ") for words in (
         ["sample", "--seed", "-1"], ["dynamics", "--seed", "-1"], ["verify", "k-head", "--order", "2", "--seed", "-1"],
         ["train", "--seed", "-1"],
@@ -219,21 +220,29 @@ def test_help_and_version_start_at_once():
 @pytest.mark.parametrize(
     "words",
     [
-        ["demo"], ["dynamics"], ["build", "dyadic", "--order", "2"], ["reproduce"], ["train"],
-        ["sweep", "learning-rate"], ["sample"],
+        ["demo", "--out"], ["dynamics", "--out"], ["reproduce", "--out"], ["train", "--out"], ["show", "run", "--out"],
+        ["sweep", "learning-rate", "--out"], ["probe", "run", "--out"], ["explore", "--export"], ["sample", "--out"],
+        ["sample", "--kernels"], ["estimate", "absent", "--order", "2", "--out"], ["order", "absent", "--figure"],
+        ["predict", "absent", "--order", "2", "--out"], ["build", "dyadic", "--order", "2", "--out"],
     ],
 )  # fmt: skip
 def test_a_place_that_cannot_be_written_is_said_before_any_work(run, tmp_path, words, monkeypatch):
+    command = parse([*words, str(tmp_path / "new")])
+
     def worked(*_):
         raise AssertionError("work began")
 
-    monkeypatch.setattr("anyorder.training.devices.prepare", worked)
+    monkeypatch.setattr(f"anyorder.cli.{COMMANDS[words[0]][0]}.{COMMANDS[words[0]][1]}.run", worked)
     (tmp_path / "file").write_text("")
-    code, _, error = run(*words, "--out", tmp_path / "file" / "out")
+    code, _, error = run(*words, tmp_path / "file" / "out")
     assert code == 2
     assert error == f"anyorder: {tmp_path / 'file'} is a file where a folder is needed; choose another name\n"
-    if words[0] in ("demo", "dynamics", "sweep"):
-        assert run(*words, "--out", tmp_path / "file")[2] == error
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    if command.fills:
+        assert run(*words, tmp_path / "file")[2] == error
+    else:
+        assert run(*words, folder)[2] == f"anyorder: {folder} is a folder; name a file to write to\n"
 
 
 def test_the_overview_names_every_command_with_a_sentence(run):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from anyorder.constructions import CONSTRUCTIONS, construct
+from anyorder.constructions import CONSTRUCTIONS, construct, plan
 from anyorder.constructions.certificate import nearest_miss
 from anyorder.constructions.sequences import de_bruijn_cycle
 from anyorder.errors import InputError
@@ -104,10 +104,24 @@ def test_the_refusal_names_bits_and_ways_out():
     with pytest.raises(InputError) as caught:
         construct("dyadic", order=12, alphabet_size=2, length=1024, dtype="float32")
     assert str(caught.value) == (
-        "order 12 with `dyadic` needs 28 bits, float32 has 24; use float64, order ≤ 10, or `k-head`"
+        "order 12 with `dyadic` needs 28 bits, float32 has 24; use float64, order ≤ 10, or `unrolled`"
     )
     forced = construct("dyadic", order=12, alphabet_size=2, length=1024, dtype="float32", force=True)
     assert forced.certificate.bound == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "dtype", "ways"),
+    [
+        ("two-layer", 6, "float64", "order ≤ 5, or `unrolled`"),
+        ("dyadic", 30, "float32", "order ≤ 10, or `unrolled` with 2 heads (`heads=2`)"),
+        ("bayes", 4, "float32", "float64, order ≤ 1, or `unrolled-bayes`"),
+        ("unrolled", 60, "float64", "2 heads (`heads=2`), order ≤ 51, or `k-head`"),
+    ],
+)
+def test_the_best_way_out_is_named(name, order, dtype, ways):
+    refused = plan(name, order=order, alphabet_size=2, length=1024, dtype=dtype)
+    assert refused.refusal.partition("; use ")[2] == ways
 
 
 @pytest.mark.parametrize(
