@@ -15,6 +15,7 @@ nb_execution_mode = "off"  # notebooks carry their results; tests run them
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
 autodoc_typehints = "none"
+autodoc_preserve_defaults = True
 autodoc_default_options = {"members": True, "show-inheritance": False}
 autodoc_member_order = "bysource"
 add_module_names = False

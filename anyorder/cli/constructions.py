@@ -326,7 +326,7 @@ class Parameters(Command):
 
 
 def _table_one(entries: Sequence[Entry]) -> Group:
-    table = _columns("work", "formula", right=("printed", "mended", "our arrays"))
+    table = _columns("work", "formula", right=("printed", "corrected", "our arrays"))
     for entry in entries:
         table.add_row(entry.work, entry.formula, *map(_count, (entry.paper, entry.alternative, entry.stored)))
     return Group("Table 1", table, *(f"{entry.work}: {entry.note}" for entry in entries))

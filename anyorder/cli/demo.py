@@ -172,7 +172,7 @@ def _table(comparison: Comparison) -> Table:
 def _certified(verified: list[Verification]) -> Table:
     """Each construction's worst error next to what its certificate promises."""
     table = Table(
-        title="transformers written down, held against the exact estimator",
+        title="transformers written down, compared with the exact estimator",
         title_justify="left",
         box=SIMPLE_HEAD,
         pad_edge=False,
