@@ -14,6 +14,8 @@ from anyorder.transformer import Transformer
 
 #: A model within this of the floor, in nats, selects the order as the Bayes mixture does, for what can be measured.
 NEAR = 0.002
+#: What comes within that, as changes to the preset `floor`: several heads, so that it has counts of several orders.
+RECIPE: dict[str, Any] = {"heads": [4], "optimiser": "muon", "learning_rate": [8e-3], "steps": 5000}
 #: Test sequences of the probe for each model.
 PROBED: dict[Budget, int] = {"tiny": 4, "quick": 24, "paper": 24}
 
@@ -32,23 +34,20 @@ def mixture(max_order: int, length: int) -> Data:
 
 
 def cells(budget: Budget) -> list[Cell]:
-    """What is trained within a budget."""
-    one = {"layers": 1}
-    attention = {"mlp": "none", "last_mlp": False}
+    """What is trained within a budget: the preset and less than it on one source, then the recipe over K and T."""
+    one, attention, recipe = {"layers": 1}, {"mlp": "none", "last_mlp": False}, "two layers, four heads, Muon"
     tree = Data(prior="tree", depth=3, length=64)
     quick = [
         Cell("two layers", mixture(3, 64), {}),
         Cell("one layer", mixture(3, 64), one),
         Cell("attention only", mixture(3, 64), attention),
-        Cell("two layers", mixture(3, 32), {}),
         Cell("two layers", tree, {}),
+        Cell(recipe, mixture(3, 64), RECIPE),
     ]
-    longer = {"steps": 6000}
     full = [
-        Cell("two layers, 6,000 steps", mixture(3, 64), longer),
-        Cell("two layers, four heads", mixture(3, 64), {"heads": [4]}),
-        *(Cell("two layers", mixture(order, 64), {}) for order in (2, 4)),
-        Cell("two layers", mixture(3, 128), {}),
+        *(Cell(recipe, mixture(order, 64), RECIPE) for order in (2, 4)),
+        *(Cell(recipe, mixture(3, length), RECIPE) for length in (32, 128)),
+        Cell(recipe, tree, RECIPE),
     ]
     tiny = [Cell("two layers", mixture(2, 8), {}), Cell("one layer", mixture(2, 8), one)]
     return {"tiny": tiny, "quick": quick, "paper": [*quick, *full]}[budget]
