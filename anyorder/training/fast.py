@@ -8,19 +8,23 @@ All of it is algebra that holds exactly, up to rounding; the model file remains 
   matrix of the MLP meets U alone.
 - Matrices that always meet are multiplied first: W_Kᵀ W_Q in the scores and W_proj W_V in what a head writes, and
   W_o with them where nothing stands between the last head and the output.
-- A whole batch at a time, not one sequence: then the gradient of a matrix is one product over all rows, and `linear`
-  says in which order its axes come, which a compiler does not always find.
+- A whole batch at a time, not one sequence: then the gradient of a matrix is one product over all rows.
+- Norms, attention and linear maps have gradients written by hand: see `anyorder.training.gradients`.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from anyorder.transformer import Head, Layer, Transformer
+from anyorder.training.gradients import add_row, causal_softmax, layer_norm, linear, mix, unit_products
+from anyorder.transformer import Head, Layer, LayerNorm, Transformer
 from anyorder.transformer.arithmetic import unit
+from anyorder.transformer.mlp import ACTIVATIONS, Norm
 
 Rows = Float[Array, "rows width"]
 Scores = Float[Array, "batch queries keys"]
@@ -49,77 +53,52 @@ def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) ->
     one_hot = jax.nn.one_hot(tokens, len(embedding), dtype=embedding.dtype)
 
     first, *others = model.layers
-    read = embedding if first.attention_norm is None else first.attention_norm(embedding)
+    read = _normed(first.attention_norm, embedding)
     features, rows = [one_hot], [embedding]
     for head in first.heads:
         weights, values = _first_attention(head, read, one_hot)
         features.append(weights @ one_hot)
         rows.append(values)
     table, flat = jnp.concatenate(rows), _flat(jnp.concatenate(features, axis=-1))
-    x = combine(flat, table)
-    met = combine(flat, table @ first.mlp[0].weight.T) if first.mlp and first.mlp_norm is None else None
+    x = linear(flat, table.T)
+    met = linear(flat, first.mlp[0].weight @ table.T) if first.mlp and first.mlp_norm is None else None
     x = _stack(first, x, met)
 
     added = jnp.zeros((), x.dtype)
     for layer in others:
-        read = x if layer.attention_norm is None else layer.attention_norm(x)
+        read = _normed(layer.attention_norm, x)
         if layer is model.layers[-1] and not layer.mlp and model.final_norm is None:
             added = sum((_attend(head, read, batch, output) for head in layer.heads), added)
         else:
             x = sum((_attend(head, read, batch, None) for head in layer.heads), x)
             x = _stack(layer, x, None)
-    if model.final_norm is not None:
-        x = model.final_norm(x)
-    logits = linear(x, output) + added
+    logits = linear(_normed(model.final_norm, x), output) + added
     if model.output_bias is not None:
-        logits = logits + model.output_bias
+        logits = add_row(logits, model.output_bias)
     logits = logits.reshape(batch, -1, len(output))
     return jax.nn.log_softmax(logits if model.beginning is None else logits[:, 1:], axis=-1)
-
-
-@jax.custom_vjp
-def linear(x: Rows, weight: Float[Array, "outputs width"]) -> Float[Array, "rows outputs"]:
-    """W x for every row.
-
-    >>> linear(jnp.asarray([[1.0, 2.0]]), jnp.asarray([[3.0, 4.0]])).tolist()
-    [[11.0]]
-    """
-    return x @ weight.T
-
-
-linear.defvjp(
-    lambda x, weight: (x @ weight.T, (x, weight)),
-    lambda kept, pulled: (pulled @ kept[1], jnp.einsum("no,ni->oi", pulled, kept[0])),
-)
-
-
-@jax.custom_vjp
-def combine(features: Rows, table: Float[Array, "width outputs"]) -> Float[Array, "rows outputs"]:
-    """The rows of a table, added up with the features as weights.
-
-    >>> combine(jnp.asarray([[0.5, 0.5]]), jnp.asarray([[3.0], [5.0]])).tolist()
-    [[4.0]]
-    """
-    return features @ table
-
-
-combine.defvjp(
-    lambda features, table: (features @ table, (features, table)),
-    lambda kept, pulled: (pulled @ kept[1].T, jnp.einsum("ni,no->io", kept[0], pulled)),
-)
 
 
 def _flat(x: Float[Array, "batch length width"]) -> Rows:
     return x.reshape(-1, x.shape[-1])
 
 
+def _normed(norm: Norm | None, x: Rows) -> Rows:
+    if isinstance(norm, LayerNorm):
+        return layer_norm(x, norm.gain, norm.bias)
+    return x if norm is None else norm(x)
+
+
 def _stack(layer: Layer, x: Rows, met: Float[Array, "rows hidden"] | None) -> Rows:
     """The MLP of a layer; `met` is the product of its first matrix with what it reads, if that is known."""
     points: tuple[Rows, ...] = (x,)
-    read = x if layer.mlp_norm is None else layer.mlp_norm(x)
+    read = _normed(layer.mlp_norm, x)
     for mlp in layer.mlp:
-        read = mlp.finish(linear(read, mlp.weight) if met is None else met, points)
-        points, met = (*points, read), None
+        product = linear(read, mlp.weight) if met is None else met
+        active = ACTIVATIONS[mlp.activation](product if mlp.bias is None else add_row(product, mlp.bias))
+        read, met = _normed(mlp.norm, active), None
+        read = read if mlp.skip is None else points[mlp.skip] + read
+        points = (*points, read)
     return points[-1]
 
 
@@ -137,7 +116,7 @@ def _first_attention(
     if head.offset_keys is not None:
         by_offset = toeplitz(queries @ head.offset_keys.T, one_hot.shape[1])
         scores = scores + jnp.einsum("bns,snk->bnk", one_hot, by_offset)
-    return _softmax(scores), read @ head.value.T @ head.projection.T
+    return causal_softmax(scores), read @ head.value.T @ head.projection.T
 
 
 def toeplitz(by_offset: Float[Array, "distinct offsets"], length: int) -> Float[Array, "distinct length length"]:
@@ -170,23 +149,18 @@ def _attend(
         queries, keys = linear(read, head.key.T @ head.query), read
     else:
         queries, keys = linear(read, head.query), linear(read, head.key)
-    if head.normalise:
-        queries, keys = unit(queries), unit(keys)
-    scores = jnp.einsum("bnd,bkd->bnk", split(queries), split(keys))
+    products = unit_products if head.normalise else partial(jnp.einsum, "bnd,bkd->bnk")
+    scores = products(split(queries), split(keys))
     if head.offset_keys is not None:
         if folds and not head.normalise:
             by_offset = split(linear(read, head.offset_keys @ head.query))
         else:
-            by_offset = split(linear(queries, head.offset_keys))
+            by_offset = split(linear(unit(queries) if head.normalise else queries, head.offset_keys))
         places = jnp.asarray(_offsets(by_offset.shape[1], by_offset.shape[2]), jnp.int32)[None]
         scores = scores + jnp.take_along_axis(jnp.pad(by_offset, ((0, 0), (0, 0), (0, 1))), places, axis=2)
-    weights = _softmax(scores * head.scale)
+    weights = causal_softmax(scores * head.scale)
     if output is not None:
-        return _flat(weights @ split(linear(read, output @ head.projection @ head.value)))
+        return _flat(mix(weights, split(linear(read, output @ head.projection @ head.value))))
     if folds:
-        return _flat(weights @ split(linear(read, head.projection @ head.value)))
-    return linear(_flat(weights @ split(linear(read, head.value))), head.projection)
-
-
-def _softmax(scores: Scores) -> Scores:
-    return jax.nn.softmax(jnp.where(np.tri(scores.shape[-1], dtype=bool), scores, -jnp.inf), axis=-1)
+        return _flat(mix(weights, split(linear(read, head.projection @ head.value))))
+    return linear(_flat(mix(weights, split(linear(read, head.value)))), head.projection)

@@ -23,6 +23,8 @@ from anyorder.transformer import Transformer
 
 #: Most steps of one call.
 CHUNK = 50
+#: Numbers in one activation of the part of a batch that is taken at a time: about thirty are kept for the gradient.
+CACHED = 1 << 15
 #: The least probability of a model without a softmax.
 SMALLEST = 1e-5
 
@@ -70,16 +72,65 @@ def batch_loss(
     """
     drawn = source.sample(key, settings.batch, model.dtype)
     first = source.order if settings.predictions == "window" else 1  # the first token that counts
-    read, came, truth = drawn.tokens[:, :-1], drawn.tokens[:, first:], drawn.truth[:, first:]
-    if settings.dropout:
-        amount = jnp.asarray(settings.dropout if dropped is None else dropped, model.dtype)
-        keys = jax.random.split(jax.random.fold_in(key, 1), len(read))
-        logarithms = jax.vmap(partial(dropout.log_probabilities, model, amount=amount))(read, key=keys)
-    else:
-        logarithms = log_probabilities(model, read)
+    wanted = drawn.truth[:, first:]
     if settings.targets == "sampled":
-        truth = jax.nn.one_hot(came, source.alphabet_size, dtype=model.dtype)
-    return -(truth * logarithms[:, first - 1 :]).sum(axis=-1).mean()  # row n predicts token n + 1
+        wanted = jax.nn.one_hot(drawn.tokens[:, first:], source.alphabet_size, dtype=model.dtype)
+    keys = amount = None
+    if settings.dropout:
+        keys = jax.random.split(jax.random.fold_in(key, 1), settings.batch)
+        amount = jnp.asarray(settings.dropout if dropped is None else dropped, model.dtype)
+    weights, frame = eqx.partition(model, eqx.is_inexact_array)
+
+    def loss(weights: Any, amount: Array | None, read: Array, wanted: Array, keys: Any) -> Float[Array, ""]:
+        model = eqx.combine(weights, frame)
+        if amount is None:
+            logarithms = log_probabilities(model, read)
+        else:
+            logarithms = jax.vmap(partial(dropout.log_probabilities, model, amount=amount))(read, key=keys)
+        return -(wanted * logarithms[:, first - 1 :]).sum(axis=-1).mean()  # row n predicts token n + 1
+
+    fitting = parts(settings.batch, (source.length - 1) * model.dimension)
+    return _mean_over_parts(loss, fitting, weights, amount, (drawn.tokens[:, :-1], wanted, keys))
+
+
+def parts(batch: int, numbers: int) -> int:
+    """In how many parts a batch is taken so that a part fits a core's cache, if a sequence has so many `numbers`.
+
+    >>> parts(64, 32 * 64), parts(64, 256 * 64)
+    (4, 32)
+    """
+    if jax.default_backend() != "cpu":
+        return 1
+    return next(count for count in range(1, batch + 1)
+                if batch % count == 0 and (count == batch or batch // count * numbers <= CACHED))  # fmt: skip
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _mean_over_parts(loss: Any, count: int, weights: Any, amount: Array | None, batch: Any) -> Float[Array, ""]:
+    """A mean loss over a batch; its gradient in the weights is taken part by part and only added up."""
+    each = jax.lax.map(lambda part: loss(weights, amount, *part), _split(batch, count))
+    return each.mean()
+
+
+def _split(batch: Any, count: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf.reshape(count, -1, *leaf.shape[1:]), batch)
+
+
+def _with_gradient(
+    loss: Any, count: int, weights: Any, amount: Array | None, batch: Any
+) -> tuple[Float[Array, ""], Any]:
+    def add(total: Any, part: Any) -> tuple[Any, None]:
+        return jax.tree.map(jnp.add, total, jax.value_and_grad(loss)(weights, amount, *part)), None
+
+    zero = jax.tree.map(jnp.zeros_like, (batch[1][0, 0, 0], weights))
+    total, _ = jax.lax.scan(add, zero, _split(batch, count))
+    return jax.tree.map(lambda leaf: leaf / count, total)
+
+
+_mean_over_parts.defvjp(
+    _with_gradient,
+    lambda loss, count, gradient, pulled: (jax.tree.map(lambda leaf: leaf * pulled, gradient), None, None),
+)
 
 
 def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) -> Float[Array, "batch length symbols"]:

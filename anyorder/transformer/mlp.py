@@ -12,8 +12,9 @@ from jaxtyping import Array, Float
 
 from anyorder.transformer.arithmetic import linear, stored, total, unit
 
-_EPSILON = 1e-5
-_ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+#: What a layer norm adds to the variance.
+EPSILON = 1e-5
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "none": lambda x: x,
     "relu": jax.nn.relu,
     "gelu": jax.nn.gelu,
@@ -48,7 +49,7 @@ class LayerNorm(eqx.Module):
         width = x.shape[-1]
         centred = stored(x - stored(total(x) / width))
         variance = stored(total(stored(centred * centred)) / width)
-        return stored(stored(centred / stored(jnp.sqrt(stored(variance + _EPSILON))) * self.gain) + self.bias)
+        return stored(stored(centred / stored(jnp.sqrt(stored(variance + EPSILON))) * self.gain) + self.bias)
 
 
 Norm = UnitNorm | LayerNorm
@@ -78,7 +79,7 @@ class MLPLayer(eqx.Module):
     ) -> Float[Array, "rows outputs"]:
         """The rest of the layer, once W x is known."""
         x = product if self.bias is None else stored(product + self.bias)
-        x = stored(_ACTIVATIONS[self.activation](x))
+        x = stored(ACTIVATIONS[self.activation](x))
         if self.norm is not None:
             x = self.norm(x)
         return x if self.skip is None else stored(points[self.skip] + x)
