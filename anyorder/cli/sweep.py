@@ -75,7 +75,7 @@ class SweepCommand(Command):
             self.address is None or self.engine == "ray", f"--address {self.address} without Ray; pass --engine ray"
         )
         folder = Path(self.out or f"{sweep.name}.sweep")
-        planned = plan(sweep, folder, self.budget, sure=self.yes, again=self.retry_failed)
+        planned = plan(sweep, folder, self.budget, yes=self.yes, again=self.retry_failed)
         about = self._about(sweep, planned)
         if self.dry_run:
             return Outcome(about, _said(about))

@@ -86,7 +86,7 @@ class Local:
     """Workers on this machine."""
 
     def __init__(self, workers: int | None = None) -> None:
-        require(workers is None or workers >= 1, f"workers is {workers}, must be at least 1; pass --workers 1 or more")
+        require(workers is None or workers >= 1, f"workers is {workers}, must be at least 1; pass `workers=1` or more")
         self._lock = threading.Lock()
         self._held: dict[int, int] = {}
         self._closed = False

@@ -40,7 +40,7 @@ class Ray:
     """A running cluster, or one started on this machine for the purpose."""
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
-        require(workers is None or workers >= 1, f"workers is {workers}, must be at least 1; pass --workers 1 or more")
+        require(workers is None or workers >= 1, f"workers is {workers}, must be at least 1; pass `workers=1` or more")
         self._ray = ray = _ray()
         if address is not None:
             _knock(address)
@@ -90,7 +90,7 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise InputError("--engine ray needs Ray; install it with: pip install 'anyorder[ray]'") from None
+        raise InputError("the engine needs Ray; install it with: pip install 'anyorder[ray]'") from None
     return ray
 
 
@@ -101,13 +101,13 @@ def _knock(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     require(
         bool(host) and port.isdigit() and 0 < int(port) < 65536,
-        f"--address is {address!r}, must be HOST:PORT, ray://HOST:PORT or auto",
+        f"address is {address!r}, must be HOST:PORT, ray://HOST:PORT or auto",
     )
     try:
         socket.create_connection((host, int(port)), timeout=PATIENCE / 2).close()
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(f"nobody answers at {address} ({reason}); start Ray there, or drop --address") from None
+        raise InputError(f"nobody answers at {address} ({reason}); start Ray there, or drop `address=`") from None
 
 
 def _connect(ray: Any, address: str | None, workers: int | None) -> None:
@@ -131,7 +131,7 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
         thread.start()
         thread.join(PATIENCE)
     if not outcome:
-        raise InputError(f"no Ray answers at {address} within {PATIENCE:g} s; start Ray there, or drop --address")
+        raise InputError(f"no Ray answers at {address} within {PATIENCE:g} s; start Ray there, or drop `address=`")
     if outcome[0] is not None:
         reason = (str(outcome[0]).splitlines() or [type(outcome[0]).__name__])[0]
-        raise InputError(f"no Ray at {address or 'this machine'} ({reason}); start it, or use --engine local")
+        raise InputError(f"no Ray at {address or 'this machine'} ({reason}); start it, or use the local engine")

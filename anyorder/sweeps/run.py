@@ -38,9 +38,9 @@ class Tally(NamedTuple):
     rows: dict[int, Row]
 
 
-def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, sure: bool = False, again: bool = False) -> Plan:
+def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = False, again: bool = False) -> Plan:
     """Look, and touch nothing; `again` counts runs that failed as missing."""
-    spec.confirm(sweep, budget, sure)
+    spec.confirm(sweep, budget, yes)
     table = SweepFolder(folder, sweep, again)
     runs = spec.runs(sweep, budget)
     missing = [run for run in runs if run.number not in table.rows]

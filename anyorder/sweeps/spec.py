@@ -243,13 +243,13 @@ def digest(sweep: Sweep) -> str:
     return files.digest(plain)
 
 
-def confirm(sweep: Sweep, budget: int | None, sure: bool) -> None:
+def confirm(sweep: Sweep, budget: int | None, yes: bool) -> None:
     """Refuse more than a million runs that nobody confirmed, and a budget that is none."""
-    require(budget is None or budget >= 1, f"budget is {budget}, must be at least 1; pass --budget 1 or more")
+    require(budget is None or budget >= 1, f"budget is {budget}, must be at least 1; pass `budget=1` or more")
     count = sweep.count if budget is None else min(sweep.count, budget)
     require(
-        sure or count <= MANY,
-        f"the sweep {sweep.name} has {count:,} runs, more than {MANY:,}; thin it with --budget N, or pass --yes",
+        yes or count <= MANY,
+        f"the sweep {sweep.name} has {count:,} runs, more than {MANY:,}; thin it with `budget=N`, or pass `yes=True`",
     )
 
 

@@ -86,7 +86,7 @@ class Library:
         self._all = {SHIPPED_NAME: SHIPPED}
         for folder in folders:
             root = Path(folder)
-            require(root.is_dir(), f"{folder} is not a folder; --models takes folders with models or runs")
+            require(root.is_dir(), f"{folder} is not a folder; give folders with models or runs")
             root = root.resolve()
             name = root.name or "models"
             while name in self._all:
@@ -123,7 +123,7 @@ class Library:
     def locate(self, path: str) -> tuple[Path, Path]:
         """The root and the resolved path that a listed name stands for; links out of the folder are refused."""
         name, _, rest = path.partition("/")
-        outside = f"{path!r} is not in a folder of this explorer; name its folder with --models DIR"
+        outside = f"{path!r} is not in a folder of this explorer; start the explorer with that folder"
         if name not in self._all or "\0" in path:
             raise Refused(outside)
         root = self._all[name]

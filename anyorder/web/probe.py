@@ -101,7 +101,7 @@ def listed(library: Library) -> list[ProbeInfo]:
 def opened(library: Library, path: str) -> ProbeView:
     """One result, or an `InputError` that names it as the page does."""
     _, target = library.locate(path)
-    require(target.name == NAME and target.is_file(), f"{path} is no {NAME}; give the --out of anyorder probe")
+    require(target.name == NAME and target.is_file(), f"{path} is no {NAME}; give the file that anyorder probe wrote")
     fits(target)
     return _read(target, path)
 

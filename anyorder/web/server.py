@@ -32,7 +32,7 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         opened.close()
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot listen on {host} port {port}: {reason}; pass --port 0 for a free one") from None
+        raise InputError(f"cannot listen on {host} port {port}: {reason}; pass `port=0` for a free one") from None
     return opened
 
 

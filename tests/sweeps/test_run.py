@@ -514,7 +514,7 @@ def test_an_address_where_nobody_answers_is_said_within_ten_seconds(run, tmp_pat
         "anyorder: nobody answers at 127.0.0.1:1 (Connection refused); start Ray there, or drop --address\n"
     )
     assert run("sweep", "phase", "--engine", "ray", "--address", "head", "--out", out)[2] == (
-        "anyorder: --address is 'head', must be HOST:PORT, ray://HOST:PORT or auto\n"
+        "anyorder: address is 'head', must be HOST:PORT, ray://HOST:PORT or auto\n"
     )
     assert not out.exists()
 
