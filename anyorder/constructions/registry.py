@@ -9,6 +9,8 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from anyorder.constructions.associative import ASSOCIATIVE
 from anyorder.constructions.attention_only import ATTENTION_ONLY
@@ -102,8 +104,11 @@ class Plan:
         if not force and self.refusal is not None:
             raise InputError(self.refusal)
         model = self.construction.build(self.request, self.kappa, **self.options)
-        dtype = self.request.dtype
-        model = jax.tree.map(lambda leaf: leaf.astype(dtype) if eqx.is_array(leaf) else leaf, model)
+        dtype = DTYPES[self.request.dtype]
+        with np.errstate(over="ignore"):  # in NumPy: JAX would compile a program for every shape
+            model = jax.tree.map(
+                lambda leaf: jnp.asarray(np.asarray(leaf).astype(dtype)) if eqx.is_array(leaf) else leaf, model
+            )
         if self.certificate is None:
             return model
         return dataclasses.replace(

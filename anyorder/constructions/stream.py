@@ -53,7 +53,7 @@ class Stream:
         >>> Stream(token=2, gate=1).vector(gate=5.0).tolist()
         [0.0, 0.0, 5.0]
         """
-        return self.rows(1, **values)[0]
+        return jnp.asarray(self._filled(1, values)[0])
 
     def rows(self, count: int, **values: Value) -> Float[Array, "count d"]:
         """Several vectors at once: a block gets one number, or one row for each vector.
@@ -61,10 +61,13 @@ class Stream:
         >>> Stream(token=2, gate=1).rows(2, token=np.eye(2), gate=5.0).tolist()
         [[1.0, 0.0, 5.0], [0.0, 1.0, 5.0]]
         """
+        return jnp.asarray(self._filled(count, values))
+
+    def _filled(self, count: int, values: Mapping[str, Value]) -> Float[np.ndarray, "count d"]:
         rows = np.zeros((count, self.dimension))
         for name, value in values.items():
             rows[:, self.place(name)] = value
-        return jnp.asarray(rows)
+        return rows
 
     def table(self, entries: Mapping[int, Mapping[str, Value]]) -> Float[Array, "offsets d"]:
         """Position vectors by offset, zero where nothing is said.
@@ -76,7 +79,7 @@ class Stream:
         """
         table = np.zeros((32 * (1 + max(entries) // 32), self.dimension))
         for offset, values in entries.items():
-            table[offset] = self.vector(**values)
+            table[offset] = self._filled(1, values)[0]
         return jnp.asarray(table)
 
     def map(self, *routes: Route, to: Stream | None = None) -> Float[Array, "to d"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
+import filelock
 import pytest
 
 from anyorder.web.export import export
@@ -34,10 +35,16 @@ def browser():
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """An exported explorer: the constructions of the tours, at some orders and sizes."""
-    folder = tmp_path_factory.mktemp("site")
-    names = ["dyadic", "two-layer", "two-head", "k-head", "attention-only", "bayes"]
-    export(folder, names=names, orders=(1, 2, 3, 5), sizes=(2, 6, 8))
+    """An exported explorer: the constructions of the tours, at some orders and sizes; one for all workers."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "site"
+    with filelock.FileLock(shared / "site.lock"):
+        if not folder.exists():
+            names = ["dyadic", "two-layer", "two-head", "k-head", "attention-only", "bayes"]
+            export(shared / "site.part", names=names, orders=(1, 2, 3, 5), sizes=(2, 6, 8))
+            (shared / "site.part").rename(folder)
     return folder
 
 
