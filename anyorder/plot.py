@@ -65,11 +65,11 @@ def predictions(tokens: Tokens, **predictors: Transformer | Estimate) -> Figure:
         figure = Drawing(figsize=(max(4.0, 0.16 * len(row)), 0.6 + 1.1 * len(predictors)))
         strips = figure.subplots(len(predictors), 1, sharex=True, squeeze=False)[:, 0]
         for axes, (name, predictor) in zip(strips, predictors.items(), strict=True):
-            given = predictor.probabilities if isinstance(predictor, Estimate) else predictor(tokens)
-            image = axes.imshow(np.asarray(given, np.float64).T, vmin=0, vmax=1, cmap="viridis", aspect="auto")
+            predicted = predictor.probabilities if isinstance(predictor, Estimate) else predictor(tokens)
+            image = axes.imshow(np.asarray(predicted, np.float64).T, vmin=0, vmax=1, cmap="viridis", aspect="auto")
             axes.set_title(name)
             axes.set_ylabel("next token")
-            axes.set_yticks(range(np.shape(given)[1]))
+            axes.set_yticks(range(np.shape(predicted)[1]))
         if len(row) <= 64:
             strips[-1].set_xticks(range(len(row)), [str(token) for token in row], fontsize=6)
         strips[-1].set_xlabel("tokens so far")

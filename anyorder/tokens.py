@@ -15,7 +15,7 @@ from jaxtyping import Array, Int, Integer
 from anyorder.errors import InputError, check_alphabet, check_order, require
 
 LARGEST_ALPHABET = 1 << 16
-Result = TypeVar("Result")
+Estimated = TypeVar("Estimated")
 
 #: What stands for one sequence wherever tokens are asked for; a string needs its alphabet.
 Tokens = Integer[Array, "length"] | Integer[np.ndarray, "length"] | Sequence[int] | str
@@ -136,7 +136,7 @@ def check_known(
         )
 
 
-def takes_text(estimator: Callable[..., Result]) -> Callable[..., Result]:
+def takes_text(estimator: Callable[..., Estimated]) -> Callable[..., Estimated]:
     """Let an estimator take a string, with `alphabet=`, its characters in order, in place of `alphabet_size=`.
 
     >>> @takes_text
@@ -147,7 +147,7 @@ def takes_text(estimator: Callable[..., Result]) -> Callable[..., Result]:
     """
 
     @functools.wraps(estimator)
-    def with_text(tokens: Any, *, alphabet: str | None = None, **options: Any) -> Result:
+    def with_text(tokens: Any, *, alphabet: str | None = None, **options: Any) -> Estimated:
         if isinstance(tokens, str):
             tokens = spelled(tokens, alphabet)
         if alphabet is not None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import torch
 import transformers
 
-from anyorder.probe import Result, Settings, probe
+from anyorder.probe import Probed, Settings, probe
 from anyorder.probe.adapters.callables import CallableModel
 from anyorder.probe.adapters.huggingface import HuggingFaceModel
 
 FEW = Settings(sequences=8, length=110)
 
 
-def say(name: str, result: Result) -> None:
+def say(name: str, result: Probed) -> None:
     """One line: how many heads have an order."""
     orders = [head.found.order for head in result.heads]
     print(f"{name}: {sum(order is not None for order in orders)} of {len(orders)} heads have an order")

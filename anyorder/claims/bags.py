@@ -27,7 +27,9 @@ def kernel_errors(prior: Prior, length: int, count: int) -> dict[str, Float[Arra
     def one(tokens: Array, kernel: Array) -> dict[str, Array]:
         counted = followers(tokens, order, size)
         rows = {"k-gram": frequencies(counted), "bag of k": frequencies(bagged(counted, order))}
-        return {name: jnp.abs(given - kernel.reshape(-1, size)).max(axis=1).mean() for name, given in rows.items()}
+        return {
+            name: jnp.abs(predicted - kernel.reshape(-1, size)).max(axis=1).mean() for name, predicted in rows.items()
+        }
 
     return jax.vmap(one)(sampled.tokens, sampled.kernels)
 

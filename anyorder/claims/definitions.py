@@ -56,8 +56,8 @@ def conditional_kgram() -> Finding:
     sequences, worst, undefined, rows = list(itertools.product(range(2), repeat=8)), 0.0, 0, 0
     for order in (1, 2, 3):
         estimate = jax.jit(jax.vmap(lambda tokens, k=order: estimators.kgram(tokens, order=k, alphabet_size=2)))
-        given, defined = map(np.asarray, estimate(jnp.asarray(sequences, jnp.int32)))
-        for x, probabilities, known in zip(sequences, given[:, -1], defined[:, -1], strict=True):
+        predicted, defined = map(np.asarray, estimate(jnp.asarray(sequences, jnp.int32)))
+        for x, probabilities, known in zip(sequences, predicted[:, -1], defined[:, -1], strict=True):
             last = len(x) - 1
             agree = [i for i in range(order, last + 1) if all(x[i - j] == x[last - j + 1] for j in range(1, order + 1))]
             rows, undefined = rows + 1, undefined + (not agree)

@@ -186,8 +186,8 @@ def second_order_gap() -> Finding:
         "Assumption 2 as printed": as_printed(),
     }
     mean, worst = {}, {}
-    for name, given in chosen.items():
-        total = returns(given).sum(axis=1)
+    for name, kernel in chosen.items():
+        total = returns(kernel).sum(axis=1)
         gaps = total[:, :1] - total[:, 3:]
         mean[name], worst[name] = float(gaps.mean(axis=0).min()), float(gaps.min())
     return judge(

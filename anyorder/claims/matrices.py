@@ -78,9 +78,9 @@ def index_set() -> Finding:
     for tokens in [hard(order)[0][:64], hard(order)[3][:64]]:
         exact = np.asarray(estimators.kgram(tokens, order=order, alphabet_size=2).probabilities)
         for name, (first, compared) in readings.items():
-            given = frequencies(matches(tokens, first, compared), tokens)
-            missing = np.isnan(given) != np.isnan(exact)
-            gap = np.where(missing, 1.0, np.nan_to_num(np.abs(given - exact)))
+            computed = frequencies(matches(tokens, first, compared), tokens)
+            missing = np.isnan(computed) != np.isnan(exact)
+            gap = np.where(missing, 1.0, np.nan_to_num(np.abs(computed - exact)))
             worst[name] = max(worst[name], float(gap.max()))
     return judge(
         {f"largest error, {name}": value for name, value in worst.items()},

@@ -50,8 +50,8 @@ def gradient_at_the_start() -> Finding:
         for i in range(2, len(scores)):
             weights = np.full(i, 1 / i)  # the softmax of offsets 1 … i
             exact = weights * (scores[1 : i + 1] - weights @ scores[1 : i + 1])
-            given = (scores[1 : i + 1] - scores[1 : i + 1].sum() / (i - less)) / (i - less)
-            worst = max(worst, float(np.abs(given - exact).max()))
+            predicted = (scores[1 : i + 1] - scores[1 : i + 1].sum() / (i - less)) / (i - less)
+            worst = max(worst, float(np.abs(predicted - exact).max()))
         errors[name] = worst
     return judge(
         {f"largest error, divided by {name}": error for name, error in errors.items()},
@@ -262,9 +262,9 @@ def _distances(order: int, prior: Prior, p: Float[Array, "offsets"]) -> dict[str
 
     def one(tokens: Array) -> dict[str, Array]:
         counts = followers(tokens, order, size)
-        given = model.predict(tokens, all_contexts(order, size), size)
+        predicted = model.predict(tokens, all_contexts(order, size), size)
         exact = {"k-gram": frequencies(counts), "bag of k": frequencies(bagged(counts, order))}
-        return {name: jnp.abs(given - rows).max(axis=1).mean() for name, rows in exact.items()}
+        return {name: jnp.abs(predicted - rows).max(axis=1).mean() for name, rows in exact.items()}
 
     return {name: values.mean() for name, values in jax.vmap(one)(sampled.tokens).items()}
 

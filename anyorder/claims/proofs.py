@@ -176,11 +176,11 @@ def _bias(name: str) -> tuple[tuple[int, ...], list[float]]:
     order, ends, length = 2, (16, 64, 256), 256
     tokens = np.asarray(chains.sample(jax.random.key(0), Dirichlet(order, 2), length=length, count=64).tokens)
     model = construct(name, order=order, alphabet_size=2, length=length)
-    given = np.asarray(jax.vmap(model)(jnp.asarray(tokens, jnp.int32)))
+    predicted = np.asarray(jax.vmap(model)(jnp.asarray(tokens, jnp.int32)))
     exact = np.asarray(
         jax.jit(jax.vmap(lambda x: estimators.kgram(x, order=order, alphabet_size=2).probabilities))(tokens)
     )
-    gap = np.abs(given - exact).max(axis=2)
+    gap = np.abs(predicted - exact).max(axis=2)
     return ends, [float(np.nanmean(gap[:, end // 2 : end])) for end in ends]
 
 
@@ -212,8 +212,8 @@ def consistent() -> Finding:
     order, length, ends = 2, 256, (16, 64, 256)
     drawn = chains.sample(jax.random.key(1), Dirichlet(order, 2), length=length, count=64)
     model = construct("dyadic", order=order, alphabet_size=2, length=length)
-    given = np.asarray(jax.vmap(model)(jnp.asarray(drawn.tokens, jnp.int32)))[:, :-1]
-    distance = np.abs(given - np.asarray(drawn.truth)[:, 1:]).sum(axis=2) / 2
+    predicted = np.asarray(jax.vmap(model)(jnp.asarray(drawn.tokens, jnp.int32)))[:, :-1]
+    distance = np.abs(predicted - np.asarray(drawn.truth)[:, 1:]).sum(axis=2) / 2
     means = [float(distance[:, end // 2 : end].mean()) for end in ends]
     exponent = power_law(ends, means).exponent
     return judge(

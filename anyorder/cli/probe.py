@@ -14,7 +14,7 @@ from rich.table import Table
 from anyorder.cli.command import Command, Outcome, progress
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
-    from anyorder.probe import Result, Settings
+    from anyorder.probe import Probed, Settings
 
 #: Heads that the table shows.
 SHOWN = 20
@@ -88,7 +88,7 @@ class Probe(Command):
             longest = 5 if self.order is None else max(5, self.order + 1)
         return Settings(self.sequences, self.length, self.symbols, longest, self.layers, self.seed)
 
-    def _measure(self) -> Result:
+    def _measure(self) -> Probed:
         from anyorder.probe import probe
         from anyorder.probe.opening import open_model
 
@@ -111,7 +111,7 @@ class Probe(Command):
             )
 
 
-def _table(result: Result) -> Table:
+def _table(result: Probed) -> Table:
     from anyorder.probe.measure import strongest
 
     by_place = {(head.layer, head.head): head for head in result.heads}
@@ -136,7 +136,7 @@ def _table(result: Result) -> Table:
     return table
 
 
-def _notes(result: Result) -> list[str]:
+def _notes(result: Probed) -> list[str]:
     placebo, acts, off = result.controls["no_repeat"], result.behaviour, result.ablation
     notes = [
         "spectrum: attention over chance by match length ℓ; k - 1 and permuted: attention to keys that share only the "

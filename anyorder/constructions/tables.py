@@ -15,7 +15,7 @@ from anyorder.constructions.registry import CONSTRUCTIONS, plan
 from anyorder.numerics import DTYPES
 
 
-class Table(NamedTuple):
+class Listing(NamedTuple):
     """Headings, and rows of as many cells."""
 
     headings: tuple[str, ...]
@@ -35,7 +35,7 @@ def computes(entry: Construction) -> str:
     return "approximate k-gram" if promise is None else _COMPUTES[promise.estimator]
 
 
-def shapes() -> Table:
+def shapes() -> Listing:
     """How large each construction is, and what it computes.
 
     >>> [row for row in shapes().rows if row[0] == "unrolled"][0][1:4]
@@ -45,26 +45,26 @@ def shapes() -> Table:
     for entry in CONSTRUCTIONS.values():
         mlp = "none" if entry.mlp is None else "{} of width {}".format(*entry.mlp)
         rows.append((entry.name, entry.heads, mlp, entry.dimension, computes(entry), entry.margin or "–"))
-    return Table(("name", "heads", "MLP layers", "d", "computes", "margin"), rows)
+    return Listing(("name", "heads", "MLP layers", "d", "computes", "margin"), rows)
 
 
-def sources() -> Table:
+def sources() -> Listing:
     """Where each construction comes from, and its parameters by the paper's rules."""
     rows: list[tuple[str, ...]] = [(entry.name, entry.source, entry.parameters) for entry in CONSTRUCTIONS.values()]
-    return Table(("name", "source", "parameters"), rows)
+    return Listing(("name", "source", "parameters"), rows)
 
 
-def precision() -> Table:
+def precision() -> Listing:
     """The largest exact orders, measured and certified."""
-    return Table(("construction", *DTYPES), [(row.label, *row.cells()) for row in precision_table()])
+    return Listing(("construction", *DTYPES), [(row.label, *row.cells()) for row in precision_table()])
 
 
-def advice() -> Table:
+def advice() -> Listing:
     """When to take which."""
-    return Table(("construction", "advice"), [(entry.name, entry.advice) for entry in CONSTRUCTIONS.values()])
+    return Listing(("construction", "advice"), [(entry.name, entry.advice) for entry in CONSTRUCTIONS.values()])
 
 
-TABLES: dict[str, Callable[[], Table]] = {
+TABLES: dict[str, Callable[[], Listing]] = {
     "advice": advice,
     "sources": sources,
     "shapes": shapes,
@@ -72,10 +72,10 @@ TABLES: dict[str, Callable[[], Table]] = {
 }
 
 
-def markdown(table: Table) -> str:
+def markdown(table: Listing) -> str:
     """The table as the docs have it; names of constructions are code.
 
-    >>> print(markdown(Table(("name", "d"), [("bigram", "3S")])))
+    >>> print(markdown(Listing(("name", "d"), [("bigram", "3S")])))
     | name | d |
     |---|---|
     | `bigram` | 3S |

@@ -286,7 +286,7 @@ def code_step(order: int, heads: int) -> Step:
 
 def reading_steps(order: int, heads: int, group: int) -> tuple[Step, ...]:
     """The MLP: digits appear one group after the other."""
-    told = []
+    made = []
     for turn, together in enumerate(groups(order, heads, group)):
         found = {offset: blocks for one in together for offset, blocks in one.digits()}
         point = f"mlp 1.{2 * turn + 2}"
@@ -306,7 +306,7 @@ def reading_steps(order: int, heads: int, group: int) -> tuple[Step, ...]:
                 )
             )
         offsets = ", ".join(map(str, sorted(found)))
-        told.append(
+        made.append(
             Step(
                 f"Read the digit{'s' * (len(found) > 1)} at offset{'s' * (len(found) > 1)} {offsets}",
                 "What the largest digits say is taken off the number before the next ones are read. One ReLU is 0 "
@@ -326,7 +326,7 @@ def reading_steps(order: int, heads: int, group: int) -> tuple[Step, ...]:
                 "window",
             )
         )
-    return tuple(told)
+    return tuple(made)
 
 
 def last_point(order: int, heads: int, group: int) -> str:

@@ -100,13 +100,13 @@ def errors(
     An output that is not a number is infinitely wrong. With `exhaustive` all sequences are counted at once, which is
     made for many short ones.
     """
-    given = np.asarray(jax.vmap(model)(jnp.asarray(batch, jnp.int32)).astype(jnp.float64))
+    predicted = np.asarray(jax.vmap(model)(jnp.asarray(batch, jnp.int32)).astype(jnp.float64))
     if exhaustive:
         exact = distributions(batch, order, model.alphabet_size, _estimator(model), beta)
         exact[:, order - 1 : order - 1 + _opening(model)] = np.nan
     else:
         exact = np.stack([expected(model, tokens, order, beta) for tokens in batch])
-    wrong = np.nan_to_num(np.abs(given - exact), nan=np.inf).max(axis=2)
+    wrong = np.nan_to_num(np.abs(predicted - exact), nan=np.inf).max(axis=2)
     return np.where(np.isnan(exact[:, :, 0]), np.nan, wrong)
 
 

@@ -177,11 +177,11 @@ def _descend(
         keys = jax.vmap(lambda step: jax.random.fold_in(key, step))(
             jnp.arange(done + start, done + start + CHUNK, dtype=jnp.uint32)
         )
-        _, seen = _chunk(
+        _, taken = _chunk(
             model, keys, prior, scores, jnp.asarray(rate, jnp.float64), which, settings.batch, settings.epsilon
         )
         kept = min(CHUNK, steps - start)
-        p, a_2, excess, gradient = (np.asarray(values)[:kept] for values in seen)
+        p, a_2, excess, gradient = (np.asarray(values)[:kept] for values in taken)
         _check_finite(p, a_2, excess, done + start, which, rate, excesses)
         for store, values in ((ps, p), (a_2s, a_2), (excesses, excess), (gradients, gradient)):
             store.append(values)
@@ -247,9 +247,9 @@ def _check_finite(
     if not bad.any():
         return
     first = int(bad.argmax())
-    seen = np.concatenate([*earlier, excess[: first + 1]])
-    seen = seen[np.isfinite(seen)]
-    last = f"{seen[-1]:.6g}" if len(seen) else "none"
+    losses = np.concatenate([*earlier, excess[: first + 1]])
+    finite = losses[np.isfinite(losses)]
+    last = f"{finite[-1]:.6g}" if len(finite) else "none"
     what, option = ("a_2", "rate_2") if which == "a_2" else ("p", "rate")
     raise InputError(
         f"the run diverged at step {before + first + 1}: {what} is no longer finite, the last finite excess loss was "
@@ -282,12 +282,15 @@ def _trajectory(
 
 
 def _with_norms(end: Reduced, prior: Prior, settings: Settings) -> dict[str, Reduced]:
-    """Algorithm 2's last lines: norms are put back and a_2 is raised; to infinity, or to the best of a grid."""
+    """Algorithm 2's last lines: norms are put back and a_2 is sharpened; to infinity, or to the best of a grid."""
     normed = dataclasses.replace(end, normalise=True)
-    raised = {f"{a_2:g}": eqx.tree_at(lambda tree: tree.a_2, normed, jnp.float64(a_2)) for a_2 in (*GRID, SHARP)}
-    tried = evaluation_of(raised, prior, settings, count=256, seed_offset=2).standings
+    sharpened = {f"{a_2:g}": eqx.tree_at(lambda tree: tree.a_2, normed, jnp.float64(a_2)) for a_2 in (*GRID, SHARP)}
+    tried = evaluation_of(sharpened, prior, settings, count=256, seed_offset=2).standings
     best = min(GRID, key=lambda a_2: tried[f"{a_2:g}"].excess)
-    return {f"learned, norms, a_2 = {best:g}": raised[f"{best:g}"], "learned, norms, a_2 → ∞": raised[f"{SHARP:g}"]}
+    return {
+        f"learned, norms, a_2 = {best:g}": sharpened[f"{best:g}"],
+        "learned, norms, a_2 → ∞": sharpened[f"{SHARP:g}"],
+    }
 
 
 def evaluation_of(

@@ -64,9 +64,11 @@ def _limit(
     def one(tokens: Int[Array, "length"]) -> tuple[Array, Array]:
         counts = followers(tokens, order, size)
         kgram, bag = frequencies(counts), frequencies(bagged(counts, order))
-        given = model.predict(tokens, all_contexts(order, size), size)
+        predicted = model.predict(tokens, all_contexts(order, size), size)
         seen = counts.sum(axis=1) > 0
-        apart = jnp.stack([jnp.abs(x - y).sum(axis=1) / 2 for x, y in ((given, kgram), (given, bag), (kgram, bag))])
+        apart = jnp.stack(
+            [jnp.abs(x - y).sum(axis=1) / 2 for x, y in ((predicted, kgram), (predicted, bag), (kgram, bag))]
+        )
         return jnp.where(seen, apart, 0).sum(axis=1), seen
 
     sums, seen = jax.vmap(one)(drawn.tokens)

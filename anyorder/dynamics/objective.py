@@ -155,9 +155,11 @@ def _standing(over: Float[Array, "count"], apart: Float[Array, "count"]) -> Stan
     return Standing(*(float(value) for samples in (over, apart) for value in mean_and_error(samples)))
 
 
-def _scored(given: Float[Array, "contexts symbols"], rows: Float[Array, "contexts symbols"], epsilon: float) -> Scores:
+def _scored(
+    predicted: Float[Array, "contexts symbols"], rows: Float[Array, "contexts symbols"], epsilon: float
+) -> Scores:
     """Excess loss, and the sup-norm distance averaged over contexts."""
-    return excess(given, rows, epsilon), jnp.abs(given - rows).max(axis=1).mean()
+    return excess(predicted, rows, epsilon), jnp.abs(predicted - rows).max(axis=1).mean()
 
 
 @eqx.filter_jit

@@ -5,21 +5,21 @@ from anyorder.probe.behaviour import Behaviour, behaviour
 from anyorder.probe.measure import Settings, probe
 from anyorder.probe.models import Look, Model, OwnModel
 from anyorder.probe.order import Order, order
-from anyorder.probe.result import HeadResult, Maps, Placebo, Result, as_json
+from anyorder.probe.result import Maps, Placebo, Probed, ProbedHead, as_json
 from anyorder.probe.sequences import Sequences, sequences
 from anyorder.probe.spectrum import Spectrum, match_lengths, matched, spectrum
 
 __all__ = [
     "Ablation",
     "Behaviour",
-    "HeadResult",
     "Look",
     "Maps",
     "Model",
     "Order",
     "OwnModel",
     "Placebo",
-    "Result",
+    "Probed",
+    "ProbedHead",
     "Sequences",
     "Settings",
     "Spectrum",

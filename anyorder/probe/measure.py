@@ -21,7 +21,7 @@ from anyorder.probe.ablation import ablation, repeats
 from anyorder.probe.behaviour import Behaviour, behaviour
 from anyorder.probe.models import Model
 from anyorder.probe.order import LEAST_CONTRAST, LEVEL, order
-from anyorder.probe.result import HeadResult, Maps, Placebo, Result
+from anyorder.probe.result import Maps, Placebo, Probed, ProbedHead
 from anyorder.probe.sequences import sequences as draw
 from anyorder.probe.sequences import shortest
 from anyorder.probe.spectrum import Rows, check_rows, join, rows, tally
@@ -80,7 +80,7 @@ class Settings:
 
 def probe(
     model: Model, settings: Settings | None = None, *, ablate: bool = False, watch: Watch = lambda done, all: None
-) -> Result:
+) -> Probed:
     """Measure the order of every head of a model.
 
     >>> from anyorder.constructions import construct
@@ -136,7 +136,7 @@ def probe(
     return dataclasses.replace(result, ablation=off)
 
 
-def strongest(result: Result) -> list[tuple[int, int]]:
+def strongest(result: Probed) -> list[tuple[int, int]]:
     """The heads that have an order, the largest contrast first."""
     with_order = [head for head in result.heads if head.found.order is not None]
     return [(head.layer, head.head) for head in sorted(with_order, key=lambda head: -head.found.contrast)]
@@ -204,7 +204,7 @@ def analyse(
     collected: Collected,
     acts: Behaviour | None,
     settings: dict[str, Any],
-) -> Result:
+) -> Probed:
     """Orders, controls and scores from what was collected; `places` are the layer and the number of every head."""
     kept, longest = collected.rows, collected.max_length
     halves = [tally(kept.of(kept.sequence % 2 == half), longest) for half in (0, 1)]
@@ -234,7 +234,7 @@ def analyse(
         if not np.isnan(beside["permuted"]):
             kind = "bag" if beside["permuted"] > BAG_SHARE else "k-gram"
         heads.append(
-            HeadResult(
+            ProbedHead(
                 layer,
                 head,
                 found,
@@ -246,7 +246,7 @@ def analyse(
             )
         )
     confirmed = sum(head.found.order is not None for head in heads)
-    return Result(
+    return Probed(
         name,
         tuple(heads),
         acts,

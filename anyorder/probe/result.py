@@ -16,7 +16,7 @@ from anyorder.probe.order import Order
 
 
 @dataclasses.dataclass(frozen=True)
-class HeadResult:
+class ProbedHead:
     """One head. `kind` is "k-gram" or "bag" for a head with an order of at least 2, None for others."""
 
     layer: int
@@ -51,11 +51,11 @@ class Maps:
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class Probed:
     """All that was measured on a model; `controls` are numbers about all heads together."""
 
     model: str
-    heads: tuple[HeadResult, ...]
+    heads: tuple[ProbedHead, ...]
     behaviour: Behaviour | None
     controls: dict[str, Any]
     settings: dict[str, Any]
@@ -64,7 +64,7 @@ class Result:
 
     def finished(
         self, prefix_matching: Mapping[tuple[int, int], float], no_repeat: Placebo | None, maps: Maps
-    ) -> Result:
+    ) -> Probed:
         """The result with what is measured on other sequences: the usual score of every head, and the placebo."""
         heads = tuple(
             dataclasses.replace(head, scores={"prefix_matching": prefix_matching[head.layer, head.head], **head.scores})
@@ -73,7 +73,7 @@ class Result:
         return dataclasses.replace(self, heads=heads, maps=maps, controls={"no_repeat": no_repeat, **self.controls})
 
 
-def as_json(result: Result, *, maps: bool = False) -> dict[str, Any]:
+def as_json(result: Probed, *, maps: bool = False) -> dict[str, Any]:
     """The result as JSON values, numbers that JSON does not have as null; `maps` adds attention, in thousandths."""
     heads = [
         {

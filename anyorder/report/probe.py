@@ -9,14 +9,14 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
 from anyorder.probe.measure import strongest
-from anyorder.probe.result import HeadResult, Result
+from anyorder.probe.result import Probed, ProbedHead
 from anyorder.report.style import COLOURS, STYLE
 
 #: Spectra that are drawn.
 BEST = 6
 
 
-def draw_probe(result: Result) -> Figure:
+def draw_probe(result: Probed) -> Figure:
     """Layers × heads by order; spectra with standard errors; distractor, permuted windows and recency of each."""
     with plt.rc_context(STYLE):
         figure, (grid, curves, beside) = plt.subplots(1, 3, figsize=(11, 4.2), width_ratios=(1.2, 1.5, 1.2))
@@ -29,7 +29,7 @@ def draw_probe(result: Result) -> Figure:
     return figure
 
 
-def _grid(axes: Axes, result: Result) -> None:
+def _grid(axes: Axes, result: Probed) -> None:
     longest = result.settings["max_length"]
     layers = sorted({head.layer for head in result.heads})
     orders = np.full((len(layers), max(head.head for head in result.heads) + 1), np.nan)
@@ -46,7 +46,7 @@ def _grid(axes: Axes, result: Result) -> None:
     bar.ax.set_yticklabels(["none", *map(str, range(1, longest)), f"≥ {longest}"])
 
 
-def _spectra(axes: Axes, result: Result, best: list[HeadResult]) -> None:
+def _spectra(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
     lengths = np.arange(result.settings["max_length"] + 1)
     axes.axhline(1.0, color="grey", linewidth=0.8, linestyle="--")
     for head, colour in zip(best, COLOURS, strict=False):
@@ -59,7 +59,7 @@ def _spectra(axes: Axes, result: Result, best: list[HeadResult]) -> None:
     axes.legend(fontsize="small")
 
 
-def _controls(axes: Axes, result: Result, best: list[HeadResult]) -> None:
+def _controls(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
     names = {"distractor": "shares k - 1", "permuted": "permuted window", "prefix_matching": "prefix matching"}
     places = np.arange(len(best))
     for number, (name, label) in enumerate(names.items()):

@@ -36,10 +36,10 @@ class Folder:
         self.path, self.config = path, config
         self._written = hashlib.sha256()
 
-    def begin(self, given: Transformer | None) -> None:
+    def begin(self, from_model: Transformer | None) -> None:
         """What a run has from its first moment on; the config is written last, and makes the folder a run's."""
-        if given is not None:  # the run must not depend on a file elsewhere
-            transformer.save(given, self.path / START)
+        if from_model is not None:  # the run must not depend on a file elsewhere
+            transformer.save(from_model, self.path / START)
         (self.path / METRICS).unlink(missing_ok=True)
         write_json(self.path / CONFIG, {"config": configs.to_json(self.config), "versions": versions()})
 
@@ -125,8 +125,8 @@ def read_models(path: Path) -> tuple[int, list[Transformer]]:
     """The step of the last checkpoint in a folder, and the models in it."""
     config = read_config(path)
     configs.check(config)
-    given = read_start(path)
-    frames = [initial_model(config, keys(seed).weights, given) for seed, _ in config.members]
+    from_model = read_start(path)
+    frames = [initial_model(config, keys(seed).weights, from_model) for seed, _ in config.members]
     stored = checkpoints.load(path / CHECKPOINT, config, [start(config, model) for model in frames])
     models = [eqx.combine(state.weights, frame) for state, frame in zip(stored.states, frames, strict=True)]
     return stored.step, models

@@ -27,28 +27,28 @@ _GPT2 = 0.02
 Draw = Callable[..., Float[Array, "..."]]
 
 
-def initial_model(config: Config, key: PRNGKeyArray | int, given: Transformer | None = None) -> Transformer:
-    """The model before the first step; `given` replaces the architecture of the config.
+def initial_model(config: Config, key: PRNGKeyArray | int, from_model: Transformer | None = None) -> Transformer:
+    """The model before the first step; `from_model` replaces the architecture of the config.
 
     >>> initial_model(Config(), 0).dimension
     64
     """
     key, dtype = as_key(key), dtype_of(config.optimisation.dtype)
-    if given is None:
+    if from_model is None:
         return _random_model(config, key, dtype)
     require(
-        given.alphabet_size == config.data.alphabet_size,
-        f"the model has {given.alphabet_size} symbols, the chains have {config.data.alphabet_size}; "
-        f"pass `alphabet_size={given.alphabet_size}`",
+        from_model.alphabet_size == config.data.alphabet_size,
+        f"the model has {from_model.alphabet_size} symbols, the chains have {config.data.alphabet_size}; "
+        f"pass `alphabet_size={from_model.alphabet_size}`",
     )
-    largest = max(float(jnp.abs(leaf).max()) for leaf in jax.tree.leaves(eqx.filter(given, eqx.is_inexact_array)))
+    largest = max(float(jnp.abs(leaf).max()) for leaf in jax.tree.leaves(eqx.filter(from_model, eqx.is_inexact_array)))
     require(
         largest <= LARGEST,
         f"the model has a weight of {largest:.1e}, at most {LARGEST:.0e} can be trained; it rounds with such weights, "
         "start from a construction that does not, such as two-layer, k-head or k-head-bayes",
     )
     # The promise of a construction ends where its weights begin to move.
-    return perturbed(dataclasses.replace(given, certificate=None), key, config.initial.perturbation, dtype)
+    return perturbed(dataclasses.replace(from_model, certificate=None), key, config.initial.perturbation, dtype)
 
 
 def perturbed(model: Transformer, key: PRNGKeyArray, deviation: float, dtype: np.dtype) -> Transformer:

@@ -81,7 +81,7 @@ def train(
     out: str | Path | None = None,
     *,
     resume: bool = False,
-    given: Transformer | None = None,
+    from_model: Transformer | None = None,
     watch: OnRound = lambda progress: None,
     stop: Callable[[], bool] = lambda: False,
     progress: bool | None = None,
@@ -89,7 +89,7 @@ def train(
 ) -> Trained:
     """Train all models of a config; with `out` everything is written there, with `resume` it goes on from there.
 
-    `given` is the model to start from instead of random weights. `watch` is told after every round where the run
+    `from_model` is the model to start from instead of random weights. `watch` is told after every round where the run
     stands, and `stop` is asked whether it should end. `progress` shows that on standard error: None where a person sees
     it, in a terminal or a notebook. `stacked` chooses between one model a device and all models in one program; None
     lets the backend decide.
@@ -108,24 +108,24 @@ def train(
     """
     configs.check(config)
     if resume and out is not None:
-        given = read_start(Path(out))
-    elif given is None and config.initial.from_model is not None:
-        given = load(config.initial.from_model)
-    fresh = [initial_model(config, keys(seed).weights, given) for seed, _ in config.members]
+        from_model = read_start(Path(out))
+    elif from_model is None and config.initial.from_model is not None:
+        from_model = load(config.initial.from_model)
+    fresh = [initial_model(config, keys(seed).weights, from_model) for seed, _ in config.members]
     states = [start(config, model) for model in fresh]
     nowhere: AbstractContextManager[Folder | None] = nullcontext()
     with nowhere if out is None else opened(Path(out), config, resume) as folder:
         last = None if folder is None or not resume else folder.last(states)
         if folder is not None and last is None:
-            folder.begin(given)
+            folder.begin(from_model)
         with shown(len(states), progress) as show:
             run = _Run(config, fresh[0], states if last is None else last.states, folder, stacked)
 
-            def told(now: Progress) -> None:
+            def report(now: Progress) -> None:
                 show(now)
                 watch(now)
 
-            return run.go(None if last is None else last.step, told, stop)
+            return run.go(None if last is None else last.step, report, stop)
 
 
 class _Run:

@@ -318,12 +318,12 @@ def unknown(order: int, model: Transformer) -> tuple[Step, ...]:
 
 def _inside(look: Look, what: steps.Inside) -> Float[np.ndarray, "width"]:
     mlp = look.model.layers[what.layer].mlp[what.place]
-    given = np.asarray(_given(mlp, look.traced.trace.stream(what.point)))
-    return given[look.row, Stream(**dict(look.model.blocks or ())).place(what.of)]
+    inputs = np.asarray(_inputs(mlp, look.traced.trace.stream(what.point)))
+    return inputs[look.row, Stream(**dict(look.model.blocks or ())).place(what.of)]
 
 
 @eqx.filter_jit
-def _given(mlp: MLPLayer, x: Float[Array, "rows d"]) -> Float[Array, "rows outputs"]:
+def _inputs(mlp: MLPLayer, x: Float[Array, "rows d"]) -> Float[Array, "rows outputs"]:
     return linear(x, mlp.weight, mlp.bias).astype(jnp.float64)
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
-Result = TypeVar("Result")
+Answer = TypeVar("Answer")
 Check = Callable[[], None]
 
 #: Seconds between two looks whether the client is still there.
@@ -47,7 +47,7 @@ class Work:
         """Computations that run or wait."""
         return self._taken
 
-    async def do(self, request: Request, job: Callable[[Check], Result]) -> Result:
+    async def do(self, request: Request, job: Callable[[Check], Answer]) -> Answer:
         """Run `job(check)` in a thread; raise `Busy` without a place, `Cancelled` if the client leaves."""
         with self._lock:
             if self._taken >= self.most or self._closed.is_set():
@@ -59,7 +59,7 @@ class Work:
             if gone.is_set() or self._closed.is_set():
                 raise Cancelled
 
-        def run() -> Result:
+        def run() -> Answer:
             check()
             return job(check)
 

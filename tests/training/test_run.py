@@ -340,7 +340,7 @@ def test_training_can_start_from_a_construction(tmp_path):
     with pytest.raises(InputError, match="cannot read"):
         train(config, tmp_path / "second")
     with pytest.raises(InputError, match=r"a weight of 6.8e\+15, at most 1e\+06 can be trained"):
-        train(config, tmp_path / "second", given=construct("bayes", order=1, alphabet_size=2, length=8))
+        train(config, tmp_path / "second", from_model=construct("bayes", order=1, alphabet_size=2, length=8))
     assert not (tmp_path / "second").exists()
 
 

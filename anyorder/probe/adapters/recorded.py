@@ -11,11 +11,11 @@ from anyorder.errors import InputError, require
 from anyorder.probe import controls
 from anyorder.probe.behaviour import behaviour
 from anyorder.probe.measure import Collected, analyse, strongest
-from anyorder.probe.result import Result
+from anyorder.probe.result import Probed
 from anyorder.probe.spectrum import check
 
 
-def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, ...] | None = None) -> Result:
+def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, ...] | None = None) -> Probed:
     """Probe attention (sequences, layers, heads, T, T) on tokens (sequences, T) from a `.npz` file.
 
     The file may also have `queries` (sequences, T), True where heads are to be looked at (all positions from
