@@ -94,7 +94,12 @@ def made() -> dict[str, Any]:
     return json.loads(json.dumps({what: make() for what, (_, make) in _REGISTRIES.items()}))
 
 
-if __name__ == "__main__":
+def write() -> None:
+    """Keep what the registries have now."""
     from anyorder.files import write_json
 
     write_json(PATH, made())
+
+
+if __name__ == "__main__":
+    write()

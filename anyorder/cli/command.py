@@ -81,6 +81,25 @@ def key_value_table(report: Mapping[str, Any]) -> Table:
     """A report as two columns for a person."""
     table = Table(show_header=False, box=None, pad_edge=False)
     for key, value in report.items():
-        shown = f"{value:.6g}" if isinstance(value, float) else "–" if value is None else str(value)
-        table.add_row(key.replace("_", " "), shown)
+        table.add_row(key.replace("_", " "), _shown(value))
     return table
+
+
+def _shown(value: Any) -> str:
+    """A value for a person.
+
+    >>> _shown(1 / 3), _shown((1, 2)), _shown({"equal keys": True}), _shown(None)
+    ('0.333333', '1, 2', 'equal keys: yes', '–')
+    """
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.6g}"
+        case dict():
+            return ", ".join(f"{name}: {_shown(one)}" for name, one in value.items())
+        case tuple() | list():
+            return ", ".join(map(_shown, value)) or "none"
+    return str(value)

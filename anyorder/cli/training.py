@@ -144,10 +144,10 @@ def table(summary: Summary) -> Group:
         )
     kgram = reference.kgram
     notes = [
-        f"uniform attention has a matching mass of {reference.chance_matching_mass:.2f}; "
-        "masses are by layer, heads divided by /; the last column is layer 1's mass at offsets 1 … k",
-        f"k-gram: defined at {kgram.coverage:.1%} of the positions, gives zero to "
-        f"{kgram.missed_probability:.1%} of what then comes" + (": its loss is infinite" * kgram.infinite),
+        "matching mass: attention on the matching positions in layer 1, 2, … (heads separated by /); uniform attention "
+        f"has {reference.chance_matching_mass:.2f}. at 1 … k: attention of layer 1 at offsets 1 … k",
+        f"k-gram: defined at {kgram.coverage:.1%} of the positions; there the token that comes had "
+        f"probability zero {kgram.missed_probability:.1%} of the time" + (", so its loss is infinite" * kgram.infinite),
     ]
     if reference.fixed_orders:
         fixed = ", ".join(f"{one.order}: {one.excess:.4f}" for one in reference.fixed_orders)
