@@ -121,8 +121,8 @@ def as_table(table: Table, link: str = "") -> str:
         for row in table.rows
     )
     return (
-        f'<div class="wide"><table><caption>{escape(table.caption)}{link}</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        f'<div class="wide"><table><caption><span>{escape(table.caption)}{link}</span></caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
