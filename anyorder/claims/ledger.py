@@ -34,7 +34,7 @@ _ERRATA = """# Errata of the paper, and notes
 
 We want the paper to be right, and most of its statements are: see [claims](claims.md). What follows are errors, almost
 all of them slips that leave the result standing, each with our reading and the claim that measures it:
-`anyorder claims E9` measures one again. Numbers that are missing were no errors; they are notes now, below.
+`anyorder claims E9` measures one again. Missing numbers turned out to be no errors; most of them are notes, below.
 
 """
 

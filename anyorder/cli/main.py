@@ -25,7 +25,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "order": ("order", "Order", "how likely each order of a sequence is"),
     "constructions": ("constructions", "Constructions", "list the constructions"),
     "parameters": ("constructions", "Parameters", "count the parameters of a construction"),
-    "verify": ("constructions", "Verify", "hold a construction against the exact estimator"),
+    "verify": ("constructions", "Verify", "compare a construction with the exact estimator"),
     "predict": ("constructions", "Predict", "run a construction on your own sequence"),
     "build": ("constructions", "Build", "write a construction to a file"),
     "train": ("training", "Train", "train transformers and measure them against the Bayes floor"),
