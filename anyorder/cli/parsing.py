@@ -7,7 +7,7 @@ import dataclasses
 import io
 import re
 import types
-from typing import Annotated, Any, Union, get_args
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import tyro
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
@@ -75,6 +75,8 @@ def _field(field: StructFieldSpec, alone: bool) -> StructFieldSpec:
     kind: Any = field.type
     if isinstance(kind, types.UnionType):  # a form that tyro reads without loading another library
         kind = Union[get_args(kind)]  # noqa: UP007
+    if entries := _entries(kind):
+        marks.append(tyro.conf.arg(metavar=f"{entries.__name__.upper()} …"))
     written = field.helptext
 
     def text() -> str | None:
@@ -83,6 +85,17 @@ def _field(field: StructFieldSpec, alone: bool) -> StructFieldSpec:
 
     marked: Any = Annotated[(kind, *marks)]
     return dataclasses.replace(field, type=marked, helptext=text)
+
+
+def _entries(kind: Any) -> type | None:
+    """The type of the entries of a flag that takes several.
+
+    >>> _entries(tuple[int, ...]), _entries(Union[tuple[str, ...], None]), _entries(int)
+    (<class 'int'>, <class 'str'>, None)
+    """
+    if get_origin(kind) is tuple:
+        return get_args(kind)[0]
+    return next(filter(None, map(_entries, get_args(kind))), None) if get_origin(kind) is Union else None
 
 
 def _default(label: str) -> str:

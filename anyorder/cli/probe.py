@@ -25,7 +25,7 @@ class Probe(Command):
     """Tell the order of induction of every head of a model, with controls beside it.
 
     Examples:
-      anyorder probe construction:dyadic --order 3
+      anyorder probe construction:unrolled --order 3
       anyorder probe run --out probed
       anyorder probe SmolLM2.gguf --ablate --out probed
       anyorder probe SmolLM2.gguf --layers 17 18 20 --json

@@ -37,8 +37,8 @@ class Reproduce(Command):
     """
 
     fills = ("out",)
-    ids: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Experiments by id; none, or all: every one. `anyorder reproduce list` names them."""
+    ids: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ID …]")] = ()
+    """Which experiments, by id; all where none is given. `anyorder reproduce list` names them."""
     budget: Literal["tiny", "quick", "paper"] = "quick"
     """quick: all in half an hour on two free cores. paper: the published steps. tiny: only to see that all runs."""
     seeds: int | None = None
