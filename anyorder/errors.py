@@ -69,6 +69,17 @@ def check_alphabet(alphabet_size: int) -> None:
     )
 
 
+def check_seed(seed: int, name: str = "seed") -> None:
+    """Refuse seeds that are not numbers of 63 bits.
+
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+    anyorder.errors.InputError: seed is -1, must be 0 to 9223372036854775807; `seed=0` is usual
+    """
+    words = name.replace("_", " ")
+    require(0 <= seed < 2**63, f"{words} is {seed}, must be 0 to {2**63 - 1}; `{name}=0` is usual")
+
+
 def check_order(order: int, length: int | None = None) -> None:
     """Refuse orders below one and, where a length is given, sequences without a token that has a full context.
 

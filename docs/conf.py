@@ -15,7 +15,6 @@ nb_execution_mode = "off"  # notebooks carry their results; tests run them
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
 autodoc_typehints = "none"
-autodoc_preserve_defaults = True
 autodoc_default_options = {"members": True, "show-inheritance": False}
 autodoc_member_order = "bysource"
 add_module_names = False
@@ -36,6 +35,12 @@ def _as_restructured_text(app, what, name, obj, options, lines):
             lines[place] = re.sub(r"\|", r"\\|", line)
 
 
+def _plain_types(app, what, name, obj, options, signature, returned):
+    """A type as default is shown by its name."""
+    return signature and re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", signature), returned
+
+
 def setup(app):
     """Called by Sphinx."""
+    app.connect("autodoc-process-signature", _plain_types)
     app.connect("autodoc-process-docstring", _as_restructured_text)

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex64, Float, Key, PRNGKeyArray, UInt32
 
-from anyorder.errors import require
+from anyorder.errors import check_seed
 
 #: Key schedule and rotations of Threefry-2x32-20 (Salmon et al., SC 2011).
 PARITY = 0x1BD11BDA
@@ -29,7 +29,7 @@ def as_key(seed: int | PRNGKeyArray) -> PRNGKeyArray:
     """
     if not isinstance(seed, int):
         return seed
-    require(0 <= seed < 2**63, f"seed is {seed}, must be 0 to {2**63 - 1}; choose a smaller one")
+    check_seed(seed)
     return jax.random.key(seed)
 
 

@@ -13,7 +13,7 @@ import tyro
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
 from anyorder.cli.command import Command
-from anyorder.errors import InputError, nearest, require
+from anyorder.errors import InputError, check_seed, nearest
 
 
 def parsed(name: str, command: type[Command], words: list[str]) -> Command:
@@ -35,8 +35,8 @@ def parsed(name: str, command: type[Command], words: list[str]) -> Command:
         _refuse_unknown(name, words, helped.getvalue())
         wrong = _plainly(_one_line(said.getvalue()), helped.getvalue())
         raise InputError(wrong if wrong.endswith("?") else f"{wrong}; see anyorder {name} --help") from None
-    seed = getattr(found, "seed", None)
-    require(seed is None or 0 <= seed < 2**63, f"seed is {seed}, must be 0 to {2**63 - 1}; pass `seed=0` or more")
+    if (seed := getattr(found, "seed", None)) is not None:
+        check_seed(seed)
     named = [(name, False) for name in command.writes] + [(name, True) for name in command.fills]
     for name, folder in named:
         if (path := getattr(found, name)) is not None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Int
 
+from anyorder.errors import check_seed
+
 Maker = Callable[[np.random.Generator, int, int, int], Int[np.ndarray, "length"]]
 
 
@@ -74,6 +76,7 @@ def hard_sequences(
     >>> hard_sequences(count=5, length=7, alphabet_size=2, order=1, seed=0).shape
     (5, 7)
     """
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     makers = list(KINDS.values())
     return np.stack([makers[i % len(makers)](rng, length, alphabet_size, order) for i in range(count)])

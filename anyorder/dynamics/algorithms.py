@@ -18,7 +18,7 @@ from anyorder.dynamics.closed_form import expected_lag_scores, stage_one_gradien
 from anyorder.dynamics.objective import Evaluation, evaluate, model_excess
 from anyorder.dynamics.reduced import Reduced, initial
 from anyorder.dynamics.trajectory import Algorithm, Trajectory
-from anyorder.errors import InputError, check_order, require
+from anyorder.errors import InputError, check_order, check_seed, require
 from anyorder.estimators import mean_and_error
 
 
@@ -62,6 +62,7 @@ class Settings:
     def check(self, prior: Prior) -> None:
         """Refuse what cannot be run."""
         check_order(prior.order, self.length)
+        check_seed(self.seed)
         for name, least in (("steps", 1), ("batch", 1)):
             value = getattr(self, name)
             require(value >= least, f"{name} is {value}, must be at least {least}")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from anyorder.errors import require
+from anyorder.errors import check_seed, require
 from anyorder.probe import controls
 from anyorder.probe.ablation import SEQUENCES as REPEATS
 from anyorder.probe.ablation import ablation, repeats
@@ -74,6 +74,7 @@ class Settings:
         layers = tuple(range(len(model.heads))) if self.layers is None else tuple(sorted(set(self.layers)))
         for layer in layers:
             require(0 <= layer < len(model.heads), f"layer is {layer}, this model has 0 to {len(model.heads) - 1}")
+        check_seed(self.seed)
         require(self.sequences >= 4, f"sequences is {self.sequences}, must be at least 4: two for each half")
         return dataclasses.replace(self, symbols=symbols, layers=layers, length=self.test_length)
 

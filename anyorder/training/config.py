@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from anyorder.errors import InputError, nearest, require
+from anyorder.errors import InputError, check_seed, nearest, require
 from anyorder.source_config import SourceConfig
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 #: Numbers in all the kernels that are drawn at once: 2 GiB in float64.
 MOST_NUMBERS = 1 << 28
-#: Seeds are below this.
-SEEDS = 1 << 63
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -307,9 +305,9 @@ def preset(name: str) -> Config:
 
 #: Least values of fields, and the ends between which fields lie.
 _LEAST = {
-    "seed": 0, "seeds": 1, "order": 1, "alphabet_size": 2, "max_order": 1, "depth": 1, "dimension": 1, "steps": 1,
+    "seeds": 1, "order": 1, "alphabet_size": 2, "max_order": 1, "depth": 1, "dimension": 1, "steps": 1,
     "batch": 1, "per_kernel": 1, "weight_decay": 0, "clip": 0, "warmup": 0, "perturbation": 0, "evaluate_every": 1,
-    "evaluation_count": 2, "evaluation_seed": 0, "checkpoint_every": 1,
+    "evaluation_count": 2, "checkpoint_every": 1,
 }  # fmt: skip
 _WITHIN = {"layers": (1, 3), "token_noise": (0, 1), "transition_noise": (0, 1), "final_rate": (0, 1)}
 _BELOW_ONE = ("beta1", "beta2", "dropout")
@@ -341,13 +339,12 @@ def check(config: Config) -> None:
 
 def _check_data(config: Config) -> None:
     data, window = config.data, config.data.window
-    for name, last in (
-        ("seed", config.seed + config.seeds - 1),
-        ("evaluation_seed", config.measurement.evaluation_seed),
-    ):
-        require(
-            last < SEEDS, f"{name.replace('_', ' ')}s go up to {last}, must be below {SEEDS}; pass a smaller `{name}=`"
-        )
+    check_seed(config.seed)
+    require(
+        config.seeds <= 2**63 - config.seed,
+        f"{config.seeds} seeds from {config.seed} on go beyond {2**63 - 1}; pass a smaller `seed=`",
+    )
+    check_seed(config.measurement.evaluation_seed, "evaluation_seed")
     require(
         0 <= data.min_order <= data.max_order,
         f"min order is {data.min_order}, must be between 0 and the max order {data.max_order}",

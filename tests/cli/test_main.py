@@ -133,8 +133,9 @@ BAD = [
     (["verify", "k-head", "--ordr", "2"], "--ordr is not an option of anyorder verify; did you mean --order?"),
     (["verify", "k-heat", "--order", "2"], "no construction 'k-heat'; did you mean k-head?"),
     (["sample", "--seed", "99999999999999999999"], "seed is 99999999999999999999, must be 0 to 9223372036854775807"),
-    (["train", "--seed", "99999999999999999999"], "pass a smaller --seed"),
-    (["train", "--evaluation-seed", "99999999999999999999"], "pass a smaller --evaluation-seed"),
+    (["train", "--seed", "99999999999999999999"], "must be 0 to 9223372036854775807; --seed 0 is usual"),
+    (["train", "--seed", "9223372036854775807", "--seeds", "2"], "pass a smaller --seed"),
+    (["train", "--evaluation-seed", "99999999999999999999"], "--evaluation-seed 0 is usual"),
     *((words, "seed is -1, must be ") for words in (
         ["sample", "--seed", "-1"], ["dynamics", "--seed", "-1"], ["verify", "k-head", "--order", "2", "--seed", "-1"],
         ["train", "--seed", "-1"],

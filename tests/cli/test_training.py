@@ -170,15 +170,15 @@ BAD = {
     "--clip -1": "clip is -1.0, must be at least 0; pass --clip 0 or more",
     "--final-rate 2": "final rate is 2.0, must be between 0 and 1",
     "--warmup -1": "warmup is -1, must be at least 0; pass --warmup 0 or more",
-    "--seed 9223372036854775807": "seeds go up to 9223372036854775809, must be below 9223372036854775808; "
+    "--seed 9223372036854775807": "3 seeds from 9223372036854775807 on go beyond 9223372036854775807; "
     "pass a smaller --seed",
     "--prior order-mixture --min-order 4": "min order is 4, must be between 0 and the max order 3",
     "--prior tree --depth 40": "length is 32, must be above the order 40; pass --length 41 or more",
     "--seeds 0": "seeds is 0, must be at least 1; pass --seeds 1 or more",
-    "--seed -1": "seed is -1, must be at least 0; pass --seed 0 or more",
+    "--seed -1": "seed is -1, must be 0 to 9223372036854775807; --seed 0 is usual",
     "--evaluate-every 0": "evaluate every is 0, must be at least 1; pass --evaluate-every 1 or more",
     "--evaluation-count 1": "evaluation count is 1, must be at least 2; pass --evaluation-count 2 or more",
-    "--evaluation-seed -1": "evaluation seed is -1, must be at least 0; pass --evaluation-seed 0 or more",
+    "--evaluation-seed -1": "evaluation seed is -1, must be 0 to 9223372036854775807; --evaluation-seed 0 is usual",
     "--checkpoint-every 0": "checkpoint every is 0, must be at least 1; pass --checkpoint-every 1 or more",
     "--perturbation -1": "perturbation is -1.0, must be at least 0; pass --perturbation 0 or more",
     "--perturbation 1": "perturbation is 1.0 without a model to perturb; start from a model, or drop it",
