@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # JAX takes a second to import: not for --help
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Claims(Command):
-    """Measure what the paper claims, one function for each claim; exit 1 if a verdict or a number left the record.
+    """Measure what the paper claims, one function for each claim; exit 1 if one differs from the record.
 
     Examples:
       anyorder claims list
@@ -100,7 +100,7 @@ def _announce(claims: Sequence[Claim], records: Mapping[str, Mapping[str, Any]])
 
 def _table(checked: Sequence[Checked]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("claim", "where", "verdict", "which, how or why", "CPU s"):
+    for heading in ("claim", "where", "verdict", "note", "CPU s"):
         table.add_column(heading, justify="right" if heading == "CPU s" else "left", no_wrap=heading == "claim")
     for entry in checked:
         table.add_row(entry.claim.id, entry.claim.where, _verdict(entry), entry.finding.detail, f"{entry.seconds:.1f}")

@@ -36,6 +36,9 @@ class Dynamics(Command):
       anyorder dynamics two-stage --sweep 32 64 128 256 512 1024 --out sweep
       anyorder dynamics preconditioned --order 3 --out run
       anyorder dynamics preconditioned --prior dirichlet --jointly --out run --json
+
+    The reduced model has one number p_i for every offset i, how much layer 1 looks i tokens back, and one number a_2,
+    how sharply layer 2 compares.
     """
 
     fills = ("out",)
@@ -59,21 +62,21 @@ class Dynamics(Command):
     length: int = 128
     """T: sequences have T + 1 tokens; preconditioned: 64."""
     rate: float = 5000.0
-    """η_1, of the steps on p; preconditioned: 20000."""
+    """Learning rate η_1 of the steps on p; preconditioned: 20000."""
     steps: int = 400
-    """T_1: steps on p."""
+    """Number T_1 of steps on p."""
     rate_2: float = 10.0
-    """η_2, of the steps on a_2; two-stage only."""
+    """Learning rate η_2 of the steps on a_2; two-stage only."""
     steps_2: int = 400
-    """T_2: steps on a_2; two-stage only."""
+    """Number T_2 of steps on a_2; two-stage only."""
     a_2: float = 0.01
-    """a_{2,0}: the attention scalar while p is learned."""
+    """Value of a_2 while p is learned."""
     batch: int = 128
     """Fresh chains a step; preconditioned: 64."""
     epsilon: float = 1e-3
-    """ε of log(logit + ε)."""
+    """ε of the loss -log(prediction + ε)."""
     gradient: Literal["sampled", "closed"] = "sampled"
-    """Of the steps on p: from fresh chains, or the closed form at a_2 → 0 through g_{i,j}."""
+    """Gradient of the steps on p: measured on fresh chains, or its closed form for a_2 → 0."""
     precondition: bool = True
     """With --no-precondition, plain gradient descent on the model of Algorithm 2."""
     sweep: tuple[int, ...] = ()
