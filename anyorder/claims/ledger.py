@@ -18,15 +18,16 @@ page; `anyorder claims` measures them and exits with 1 if a verdict, or a number
 from the one on record.
 
 ```sh
+anyorder claims list                  # ids, and what each says
 anyorder claims --quick               # those that decide in seconds
 anyorder claims thm-two-layer E9      # some, with all their numbers; an erratum is the claim that measures it
 anyorder claims thm-second-order      # all whose ids begin so
 anyorder claims --results DIR         # with the tables of trained models that `anyorder reproduce` wrote to DIR
 ```
 
-- *consistent with*: the measurement agrees, and could not have refuted the statement: a constant is not named.
+- *consistent with*: the measurement agrees, but could not have refuted the statement, which leaves a constant open.
 - *holds with a correction*: with the change that is named; [errata](errata.md) lists errors of the paper.
-- *vacuous*: no case meets the assumption; what the conclusion does elsewhere is said.
+- *vacuous*: no case meets the assumption; the note says what the conclusion does elsewhere.
 
 """
 
