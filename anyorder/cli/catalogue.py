@@ -58,7 +58,7 @@ def _constructions() -> dict[str, Any]:
         for name, entry in CONSTRUCTIONS.items()
     ]
     shown = [table()._asdict() for table in tables.TABLES.values()]
-    return {"tolerance": TOLERANCE, "entries": entries, "tables": shown, "legend": LEGEND}
+    return {"tolerance": TOLERANCE, "entries": entries, "start": tables.START, "tables": shown, "legend": LEGEND}
 
 
 def _estimators() -> dict[str, str]:

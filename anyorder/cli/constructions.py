@@ -261,7 +261,8 @@ class Constructions(Command):
         found = listed("constructions")
         shown = [_shown(table["headings"], table["rows"]) for table in found["tables"]]
         return Outcome(
-            {"tolerance": found["tolerance"], "constructions": found["entries"]}, Group(*shown, found["legend"])
+            {"tolerance": found["tolerance"], "constructions": found["entries"]},
+            Group(found["start"], *shown, found["legend"]),
         )
 
 

@@ -59,6 +59,13 @@ def precision() -> Listing:
     return Listing(("construction", *DTYPES), [(row.label, *row.cells()) for row in precision_table()])
 
 
+#: What to take without reading further.
+START = (
+    "Start with unrolled, or with unrolled-bayes for the Bayes predictor. Take k-head or k-head-bayes for orders and number "
+    "types that those cannot hold."
+)
+
+
 def advice() -> Listing:
     """When to take which."""
     return Listing(("construction", "advice"), [(entry.name, entry.advice) for entry in CONSTRUCTIONS.values()])
