@@ -61,8 +61,8 @@ def precision() -> Listing:
 
 #: What to take without reading further.
 START = (
-    "Start with unrolled, or with unrolled-bayes for the Bayes predictor. Take k-head or k-head-bayes for orders and number "
-    "types that those cannot hold."
+    "Start with unrolled, or with unrolled-bayes for the Bayes predictor. Take k-head or k-head-bayes for orders and "
+    "number types that those cannot hold."
 )
 
 
