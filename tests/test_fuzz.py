@@ -22,7 +22,7 @@ from anyorder.experiments.experiment import Result, Table
 from anyorder.records import read_record, write_record
 from anyorder.sweeps import spec, table
 from anyorder.training import folder as folders
-from anyorder.training.config import from_json
+from anyorder.training.forms import from_json
 from tests.web import exploring
 
 ANY_JSON = st.recursive(

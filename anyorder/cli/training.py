@@ -17,6 +17,8 @@ from anyorder.cli.command import Command, Outcome
 from anyorder.cli.signals import asked_to_stop
 from anyorder.errors import in_flags, require
 from anyorder.training import config as configs
+from anyorder.training import forms
+from anyorder.training.checks import check
 from anyorder.training.config import Config
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
@@ -63,7 +65,7 @@ class Train(Command):
 
     def run(self) -> Outcome:
         """Train, with progress on standard error, and tabulate."""
-        configs.check(self.settings)
+        check(self.settings)
         require(
             self.out is None or self.resume is None,
             "pass --out DIR for a new run, or --resume DIR to continue one, not both",
@@ -111,7 +113,7 @@ def read_config(source: str) -> Config:
     from anyorder.files import read_json
 
     values = read_json(source, "a JSON file")
-    return configs.from_json(values.get("config", values), source)
+    return forms.from_json(values.get("config", values), source)
 
 
 def read_run(folder: str) -> Config:
@@ -197,7 +199,7 @@ class Evaluate(Command):
                 evaluation_seed=measurement.evaluation_seed if self.seed is None else self.seed,
             ),
         )
-        configs.check(changed)
+        check(changed)
         from anyorder.training import devices
 
         devices.prepare(1)

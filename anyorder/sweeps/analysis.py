@@ -10,6 +10,7 @@ import numpy as np
 from anyorder.files import Row
 from anyorder.sweeps.spec import METRICS, Success, Sweep
 from anyorder.training import config as configs
+from anyorder.training import forms
 from anyorder.training.config import Config
 
 
@@ -97,4 +98,4 @@ def command(sweep: Sweep, cell: Cell) -> str:
     config = configs.changed(sweep.base, {**cell.values, "seed": first})
     if last - first + 1 == len(sweep.seeds):
         config = configs.changed(config, {"seeds": len(sweep.seeds)})
-    return configs.command(config) + " --out best"
+    return forms.command(config) + " --out best"

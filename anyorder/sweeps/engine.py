@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from anyorder.sweeps.spec import Run
-from anyorder.training import config as configs
+from anyorder.training import forms
 from anyorder.training.config import Config
 
 #: A run whose worker died this many times has failed.
@@ -50,13 +50,13 @@ class Engine(Protocol):
 
 def pack(chunk: Chunk) -> str:
     """A chunk as one line of JSON."""
-    return json.dumps([[run.number, configs.to_json(run.config)] for run in chunk])
+    return json.dumps([[run.number, forms.to_json(run.config)] for run in chunk])
 
 
 def unpack(text: str) -> tuple[list[int], list[Config]]:
     """Numbers and configs of the runs of a chunk."""
     pairs = json.loads(text)
-    return [index for index, _ in pairs], [configs.from_json(config) for _, config in pairs]
+    return [index for index, _ in pairs], [forms.from_json(config) for _, config in pairs]
 
 
 def lost(run: Run, reason: str) -> Finished:

@@ -21,6 +21,8 @@ from anyorder.errors import InputError, require
 from anyorder.files import check_keys, read_json
 from anyorder.records import as_json
 from anyorder.training import config as configs
+from anyorder.training import forms
+from anyorder.training.checks import check
 from anyorder.training.config import Config, Data
 
 #: Runs beyond which a sweep must be confirmed.
@@ -196,7 +198,7 @@ def from_plain(content: Mapping[str, Any], source: str, name: str, folder: Path 
     if "config" in content:
         path = folder / str(content["config"])
         values = read_json(path, "a JSON file")
-        base = configs.from_json(values.get("config", values), str(path))
+        base = forms.from_json(values.get("config", values), str(path))
     return sweep(
         str(content.get("name", name)),
         configs.changed(base, groups["set"], source),
@@ -231,7 +233,7 @@ def from_stored(plain: Mapping[str, Any], source: str = "the sweep") -> Sweep:
     """The sweep that `to_plain` gave."""
     kinds = {"name": str, "base": dict, "axes": dict, "seeds": list, "metric": str, "success": dict}
     check_keys(dict(plain), source, "give the folder of a sweep", kinds)
-    base = configs.from_json(plain["base"], source)
+    base = forms.from_json(plain["base"], source)
     rule = _rule(plain["success"], source)
     seeds, metric = plain["seeds"], plain["metric"]
     return sweep(plain["name"], base, plain["axes"], seeds=seeds, metric=metric, success=rule)
@@ -282,7 +284,7 @@ def runs(sweep: Sweep, budget: int | None = None) -> list[Run]:
         values = values_at(sweep, cell)
         config = configs.changed(sweep.base, values)
         try:
-            configs.check(config)
+            check(config)
             _check_metric(config, sweep.metric)
         except InputError as error:
             at = ", ".join(f"{name} = {value}" for name, value in values.items())

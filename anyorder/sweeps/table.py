@@ -12,7 +12,7 @@ from anyorder.errors import InputError, require
 from anyorder.files import Row, append_lines, check_keys, holds, read_json, read_lines, write_json, write_lines
 from anyorder.sweeps import spec
 from anyorder.sweeps.spec import METRICS, Run, Sweep
-from anyorder.training import config as configs
+from anyorder.training import forms
 
 SWEEP, RUNS = "sweep.json", "runs.jsonl"
 FORMAT = "anyorder sweep 1"
@@ -107,4 +107,4 @@ def difference(one: Sweep, other: Sweep) -> str:
         return "axes in another order"
     if one.seeds != other.seeds:
         return f"seeds {' '.join(map(str, one.seeds))}, not {' '.join(map(str, other.seeds))}"
-    return configs.difference(one.base, other.base)
+    return forms.difference(one.base, other.base)

@@ -15,7 +15,7 @@ import equinox as eqx
 import jax
 
 from anyorder.files import Row
-from anyorder.training import config as configs
+from anyorder.training.checks import check
 from anyorder.training.config import Config, Data
 from anyorder.training.engine import placed
 from anyorder.training.evaluation import EvaluationSet, Reference, evaluate, evaluation_set, reference
@@ -56,7 +56,7 @@ def _guarded(given: Sequence[Config]) -> list[Row]:
 def train_together(given: Sequence[Config], stacked: bool | None = None) -> list[Row]:
     """Train configs of one structure and one number of steps, each with one seed and one rate."""
     for config in given:
-        configs.check(config)
+        check(config)
     source, steps = given[0].initial.from_model, given[0].optimisation.steps
     loaded = None if source is None else load(source)
     models = [initial_model(config, keys(config.seed).weights, loaded) for config in given]

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from anyorder.errors import require
 from anyorder.tensors import check_finite, read_tensors, write_tensors
-from anyorder.training import config as configs
+from anyorder.training import forms
 from anyorder.training.config import Config
 from anyorder.training.step import State
 
@@ -51,7 +51,7 @@ def save(path: Path, checkpoint: Checkpoint) -> None:
     about = {
         "format": FORMAT,
         "step": checkpoint.step,
-        "config": configs.to_json(checkpoint.config),
+        "config": forms.to_json(checkpoint.config),
         "metrics": checkpoint.metrics._asdict(),
     }
     write_tensors(path, names(checkpoint.states), about)
@@ -63,7 +63,7 @@ def load(path: Path, config: Config, template: Sequence[State]) -> Checkpoint:
     arrays, about = read_tensors(path)
     known = isinstance(about, dict) and about.get("format") == FORMAT
     require(known, f"{path} is not a training checkpoint of this version; {way_out}")
-    differs = configs.difference(configs.from_json(about["config"], str(path)), config)
+    differs = forms.difference(forms.from_json(about["config"], str(path)), config)
     require(not differs, f"{path} is of a run with {differs}; {way_out}")
     wanted = names(template)
     for name, leaf in wanted.items():

@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import json
-import shlex
 import typing
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from anyorder.errors import InputError, check_seed, nearest, require
+from anyorder.errors import InputError, nearest, require
 from anyorder.source_config import SourceConfig
 
 if TYPE_CHECKING:
     from anyorder.chains import Source
-
-#: Numbers in all the kernels that are drawn at once: 2 GiB in float64.
-MOST_NUMBERS = 1 << 28
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -213,7 +208,7 @@ DEFAULTS = values(Config())
 _HINTS = {name: hint for group in (Config(), *vars(Config()).values()) if dataclasses.is_dataclass(group)
           for name, hint in typing.get_type_hints(type(group)).items()}  # fmt: skip
 #: The words that a field may be, for those that are words.
-_CHOICES = {name: typing.get_args(hint) for name, hint in _HINTS.items() if typing.get_origin(hint) is Literal}
+CHOICES = {name: typing.get_args(hint) for name, hint in _HINTS.items() if typing.get_origin(hint) is Literal}
 
 
 def known(name: str, source: str, names: Iterable[str] = GROUPS) -> str:
@@ -257,7 +252,7 @@ def _typed(name: str, value: Any, source: str) -> Any:
         return tuple(_of_kind(type(default[0]), name, entry, source) for entry in entries)
     if default is None:
         return None if value is None else _of_kind(str, name, value, source)
-    choices = _CHOICES.get(name)
+    choices = CHOICES.get(name)
     require(
         choices is None or value in choices,
         f"{source} has {name} {value!r}, must be one of {', '.join(choices or ())}",
@@ -303,112 +298,6 @@ def preset(name: str) -> Config:
     return PRESETS[name]
 
 
-#: Least values of fields, and the ends between which fields lie.
-_LEAST = {
-    "seeds": 1, "order": 1, "alphabet_size": 2, "max_order": 1, "depth": 1, "dimension": 1, "steps": 1,
-    "batch": 1, "per_kernel": 1, "weight_decay": 0, "clip": 0, "warmup": 0, "perturbation": 0, "evaluate_every": 1,
-    "evaluation_count": 2, "checkpoint_every": 1,
-}  # fmt: skip
-_WITHIN = {"layers": (1, 3), "token_noise": (0, 1), "transition_noise": (0, 1), "final_rate": (0, 1)}
-_BELOW_ONE = ("beta1", "beta2", "dropout")
-
-
-def check(config: Config) -> None:
-    """Refuse what cannot be run, in one line.
-
-    >>> check(Config(data=Data(order=8, length=8)))
-    Traceback (most recent call last):
-    anyorder.errors.InputError: length is 8, must be above the order 8; pass `length=9` or more
-    """
-    for name, value in values(config).items():
-        words = name.replace("_", " ")
-        if name in _CHOICES:
-            require(value in _CHOICES[name], f"{words} is {value!r}, must be one of {', '.join(_CHOICES[name])}")
-        if name in _LEAST:
-            least = _LEAST[name]
-            require(value >= least, f"{words} is {value}, must be at least {least}; pass `{name}={least}` or more")
-        if name in _WITHIN:
-            low, high = _WITHIN[name]
-            require(low <= value <= high, f"{words} is {value}, must be between {low} and {high}")
-        if name in _BELOW_ONE:
-            require(0 <= value < 1, f"{words} is {value}, must be at least 0 and below 1")
-    _check_data(config)
-    _check_architecture(config)
-    _check_optimisation(config.optimisation)
-
-
-def _check_data(config: Config) -> None:
-    data, window = config.data, config.data.window
-    check_seed(config.seed)
-    require(
-        config.seeds <= 2**63 - config.seed,
-        f"{config.seeds} seeds from {config.seed} on go beyond {2**63 - 1}; pass a smaller `seed=`",
-    )
-    check_seed(config.measurement.evaluation_seed, "evaluation_seed")
-    require(
-        0 <= data.min_order <= data.max_order,
-        f"min order is {data.min_order}, must be between 0 and the max order {data.max_order}",
-    )
-    require(
-        data.length > window,
-        f"length is {data.length}, must be above the order {window}; pass `length={window + 1}` or more",
-    )
-    require(data.concentration > 0, f"concentration is {data.concentration}, must be above 0; the paper uses 1")
-    require(0 < data.gamma < 1, f"gamma is {data.gamma}, must be between 0 and 1; the default is 0.2")
-    require(
-        not (data.token_noise and data.transition_noise),
-        f"token noise {data.token_noise} and transition noise {data.transition_noise} together; choose one kind",
-    )
-    kernel = data.alphabet_size ** (window + 1)
-    counts = {"evaluation_count": config.measurement.evaluation_count, "batch": config.optimisation.batch}
-    for name, count in counts.items():
-        require(
-            count * kernel <= MOST_NUMBERS,
-            f"{count} kernels of {kernel} numbers are drawn at once, the limit is {MOST_NUMBERS} numbers; "
-            f"pass a smaller `{name}=` or `order=`",
-        )
-
-
-def _check_architecture(config: Config) -> None:
-    architecture, initial = config.architecture, config.initial
-    require(
-        len(architecture.heads) in (1, architecture.layers),
-        f"heads are {_words(architecture.heads) or 'none'} for {architecture.layers} layers; "
-        "give one number, or one for each layer",
-    )
-    for heads in architecture.heads:
-        require(
-            heads >= 1 and architecture.dimension % heads == 0,
-            f"{heads} heads do not divide the dimension {architecture.dimension}; "
-            "pass `heads=` or `dimension=` so that they do",
-        )
-    require(
-        architecture.value_positions == "none" or not config.optimisation.dropout,
-        f"dropout {config.optimisation.dropout} with value positions is not there; drop one of the two",
-    )
-    require(
-        initial.from_model is not None or not (initial.zero_output and architecture.tied),
-        "a tied output of zeros is an embedding of zeros; pass `tied=False`, or drop `zero_output=True`",
-    )
-    require(
-        initial.perturbation == 0 or initial.from_model is not None,
-        f"perturbation is {initial.perturbation} without a model to perturb; start from a model, or drop it",
-    )
-
-
-def _check_optimisation(optimisation: Optimisation) -> None:
-    rates = optimisation.learning_rate
-    require(len(rates) > 0, "learning rate is empty; give at least one")
-    require(len(set(rates)) == len(rates), f"learning rates {_words(rates)} repeat one; give each once")
-    for rate in rates:
-        require(0 < rate < float("inf"), f"learning rate is {rate}, must be above 0; the paper tries 1e-4 to 1e-2")
-    require(
-        optimisation.batch % optimisation.per_kernel == 0,
-        f"{optimisation.per_kernel} sequences of each kernel do not divide the batch of {optimisation.batch}; "
-        "pass `per_kernel=` or `batch=` so that they do",
-    )
-
-
 #: Fields that are inputs of the compiled step or do not reach it: changing one of them compiles nothing.
 NUMBERS = (
     "seed", "seeds", "gamma", "weights", "zero_output", "perturbation", "steps", "learning_rate", "beta1", "beta2",
@@ -428,80 +317,3 @@ def structure(config: Config) -> Config:
     flat = values(config)
     on = {name: 0.5 if flat[name] else 0.0 for name in SWITCHES}
     return _replaced(config, {name: DEFAULTS[name] for name in NUMBERS} | on)
-
-
-def _words(entries: Any) -> str:
-    return " ".join(map(str, entries)) if isinstance(entries, tuple) else str(entries)
-
-
-def to_json(config: Config) -> dict[str, Any]:
-    """The config as plain values.
-
-    >>> from_json(to_json(PRESETS["paper"])) == PRESETS["paper"]
-    True
-    """
-    return json.loads(json.dumps(dataclasses.asdict(config)))
-
-
-def from_json(plain: Any, source: str = "the config", default: Config | None = None) -> Config:
-    """The config of a JSON object; fields that are not named keep those of the default, names must be known.
-
-    >>> from_json({"data": {"order": "two"}})
-    Traceback (most recent call last):
-    anyorder.errors.InputError: the config has order 'two', must be of type int
-    """
-    flat: dict[str, Any] = {}
-    require(isinstance(plain, dict), f"{source} has {plain!r} where an object is expected")
-    for name, value in plain.items():
-        if name not in GROUPS.values():
-            top = ", ".join(vars(Config()))
-            require(GROUPS.get(name, name) is None, f"{source} has the unknown field {name!r}; known are {top}")
-            flat[name] = value
-            continue
-        require(isinstance(value, dict), f"{source} has {value!r} where an object is expected")
-        for inner in value:
-            known(inner, source, [field for field, group in GROUPS.items() if group == name])
-        flat |= value
-    return changed(Config() if default is None else default, flat, source)
-
-
-def difference(one: Config, other: Config) -> str:
-    """The first field in which two configs differ, as "name value, not value"; empty if they are equal.
-
-    >>> difference(Config(), Config(data=Data(order=3)))
-    'order 2, not 3'
-    """
-    wanted = values(other)
-    for name, value in values(one).items():
-        if value != wanted[name]:
-            return f"{name.replace('_', '-')} {_words(value)}, not {_words(wanted[name])}"
-    return ""
-
-
-def flags(config: Config, base: Config) -> str:
-    """What must be added to `anyorder train` with the base to get the config.
-
-    >>> flags(changed(Config(), {"order": 3, "beginning": False}), Config())
-    '--order 3 --no-beginning'
-    """
-    words: list[str] = []
-    defaults = values(base)
-    for name, value in values(config).items():
-        flag = "from" if name == "from_model" else name.replace("_", "-")
-        if value == defaults[name]:
-            continue
-        if isinstance(value, bool):
-            words.append(f"--{flag}" if value else f"--no-{flag}")
-        else:
-            words += [f"--{flag}", *map(str, value if isinstance(value, tuple) else [value])]
-    return shlex.join(words)
-
-
-def command(config: Config) -> str:
-    """The shortest `anyorder train` that gives the config, from the preset that is nearest to it.
-
-    >>> command(changed(PRESETS["floor"], {"seeds": 1}))
-    'anyorder train --preset floor --seeds 1'
-    """
-    return min((f"anyorder train --preset {name} {flags(config, base)}".strip() for name, base in PRESETS.items()),
-               key=len)  # fmt: skip

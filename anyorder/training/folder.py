@@ -16,8 +16,9 @@ from anyorder import transformer
 from anyorder.errors import InputError, require
 from anyorder.files import Row, append_lines, holds, locked, read_bytes, read_json, read_lines, write_json
 from anyorder.training import checkpoint as checkpoints
-from anyorder.training import config as configs
+from anyorder.training import forms
 from anyorder.training.checkpoint import Checkpoint, Written
+from anyorder.training.checks import check
 from anyorder.training.config import Config
 from anyorder.training.initial import initial_model
 from anyorder.training.step import State, keys, start
@@ -41,7 +42,7 @@ class Folder:
         if from_model is not None:  # the run must not depend on a file elsewhere
             transformer.save(from_model, self.path / START)
         (self.path / METRICS).unlink(missing_ok=True)
-        write_json(self.path / CONFIG, {"config": configs.to_json(self.config), "versions": versions()})
+        write_json(self.path / CONFIG, {"config": forms.to_json(self.config), "versions": versions()})
 
     def last(self, states: Sequence[State]) -> Checkpoint | None:
         """The last checkpoint, if there is one; lines that were written after it are dropped, to be written again."""
@@ -93,7 +94,7 @@ def _check(path: Path, config: Config, resume: bool) -> None:
     if not resume:
         require(not begun(path), f"{path} already holds a run; choose another `out=`, or go on with `resume=True`")
         return
-    differs = configs.difference(read_config(path), config)
+    differs = forms.difference(read_config(path), config)
     require(not differs, f"{path} holds a run with {differs}; keep its config, or start again with a new `out=`")
     missing = config.initial.from_model is not None and not (path / START).exists()
     require(not missing, f"{path} has lost {START}, the model that its run started from; start again with a new `out=`")
@@ -113,7 +114,7 @@ def begun(path: Path) -> bool:
 
 def read_config(path: Path) -> Config:
     """The config of the run in a folder."""
-    return configs.from_json(_stored(path)["config"], str(path / CONFIG))
+    return forms.from_json(_stored(path)["config"], str(path / CONFIG))
 
 
 def read_start(path: Path) -> Transformer | None:
@@ -124,7 +125,7 @@ def read_start(path: Path) -> Transformer | None:
 def read_models(path: Path) -> tuple[int, list[Transformer]]:
     """The step of the last checkpoint in a folder, and the models in it."""
     config = read_config(path)
-    configs.check(config)
+    check(config)
     from_model = read_start(path)
     frames = [initial_model(config, keys(seed).weights, from_model) for seed, _ in config.members]
     stored = checkpoints.load(path / CHECKPOINT, config, [start(config, model) for model in frames])

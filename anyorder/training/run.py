@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from anyorder.files import Row
-from anyorder.training import config as configs
+from anyorder.training.checks import check
 from anyorder.training.config import Config
 from anyorder.training.engine import placed
 from anyorder.training.evaluation import Evaluation, Reference, evaluate, evaluation_set, reference
@@ -106,7 +106,7 @@ def train(
     >>> result.step, result.finished
     (2, True)
     """
-    configs.check(config)
+    check(config)
     if resume and out is not None:
         from_model = read_start(Path(out))
     elif from_model is None and config.initial.from_model is not None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from anyorder.errors import InputError
 from anyorder.files import read_json
-from anyorder.training import config as configs
+from anyorder.training import forms
 from anyorder.training.folder import read_config
 from anyorder.web.schema import StoredInfo
 
@@ -31,7 +31,7 @@ _MOST_HEADER = 1 << 20
 def run_info(folder: Path, path: str) -> StoredInfo:
     """A training run: what was trained, how near it came to Bayes, and when."""
     config = read_config(folder)
-    preset = re.search(r"--preset (\S+)", configs.command(config))
+    preset = re.search(r"--preset (\S+)", forms.command(config))
     words = [f"order {config.data.order}", preset[1] if preset else "own settings"]
     gap = math.inf
     with contextlib.suppress(InputError, KeyError, TypeError, ValueError):

@@ -12,7 +12,9 @@ import pytest
 
 from anyorder.cli.main import parse
 from anyorder.errors import InputError
-from anyorder.training.config import PRESETS, Config, Data, check, from_json, to_json
+from anyorder.training.checks import check
+from anyorder.training.config import PRESETS, Config, Data
+from anyorder.training.forms import from_json, to_json
 from anyorder.transformer import load
 
 TINY = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --no-beginning --batch 4 --steps 30 --warmup 3

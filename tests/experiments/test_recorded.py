@@ -15,6 +15,7 @@ from anyorder.experiments.registry import EXPERIMENTS
 from anyorder.experiments.runner import Record
 from anyorder.report.recorded import RECORDED, page
 from anyorder.training import config as configs
+from anyorder.training import forms
 
 FILES = sorted(recorded.FOLDER.glob("*.json"))
 #: What stands in print, by table and the column that names the row.
@@ -38,7 +39,7 @@ def test_a_recorded_result_is_whole_and_of_the_papers_budget(path):
     assert found["id"] == path.stem
     assert (found["budget"], found["steps"]) == ("paper", 30_000)
     assert found["seeds"] == list(range(SEEDS.get(path.stem, 5)))
-    config = configs.from_json(found["config"])
+    config = forms.from_json(found["config"])
     assert (config.optimisation.steps, config.seeds) == (30_000, len(found["seeds"]))
     assert found["preset"] in configs.PRESETS
     assert found["minutes"] > 0

@@ -27,6 +27,7 @@ from anyorder.sweeps import analysis, builtin, engine, local, run, spec, table, 
 from anyorder.sweeps import run as run_module
 from anyorder.sweeps.spec import Success
 from anyorder.training import config as configs
+from anyorder.training import forms
 from anyorder.training.config import PRESETS, Config, Data, Measurement, Optimisation, structure
 from anyorder.training.run import train
 
@@ -428,7 +429,7 @@ def test_commands_give_back_any_config():
         *PRESETS.values(),
         configs.changed(PRESETS["floor"], {"heads": [1, 2], "beginning": False, "seed": 3}),
     ):
-        assert parse(configs.command(config).split()[1:]).settings == config
+        assert parse(forms.command(config).split()[1:]).settings == config
 
 
 # Bad input

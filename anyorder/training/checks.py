@@ -1,0 +1,115 @@
+"""What of a config cannot be run, said in one line before anything is done. Nothing here imports JAX."""
+
+from __future__ import annotations
+
+from anyorder.errors import check_seed, require
+from anyorder.training.config import CHOICES, Config, Optimisation, values
+from anyorder.training.forms import words
+
+#: Numbers in all the kernels that are drawn at once: 2 GiB in float64.
+MOST_NUMBERS = 1 << 28
+#: Least values of fields, and the ends between which fields lie.
+_LEAST = {
+    "seeds": 1, "order": 1, "alphabet_size": 2, "max_order": 1, "depth": 1, "dimension": 1, "steps": 1,
+    "batch": 1, "per_kernel": 1, "weight_decay": 0, "clip": 0, "warmup": 0, "perturbation": 0, "evaluate_every": 1,
+    "evaluation_count": 2, "checkpoint_every": 1,
+}  # fmt: skip
+_WITHIN = {"layers": (1, 3), "token_noise": (0, 1), "transition_noise": (0, 1), "final_rate": (0, 1)}
+_BELOW_ONE = ("beta1", "beta2", "dropout")
+
+
+def check(config: Config) -> None:
+    """Refuse what cannot be run, in one line.
+
+    >>> from anyorder.training.config import Data
+    >>> check(Config(data=Data(order=8, length=8)))
+    Traceback (most recent call last):
+    anyorder.errors.InputError: length is 8, must be above the order 8; pass `length=9` or more
+    """
+    for name, value in values(config).items():
+        spelt = name.replace("_", " ")
+        if name in CHOICES:
+            require(value in CHOICES[name], f"{spelt} is {value!r}, must be one of {', '.join(CHOICES[name])}")
+        if name in _LEAST:
+            least = _LEAST[name]
+            require(value >= least, f"{spelt} is {value}, must be at least {least}; pass `{name}={least}` or more")
+        if name in _WITHIN:
+            low, high = _WITHIN[name]
+            require(low <= value <= high, f"{spelt} is {value}, must be between {low} and {high}")
+        if name in _BELOW_ONE:
+            require(0 <= value < 1, f"{spelt} is {value}, must be at least 0 and below 1")
+    _check_data(config)
+    _check_architecture(config)
+    _check_optimisation(config.optimisation)
+
+
+def _check_data(config: Config) -> None:
+    data, window = config.data, config.data.window
+    check_seed(config.seed)
+    require(
+        config.seeds <= 2**63 - config.seed,
+        f"{config.seeds} seeds from {config.seed} on go beyond {2**63 - 1}; pass a smaller `seed=`",
+    )
+    check_seed(config.measurement.evaluation_seed, "evaluation_seed")
+    require(
+        0 <= data.min_order <= data.max_order,
+        f"min order is {data.min_order}, must be between 0 and the max order {data.max_order}",
+    )
+    require(
+        data.length > window,
+        f"length is {data.length}, must be above the order {window}; pass `length={window + 1}` or more",
+    )
+    require(data.concentration > 0, f"concentration is {data.concentration}, must be above 0; the paper uses 1")
+    require(0 < data.gamma < 1, f"gamma is {data.gamma}, must be between 0 and 1; the default is 0.2")
+    require(
+        not (data.token_noise and data.transition_noise),
+        f"token noise {data.token_noise} and transition noise {data.transition_noise} together; choose one kind",
+    )
+    kernel = data.alphabet_size ** (window + 1)
+    counts = {"evaluation_count": config.measurement.evaluation_count, "batch": config.optimisation.batch}
+    for name, count in counts.items():
+        require(
+            count * kernel <= MOST_NUMBERS,
+            f"{count} kernels of {kernel} numbers are drawn at once, the limit is {MOST_NUMBERS} numbers; "
+            f"pass a smaller `{name}=` or `order=`",
+        )
+
+
+def _check_architecture(config: Config) -> None:
+    architecture, initial = config.architecture, config.initial
+    require(
+        len(architecture.heads) in (1, architecture.layers),
+        f"heads are {words(architecture.heads) or 'none'} for {architecture.layers} layers; "
+        "give one number, or one for each layer",
+    )
+    for heads in architecture.heads:
+        require(
+            heads >= 1 and architecture.dimension % heads == 0,
+            f"{heads} heads do not divide the dimension {architecture.dimension}; "
+            "pass `heads=` or `dimension=` so that they do",
+        )
+    require(
+        architecture.value_positions == "none" or not config.optimisation.dropout,
+        f"dropout {config.optimisation.dropout} with value positions is not there; drop one of the two",
+    )
+    require(
+        initial.from_model is not None or not (initial.zero_output and architecture.tied),
+        "a tied output of zeros is an embedding of zeros; pass `tied=False`, or drop `zero_output=True`",
+    )
+    require(
+        initial.perturbation == 0 or initial.from_model is not None,
+        f"perturbation is {initial.perturbation} without a model to perturb; start from a model, or drop it",
+    )
+
+
+def _check_optimisation(optimisation: Optimisation) -> None:
+    rates = optimisation.learning_rate
+    require(len(rates) > 0, "learning rate is empty; give at least one")
+    require(len(set(rates)) == len(rates), f"learning rates {words(rates)} repeat one; give each once")
+    for rate in rates:
+        require(0 < rate < float("inf"), f"learning rate is {rate}, must be above 0; the paper tries 1e-4 to 1e-2")
+    require(
+        optimisation.batch % optimisation.per_kernel == 0,
+        f"{optimisation.per_kernel} sequences of each kernel do not divide the batch of {optimisation.batch}; "
+        "pass `per_kernel=` or `batch=` so that they do",
+    )

@@ -1,0 +1,94 @@
+"""A config in other forms: JSON, flags of the command line, words. Nothing here imports JAX."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+from typing import Any
+
+from anyorder.errors import require
+from anyorder.training.config import GROUPS, PRESETS, Config, changed, known, values
+
+
+def words(entries: Any) -> str:
+    """A value of a config as a command line takes it.
+
+    >>> words((1, 2)), words(0.5)
+    ('1 2', '0.5')
+    """
+    return " ".join(map(str, entries)) if isinstance(entries, tuple) else str(entries)
+
+
+def to_json(config: Config) -> dict[str, Any]:
+    """The config as plain values.
+
+    >>> from_json(to_json(PRESETS["paper"])) == PRESETS["paper"]
+    True
+    """
+    return json.loads(json.dumps(dataclasses.asdict(config)))
+
+
+def from_json(plain: Any, source: str = "the config", default: Config | None = None) -> Config:
+    """The config of a JSON object; fields that are not named keep those of the default, names must be known.
+
+    >>> from_json({"data": {"order": "two"}})
+    Traceback (most recent call last):
+    anyorder.errors.InputError: the config has order 'two', must be of type int
+    """
+    flat: dict[str, Any] = {}
+    require(isinstance(plain, dict), f"{source} has {plain!r} where an object is expected")
+    for name, value in plain.items():
+        if name not in GROUPS.values():
+            top = ", ".join(vars(Config()))
+            require(GROUPS.get(name, name) is None, f"{source} has the unknown field {name!r}; known are {top}")
+            flat[name] = value
+            continue
+        require(isinstance(value, dict), f"{source} has {value!r} where an object is expected")
+        for inner in value:
+            known(inner, source, [field for field, group in GROUPS.items() if group == name])
+        flat |= value
+    return changed(Config() if default is None else default, flat, source)
+
+
+def difference(one: Config, other: Config) -> str:
+    """The first field in which two configs differ, as "name value, not value"; empty if they are equal.
+
+    >>> from anyorder.training.config import Data
+    >>> difference(Config(), Config(data=Data(order=3)))
+    'order 2, not 3'
+    """
+    wanted = values(other)
+    for name, value in values(one).items():
+        if value != wanted[name]:
+            return f"{name.replace('_', '-')} {words(value)}, not {words(wanted[name])}"
+    return ""
+
+
+def flags(config: Config, base: Config) -> str:
+    """What must be added to `anyorder train` with the base to get the config.
+
+    >>> flags(changed(Config(), {"order": 3, "beginning": False}), Config())
+    '--order 3 --no-beginning'
+    """
+    words: list[str] = []
+    defaults = values(base)
+    for name, value in values(config).items():
+        flag = "from" if name == "from_model" else name.replace("_", "-")
+        if value == defaults[name]:
+            continue
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            words += [f"--{flag}", *map(str, value if isinstance(value, tuple) else [value])]
+    return shlex.join(words)
+
+
+def command(config: Config) -> str:
+    """The shortest `anyorder train` that gives the config, from the preset that is nearest to it.
+
+    >>> command(changed(PRESETS["floor"], {"seeds": 1}))
+    'anyorder train --preset floor --seeds 1'
+    """
+    return min((f"anyorder train --preset {name} {flags(config, base)}".strip() for name, base in PRESETS.items()),
+               key=len)  # fmt: skip
