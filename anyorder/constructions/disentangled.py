@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from anyorder.constructions import k_head, steps, unrolled
+from anyorder.constructions import k_head, steps
 from anyorder.constructions.certificate import Request
 from anyorder.constructions.construction import Case, Construction
 from anyorder.constructions.parts import assemble, vanishing_pull
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Route, Stream
+from anyorder.constructions.unrolled_proof import AGREE
 from anyorder.errors import require
 from anyorder.transformer import Head, Layer, Transformer
 
@@ -90,7 +91,7 @@ def proof(request: Request) -> tuple[Step, ...]:
             },
         ),
         steps.match(
-            unrolled.AGREE + " Keys below position k are masked by their one-hot position.",
+            AGREE + " Keys below position k are masked by their one-hot position.",
             "score(n, i) = kappa · #{j : x_{i-j} = x_{n-j+1}} - kappa (k + 1) · 1[i < k]",
             "Nichani et al.: A^(2)",
             before="attention 1",

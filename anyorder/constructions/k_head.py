@@ -11,6 +11,7 @@ from anyorder.constructions import unrolled as family
 from anyorder.constructions.certificate import Analysis, Request
 from anyorder.constructions.construction import BETA, Case, Construction
 from anyorder.constructions.steps import Step
+from anyorder.constructions.unrolled_proof import HEADS, agreement_step, sink_step
 from anyorder.transformer import Transformer
 
 
@@ -38,8 +39,8 @@ def proof(request: Request) -> tuple[Step, ...]:
     """Heads instead of bits."""
     gate = (steps.Block("gate", "gate", "attention 1"),)
     return (
-        steps.copies(request.order, "back", "after Nichani et al., layer 1", family.HEADS, gate),
-        family.agreement_step("attention 1", "`gate`"),
+        steps.copies(request.order, "back", "after Nichani et al., layer 1", HEADS, gate),
+        agreement_step("attention 1", "`gate`"),
         steps.count("Definition 2"),
     )
 
@@ -47,8 +48,8 @@ def proof(request: Request) -> tuple[Step, ...]:
 def proof_bayes(request: Request, beta: float = 1.0) -> tuple[Step, ...]:
     """`k-head` with a sink."""
     return (
-        steps.copies(request.order, "back", "after Nichani et al., layer 1", family.HEADS),
-        family.sink_step("attention 1"),
+        steps.copies(request.order, "back", "after Nichani et al., layer 1", HEADS),
+        sink_step("attention 1"),
         steps.smoothed_count(),
     )
 

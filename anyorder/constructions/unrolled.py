@@ -26,13 +26,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from anyorder.constructions import steps
 from anyorder.constructions.certificate import EQUAL_SCORES, WHOLE_SUMS, Analysis, Request, unit_roundoff
 from anyorder.constructions.construction import BETA, Case, Construction, Option
 from anyorder.constructions.digits import Group, digits, groups, shares
 from anyorder.constructions.parts import assemble, vanishing_pull
-from anyorder.constructions.steps import Show, Step
 from anyorder.constructions.stream import Route, Stream, Value
+from anyorder.constructions.unrolled_proof import proof, proof_bayes
 from anyorder.errors import require
 from anyorder.numerics import DTYPES
 from anyorder.transformer import Head, Layer, MLPLayer, Transformer
@@ -216,145 +215,6 @@ def matching_head(
         value=stream.map(("token", "output", 1.0), *value, to=output),
         projection=output.map(("output", "output", 1.0), to=stream),
     )
-
-
-#: What copies the tokens.
-HEADS = {
-    "layers.0.heads.0.key_positions": "p^K of head 1: a pull at offset 1; head j has it at offset j",
-    "layers.0.heads.0.projection": "writes the token to `back_1`; head j to `back_j`",
-}
-
-#: Why layer two needs no bits.
-AGREE = (
-    "Layer 2 compares block by block: the score is kappa times the number of tokens that agree. One token less is "
-    "one kappa less, whatever the order."
-)
-
-
-def agreement_step(before: str, gate: str) -> Step:
-    """Layer two without a sink."""
-    return steps.match(
-        f"{AGREE} A full window counts as one agreement more.",
-        "score(n, i) = kappa · (#{j : x_{i-j} = x_{n-j+1}} + gate_i)",
-        "after Nichani et al., layer 2: A^(2)",
-        before=before,
-        query="kappa times the current token and those at offsets 1 … k-1",
-        key=f"the tokens at offsets 1 … k, and {gate}",
-    )
-
-
-def sink_step(before: str) -> Step:
-    """Layer two with a sink."""
-    return steps.match(
-        f"{AGREE} A match is shifted to the score 0, and the beginning token ⊢ scores log(β S): a sink that is "
-        "exact in every dtype.",
-        "score(n, i) = kappa · (#agreements - k),   score(n, ⊢) = log(β S)",
-        "ours",
-        before=before,
-        query="kappa times the current token and those at offsets 1 … k-1, and 1 for `extra`",
-        key="the tokens at offsets 1 … k; -kappa·k for a token, log(β S) for the sink",
-        title="Find the same window, next to a sink",
-    )
-
-
-def code_step(order: int, heads: int) -> Step:
-    """Layer one: the numbers."""
-    shows: list[Show] = []
-    for head, (offset, count) in enumerate(shares(order, heads), start=1):
-        name = f"head {head}, " if heads > 1 else ""
-        shows += [
-            steps.Attention(f"{name}attention", 0, head - 1, (offset + 1, offset + count)),
-            steps.Combined(f"{name}v_n", ((f"code_{head}", 1.0), ("token", -1.0)), "attention 1"),
-        ]
-    share = "the k tokens before n" if heads == 1 else "its share of the k tokens before n"
-    return Step(
-        "Write the window as a number",
-        f"Each head of layer 1 attends to {share}, each older one twice as strongly, and to the current token as much "
-        "as to the newest of them. The weights add up to a power of two, so the sum is a whole number: one for each "
-        "symbol, and its binary digits say at which offsets the symbol stands." + steps.ANCHORED,
-        "att(n, n-i) = 2^(i-1-m) for i = 1 … m,   v_n = Σ_{i=1..m} 2^(i-1) e_{x_{n-i}},   m = ⌈k/H⌉",
-        "ours, after App. B layer 1: base 2, no offset outside the window has any weight",
-        {
-            "layers.0.heads.0.key_positions": "p^K_i = (i - m) log 2 in the window, and elsewhere what exp takes to 0",
-            "layers.0.heads.0.value": "2^m e_x",
-            "layers.0.heads.0.projection": "writes the number to `code_1`; head h to `code_h`",
-        },
-        tuple(shows),
-        "window",
-    )
-
-
-def reading_steps(order: int, heads: int, group: int) -> tuple[Step, ...]:
-    """The MLP: digits appear one group after the other."""
-    made = []
-    for turn, together in enumerate(groups(order, heads, group)):
-        found = {offset: blocks for one in together for offset, blocks in one.digits()}
-        point = f"mlp 1.{2 * turn + 2}"
-        rest: list[Show] = []
-        for one in together:
-            name = f"head {one.head + 1}, " if heads > 1 else ""
-            read = [other for earlier in groups(order, heads, group)[: turn + 1] for other in earlier]
-            taken = [
-                (block, -(2.0**other.low))
-                for other in read
-                if other.head == one.head
-                for block in other.blocks().values()
-            ]
-            rest.append(
-                steps.Combined(
-                    f"{name}what is left of v_n", ((f"code_{one.head + 1}", 1.0), ("token", -1.0), *taken), point
-                )
-            )
-        offsets = ", ".join(map(str, sorted(found)))
-        made.append(
-            Step(
-                f"Read the digit{'s' * (len(found) > 1)} at offset{'s' * (len(found) > 1)} {offsets}",
-                "What the largest digits say is taken off the number before the next ones are read. One ReLU is 0 "
-                "exactly where the rest reaches a threshold and at least 1 elsewhere, since both are whole numbers; a "
-                "second one turns that into 1 and 0.",
-                "t = ReLU(τ·2^l - r),   [r ≥ τ·2^l] = ReLU(1 - t),   r = v_n - Σ of the digits above",
-                "ours",
-                {
-                    f"layers.0.mlp.{2 * turn}.weight": "minus the code, plus the digits that are known",
-                    f"layers.0.mlp.{2 * turn}.bias": "the thresholds, and the constant M",
-                    f"layers.0.mlp.{2 * turn + 1}.weight": "1 - t into the blocks of the digits",
-                },
-                (
-                    *(steps.Combined(f"x_(n-{j})", tuple(found[j]), point) for j in sorted(found, reverse=True)),
-                    *rest,
-                ),
-                "window",
-            )
-        )
-    return tuple(made)
-
-
-def last_point(order: int, heads: int, group: int) -> str:
-    """Where layer two reads the stream."""
-    rounds = groups(order, heads, group)
-    return f"mlp 1.{2 * len(rounds)}" if rounds else "attention 1"
-
-
-def proof(request: Request, heads: int = 1, group: int = 2) -> tuple[Step, ...]:
-    """Write the number, read its digits, compare them."""
-    k = request.order
-    return (
-        *_codes(k, heads, group),
-        agreement_step(last_point(k, heads, group), "`full`, which is 1 with a full window"),
-        steps.count("Definition 2"),
-    )
-
-
-def proof_bayes(request: Request, beta: float = 1.0, heads: int = 1, group: int = 2) -> tuple[Step, ...]:
-    """The same with a sink."""
-    k = request.order
-    return (*_codes(k, heads, group), sink_step(last_point(k, heads, group)), steps.smoothed_count())
-
-
-def _codes(order: int, heads: int, group: int) -> tuple[Step, ...]:
-    if heads == order:
-        return (steps.copies(order, "back", "ours; this is `k-head`", HEADS),)
-    return (code_step(order, heads), *reading_steps(order, heads, group))
 
 
 _OPTIONS = (
