@@ -12,8 +12,7 @@ from anyorder.dynamics import Preconditioned, Trajectory, TwoStage, precondition
 from anyorder.errors import InputError, require
 from anyorder.web import limits
 from anyorder.web.models import Library, fits
-from anyorder.web.schema import DynamicsRequest, Film, FreshRun, Matrix, StoredRun
-from anyorder.web.view import finite
+from anyorder.web.schema import DynamicsRequest, Film, FreshRun, Matrix, StoredRun, finite
 from anyorder.web.work import Check
 
 #: Learning rates that suit the lengths of short runs; those of the command.

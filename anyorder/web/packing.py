@@ -63,8 +63,9 @@ def _number(low: float, high: float) -> Number:
 
 def _array(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]) -> dict[str, Any]:
     shape = list(low.shape)
-    runs = _runs(low, high)
-    if len(runs) <= MOST_RUNS:
+    many = len(np.unique(low)) > MOST_RUNS + 1  # a run has one value
+    runs = [] if many else _runs(low, high)
+    if not many and len(runs) <= MOST_RUNS:
         return {"shape": shape, "runs": runs}
     return {"shape": shape, "dense": base64.b64encode(np.ascontiguousarray(low, "<f4").tobytes()).decode("ascii")}
 

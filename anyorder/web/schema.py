@@ -6,6 +6,7 @@ Matrices travel as base64 of little-endian float32: reading a map of 256 × 256 
 from __future__ import annotations
 
 import base64
+import math
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -22,6 +23,15 @@ Symbols = Annotated[int, Field(ge=2, le=limits.MOST_SYMBOLS)]
 #: A sequence in which a reader sees windows of two letters come back.
 EXAMPLE = "barbara had a banana bar and a barbarian band"
 Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+def finite(value: float) -> float | None:
+    """The number, or None where JSON has none.
+
+    >>> finite(0.5), finite(math.inf)
+    (0.5, None)
+    """
+    return value if math.isfinite(value) else None
 
 
 class Asked(BaseModel):

@@ -7,7 +7,6 @@ weights make of the stream that is.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from typing import Any
 
@@ -23,43 +22,9 @@ from anyorder.estimators import matching
 from anyorder.transformer import Head, MLPLayer, Transformer
 from anyorder.transformer.arithmetic import linear, stored, unit
 from anyorder.web import schema
-from anyorder.web.view import Traced, finite
-
-
-@dataclasses.dataclass(frozen=True)
-class Look:
-    """A trace at one position n; `row` is its row, one later with a beginning token."""
-
-    traced: Traced
-    position: int
-    matches: list[int]
-
-    @property
-    def row(self) -> int:
-        """The row of position n."""
-        return self.position + self.traced.begins
-
-    @property
-    def order(self) -> int:
-        """k."""
-        return self.traced.opened.order
-
-    @property
-    def model(self) -> Transformer:
-        """The model that is looked into."""
-        return self.traced.opened.model
-
-    def name(self, position: int) -> str:
-        """The token at a position, as the page writes it."""
-        return self.traced.symbols[self.traced.sequence.tokens[position]] if position >= 0 else "⊢"
-
-    def word(self, first: int, last: int) -> str:
-        """The tokens from one position to another."""
-        return " ".join(self.name(position) for position in range(max(first, 0), last + 1))
-
-    def block(self, name: str, point: str) -> Float[np.ndarray, "width"]:
-        """One named block of the stream at n."""
-        return np.asarray(self.traced.trace.block(name, point), np.float64)[self.row]
+from anyorder.web.schema import finite
+from anyorder.web.sentences import about, here
+from anyorder.web.traced import Look, Traced
 
 
 def tell(traced: Traced, position: int) -> schema.Story:
@@ -225,57 +190,6 @@ def keys(look: Look, name: str, read: str, values: Float[np.ndarray, "keys"]) ->
     marks = [match - first for match in look.matches]
     numbers = [finite(value) for value in np.asarray(values, float).tolist()]
     return schema.Part(kind="keys", name=name, read=read, labels=labels, values=numbers, marks=marks, first=first)
-
-
-def here(look: Look, about: steps.Here) -> str:
-    """What is the case at this position, in one sentence."""
-    n, k, found = look.position, look.order, look.matches
-    match about:
-        case "window" if n == 0:
-            return "Nothing stands before position 0, so it can only attend to itself."
-        case "window":
-            short = f" Only {n} of {k} tokens are there: this key has no full window and must not match."
-            return f"Before position {n}: {look.word(n - k, n - 1)}.{short * (n < k)}"
-        case "recent" if n < k - 1:
-            return f"Up to position {n} there are {n + 1} of {k} tokens: no window yet, and no promise."
-        case "recent":
-            return f"The last {k} tokens up to position {n}: {look.word(n - k + 1, n)}."
-        case "oldest" if n < k:
-            return f"Position {n} has no token at offset {k}."
-        case "oldest":
-            return f"The token at offset {k} is x_{n - k} = {look.name(n - k)}: the one bar above the line."
-        case "matches" if n < k - 1:
-            return f"With fewer than {k} tokens there is nothing to look for."
-        case "matches" if not found:
-            context = look.word(n - k + 1, n)
-            return f"{context} has not been seen before: nothing matches, and attention goes to the largest score left."
-        case "matches":
-            places = ", ".join(map(str, found[:12])) + (" and later ones" if len(found) > 12 else "")
-            many = f"{len(found)} position{'s' * (len(found) > 1)}"
-            return f"{look.word(n - k + 1, n)} stands right before {many}: {places}."
-        case "counts" if not found:
-            return "No count: 0/0 in the k-gram (Definition 2 leaves it open)."
-        case "counts":
-            names = [look.name(match) for match in found]
-            counted = ", ".join(f"{name} {names.count(name)}×" for name in dict.fromkeys(names))
-            return f"What stood there: {counted}, of {len(names)}."
-        case "smoothed":
-            beta, size = look.traced.opened.beta, look.traced.alphabet_size
-            return f"{here(look, 'counts')} The sink adds β = {beta:g} to each of {size} symbols."
-    return ""
-
-
-def about(look: Look, kind: steps.Here) -> list[int]:
-    """The positions that a step speaks of."""
-    n, k = look.position, look.order
-    match kind:
-        case "window":
-            return list(range(max(n - k, 0), n))
-        case "oldest":
-            return [n - k] if n >= k else []
-        case "counts" | "smoothed":
-            return look.matches
-    return list(range(n - k + 1, n + 1)) if n >= k - 1 else []
 
 
 def unknown(order: int, model: Transformer) -> tuple[Step, ...]:

@@ -8,8 +8,7 @@ from anyorder.constructions.sequences import hard_sequences
 from anyorder.constructions.verify import errors, within
 from anyorder.errors import require
 from anyorder.web.models import build
-from anyorder.web.schema import Verified, VerifyRequest
-from anyorder.web.view import finite
+from anyorder.web.schema import Verified, VerifyRequest, finite
 from anyorder.web.work import Check
 
 

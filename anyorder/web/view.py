@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import threading
 from collections import OrderedDict
 from typing import Literal, cast
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from anyorder import estimators
 from anyorder.constructions.certificate import unit_roundoff
@@ -20,7 +16,6 @@ from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.verify import expected, within
 from anyorder.errors import InputError, require
 from anyorder.estimators.registry import find_estimator
-from anyorder.transformer import Trace
 from anyorder.web import limits
 from anyorder.web.models import Library, Opened, build
 from anyorder.web.schema import (
@@ -36,94 +31,16 @@ from anyorder.web.schema import (
     Tour,
     View,
     ViewRequest,
+    finite,
 )
 from anyorder.web.sequence import NamedTokens, draw, source
 from anyorder.web.tours import shipped_tours
+from anyorder.web.traced import Traced
 from anyorder.web.work import Check
 
 Level = Literal["exact", "within", "beyond", "open"]
 #: An error up to this many units of rounding is called exact: two sums and a division.
 ROUNDING_UNITS = 4.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Traced:
-    """A model on a sequence: everything that a view and its stories are read from."""
-
-    opened: Opened
-    sequence: NamedTokens
-    trace: Trace
-    alphabet_size: int
-
-    @property
-    def size(self) -> int:
-        """Bytes of the model and of its trace."""
-        return sum(leaf.nbytes for leaf in jax.tree.leaves((self.opened.model, self.trace)) if eqx.is_array(leaf))
-
-    @property
-    def length(self) -> int:
-        """Tokens of the sequence; the trace goes on to the padded length."""
-        return len(self.sequence.tokens)
-
-    @property
-    def padded(self) -> Int[jax.Array, "padded"]:
-        """The tokens with zeros up to the length that programs are compiled for."""
-        return jnp.asarray(np.pad(self.sequence.tokens, (0, limits.padded(self.length) - self.length)), jnp.int32)
-
-    @property
-    def begins(self) -> int:
-        """1 if there is a row for a beginning token."""
-        return int(self.opened.model.beginning is not None)
-
-    @property
-    def symbols(self) -> list[str]:
-        """The names of all symbols, also of those that the model has and the sequence has not."""
-        named = self.sequence.symbols
-        return named + [f"({number})" for number in range(len(named), self.alphabet_size)]
-
-    @property
-    def predicted(self) -> Float[np.ndarray, "length symbols"]:
-        """The next-token distribution of the model after every position."""
-        return np.asarray(self.trace.probabilities, np.float64)[: self.length]
-
-    @property
-    def heads(self) -> list[tuple[int, int]]:
-        """Every head as (layer, head), both from 1."""
-        layers = enumerate(self.opened.model.layers, start=1)
-        return [(number, head) for number, layer in layers for head in range(1, len(layer.heads) + 1)]
-
-    def weights(self, layer: int, head: int) -> Float[np.ndarray, "rows rows"]:
-        """The attention weights of one head, counted from 1."""
-        rows = self.length + self.begins
-        return np.asarray(self.trace.attention[layer - 1][head - 1, :rows, :rows], np.float64)
-
-    @property
-    def pseudo_attention(self) -> Float[np.ndarray, "rows rows"]:
-        """Uniform attention on the matches, zero without any; with the sink of weight β S where there is one."""
-        begins, promise = self.begins, self.opened.model.certificate
-        ideal = np.asarray(estimators.pseudo_attention(self.padded, self.opened.order))[: self.length, : self.length]
-        ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
-        if promise is None or promise.estimator != "bayes":
-            return ideal
-        matched = (ideal > 0).sum(axis=1, keepdims=True)
-        total = matched + self.opened.beta * self.alphabet_size
-        ideal *= matched / total
-        ideal[begins:, :1] = (1 - matched / total)[begins:]
-        return ideal
-
-    @property
-    def nearest(self) -> tuple[int, int]:
-        """The head next to pseudo-attention: the last one, or of a trained model the nearest."""
-        if self.opened.construction is not None:
-            return self.heads[-1]
-        ideal = self.pseudo_attention
-        return min(self.heads, key=lambda head: float(np.square(self.weights(*head) - ideal).sum()))
-
-    @property
-    def difference(self) -> Float[np.ndarray, "rows rows"]:
-        """The nearest head minus pseudo-attention, NaN in rows where a window is new and nothing is promised."""
-        ideal = self.pseudo_attention
-        return np.where(ideal.any(axis=1, keepdims=True), self.weights(*self.nearest) - ideal, np.nan)
 
 
 class Explorer:
@@ -247,16 +164,7 @@ class Explorer:
         return Matrix.of(traced.weights(asked.layer, asked.head))
 
 
-def finite(value: float) -> float | None:
-    """The number, or None where JSON has none.
-
-    >>> finite(0.5), finite(math.inf)
-    (0.5, None)
-    """
-    return value if math.isfinite(value) else None
-
-
-def _wide(rows: Float[np.ndarray, "length few"], size: int) -> Float[np.ndarray, "length symbols"]:
+def _wide(rows: Float[np.ndarray, "length own"], size: int) -> Float[np.ndarray, "length symbols"]:
     """Distributions over a larger alphabet, zero where the chain has no symbol."""
     return np.pad(rows, ((0, 0), (0, size - rows.shape[1])))
 
