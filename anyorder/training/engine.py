@@ -7,23 +7,32 @@ accelerator the models are one stack under `vmap`, spread over the devices where
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Bool, Float
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from anyorder.chains import Source
 from anyorder.numerics import dtype_of
 from anyorder.training.config import Config, structure
-from anyorder.training.optimiser import numbers
-from anyorder.training.step import CHUNK, State, keys, program
+from anyorder.training.optimiser import Numbers, numbers
+from anyorder.training.step import CHUNK, Advance, State, keys, program
 from anyorder.transformer import Transformer
+
+
+class Member(NamedTuple):
+    """What is particular to one model of a run, besides its state: inputs of the compiled program."""
+
+    data: PRNGKeyArray
+    numbers: Numbers
+    source: Source
 
 
 class Taken(NamedTuple):
@@ -33,53 +42,53 @@ class Taken(NamedTuple):
     sound: Bool[np.ndarray, "models"]
 
 
-def _calls(first: int, last: int) -> list[tuple[Any, Any]]:
+def _calls(first: int, last: int) -> list[tuple[Int[Array, ""], Int[Array, ""]]]:
     """First step and number of steps of every call."""
     return [(jnp.int32(start), jnp.int32(min(CHUNK, last - start))) for start in range(first, last, CHUNK)]
 
 
+class Steps(NamedTuple):
+    """The steps of one structure, and what they were compiled to: by device, shapes and dtypes of what they take."""
+
+    advance: Advance
+    compiled: dict[Hashable, jax.stages.Compiled]
+
+
 @lru_cache(maxsize=32)
-def _advance(structure: Config, frame: Transformer) -> Any:
-    """One program for every structure, so that runs after the first find it compiled."""
-    return program(structure, frame)
-
-
-@lru_cache(maxsize=64)
-def _compiled(advance: Any, device: Any) -> dict[Any, Any]:
-    """Programs of one function on one device, by shapes and dtypes of what they take."""
-    return {}
+def _steps(structure: Config, frame: Transformer) -> Steps:
+    """One for every structure, so that runs after the first find it compiled."""
+    return Steps(program(structure, frame), {})
 
 
 class SideBySide:
     """One model a device."""
 
-    def __init__(self, advance: Any, states: list[State], members: list[tuple]) -> None:
+    def __init__(self, steps: Steps, states: list[State], members: list[Member]) -> None:
         self._devices, self._members = jax.local_devices()[: len(states)], members
         self.states = [jax.device_put(state, self._devices[0]) for state in states]
 
-        def compiled(device: Any) -> Any:
+        def compiled(device: jax.Device) -> jax.stages.Compiled:
             example = jax.device_put((states[0], *members[0], jnp.int32(0), jnp.int32(0)), device)
             leaves, tree = jax.tree.flatten(example)
-            kind = tree, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
-            programs = _compiled(advance, device)
-            if kind not in programs:
-                programs[kind] = jax.jit(advance).lower(*example).compile()
-            return programs[kind]
+            kind = device, tree, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+            if kind not in steps.compiled:
+                steps.compiled[kind] = jax.jit(steps.advance).lower(*example).compile()
+            return steps.compiled[kind]
 
         with ThreadPoolExecutor(len(self._devices)) as pool:
             self._programs = list(pool.map(compiled, self._devices))
 
     def run(self, first: int, last: int) -> Taken:
         """Take the steps from `first` to before `last`."""
-        models, calls, given = len(self.states), _calls(first, last), []
+        models, calls, answers = len(self.states), _calls(first, last), []
         for turn, call in enumerate(calls):
             for model, state in enumerate(self.states):
                 # Calls take the devices in turn and do not wait for each other: three models keep two cores busy.
                 place = (turn * models + model) % len(self._devices)
                 arguments = jax.device_put((state, *self._members[model], *call), self._devices[place])
                 self.states[model], losses, sound = self._programs[place](*arguments)
-                given.append((losses, sound))
-        losses, sound = zip(*jax.device_get(given), strict=True)
+                answers.append((losses, sound))
+        losses, sound = zip(*jax.device_get(answers), strict=True)
         by_model = np.stack(losses).reshape(len(calls), models, CHUNK).swapaxes(0, 1).reshape(models, -1)
         return Taken(by_model[:, : last - first], np.logical_and.reduce(np.stack(sound).reshape(-1, models)))
 
@@ -87,14 +96,14 @@ class SideBySide:
 class Stacked:
     """All models in one program."""
 
-    def __init__(self, advance: Any, states: list[State], members: list[tuple]) -> None:
+    def __init__(self, steps: Steps, states: list[State], members: list[Member]) -> None:
         count, devices = len(states), jax.local_devices()
         used = max(number for number in range(1, len(devices) + 1) if count % number == 0)
         sharding = NamedSharding(Mesh(np.asarray(devices[:used]), ("models",)), PartitionSpec("models"))
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
         self._stack = jax.device_put(stacked, sharding)
         self._members = jax.device_put(jax.tree.map(lambda *leaves: jnp.stack(leaves), *members), sharding)
-        self._advance = jax.jit(jax.vmap(advance, in_axes=(0, 0, 0, 0, None, None)))
+        self._advance = jax.jit(jax.vmap(steps.advance, in_axes=(0, 0, 0, 0, None, None)))
         self._count = count
 
     @property
@@ -105,11 +114,11 @@ class Stacked:
 
     def run(self, first: int, last: int) -> Taken:
         """Take the steps from `first` to before `last`."""
-        given = []
+        answers = []
         for start, count in _calls(first, last):
             self._stack, losses, sound = self._advance(self._stack, *self._members, start, count)
-            given.append((losses[:, : int(count)], sound))
-        losses, sound = zip(*jax.device_get(given), strict=True)
+            answers.append((losses[:, : int(count)], sound))
+        losses, sound = zip(*jax.device_get(answers), strict=True)
         return Taken(np.concatenate(losses, axis=1), np.logical_and.reduce(np.stack(sound)))
 
 
@@ -127,9 +136,9 @@ def placed(
     assert all(structure(config) == shared for config in configs)
     stacked = jax.default_backend() != "cpu" if stacked is None else stacked
     members = [
-        (keys(seed).data, numbers(config, rate), config.source.as_inputs(dtype_of(shared.optimisation.dtype)))
+        Member(keys(seed).data, numbers(config, rate), config.source.as_inputs(dtype_of(shared.optimisation.dtype)))
         for config in configs
         for seed, rate in config.members
     ]
-    advance = _advance(shared, eqx.filter(model, eqx.is_inexact_array, inverse=True))
-    return Stacked(advance, list(states), members) if stacked else SideBySide(advance, list(states), members)
+    steps = _steps(shared, eqx.filter(model, eqx.is_inexact_array, inverse=True))
+    return Stacked(steps, list(states), members) if stacked else SideBySide(steps, list(states), members)
