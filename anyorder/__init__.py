@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from anyorder import training as training
     from anyorder import transformer as transformer
     from anyorder import web as web
-    from anyorder.chains.named import sample as sample
+    from anyorder.chains import sample as sample
     from anyorder.constructions.registry import construct as construct
     from anyorder.constructions.verify import verify as verify
     from anyorder.errors import InputError as InputError
@@ -69,7 +69,7 @@ _NAMES = {
     "construct": ("constructions.registry", "construct"),
     "kgram": ("estimators", "kgram"),
     "load": ("transformer.storage", "load"),
-    "sample": ("chains.named", "sample"),
+    "sample": ("chains", "sample"),
     "save": ("transformer.storage", "save"),
     "train": ("training.run", "train"),
     "verify": ("constructions.verify", "verify"),

@@ -29,9 +29,9 @@ def with_numpy(generator: np.random.Generator) -> np.ndarray:
 def main() -> None:
     key, generator = jax.random.key(0), np.random.default_rng(0)
     prior = Dirichlet(ORDER, SIZE)
-    tokens_only = jax.jit(lambda key: sample(key, prior, length=LENGTH, count=COUNT).tokens)
+    tokens_only = jax.jit(lambda key: sample(prior, length=LENGTH, count=COUNT, seed=key).tokens)
     ours = timed(lambda: tokens_only(key).block_until_ready(), 100)
-    everything = seconds(lambda: jax.block_until_ready(sample(key, prior, length=LENGTH, count=COUNT)), 50)
+    everything = seconds(lambda: jax.block_until_ready(sample(prior, length=LENGTH, count=COUNT, seed=key)), 50)
     numpy = timed(lambda: with_numpy(generator), 30)
     tokens = tokens_only(key)
     compiled = jax.jit(jax.vmap(lambda row: kgram(row, order=ORDER, alphabet_size=SIZE)))

@@ -3,11 +3,11 @@
 from anyorder import numerics as numerics
 from anyorder.chains.assumptions import Check, check_any_order, check_first_order, check_second_order, conditions
 from anyorder.chains.kernel import Kernel
-from anyorder.chains.named import PRIORS, named_prior
+from anyorder.chains.named import PRIORS, named_prior, sample
 from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise
 from anyorder.chains.priors import Dirichlet, Floored, PointMass, Prior, Reversible, ReversibleBinary
 from anyorder.chains.shared import BagSymmetric, OrderMixture, Tree
-from anyorder.chains.source import Chains, Source, sample
+from anyorder.chains.source import Chains, Source
 
 __all__ = [
     "PRIORS",

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder.chains.noise import Noise
@@ -63,6 +65,7 @@ def sample(
     seed: int | PRNGKeyArray = 0,
     start: Start = "uniform",
     noise: Noise | None = None,
+    dtype: Any = jnp.float64,
 ) -> Chains:
     """Draw `count` kernels and one sequence of `length` tokens from each; `seed` is an integer or a key.
 
@@ -72,4 +75,4 @@ def sample(
     (2, 8)
     """
     drawn = named_prior(prior, order, alphabet_size) if isinstance(prior, str) else prior
-    return Source(drawn, length, noise, start).sample(seed, count)
+    return Source(drawn, length, noise, start).sample(seed, count, dtype)

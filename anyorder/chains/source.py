@@ -105,26 +105,6 @@ class Source(eqx.Module):
         return _sample(as_key(key), self, count, jnp.dtype(dtype))
 
 
-def sample(
-    key: PRNGKeyArray | int,
-    prior: Prior,
-    *,
-    length: int,
-    count: int,
-    start: Start = "uniform",
-    noise: Noise | None = None,
-    dtype: Any = jnp.float64,
-) -> Chains:
-    """Draw `count` kernels from the prior and one sequence of `length` tokens from each; the short form of `Source`.
-
-    >>> from anyorder.chains import Dirichlet
-    >>> chains = sample(jax.random.key(0), Dirichlet(order=2, alphabet_size=3), length=8, count=5)
-    >>> chains.kernels.shape, chains.tokens.shape, chains.truth.shape
-    ((5, 3, 3, 3), (5, 8), (5, 8, 3))
-    """
-    return Source(prior, length, noise, start).sample(key, count, dtype)
-
-
 @eqx.filter_jit
 def _sample(key: PRNGKeyArray, source: Source, count: int, dtype: Any) -> Chains:
     kernel_key, step_key, noise_key = jax.random.split(key, 3)

@@ -22,7 +22,7 @@ from anyorder.dynamics.objective import bagged, followers, frequencies
 def kernel_errors(prior: Prior, length: int, count: int) -> dict[str, Float[Array, "count"]]:
     """Mean over contexts of the sup-norm distance of k-gram and bag of k to the kernel of each chain."""
     order, size = prior.order, prior.alphabet_size
-    sampled = chains.sample(jax.random.key(5), prior, length=length, count=count, start="stationary")
+    sampled = chains.sample(prior, length=length, count=count, start="stationary", seed=5)
 
     def one(tokens: Array, kernel: Array) -> dict[str, Array]:
         counted = followers(tokens, order, size)

@@ -134,7 +134,7 @@ def extreme_kernels(gamma: float, size: int) -> Float[np.ndarray, "count size si
 @eqx.filter_jit
 def generalisation_error(model: dynamics.Reduced, prior: PointMass, count: int = 256) -> Float[Array, ""]:
     """Mean over chains of one kernel of sup_s' |f(s_0 … s_n)_s' - π(s'|s_n)|."""
-    sampled = chains.sample(jax.random.key(6), prior, length=len(model.p), count=count, start="stationary")
+    sampled = chains.sample(prior, length=len(model.p), count=count, start="stationary", seed=6)
     predicted = jax.lax.map(lambda tokens: model(tokens, prior.alphabet_size), sampled.tokens, batch_size=32)
     return jnp.abs(predicted - prior.probabilities[sampled.tokens[:, -1]]).max(axis=1).mean()
 

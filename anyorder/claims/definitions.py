@@ -33,7 +33,7 @@ STANDARD_ERRORS = 5.0
 def markov() -> Finding:
     """Frequencies after every whole past, held against the kernel's row of its last k tokens."""
     kernel, order, count = Kernel(drawn(Dirichlet(2, 2), 1)[0]), 2, 1 << 15
-    tokens = np.asarray(chains.sample(jax.random.key(2), PointMass(kernel), length=5, count=count).tokens)
+    tokens = np.asarray(chains.sample(PointMass(kernel), length=5, count=count, seed=2).tokens)
     scores = []
     for n in range(order, 4):
         worst = 0.0
@@ -79,7 +79,7 @@ def conditional_kgram() -> Finding:
 )
 def denominator() -> Finding:
     """Coverage of the k-gram on Dirichlet chains of order 2, and where constructions look on an unseen context."""
-    sequences = np.asarray(chains.sample(jax.random.key(2), Dirichlet(2, 2), length=64, count=128).tokens)
+    sequences = np.asarray(chains.sample(Dirichlet(2, 2), length=64, count=128, seed=2).tokens)
     coverage = [float(np.mean([_seen_before(tokens, order) for tokens in sequences])) for order in (1, 2, 3, 6)]
     numbers = {"share of positions with a denominator, k = 1, 2, 3, 6": coverage, **_unseen()}
     return judge(
@@ -129,7 +129,7 @@ def _unseen() -> dict[str, float]:
 def data() -> Finding:
     """First and second moments of the rows, and frequencies of the openings, in standard errors."""
     size, order, count = 3, 2, 4096
-    drawn_chains = chains.sample(jax.random.key(0), Dirichlet(order, size), length=4, count=count)
+    drawn_chains = chains.sample(Dirichlet(order, size), length=4, count=count, seed=0)
     rows = np.asarray(drawn_chains.kernels).reshape(count, -1, size)
     mean, second = 1 / size, 2 / (size * (size + 1))
     moments = [(estimators.mean_and_error(moment), truth) for moment, truth in ((rows, mean), (rows**2, second))]

@@ -135,7 +135,7 @@ def _ratio_error(
     prior: PointMass, key: PRNGKeyArray, epsilon: Float[Array, ""], length: int, count: int
 ) -> Float[Array, ""]:
     lags = 5
-    sampled = chains.sample(key, prior, length=length, count=count, start="stationary")
+    sampled = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
     pairs = pair_distribution(prior.probabilities, lags)[1:]
     symbols = pairs[0].sum(axis=0)
 

@@ -256,7 +256,7 @@ def second_order_limit() -> Finding:
 def _distances(order: int, prior: Prior, p: Float[Array, "offsets"]) -> dict[str, Float[Array, ""]]:
     """The head with these scores at a large kappa and with norms, against k-gram and bag of k, T = 256."""
     length, size = 256, prior.alphabet_size
-    sampled = chains.sample(jax.random.key(5), prior, length=length, count=16)
+    sampled = chains.sample(prior, length=length, count=16, seed=5)
     padded = jnp.concatenate([p, jnp.full(length - len(p), dynamics.reduced.EXCLUDED, p.dtype)])
     model = dynamics.Reduced(padded, jnp.asarray(1e4, p.dtype), jnp.zeros(order, p.dtype), True)
 

@@ -174,7 +174,7 @@ def uniform_attention() -> Finding:
 def _bias(name: str) -> tuple[tuple[int, ...], list[float]]:
     """Mean distance between a qk variant and the k-gram over stretches of positions, on Dirichlet chains of order 2."""
     order, ends, length = 2, (16, 64, 256), 256
-    tokens = np.asarray(chains.sample(jax.random.key(0), Dirichlet(order, 2), length=length, count=64).tokens)
+    tokens = np.asarray(chains.sample(Dirichlet(order, 2), length=length, count=64, seed=0).tokens)
     model = construct(name, order=order, alphabet_size=2, length=length)
     predicted = np.asarray(jax.vmap(model)(jnp.asarray(tokens, jnp.int32)))
     exact = np.asarray(
@@ -210,7 +210,7 @@ def bias_vanishes() -> Finding:
 def consistent() -> Finding:
     """Mean total variation distance between `dyadic` and the true kernel, by position, order 2."""
     order, length, ends = 2, 256, (16, 64, 256)
-    drawn = chains.sample(jax.random.key(1), Dirichlet(order, 2), length=length, count=64)
+    drawn = chains.sample(Dirichlet(order, 2), length=length, count=64, seed=1)
     model = construct("dyadic", order=order, alphabet_size=2, length=length)
     predicted = np.asarray(jax.vmap(model)(jnp.asarray(drawn.tokens, jnp.int32)))[:, :-1]
     distance = np.abs(predicted - np.asarray(drawn.truth)[:, 1:]).sum(axis=2) / 2

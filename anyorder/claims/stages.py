@@ -26,7 +26,7 @@ def pull_difference(
     prior: Prior, key: PRNGKeyArray, a_2: Float[Array, ""], epsilon: float, length: int, count: int
 ) -> Float[Array, ""]:
     """‖g* - ĝ‖_∞: how far the pull on the first layer at a_2 is from that at a_2 = 0, with p = 0."""
-    sampled = chains.sample(key, prior, length=length, count=count, start="stationary")
+    sampled = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
     model, size = dynamics.initial(length=length, a_2=0.0, order=prior.order), prior.alphabet_size
     queries = model.queries(all_contexts(prior.order, size), size)
 
@@ -224,7 +224,7 @@ def slopes_of_a_2(
     prior: Prior, key: PRNGKeyArray, grid: Float[Array, "points"], length: int, epsilon: float, count: int
 ) -> Float[Array, "count points"]:
     """-dL/da_2 of each chain with norms and layer one at the previous token."""
-    sampled = chains.sample(key, prior, length=length, count=count, start="stationary")
+    sampled = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
     p = jnp.full(length, EXCLUDED, jnp.float64).at[1].set(0.0)
 
     def slope(a_2: Float[Array, ""], tokens: Array, kernel: Array) -> Float[Array, ""]:

@@ -213,7 +213,7 @@ def _chunk(
     contexts, order = prior.alphabet_size**prior.order, prior.order
 
     def step(model: Reduced, key: PRNGKeyArray) -> tuple[Reduced, tuple[Array, Array, Array, Array]]:
-        drawn = chains.sample(key, prior, length=len(model.p), count=batch, start="stationary")
+        drawn = chains.sample(prior, length=len(model.p), count=batch, start="stationary", seed=key)
 
         def mean_excess(p: Float[Array, "offsets"], a_2: Float[Array, ""]) -> Float[Array, ""]:
             moved = eqx.tree_at(lambda tree: (tree.p, tree.a_2), model, (p, a_2))
@@ -338,7 +338,7 @@ def agreement(
 def _sampled_gradients(
     model: Reduced, prior: Prior, key: PRNGKeyArray, epsilon: float, count: int
 ) -> Float[Array, "{count} offsets"]:
-    drawn = chains.sample(key, prior, length=len(model.p), count=count, start="stationary")
+    drawn = chains.sample(prior, length=len(model.p), count=count, start="stationary", seed=key)
 
     def one(pair: tuple[Array, Array]) -> Float[Array, "offsets"]:
         return jax.grad(lambda p: model_excess(eqx.tree_at(lambda tree: tree.p, model, p), *pair, epsilon))(model.p)

@@ -58,7 +58,7 @@ def limit(p: Float[np.ndarray, "offsets"], prior: Prior, key: PRNGKeyArray, *, l
 def _limit(
     model: Reduced, prior: Prior, key: PRNGKeyArray, length: int, count: int
 ) -> tuple[Array, Array, Array, Array]:
-    drawn = chains.sample(key, prior, length=length, count=count, start="stationary")
+    drawn = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
     order, size = prior.order, prior.alphabet_size
 
     def one(tokens: Int[Array, "length"]) -> tuple[Array, Array]:
@@ -163,7 +163,7 @@ def _train(
 
     def step(state: tuple[Reduced, optax.OptState], key: PRNGKeyArray) -> tuple[tuple, Float[Array, ""]]:
         model, memory = state
-        drawn = chains.sample(key, prior, length=len(model.p), count=settings.batch, start="stationary")
+        drawn = chains.sample(prior, length=len(model.p), count=settings.batch, start="stationary", seed=key)
 
         def loss(model: Reduced) -> Float[Array, ""]:
             return jax.vmap(lambda t, k: model_excess(model, t, k, settings.epsilon))(

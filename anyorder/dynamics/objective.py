@@ -139,7 +139,7 @@ def evaluate(
     >>> list(found.standings)
     ['start', 'k-gram', 'Bayes']
     """
-    drawn = chains.sample(key, prior, length=length, count=count, start="stationary")
+    drawn = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
     # One program for all models of one kind, and one for the estimators.
     measured = {name: _model_scores(model, drawn.tokens, drawn.kernels, epsilon) for name, model in models.items()}
     entropy, estimated = _estimator_scores(prior, drawn.tokens, drawn.kernels, epsilon)

@@ -80,7 +80,7 @@ Losses = Float[Array, "count predicted"]
 def _measure(
     key: PRNGKeyArray, order: int, alphabet_size: int, length: int, count: int
 ) -> tuple[Losses, list[tuple[Losses, Losses, Losses]]]:
-    drawn = chains.sample(key, chains.Dirichlet(order, alphabet_size), length=length, count=count)
+    drawn = chains.sample(chains.Dirichlet(order, alphabet_size), length=length, count=count, seed=key)
 
     def measure(predictor: Callable[..., Estimate]) -> tuple[Losses, Losses, Losses]:
         def one(tokens: Array, truth: Array) -> tuple[Array, Array, Array]:

@@ -36,7 +36,7 @@ def transition_counts(tokens, order, size):
 
 @pytest.mark.parametrize("start", ["uniform", "stationary"])
 def test_transitions_follow_the_kernel(start):
-    drawn = chains.sample(KEY, PointMass(KERNEL), length=60, count=3000, start=start)
+    drawn = chains.sample(PointMass(KERNEL), length=60, count=3000, start=start, seed=KEY)
     counts = transition_counts(drawn.tokens, 2, 3)
     expected = counts.sum(axis=-1, keepdims=True) * KERNEL.probabilities
     statistic = ((counts - expected) ** 2 / expected).sum()
@@ -45,14 +45,14 @@ def test_transitions_follow_the_kernel(start):
 
 def test_first_tokens_are_uniform_or_stationary():
     for start, expected in (("uniform", np.full((3, 3), 1 / 9)), ("stationary", KERNEL.stationary)):
-        opening = chains.sample(KEY, PointMass(KERNEL), length=5, count=40_000, start=start).tokens[:, :2]
+        opening = chains.sample(PointMass(KERNEL), length=5, count=40_000, start=start, seed=KEY).tokens[:, :2]
         counts = np.zeros((3, 3))
         np.add.at(counts, tuple(np.asarray(opening).T), 1)
         assert scipy.stats.chisquare(counts.ravel(), 40_000 * expected.ravel()).pvalue > 1e-3
 
 
 def test_stationary_truth_of_the_opening_is_its_conditional_distribution():
-    drawn = chains.sample(KEY, PointMass(KERNEL), length=5, count=50, start="stationary")
+    drawn = chains.sample(PointMass(KERNEL), length=5, count=50, start="stationary", seed=KEY)
     first = KERNEL.stationary.sum(axis=1)
     for tokens, truth in zip(drawn.tokens, drawn.truth, strict=True):
         np.testing.assert_allclose(truth[0], first, atol=1e-12)
@@ -60,7 +60,7 @@ def test_stationary_truth_of_the_opening_is_its_conditional_distribution():
 
 
 def test_truth_is_the_row_of_the_context():
-    drawn = chains.sample(KEY, Dirichlet(2, 3), length=12, count=4)
+    drawn = chains.sample(Dirichlet(2, 3), length=12, count=4, seed=KEY)
     np.testing.assert_allclose(drawn.truth[:, :2], 1 / 3, rtol=1e-12)
     for kernel, tokens, truth in zip(drawn.kernels, drawn.tokens, drawn.truth, strict=True):
         for t in range(2, 12):
@@ -71,7 +71,7 @@ def test_truth_is_the_row_of_the_context():
 def test_tokens_are_those_of_a_walk_by_hand(count):
     """The uniform numbers from the public generator, and one token after the other in plain Python."""
     length, order, size = 30, 2, 3
-    drawn = chains.sample(KEY, Dirichlet(order, size), length=length, count=count)
+    drawn = chains.sample(Dirichlet(order, size), length=length, count=count, seed=KEY)
     _, step_key, _ = jax.random.split(KEY, 3)
     even = count + count % 2
     words = np.asarray(jax.random.bits(step_key, (length * even // 2,), np.uint64)).view(np.uint32)
@@ -86,7 +86,7 @@ def test_tokens_are_those_of_a_walk_by_hand(count):
 
 def test_the_same_key_gives_the_same_chains_and_kernels_are_independent():
     one, again, other = (
-        chains.sample(key, Dirichlet(1, 2), length=9, count=6) for key in (KEY, KEY, jax.random.key(21))
+        chains.sample(Dirichlet(1, 2), length=9, count=6, seed=key) for key in (KEY, KEY, jax.random.key(21))
     )
     np.testing.assert_array_equal(one.tokens, again.tokens)
     assert not np.array_equal(one.kernels, other.kernels)
@@ -96,13 +96,13 @@ def test_the_same_key_gives_the_same_chains_and_kernels_are_independent():
 def test_sampling_inside_another_compiled_program():
     @jax.jit
     def program(key):
-        drawn = chains.sample(key, Dirichlet(2, 2), length=16, count=8, dtype=jnp.float32)
+        drawn = chains.sample(Dirichlet(2, 2), length=16, count=8, dtype=jnp.float32, seed=key)
         return drawn.tokens, drawn.truth
 
     tokens, truth = program(KEY)
     assert tokens.dtype == jnp.int32
     assert truth.dtype == jnp.float32
-    direct = chains.sample(KEY, Dirichlet(2, 2), length=16, count=8, dtype=jnp.float32)
+    direct = chains.sample(Dirichlet(2, 2), length=16, count=8, dtype=jnp.float32, seed=KEY)
     np.testing.assert_array_equal(tokens, direct.tokens)
 
 
@@ -119,7 +119,7 @@ def test_uniforms_are_uniform_and_below_one(dtype):
 
 
 def test_token_noise_replaces_by_a_different_token_uniformly():
-    drawn = chains.sample(KEY, PointMass(KERNEL), length=40, count=4000, noise=TokenNoise(0.3))
+    drawn = chains.sample(PointMass(KERNEL), length=40, count=4000, noise=TokenNoise(0.3), seed=KEY)
     changed = np.asarray(drawn.tokens != drawn.clean)
     assert abs(changed.mean() - 0.3) < 0.005
     shifts = np.asarray((drawn.tokens - drawn.clean) % 3)[changed]
@@ -129,7 +129,7 @@ def test_token_noise_replaces_by_a_different_token_uniformly():
 
 
 def test_truth_under_token_noise_is_the_distribution_of_the_observed_token():
-    drawn = chains.sample(KEY, PointMass(KERNEL), length=30, count=8000, noise=TokenNoise(0.4))
+    drawn = chains.sample(PointMass(KERNEL), length=30, count=8000, noise=TokenNoise(0.4), seed=KEY)
     expected = np.asarray(drawn.truth).sum(axis=(0, 1))
     observed = np.bincount(np.asarray(drawn.tokens).ravel(), minlength=3)
     assert abs(expected.sum() - observed.sum()) < 1e-6 * expected.sum()
@@ -137,7 +137,7 @@ def test_truth_under_token_noise_is_the_distribution_of_the_observed_token():
 
 
 def test_transition_noise_mixes_in_a_fresh_row_at_every_step():
-    drawn = chains.sample(KEY, PointMass(KERNEL), length=40, count=3000, noise=TransitionNoise(0.5))
+    drawn = chains.sample(PointMass(KERNEL), length=40, count=3000, noise=TransitionNoise(0.5), seed=KEY)
     counts = transition_counts(drawn.tokens, 2, 3)
     mixed = 0.5 * KERNEL.probabilities + 0.5 / 3  # E[P_r] is uniform
     expected = counts.sum(axis=-1, keepdims=True) * mixed
@@ -234,10 +234,10 @@ def test_no_irreducible_chain_above_order_one_is_self_adjoint():
     ("call", "message"),
     [
         (
-            lambda: chains.sample(KEY, Dirichlet(3, 2), length=3, count=1),
+            lambda: chains.sample(Dirichlet(3, 2), length=3, count=1, seed=KEY),
             "order is 3, must be smaller than the length 3",
         ),
-        (lambda: chains.sample(KEY, Dirichlet(1, 2), length=3, count=0), "count is 0, must be at least 1"),
+        (lambda: chains.sample(Dirichlet(1, 2), length=3, count=0, seed=KEY), "count is 0, must be at least 1"),
         (lambda: TokenNoise(1.5), "probability is 1.5, must be between 0 and 1"),
         (lambda: TransitionNoise(-0.1), "strength is -0.1, must be between 0 and 1"),
         (lambda: Dirichlet(1, 2, 0.0), "concentration is 0.0, must be above 0"),
@@ -246,7 +246,7 @@ def test_no_irreducible_chain_above_order_one_is_self_adjoint():
         (lambda: chains.check_first_order(Dirichlet(2, 2), 0.2, KEY), "the prior has order 2"),
         (lambda: chains.check_second_order(KERNEL), "order 2 over 3 symbols"),
         (
-            lambda: chains.sample(KEY, Dirichlet(11, 2), length=20, count=1, start="stationary"),
+            lambda: chains.sample(Dirichlet(11, 2), length=20, count=1, start="stationary", seed=KEY),
             "2048 contexts' distribution, the limit is 1024",
         ),
     ],

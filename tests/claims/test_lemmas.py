@@ -109,7 +109,7 @@ def test_frequency_variance_is_that_of_enumerated_sequences():
 def test_linearisation_is_the_change_of_a_derivative():
     prior = Dirichlet(2, 2)
     found = stages.pull_difference(prior, KEY, jnp.float64(0.5), 0.2, 12, 1)
-    sampled = chains.sample(KEY, prior, length=12, count=1, start="stationary")
+    sampled = chains.sample(prior, length=12, count=1, start="stationary", seed=KEY)
     tokens, rows = sampled.tokens[0], np.asarray(sampled.kernels[0]).reshape(4, 2)
     hot, contexts = np.eye(2)[tokens], np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     queries = np.eye(2)[contexts].mean(axis=1)
@@ -165,7 +165,7 @@ def test_time_to_one_over_k_is_that_of_plain_steps():
 def test_slopes_of_a_2_are_those_of_differences():
     grid = jnp.array([0.5, 6.0])
     slopes = stages.slopes_of_a_2(Floored(1, 3), KEY, grid, 32, 1e-3, 4)
-    sampled = chains.sample(KEY, Floored(1, 3), length=32, count=4, start="stationary")
+    sampled = chains.sample(Floored(1, 3), length=32, count=4, start="stationary", seed=KEY)
     p = np.full(32, -1e9)
     p[1] = 0.0
 

@@ -57,7 +57,7 @@ def test_reduced_model_is_that_of_plain_loops_and_of_the_full_transformer(order,
 
 
 def test_loss_and_its_gradient():
-    drawn = chains.sample(KEY, Dirichlet(2, 2), length=10, count=1, start="stationary")
+    drawn = chains.sample(Dirichlet(2, 2), length=10, count=1, start="stationary", seed=KEY)
     tokens, kernel = drawn.tokens[0], drawn.kernels[0]
     model, rows = random_model(2, True, 10), np.asarray(kernel).reshape(4, 2)
 

@@ -36,7 +36,7 @@ def test_zero_probability_costs_infinity_only_where_it_can_come():
 
 def test_exact_loss_is_the_mean_of_the_sampled_loss():
     prior = chains.PointMass(chains.Kernel([[0.9, 0.1], [0.4, 0.6]]))
-    drawn = chains.sample(jax.random.key(0), prior, length=12, count=20_000)
+    drawn = chains.sample(prior, length=12, count=20_000, seed=0)
 
     def both(tokens, truth):
         probabilities = estimators.add_beta(tokens, order=1, alphabet_size=2).probabilities
@@ -70,7 +70,7 @@ FLOORS = {
 def test_bayes_floor(order, last):
     @jax.jit
     def excess(key):
-        drawn = chains.sample(key, chains.Dirichlet(order, 2), length=last + 1, count=8192)
+        drawn = chains.sample(chains.Dirichlet(order, 2), length=last + 1, count=8192, seed=key)
         bayes = jax.vmap(lambda tokens: estimators.add_beta(tokens, order=order, alphabet_size=2).probabilities)
         return jax.vmap(estimators.exact_loss)(bayes(drawn.tokens), drawn.truth) - jax.vmap(estimators.true_loss)(
             drawn.truth
@@ -94,7 +94,7 @@ def test_the_floor_is_below_every_other_predictor_and_the_kgram_is_infinite():
 
 def test_transition_noise_floor_beats_ignoring_the_noise():
     noise = chains.TransitionNoise(0.25)
-    drawn = chains.sample(jax.random.key(1), chains.Dirichlet(2, 2), length=33, count=4096, noise=noise)
+    drawn = chains.sample(chains.Dirichlet(2, 2), length=33, count=4096, noise=noise, seed=1)
 
     def both(tokens, truth):
         aware = estimators.bayes_under_transition_noise(tokens, order=2, alphabet_size=2, strength=0.25)
