@@ -42,7 +42,7 @@ bench: $(VENV)/.test ## run the benchmarks, one after the other
 	$(BIN)/python -m benchmarks
 
 bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, which gets an environment of its own
-	TORCH_PYTHON=.venv-torch/bin/python $(BIN)/python -m benchmarks training
+	TORCH_PYTHON=.venv-torch/bin/python $(BIN)/python -m benchmarks training step
 
 smollm2: $(SMOLLM2) ## get the language model that the probe is shown on: 93 MB, into models/
 

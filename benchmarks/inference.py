@@ -28,6 +28,9 @@ def main() -> None:
         times[length] = seconds(lambda part=part: jax.block_until_ready(model(part)), repeats=3 if length > 4096 else 9)
     rows = [Row(f"T = {length}", 1e6 * times[length] / length, "µs per token") for length in LENGTHS]
     growth = (times[16384] / 16384) / (times[1024] / 1024)
+    products = products_alone(max(LENGTHS), model.dimension)
+    rows.append(Row("two T × T × d products alone, T = 16,384", products, "s"))
+    rows.append(Row("ours over the two products, T = 16,384", times[max(LENGTHS)] / products, "×"))
     rows.append(Row("time per token, T = 16,384 over T = 1,024", growth, "×", "at most 16: linear in T"))
     part = tokens[:2048]
     dense = seconds(lambda: dense_numpy(model, part), repeats=5)
@@ -39,6 +42,17 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
     rows.append(Row("peak memory of this process", peak, "GB", "below 2"))
     show("Inference with dyadic, order 4, S = 4, d = 27, float32", rows)
+
+
+def products_alone(length: int, d: int) -> float:
+    """Seconds of the scores and of the mixture of values of one head: a block of queries at a time, all keys."""
+    block, keys = np.ones((128, d), np.float32), np.ones((length, d), np.float32)
+
+    def both() -> None:
+        for _ in range(length // len(block)):
+            (block @ keys.T) @ keys
+
+    return seconds(both, repeats=3)
 
 
 def unrolled_over_dyadic(tokens: np.ndarray) -> Row:

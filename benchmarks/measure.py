@@ -1,5 +1,7 @@
 """Timing and printing, shared by the benchmarks."""
 
+import json
+import pathlib
 import statistics
 import time
 from collections.abc import Callable
@@ -7,6 +9,10 @@ from typing import NamedTuple
 
 #: Modules that are no benchmark, or that take a quarter of an hour and are run by name.
 LEFT_OUT = ("__main__", "measure", "training_torch", "exact_orders", "claims", "crashes", "probe_null")
+
+
+#: Ratios that were measured once, by title and row: larger is better.
+RECORDED = json.loads(pathlib.Path(__file__).with_name("recorded.json").read_text())
 
 
 class Row(NamedTuple):
@@ -40,10 +46,21 @@ def fastest(function: Callable[[], object], repeats: int) -> float:
     return min(timed(function, repeats, warm_up=0))
 
 
+def behind(title: str, row: Row) -> str:
+    """A warning if a ratio is less than two thirds of the recorded one.
+
+    >>> RECORDED["a title: a ratio"] = 6.0
+    >>> behind("a title", Row("a ratio", 3.9, "×")), behind("a title", Row("a ratio", 4.1, "×"))
+    ('   BEHIND: 6 × was recorded', '')
+    """
+    recorded = RECORDED.get(f"{title}: {row.what}")
+    return "" if recorded is None or 3 * row.value >= 2 * recorded else f"   BEHIND: {recorded:.4g} × was recorded"
+
+
 def show(title: str, rows: list[Row]) -> None:
-    """Print the rows as a table."""
+    """Print the rows as a table, with a warning beside each ratio that has fallen behind the recorded one."""
     print(f"\n{title}")
     width = max(len(row.what) for row in rows)
     for row in rows:
         goal = f"   (goal {row.goal})" if row.goal else ""
-        print(f"  {row.what:<{width}}  {row.value:>10.4g} {row.unit}{goal}")
+        print(f"  {row.what:<{width}}  {row.value:>10.4g} {row.unit}{goal}{behind(title, row)}")

@@ -1,6 +1,6 @@
 """The same training step in plain PyTorch: eager, batched, nothing wasted. Prints milliseconds a step.
 
-Run as a script of its own, in an environment with PyTorch: `python training_torch.py LENGTH BATCH STEPS`.
+Run as a script, in an environment with PyTorch: `python training_torch.py LENGTH BATCH STEPS eager|compiled`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def sample(length: int, batch: int) -> Tensor:
     return torch.stack(tokens, dim=1)
 
 
-def measure(length: int, batch: int, steps: int) -> float:
+def measure(length: int, batch: int, steps: int, compiled: bool) -> float:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     model = Model(DIMENSION, length)
@@ -88,9 +88,11 @@ def measure(length: int, batch: int, steps: int) -> float:
     groups = [{"params": matrices, "weight_decay": 1e-3}, {"params": others, "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.95), fused=True)
 
+    forward = torch.compile(model) if compiled else model
+
     def step() -> None:
         tokens = sample(length, batch)
-        logits = model(tokens[:, :-1])[:, ORDER - 1 :]
+        logits = forward(tokens[:, :-1])[:, ORDER - 1 :]
         loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, ORDER:].flatten())
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -106,4 +108,4 @@ def measure(length: int, batch: int, steps: int) -> float:
 
 
 if __name__ == "__main__":
-    print(measure(*map(int, sys.argv[1:4])))
+    print(measure(*map(int, sys.argv[1:4]), sys.argv[4] == "compiled"))

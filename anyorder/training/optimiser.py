@@ -62,31 +62,52 @@ def optimiser(settings: Optimisation, inputs: Numbers) -> optax.GradientTransfor
     >>> transformation = optimiser(Optimisation(optimiser="muon"), numbers(Config()))
     """
     if settings.optimiser == "muon":
-        changed = optax.contrib.muon(
-            1.0,
-            weight_decay=inputs.weight_decay,
-            weight_decay_mask=_decayed,
-            adam_b1=inputs.beta1,
-            adam_b2=inputs.beta2,
-            adam_weight_decay=inputs.weight_decay,
-            muon_weight_dimension_numbers=_orthogonalised,
-            consistent_rms=_RMS,
-        )
+        changed = _muon(inputs)
     else:
         changed = optax.adamw(1.0, inputs.beta1, inputs.beta2, weight_decay=inputs.weight_decay, mask=_decayed)
     return optax.chain(optax.clip_by_global_norm(inputs.clip), changed)
+
+
+def _muon(inputs: Numbers) -> optax.GradientTransformation:
+    """`optax.contrib.muon` with one call for all matrices of a shape, which compiles and runs in less time."""
+    matrices = optax.chain(
+        _orthogonalised(),
+        optax.stateless(lambda changes, _: jax.tree.map(lambda one: one * (_RMS * max(one.shape) ** 0.5), changes)),
+        optax.add_decayed_weights(inputs.weight_decay),
+        optax.scale(-1.0),
+    )
+    others = optax.adamw(1.0, inputs.beta1, inputs.beta2, weight_decay=inputs.weight_decay, nesterov=True)
+    return optax.partition({"matrices": matrices, "others": others}, _kinds)
+
+
+def _orthogonalised() -> optax.GradientTransformation:
+    numbers = optax.contrib.MuonDimensionNumbers(reduction_axis=2, output_axis=1)
+    inner = optax.contrib.scale_by_muon(weight_dimension_numbers=lambda stacks: jax.tree.map(lambda _: numbers, stacks))
+
+    def stacked(tree: Any) -> dict[tuple[int, ...], Array]:
+        leaves = jax.tree.leaves(tree)
+        return {shape: jnp.stack([one for one in leaves if one.shape == shape]) for shape in {x.shape for x in leaves}}
+
+    def apart(stacks: dict[tuple[int, ...], Array], tree: Any) -> Any:
+        each = {shape: iter(stack) for shape, stack in stacks.items()}
+        return jax.tree.map(lambda leaf: next(each[leaf.shape]), tree)
+
+    def update(gradient: Any, state: Any, weights: Any = None) -> tuple[Any, Any]:
+        changes, after = inner.update(stacked(gradient), state._replace(mu=stacked(state.mu)))
+        return apart(changes, gradient), after._replace(mu=apart(after.mu, gradient))
+
+    return optax.GradientTransformation(inner.init, update)
 
 
 def _decayed(weights: Any) -> Any:
     return jax.tree_util.tree_map_with_path(lambda path, _: _name(path) in _MATRICES, weights)
 
 
-def _orthogonalised(weights: Any) -> Any:
-    def numbers(path: Any, _: Any) -> optax.contrib.MuonDimensionNumbers | None:
-        hidden = _name(path) in _MATRICES and _name(path) != "output"
-        return optax.contrib.MuonDimensionNumbers(reduction_axis=1, output_axis=0) if hidden else None
+def _kinds(weights: Any) -> Any:
+    def kind(path: Any, _: Any) -> str:
+        return "matrices" if _name(path) in _MATRICES and _name(path) != "output" else "others"
 
-    return jax.tree_util.tree_map_with_path(numbers, weights)
+    return jax.tree_util.tree_map_with_path(kind, weights)
 
 
 def _name(path: Any) -> str:

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax.contrib
 import pytest
 from jax.extend.core import jaxprs_in_params
 
@@ -15,7 +16,7 @@ from anyorder.errors import InputError
 from anyorder.training import dropout, fast
 from anyorder.training.config import PRESETS, Config, Data, Initial, Optimisation
 from anyorder.training.initial import initial_model
-from anyorder.training.optimiser import numbers, rate
+from anyorder.training.optimiser import numbers, optimiser, rate
 from anyorder.training.step import batch_loss, keys, log_probabilities, program, start
 from anyorder.transformer import Head, Layer, Transformer
 
@@ -268,6 +269,35 @@ def test_muon_moves_matrices_by_nearly_orthogonal_changes():
     gain = after.weights.layers[0].mlp[0].norm.gain - state.weights.layers[0].mlp[0].norm.gain
     # Adam with Nesterov's momentum: the first change is the rate times 1 + 0.9·0.1/(1 - 0.9²), whatever the gradient.
     np.testing.assert_allclose(np.abs(gain), 0.01 * (1 + 0.09 / 0.19), rtol=1e-3)
+
+
+def test_muon_is_that_of_optax():
+    config = settings({"mlp": "gpt2", "tied": False}, optimiser="muon", weight_decay=0.1, clip=0.0)
+    weights = eqx.filter(initial_model(config, keys(0).weights), eqx.is_inexact_array)
+    gradient, _ = moved(weights)
+
+    def numbers_of(path, _):
+        hidden = path[-1].name in ("query", "key", "value", "projection", "weight")
+        return optax.contrib.MuonDimensionNumbers(1, 0) if hidden else None
+
+    theirs = optax.contrib.muon(
+        1.0,
+        weight_decay=0.1,
+        adam_b1=0.9,
+        adam_b2=0.95,
+        adam_weight_decay=0.1,
+        muon_weight_dimension_numbers=lambda tree: jax.tree_util.tree_map_with_path(numbers_of, tree),
+        consistent_rms=0.2,
+    )
+    ours = optimiser(config.optimisation, numbers(config))
+    results = []
+    for each in (theirs, ours):
+        state = each.init(weights)
+        for _ in range(2):
+            changes, state = each.update(gradient, state, weights)
+        results.append(changes)
+    for one, other in zip(*map(jax.tree.leaves, results), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 @pytest.mark.parametrize("schedule", ["cosine", "linear", "constant"])
