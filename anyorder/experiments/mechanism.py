@@ -10,6 +10,7 @@ at offset k shows whether the oldest token passes through there; random directio
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -66,7 +67,11 @@ def onwards(model: Transformer, stream: Float[Array, "rows d"], removed: Float[A
 
 @eqx.filter_jit
 def replaced(
-    model: Transformer, tokens: Int[Array, "length"], query: Int[Array, ""], key: Int[Array, ""], offset: int
+    model: Transformer,
+    tokens: Int[Array, "length"],
+    query: Int[Array, ""],
+    key: Int[Array, ""],
+    offset: Int[Array, ""],
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """Attention of the query to a matching key after over before, with a token replaced for that key or that query."""
     begins, nothing = int(model.beginning is not None), jnp.zeros((1, model.dimension), model.dtype)
@@ -142,8 +147,8 @@ def judged(model: Transformer, tokens: Int[np.ndarray, "count length"]) -> dict[
     rows, queries, keys = (jnp.asarray(part) for part in chosen_pairs(tokens))
     key_side, query_side = [], []
     for offset in range(OFFSETS):
-        at = jax.vmap(lambda row, query, key, offset=offset: replaced(model, row, query, key, offset))
-        kept = [np.median(np.asarray(part)) for part in at(rows, queries, keys)]
+        at = jax.vmap(partial(replaced, model), in_axes=(0, 0, 0, None))
+        kept = [np.median(np.asarray(part)) for part in at(rows, queries, keys, jnp.int32(offset))]
         key_side.append(float(kept[0]))
         query_side.append(float(kept[1]))
     directions = written_directions(model, tokens)
