@@ -36,7 +36,7 @@ def swept(sweep: spec.Sweep, engine: Engine, folder: pathlib.Path) -> float:
     began = time.perf_counter()
     with opened(engine):
         rows = carry_out(planned, engine)
-    assert all(row["outcome"] == "done" for row in rows), rows
+    assert all(row.ended.outcome == "done" for row in rows), rows
     return time.perf_counter() - began
 
 

@@ -18,8 +18,8 @@ from anyorder.cli.command import Command, Outcome
 from anyorder.errors import require
 
 if TYPE_CHECKING:
-    from anyorder.files import Row
     from anyorder.sweeps.engine import Engine
+    from anyorder.sweeps.row import SweepRow
     from anyorder.sweeps.run import Plan, Tally
     from anyorder.sweeps.spec import Sweep
 
@@ -183,7 +183,7 @@ class _Live:
             self._console.print(line, highlight=False)
 
 
-def best_table(sweep: Sweep, rows: list[Row]) -> RenderableType:
+def best_table(sweep: Sweep, rows: list[SweepRow]) -> RenderableType:
     """The best cells by the metric of the sweep."""
     from anyorder.sweeps.analysis import ranking
 
@@ -199,12 +199,12 @@ def best_table(sweep: Sweep, rows: list[Row]) -> RenderableType:
     return table
 
 
-def summary(sweep: Sweep, rows: list[Row]) -> tuple[dict[str, Any], RenderableType]:
+def summary(sweep: Sweep, rows: list[SweepRow]) -> tuple[dict[str, Any], RenderableType]:
     """What the rows come to: counts, reasons of failure, the best cells and the command of the best."""
     from anyorder.sweeps.analysis import command, ranking
 
     ranked = ranking(sweep, rows)
-    counts = {name: sum(row["outcome"] == name for row in rows) for name in ("done", "diverged", "failed")}
+    counts = {name: sum(row.ended.outcome == name for row in rows) for name in ("done", "diverged", "failed")}
     best = [
         {"values": cell.values, "mean": cell.mean, "deviation": cell.deviation, "seeds": len(cell.metric)}
         for cell in ranked[:BEST]
@@ -213,7 +213,7 @@ def summary(sweep: Sweep, rows: list[Row]) -> tuple[dict[str, Any], RenderableTy
     report = {"metric": sweep.metric, **counts, "best": best, "command": copied}
     lines: list[RenderableType] = [best_table(sweep, rows)] if ranked else ["no run has the metric " + sweep.metric]
     lines.append(", ".join(f"{count} {name}" for name, count in counts.items()))
-    lines += [f"run {row['run']}: {row['reason']}" for row in rows if row["outcome"] == "failed"][:BEST]
+    lines += [f"run {row.run}: {row.ended.reason}" for row in rows if row.ended.outcome == "failed"][:BEST]
     if copied is not None:
         lines.append(f"best: {copied}")
     return report, Group(*lines)

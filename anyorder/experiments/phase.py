@@ -10,10 +10,10 @@ import numpy as np
 
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, spread
 from anyorder.experiments.figures import Figure, Heat, different
-from anyorder.files import Row
 from anyorder.sweeps import builtin, spec
 from anyorder.sweeps.analysis import attends, near
 from anyorder.sweeps.local import Local
+from anyorder.sweeps.row import Measured, SweepRow
 from anyorder.sweeps.run import Tally, carry_out, opened, plan
 from anyorder.sweeps.spec import Sweep
 from anyorder.training import devices
@@ -36,7 +36,7 @@ def run(task: Task) -> Result:
         return tabulated(sweep, _rows(sweep, Path(folder), task))
 
 
-def _rows(sweep: Sweep, folder: Path, task: Task) -> list[Row]:
+def _rows(sweep: Sweep, folder: Path, task: Task) -> list[SweepRow]:
     planned = plan(sweep, folder)
 
     def watch(tally: Tally) -> None:
@@ -49,15 +49,15 @@ def _rows(sweep: Sweep, folder: Path, task: Task) -> list[Row]:
         return carry_out(planned, engine, watch)
 
 
-def tabulated(sweep: Sweep, rows: list[Row]) -> Result:
+def tabulated(sweep: Sweep, rows: list[SweepRow]) -> Result:
     """One line for every order, length and width: fractions of seeds, and what they are made of."""
-    cells: dict[tuple[int, int, int], list[Row]] = {}
+    cells: dict[tuple[int, int, int], list[SweepRow]] = {}
     for row in rows:
-        cells.setdefault((row["dimension"], row["order"], row["length"]), []).append(row)
+        cells.setdefault((row.values["dimension"], row.values["order"], row.values["length"]), []).append(row)
     rule, lines = sweep.success, []
     for (dimension, order, length), seeds in cells.items():
-        done = [row for row in seeds if row["outcome"] == "done"]
-        gap, deviation = spread([row["gap"] for row in done]) if done else (None, None)
+        done = [row.ended.measured for row in seeds if row.ended.measured is not None]
+        gap, deviation = _spread(done, "gap")
         lines.append(
             {
                 "dimension": dimension,
@@ -68,10 +68,10 @@ def tabulated(sweep: Sweep, rows: list[Row]) -> Result:
                 "on_the_matches": sum(attends(row, rule) for row in seeds) / len(seeds),
                 "gap_mean": gap,
                 "gap_std": deviation,
-                "floor": done[0]["floor_excess"] if done else None,
-                "attention": spread([row["attention"] for row in done])[0] if done else None,
-                "matching_mass": spread([row["matching_mass"] for row in done])[0] if done else None,
-                "chance": done[0]["chance_mass"] if done else None,
+                "floor": done[0].floor_excess if done else None,
+                "attention": _spread(done, "attention")[0],
+                "matching_mass": _spread(done, "matching_mass")[0],
+                "chance": done[0].chance_mass if done else None,
                 "seeds": len(seeds),
                 "failed": len(seeds) - len(done),
             }
@@ -88,6 +88,10 @@ def tabulated(sweep: Sweep, rows: list[Row]) -> Result:
         "data": "Dirichlet(1) rows, two symbols",
     }
     return Result({"phase": Table(caption, lines)}, maps(lines), settings=about)
+
+
+def _spread(done: list[Measured], name: str) -> tuple[float | None, float | None]:
+    return spread([getattr(measured, name) for measured in done]) if done else (None, None)
 
 
 def maps(rows: list[dict[str, Any]]) -> dict[str, Figure]:

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from anyorder.files import Row
 from anyorder.report.style import COLOURS, STYLE, Drawing
 from anyorder.sweeps.analysis import cells
+from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.spec import METRICS, Sweep
 
 LABELS = {
@@ -31,7 +31,7 @@ ACROSS = 4
 Column = dict[str, Any]
 
 
-def draw(sweep: Sweep, rows: Sequence[Row]) -> Figure:
+def draw(sweep: Sweep, rows: Sequence[SweepRow]) -> Figure:
     """What fits the axes that have more than one value."""
     axes = [axis for axis, values in sweep.axes.items() if len(values) > 1] or list(sweep.axes)[:1]
     with matplotlib.rc_context(STYLE):
@@ -66,7 +66,7 @@ def _place(panel: Axes, values: Sequence[Any]) -> np.ndarray:
     return np.asarray(values, np.float64)
 
 
-def _spread(panel: Axes, sweep: Sweep, rows: Sequence[Row], axis: str) -> None:
+def _spread(panel: Axes, sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> None:
     """Every run as a point, the mean of each value with the standard deviation, a cross where runs have no metric."""
     values = list(sweep.axes[axis])
     places = _place(panel, values)
@@ -93,12 +93,12 @@ def _spread(panel: Axes, sweep: Sweep, rows: Sequence[Row], axis: str) -> None:
         panel.axhline(0, color="black", linestyle="--", linewidth=1.0)
     if sweep.metric == "excess":
         for row in rows:
-            if row["outcome"] == "done" and row["floor_excess"] is not None:
-                panel.axhline(row["floor_excess"], color="black", linestyle="--", linewidth=0.5)
+            if row.ended.measured is not None and row.ended.measured.floor_excess is not None:
+                panel.axhline(row.ended.measured.floor_excess, color="black", linestyle="--", linewidth=0.5)
     panel.set_xlabel(axis.replace("_", " "))
 
 
-def _curve(sweep: Sweep, rows: Sequence[Row], axis: str) -> Figure:
+def _curve(sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> Figure:
     figure = Drawing(figsize=(5.0, 3.2))
     panel = figure.subplots()
     _spread(panel, sweep, rows, axis)
@@ -107,7 +107,7 @@ def _curve(sweep: Sweep, rows: Sequence[Row], axis: str) -> Figure:
     return figure
 
 
-def _marginals(sweep: Sweep, rows: Sequence[Row], axes: list[str]) -> Figure:
+def _marginals(sweep: Sweep, rows: Sequence[SweepRow], axes: list[str]) -> Figure:
     """More axes than a page has: each by itself, over all values of the others."""
     down = -(-len(axes) // ACROSS)
     figure = Drawing(figsize=(2.6 * ACROSS, 2.5 * down + 0.3))
@@ -123,11 +123,11 @@ def _marginals(sweep: Sweep, rows: Sequence[Row], axes: list[str]) -> Figure:
     return figure
 
 
-def _maps(sweep: Sweep, rows: Sequence[Row], axes: list[str]) -> Figure:
+def _maps(sweep: Sweep, rows: Sequence[SweepRow], axes: list[str]) -> Figure:
     """The last two axes are those of the maps; a first of three has a map for each value."""
     outer = sweep.axes[axes[0]] if len(axes) == 3 else (None,)
     titles = [sweep.name if value is None else f"{axes[0].replace('_', ' ')} {shown(value)}" for value in outer]
-    parts = [[row for row in rows if value is None or row[axes[0]] == value] for value in outer]
+    parts = [[row for row in rows if value is None or row.values[axes[0]] == value] for value in outer]
     return draw_maps(
         [(title, grid(sweep, part, axes[-2], axes[-1])) for title, part in zip(titles, parts, strict=True)],
         (axes[-2], [shown(value) for value in sweep.axes[axes[-2]]]),
@@ -138,7 +138,7 @@ def _maps(sweep: Sweep, rows: Sequence[Row], axes: list[str]) -> Figure:
     )
 
 
-def grid(sweep: Sweep, rows: Sequence[Row], down: str, across: str) -> np.ndarray:
+def grid(sweep: Sweep, rows: Sequence[SweepRow], down: str, across: str) -> np.ndarray:
     """Means of the metric by the values of two axes; NaN where there is none."""
     values = np.full((len(sweep.axes[down]), len(sweep.axes[across])), np.nan)
     for cell in cells(sweep, rows):

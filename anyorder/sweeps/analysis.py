@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from anyorder.files import Row
+from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.spec import METRICS, Success, Sweep
 from anyorder.training import config as configs
 from anyorder.training import forms
-from anyorder.training.config import Config
 
 
 class Cell(NamedTuple):
@@ -34,46 +33,49 @@ class Cell(NamedTuple):
         return float(np.std(self.metric, ddof=1)) if len(self.metric) > 1 else None
 
 
-def value(row: Row, metric: str, success: Success) -> float | None:
+def value(row: SweepRow, metric: str, success: Success) -> float | None:
     """The metric of a row; a run that diverged or failed has none, and is no success.
 
-    >>> value({"outcome": "done", "gap": 0.001, "attention": 0.7}, "success", Success())
-    1.0
+    >>> from anyorder.sweeps.row import Ended, Measured
+    >>> row = SweepRow(0, {}, 0, Ended("done", measured=Measured(gap=0.001, attention=0.7)))
+    >>> value(row, "success", Success()), value(row, "gap", Success())
+    (1.0, 0.001)
     """
     if metric == "success":
         return float(near(row, success) and attends(row, success))
-    return row[metric] if row["outcome"] == "done" else None
+    return None if row.ended.measured is None else getattr(row.ended.measured, metric)
 
 
-def near(row: Row, success: Success) -> bool:
+def near(row: SweepRow, success: Success) -> bool:
     """Whether the excess of a run is within the given distance of the floor."""
-    return row["outcome"] == "done" and row["gap"] is not None and row["gap"] <= success.gap
+    measured = row.ended.measured
+    return measured is not None and measured.gap is not None and measured.gap <= success.gap
 
 
-def attends(row: Row, success: Success) -> bool:
+def attends(row: SweepRow, success: Success) -> bool:
     """Whether attention of the last layer sits on the matching positions."""
-    return row["outcome"] == "done" and row["attention"] >= success.attention
+    measured = row.ended.measured
+    return measured is not None and measured.attention is not None and measured.attention >= success.attention
 
 
-def cells(sweep: Sweep, rows: Iterable[Row], metric: str | None = None) -> list[Cell]:
+def cells(sweep: Sweep, rows: Iterable[SweepRow], metric: str | None = None) -> list[Cell]:
     """The rows by combination of values, in the order of the rows."""
     metric = metric or sweep.metric
     found: dict[str, Cell] = {}
     for row in rows:
-        values = {axis: row[axis] for axis in sweep.axes}
-        old = found.setdefault(repr(values), Cell(values, [], [], 0, 0))
+        old = found.setdefault(repr(row.values), Cell(row.values, [], [], 0, 0))
         number = value(row, metric, sweep.success)
-        found[repr(values)] = Cell(
-            values,
+        found[repr(row.values)] = Cell(
+            row.values,
             old.metric + ([] if number is None else [number]),
-            old.seeds + ([] if number is None else [row["seed"]]),
+            old.seeds + ([] if number is None else [row.seed]),
             old.runs + 1,
-            old.failed + (row["outcome"] != "done"),
+            old.failed + (row.ended.outcome != "done"),
         )
     return list(found.values())
 
 
-def ranking(sweep: Sweep, rows: Sequence[Row]) -> list[Cell]:
+def ranking(sweep: Sweep, rows: Sequence[SweepRow]) -> list[Cell]:
     """Cells from best to worst by the mean over seeds; those with a seed that failed come after those without."""
     sign = 1 if METRICS[sweep.metric] else -1
     # Many cells succeed with every seed: then the loss decides.
@@ -85,11 +87,6 @@ def ranking(sweep: Sweep, rows: Sequence[Row]) -> list[Cell]:
         return cell.failed > 0, sign * cell.mean, np.inf if tie is None else tie
 
     return sorted((cell for cell in cells(sweep, rows) if cell.mean is not None), key=key)
-
-
-def config_of(sweep: Sweep, cell: Cell) -> Config:
-    """The config of a cell, with the first of the seeds that were run."""
-    return configs.changed(sweep.base, {**cell.values, "seed": sweep.seeds[0]})
 
 
 def command(sweep: Sweep, cell: Cell) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
+from anyorder.sweeps.row import Ended
 from anyorder.sweeps.spec import Run
 from anyorder.training import forms
 from anyorder.training.config import Config
@@ -24,7 +25,7 @@ class Finished(NamedTuple):
     """One run that has ended: its number, what was found, and the seconds that it took one worker."""
 
     number: int
-    result: dict[str, Any]
+    result: Ended
     seconds: float
 
 
@@ -61,4 +62,4 @@ def unpack(text: str) -> tuple[list[int], list[Config]]:
 
 def lost(run: Run, reason: str) -> Finished:
     """The result of a run that took its workers with it."""
-    return Finished(run.number, {"outcome": "failed", "reason": f"{reason}, {ATTEMPTS} times"}, 0.0)
+    return Finished(run.number, Ended("failed", f"{reason}, {ATTEMPTS} times"), 0.0)

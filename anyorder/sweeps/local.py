@@ -18,6 +18,7 @@ from typing import Any
 
 from anyorder.errors import InputError, require
 from anyorder.sweeps.engine import ATTEMPTS, Chunk, Finished, lost, pack
+from anyorder.sweeps.row import Ended
 from anyorder.sweeps.spec import Run
 from anyorder.training import devices
 
@@ -146,7 +147,7 @@ class Local:
                             index, result, seconds = worker.read()
                             chunk = [run for run in chunk if run.number != index]
                             self._held[place] = len(chunk)
-                            answers.put(Finished(index, result, seconds))
+                            answers.put(Finished(index, Ended.from_json(result), seconds))
                     except _Died as death:
                         if self._closed:
                             return

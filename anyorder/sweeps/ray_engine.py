@@ -17,6 +17,7 @@ from typing import Any
 from anyorder.errors import InputError, require
 from anyorder.sweeps.engine import ATTEMPTS, Chunk, Finished, lost, pack, unpack
 from anyorder.sweeps.local import ROW, STACK
+from anyorder.sweeps.row import Ended
 from anyorder.sweeps.spec import Run
 from anyorder.training import devices
 
@@ -33,7 +34,7 @@ def work(packed: str) -> str:
     from anyorder.sweeps.work import results
 
     indices, configs = unpack(packed)
-    return json.dumps([[indices[place], result, seconds] for place, result, seconds in results(configs)])
+    return json.dumps([[indices[place], result.as_json(), seconds] for place, result, seconds in results(configs)])
 
 
 class Ray:
@@ -76,7 +77,7 @@ class Ray:
                         yield lost(chunk[0], f"the worker died ({type(error).__name__})")
                     work.extendleft([run] for run in chunk if len(chunk) > 1)  # one of them did it: each by itself
                     continue
-                yield from (Finished(*answer) for answer in answers)
+                yield from (Finished(number, Ended.from_json(ended), seconds) for number, ended, seconds in answers)
 
     def close(self) -> None:
         """Cancel what is left and leave the cluster; one that was started for us ends."""

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from anyorder.files import Row, locked
+from anyorder.files import locked
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.engine import Engine
+from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.spec import Run, Sweep
 from anyorder.sweeps.table import SweepFolder
 from anyorder.training.versions import versions
@@ -35,7 +36,7 @@ class Tally(NamedTuple):
     total: int
     seconds_left: float | None
     seconds: float
-    rows: dict[int, Row]
+    rows: dict[int, SweepRow]
 
 
 def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = False, again: bool = False) -> Plan:
@@ -49,14 +50,14 @@ def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = F
     return Plan(table, runs, missing, len(shapes), seconds)
 
 
-def carry_out(plan: Plan, engine: Engine, watch: Callable[[Tally], None] = lambda tally: None) -> list[Row]:
+def carry_out(plan: Plan, engine: Engine, watch: Callable[[Tally], None] = lambda tally: None) -> list[SweepRow]:
     """Do what is missing; gives the rows of the plan's runs, in order. An exception leaves a sound table."""
     with locked(plan.table.folder):
         plan.table.begin(versions())
         return _carry_out(plan, engine, watch)
 
 
-def _carry_out(plan: Plan, engine: Engine, watch: Callable[[Tally], None]) -> list[Row]:
+def _carry_out(plan: Plan, engine: Engine, watch: Callable[[Tally], None]) -> list[SweepRow]:
     table, missing = plan.table, [run for run in plan.missing if run.number not in plan.table.rows]
     by_number, wanted = {run.number: run for run in missing}, {run.number for run in plan.runs}
     expected = {run.number: cost.seconds(run.config) for run in missing}
@@ -64,7 +65,7 @@ def _carry_out(plan: Plan, engine: Engine, watch: Callable[[Tally], None]) -> li
 
     def tally() -> Tally:
         ended = [table.rows[number] for number in wanted if number in table.rows]
-        failed = sum(row["outcome"] != "done" for row in ended)
+        failed = sum(row.ended.outcome != "done" for row in ended)
         rest = sum(seconds for number, seconds in expected.items() if number not in table.rows)
         # The estimate says how runs compare; the clock says what they really take.
         left = None if not predicted else (time.monotonic() - clock) * rest / predicted

@@ -7,11 +7,13 @@ hold nothing that depends on where or when a run was trained: the same sweep giv
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 from anyorder.errors import InputError, require
 from anyorder.files import Row, append_lines, check_keys, holds, read_json, read_lines, write_json, write_lines
 from anyorder.sweeps import spec
-from anyorder.sweeps.spec import METRICS, Run, Sweep
+from anyorder.sweeps.row import KINDS, Ended, Ending, SweepRow
+from anyorder.sweeps.spec import Run, Sweep
 from anyorder.training import forms
 
 SWEEP, RUNS = "sweep.json", "runs.jsonl"
@@ -24,13 +26,12 @@ def is_sweep(folder: Path) -> bool:
     return (folder / SWEEP).exists()
 
 
-def read(folder: Path) -> tuple[Sweep, list[Row]]:
+def read(folder: Path) -> tuple[Sweep, list[SweepRow]]:
     """The sweep in a folder, and its rows in order."""
     sweep = _stored(folder)
-    rows = read_lines(folder / RUNS, {"run": int, "seed": int, "outcome": str})
-    for place, row in enumerate(rows, 1):
-        _check_row(sweep, row, f"line {place} of {folder / RUNS}")
-    return sweep, sorted(rows, key=lambda row: row["run"])
+    lines = read_lines(folder / RUNS, {"run": int, "seed": int, "outcome": str})
+    rows = [_row(sweep, line, f"line {place} of {folder / RUNS}") for place, line in enumerate(lines, 1)]
+    return sweep, sorted(rows, key=lambda row: row.run)
 
 
 def _stored(folder: Path) -> Sweep:
@@ -43,19 +44,25 @@ def _stored(folder: Path) -> Sweep:
         raise InputError(f"{path} does not describe a sweep: {error}") from None
 
 
-def _check_row(sweep: Sweep, row: Row, source: str) -> None:
-    """Refuse a row that is none of the sweep's: its number says which values and seed it must have."""
+def _row(sweep: Sweep, row: Row, source: str) -> SweepRow:
+    """The row of a line; refused if it is none of the sweep's: its number says which values and seed it must have."""
     number, way_out = row["run"], "the file was changed, restore it from a copy"
     require(0 <= number < sweep.count, f"{source} is run {number}, must be 0 to {sweep.count - 1}; {way_out}")
     cell, turn = divmod(number, len(sweep.seeds))
-    for name, value in {**spec.values_at(sweep, cell), "seed": sweep.seeds[turn]}.items():
+    values, seed = spec.values_at(sweep, cell), sweep.seeds[turn]
+    for name, value in {**values, "seed": seed}.items():
         found = row.get(name)
         require(found == value, f"{source} has {name} {found!r}, run {number} has {value!r}; {way_out}")
-    outcomes = ("done", "diverged", "failed")
+    outcomes = get_args(Ending)
     require(row["outcome"] in outcomes, f"{source} has the outcome {row['outcome']!r}, must be {', '.join(outcomes)}")
-    if row["outcome"] == "done":
-        measured = {name for name in METRICS if name != "success" and row.get(name) is not None}
-        check_keys(row, source, way_out, dict.fromkeys(measured | {"excess", "attention"}, float))
+    needed = ("excess", "attention") if row["outcome"] == "done" else ()
+    check_keys(
+        row,
+        source,
+        way_out,
+        {name: kind for name, kind in KINDS.items() if name in needed or row.get(name) is not None},
+    )
+    return SweepRow(number, values, seed, Ended.from_json(row))
 
 
 class SweepFolder:
@@ -66,7 +73,7 @@ class SweepFolder:
 
     def __init__(self, folder: Path, sweep: Sweep, again: bool = False) -> None:
         self.folder, self.sweep, self._again = folder, sweep, again
-        self.rows: dict[int, Row] = {}
+        self.rows: dict[int, SweepRow] = {}
         self._read()
 
     def _read(self) -> None:
@@ -74,7 +81,7 @@ class SweepFolder:
             stored, rows = read(self.folder)
             differs = difference(stored, self.sweep)
             require(not differs, f"{self.folder} holds the table of another sweep ({differs}); choose another `out=`")
-            self.rows = {row["run"]: row for row in rows if not (self._again and row["outcome"] == "failed")}
+            self.rows = {row.run: row for row in rows if not (self._again and row.ended.outcome == "failed")}
 
     def begin(self, versions: dict[str, str]) -> None:
         """Write what the sweep is; from here on the folder is its own, and its rows are sorted and whole."""
@@ -83,15 +90,15 @@ class SweepFolder:
         write_json(self.folder / SWEEP, {**about, "versions": versions})
         self.sort()
 
-    def add(self, run: Run, result: Row) -> None:
+    def add(self, run: Run, ended: Ended) -> None:
         """The row of a run that has ended."""
-        row = {"run": run.number, **run.values, "seed": run.seed, **result}
+        row = SweepRow(run.number, run.values, run.seed, ended)
         self.rows[run.number] = row  # first: `sort` after an interruption writes what is known here
-        append_lines(self.folder / RUNS, [row])
+        append_lines(self.folder / RUNS, [row.as_json()])
 
     def sort(self) -> None:
         """Write all rows again, in order."""
-        write_lines(self.folder / RUNS, [self.rows[number] for number in sorted(self.rows)])
+        write_lines(self.folder / RUNS, [self.rows[number].as_json() for number in sorted(self.rows)])
 
 
 def difference(one: Sweep, other: Sweep) -> str:

@@ -14,7 +14,7 @@ from functools import lru_cache
 import equinox as eqx
 import jax
 
-from anyorder.files import Row
+from anyorder.sweeps.row import Ended, Measured
 from anyorder.training.checks import check
 from anyorder.training.config import Config, Data
 from anyorder.training.engine import placed
@@ -31,7 +31,7 @@ def _evaluation(data: Data, count: int, seed: int) -> tuple[EvaluationSet, Refer
     return drawn, reference(drawn)
 
 
-def results(given: Sequence[Config]) -> Iterator[tuple[int, Row, float]]:
+def results(given: Sequence[Config]) -> Iterator[tuple[int, Ended, float]]:
     """Place, result and seconds of every run: one after the other on a CPU, all at once on an accelerator."""
     together = 1 if jax.default_backend() == "cpu" else len(given)
     for first in range(0, len(given), together):
@@ -42,7 +42,7 @@ def results(given: Sequence[Config]) -> Iterator[tuple[int, Row, float]]:
         yield from ((first + place, result, spent) for place, result in enumerate(found))
 
 
-def _guarded(given: Sequence[Config]) -> list[Row]:
+def _guarded(given: Sequence[Config]) -> list[Ended]:
     """A stack that raises is taken apart; a single run that raises has failed."""
     try:
         return train_together(given)
@@ -50,10 +50,10 @@ def _guarded(given: Sequence[Config]) -> list[Row]:
         if len(given) > 1:
             return [_guarded([config])[0] for config in given]
         reason = str(error).splitlines()[0] if str(error) else "no message"
-        return [{"outcome": "failed", "reason": f"{type(error).__name__}: {reason}"}]
+        return [Ended("failed", f"{type(error).__name__}: {reason}")]
 
 
-def train_together(given: Sequence[Config], stacked: bool | None = None) -> list[Row]:
+def train_together(given: Sequence[Config], stacked: bool | None = None) -> list[Ended]:
     """Train configs of one structure and one number of steps, each with one seed and one rate."""
     for config in given:
         check(config)
@@ -75,13 +75,12 @@ def train_together(given: Sequence[Config], stacked: bool | None = None) -> list
     ]
 
 
-def _diverged(step: int) -> Row:
+def _diverged(step: int) -> Ended:
     reason = f"the loss or a weight is not finite from step {step} on"
-    return {"outcome": "diverged", "reason": reason, "step": step}
+    return Ended("diverged", reason, step)
 
 
-def _measured(config: Config, model: Transformer, training_loss: float) -> Row:
-    """The numbers of a row; of the heads of the last layer the one with the most mass on the matches counts."""
+def _measured(config: Config, model: Transformer, training_loss: float) -> Ended:
     measurement = config.measurement
     evaluation, about = _evaluation(config.data, measurement.evaluation_count, measurement.evaluation_seed)
     measured = evaluate(model, evaluation)
@@ -104,4 +103,4 @@ def _measured(config: Config, model: Transformer, training_loss: float) -> Row:
         "first_layer_mass": max(sum(first.offset_mass) for first in layers[0]),
     }
     finite = {name: value if value is None or math.isfinite(value) else None for name, value in found.items()}
-    return {"outcome": "done", "reason": None, "step": config.optimisation.steps, **finite}
+    return Ended("done", None, config.optimisation.steps, Measured(**finite))

@@ -39,7 +39,7 @@ def main() -> None:
     for line in iter(lines.get, ""):
         indices, configs = unpack(line)
         for place, result, seconds in work.results(configs):
-            say([indices[place], result, seconds])
+            say([indices[place], result.as_json(), seconds])
 
 
 if __name__ == "__main__":

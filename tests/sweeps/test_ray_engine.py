@@ -61,6 +61,6 @@ def test_a_killed_node_changes_nothing_in_the_table(cluster, tmp_path):
         rows = run.carry_out(planned, engine, watch)
     assert killed[0].wait(10) == -signal.SIGKILL
     expected = [work.train_together([one.config])[0] for one in planned.runs]
-    assert [{name: row[name] for name in result} for row, result in zip(rows, expected, strict=True)] == expected
-    assert [row["outcome"] for row in rows] == ["done"] * 4 + ["diverged"] * 2
+    assert [row.ended for row in rows] == expected
+    assert [row.ended.outcome for row in rows] == ["done"] * 4 + ["diverged"] * 2
     assert table.read(tmp_path / "sweep") == (GRID, rows)

@@ -25,6 +25,7 @@ from anyorder.errors import InputError
 from anyorder.report import sweeps as figures
 from anyorder.sweeps import analysis, builtin, engine, local, run, spec, table, work
 from anyorder.sweeps import run as run_module
+from anyorder.sweeps.row import Ended, Measured, SweepRow
 from anyorder.sweeps.spec import Success
 from anyorder.training import config as configs
 from anyorder.training import forms
@@ -75,7 +76,7 @@ def in_process():
             optimisation=dataclasses.replace(TINY.optimisation, learning_rate=(rate,), weight_decay=decay),
         )
         (result,) = work.train_together([config])
-        rows.append({"run": number, "learning_rate": rate, "weight_decay": decay, "seed": seed, **result})
+        rows.append(SweepRow(number, {"learning_rate": rate, "weight_decay": decay}, seed, result))
     return rows
 
 
@@ -169,31 +170,31 @@ def test_numbers_never_recompile():
         assert compiled == []
     finally:
         jax.monitoring.clear_event_listeners()
-    assert result["outcome"] == "done"
-    assert result["gap"] is not None
+    assert result.outcome == "done"
+    assert result.measured.gap is not None
 
 
 def test_a_row_is_what_train_measures_to_the_last_bit():
     config = dataclasses.replace(TINY, seeds=2, optimisation=dataclasses.replace(TINY.optimisation, weight_decay=0.01))
     summary = train(config).summary
     for model in summary.models:
-        row = next(row for row in in_process() if (row["run"] - 2) == model.seed)
+        row = next(row.ended.measured for row in in_process() if (row.run - 2) == model.seed)
         for name in ("loss", "true_loss", "excess", "excess_error", "gap", "gap_error"):
-            assert row[name] == getattr(model, name)
-        assert row["floor_excess"] == summary.reference.floor_excess
+            assert getattr(row, name) == getattr(model, name)
+        assert row.floor_excess == summary.reference.floor_excess
         head = model.attention[0][0]
         chance = summary.reference.chance_matching_mass
-        assert row["matching_mass"] == head.matching_mass
-        assert row["attention"] == pytest.approx((head.matching_share - chance) / (1 - chance))
+        assert row.matching_mass == head.matching_mass
+        assert row.attention == pytest.approx((head.matching_share - chance) / (1 - chance))
 
 
 def test_in_a_stack_one_that_diverges_leaves_the_others_alone():
     configs = [run.config for run in spec.runs(GRID)][2:10:2]
     rows = work.train_together(configs, stacked=True)
-    assert [row["outcome"] for row in rows] == ["done", "done", "done", "diverged"]
+    assert [row.outcome for row in rows] == ["done", "done", "done", "diverged"]
     for row, alone in zip(rows[:3], in_process()[2:8:2], strict=True):
-        assert row["excess"] == pytest.approx(alone["excess"], abs=1e-4)
-    assert rows[3]["step"] == in_process()[8]["step"] < 120
+        assert row.measured.excess == pytest.approx(alone.ended.measured.excess, abs=1e-4)
+    assert rows[3].step == in_process()[8].ended.step < 120
 
 
 # Engines
@@ -215,7 +216,7 @@ def test_a_killed_worker_changes_nothing_in_the_table(tmp_path):
         rows = run.carry_out(planned, engine, watch)
     assert killed
     assert rows == in_process()
-    assert [row["outcome"] for row in rows] == ["done"] * 8 + ["diverged"] * 4
+    assert [row.ended.outcome for row in rows] == ["done"] * 8 + ["diverged"] * 4
     assert table.read(tmp_path / "sweep") == (GRID, rows)
     assert run.plan(GRID, tmp_path / "sweep").missing == []
 
@@ -234,8 +235,8 @@ def test_a_run_that_takes_its_worker_with_it_fails_and_the_others_go_on(tmp_path
     planned = run.plan(GRID, tmp_path / "sweep")
     with run.opened(local.Local(2)) as engine:
         rows = run.carry_out(planned, engine)
-    assert [row["run"] for row in rows if row["outcome"] == "diverged"] == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
-    assert rows[5]["reason"] == "the worker ended with signal 9, 3 times"
+    assert [row.run for row in rows if row.ended.outcome == "diverged"] == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
+    assert rows[5].ended.reason == "the worker ended with signal 9, 3 times"
     assert run.plan(GRID, tmp_path / "sweep").missing == []
     assert [one.number for one in run.plan(GRID, tmp_path / "sweep", again=True).missing] == [5]
 
@@ -244,8 +245,8 @@ def test_a_run_that_raises_is_a_row_with_its_reason():
     config = configs.changed(TINY, {"from_model": "absent.safetensors"})
     ((place, result, _),) = work.results([config])
     assert place == 0
-    assert result["outcome"] == "failed"
-    assert result["reason"].startswith("InputError: cannot read absent.safetensors")
+    assert result.outcome == "failed"
+    assert result.reason.startswith("InputError: cannot read absent.safetensors")
 
 
 def test_ctrl_c_leaves_a_table_that_the_same_command_completes(tmp_path):
@@ -282,7 +283,9 @@ def test_ctrl_c_leaves_a_table_that_the_same_command_completes(tmp_path):
     assert again.returncode == 0, again.stderr
     report = json.loads(again.stdout)
     assert (report["runs"], report["missing"], report["done"], report["diverged"]) == (12, 12 - done, 8, 4)
-    assert [json.loads(line) for line in (out / "runs.jsonl").read_text().splitlines()] == in_process()
+    assert [json.loads(line) for line in (out / "runs.jsonl").read_text().splitlines()] == [
+        row.as_json() for row in in_process()
+    ]
 
 
 def test_an_interruption_right_after_a_row_was_written_keeps_it(tmp_path, monkeypatch):
@@ -294,9 +297,9 @@ def test_an_interruption_right_after_a_row_was_written_keeps_it(tmp_path, monkey
     rows.begin({})
     monkeypatch.setattr(table, "append_lines", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        rows.add(spec.runs(GRID)[0], {"outcome": "failed"})
+        rows.add(spec.runs(GRID)[0], Ended("failed"))
     rows.sort()
-    assert [row["run"] for row in table.read(tmp_path / "sweep")[1]] == [0]
+    assert [row.run for row in table.read(tmp_path / "sweep")[1]] == [0]
 
 
 def test_a_terminated_sweep_ends_its_workers_within_two_seconds(tmp_path):
@@ -355,7 +358,7 @@ def test_a_damaged_table_is_refused_and_not_touched(tmp_path, name, change, word
     kept = table.SweepFolder(tmp_path / "sweep", GRID)
     kept.begin({})
     for one, row in zip(spec.runs(GRID), in_process(), strict=True):
-        kept.add(one, {key: row[key] for key in row if key not in ("run", "seed", *one.values)})
+        kept.add(one, row.ended)
     file = tmp_path / "sweep" / name
     file.write_text(change(file.read_text()))
     before = file.read_bytes()
@@ -382,10 +385,10 @@ def made(axes, seeds=3, metric="gap"):
     rows = []
     for one in spec.runs(grid):
         gap = 0.001 * (1 + sum(grid.axes[name].index(value) for name, value in one.values.items())) + 1e-4 * one.seed
-        measured = {"outcome": "done", "reason": None, "gap": gap, "excess": 0.1 + gap, "floor_excess": 0.1}
-        measured |= {"attention": 0.4 + 0.1 * one.seed, "matching_mass": 0.6, "distance": 1.0, "loss": 0.5}
-        broken = {"outcome": "diverged", "reason": "…"}
-        rows.append({"run": one.number, **one.values, "seed": one.seed, **(broken if one.number == 1 else measured)})
+        numbers = {"gap": gap, "excess": 0.1 + gap, "floor_excess": 0.1, "attention": 0.4 + 0.1 * one.seed}
+        measured = Ended("done", measured=Measured(**numbers, matching_mass=0.6, distance=1.0, loss=0.5))
+        ended = Ended("diverged", "…") if one.number == 1 else measured
+        rows.append(SweepRow(one.number, one.values, one.seed, ended))
     return grid, rows
 
 
@@ -401,7 +404,7 @@ def test_figures_fit_the_axes(count, tmp_path, run):
     if images:
         assert images[0].get_array().shape == ((3, 2) if count == 2 else (2, 3))
     kept = table.SweepFolder(tmp_path / "made", grid)
-    kept.rows = {row["run"]: row for row in rows}
+    kept.rows = {row.run: row for row in rows}
     kept.begin({})
     code, text, _ = run("show", tmp_path / "made", "--json")
     report = json.loads(text)
