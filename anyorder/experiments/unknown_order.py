@@ -16,6 +16,8 @@ from anyorder.transformer import Transformer
 NEAR = 0.002
 #: What comes within that, as changes to the preset `floor`: several heads, so that it has counts of several orders.
 RECIPE: dict[str, Any] = {"heads": [4], "optimiser": "muon", "learning_rate": [8e-3], "steps": 5000}
+#: What models are called in the tables.
+RECIPE_NAME, ONE, ATTENTION = "two layers, four heads, Muon", "one layer", "attention only"
 #: Test sequences of the probe for each model.
 PROBED: dict[Budget, int] = {"tiny": 4, "quick": 24, "paper": 24}
 
@@ -35,21 +37,21 @@ def mixture(max_order: int, length: int) -> Data:
 
 def cells(budget: Budget) -> list[Cell]:
     """What is trained within a budget: the preset and less than it on one source, then the recipe over K and T."""
-    one, attention, recipe = {"layers": 1}, {"mlp": "none", "last_mlp": False}, "two layers, four heads, Muon"
+    one, attention = {"layers": 1}, {"mlp": "none", "last_mlp": False}
     tree = Data(prior="tree", depth=3, length=64)
     quick = [
         Cell("two layers", mixture(3, 64), {}),
-        Cell("one layer", mixture(3, 64), one),
-        Cell("attention only", mixture(3, 64), attention),
+        Cell(ONE, mixture(3, 64), one),
+        Cell(ATTENTION, mixture(3, 64), attention),
         Cell("two layers", tree, {}),
-        Cell(recipe, mixture(3, 64), RECIPE),
+        Cell(RECIPE_NAME, mixture(3, 64), RECIPE),
     ]
     full = [
-        *(Cell(recipe, mixture(order, 64), RECIPE) for order in (2, 4)),
-        *(Cell(recipe, mixture(3, length), RECIPE) for length in (32, 128)),
-        Cell(recipe, tree, RECIPE),
+        *(Cell(RECIPE_NAME, mixture(order, 64), RECIPE) for order in (2, 4)),
+        *(Cell(RECIPE_NAME, mixture(3, length), RECIPE) for length in (32, 128)),
+        Cell(RECIPE_NAME, tree, RECIPE),
     ]
-    tiny = [Cell("two layers", mixture(2, 8), {}), Cell("one layer", mixture(2, 8), one)]
+    tiny = [Cell("two layers", mixture(2, 8), {}), Cell(ONE, mixture(2, 8), one)]
     return {"tiny": tiny, "quick": quick, "paper": [*quick, *full]}[budget]
 
 

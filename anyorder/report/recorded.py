@@ -11,8 +11,8 @@ from anyorder.experiments.printed import RULE
 from anyorder.experiments.registry import EXPERIMENTS
 from anyorder.report.page import shown
 
-#: Experiments of App. H: what is recorded, in the order of the page.
-RECORDED = ("depth", "presets", "attention-maps", "token-noise", "transition-noise", "bits", "grid")
+#: Experiments of App. H and one of our own: what is recorded, in the order of the page.
+RECORDED = ("depth", "presets", "attention-maps", "token-noise", "transition-noise", "bits", "grid", "unknown-order")
 #: Tables with more rows than this are left to the file.
 LONG = 16
 
@@ -83,7 +83,8 @@ def page(folder: Path = recorded.FOLDER) -> str:
 
 def _section(record: Mapping[str, Any]) -> str:
     id, seeds = record["id"], record["seeds"]
-    trained = f"{record['steps']:,} steps, seeds {seeds[0]} to {seeds[-1]}" if record["steps"] else "no training"
+    models = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
+    trained = f"{record['steps']:,} steps, {models}" if record["steps"] else "no training"
     lines = [f"\n### {record['title']} (`{id}`)\n", f"{record['where']}; preset `{record['preset']}`, {trained}.\n"]
     judged = record["verdict"]
     if judged is not None:

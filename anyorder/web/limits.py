@@ -26,7 +26,7 @@ MOST_BODY, MOST_FILE = 1 << 16, 1 << 26
 QUICK, QUICK_WAITING = 2, 16
 LONG, LONG_WAITING = 2, 4
 #: Bytes of models and traces that are kept, so that a click on a position is a look and not a run.
-KEPT_BYTES = 1 << 28
+KEPT_BYTES = 1 << 26
 #: Shapes of models whose compiled programs are kept.
 MOST_PROGRAMS = 48
 #: Lengths are rounded up to a multiple of this for the model, so that typing does not compile at every key.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import equinox as eqx
 import jax
@@ -26,7 +27,7 @@ class Traced:
     trace: Trace
     alphabet_size: int
 
-    @property
+    @functools.cached_property
     def size(self) -> int:
         """Bytes of the model and of its trace."""
         return sum(leaf.nbytes for leaf in jax.tree.leaves((self.opened.model, self.trace)) if eqx.is_array(leaf))
