@@ -28,7 +28,7 @@ LONG, LONG_WAITING = 2, 4
 #: Bytes of models and traces that are kept, so that a click on a position is a look and not a run.
 KEPT_BYTES = 1 << 26
 #: Shapes of models whose compiled programs are kept.
-MOST_PROGRAMS = 48
+MOST_PROGRAMS = 32
 #: Lengths are rounded up to a multiple of this for the model, so that typing does not compile at every key.
 PADDING = 32
 

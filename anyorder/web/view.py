@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import threading
 from collections import OrderedDict
 from typing import Literal, cast
@@ -41,6 +43,12 @@ from anyorder.web.work import Check
 Level = Literal["exact", "within", "beyond", "open"]
 #: An error up to this many units of rounding is called exact: two sums and a division.
 ROUNDING_UNITS = 4.0
+
+
+def _give_back() -> None:
+    """Let the C library return what was freed to the system: that of Linux keeps it unless it is told to."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class Explorer:
@@ -100,6 +108,7 @@ class Explorer:
             if len(self._programs) > limits.MOST_PROGRAMS:
                 self._programs.clear()
                 jax.clear_caches()
+                _give_back()
 
     def _open(self, asked: ViewRequest, drawn: NamedTokens) -> Opened:
         """The model, if the sequence fits it."""
