@@ -20,7 +20,7 @@ from anyorder.errors import require
 if TYPE_CHECKING:
     from anyorder.sweeps.engine import Engine
     from anyorder.sweeps.row import SweepRow
-    from anyorder.sweeps.run import Plan, Tally
+    from anyorder.sweeps.run import SweepPlan, Tally
     from anyorder.sweeps.spec import Sweep
 
 #: Seconds between two lines of progress where there is no terminal.
@@ -100,7 +100,7 @@ class SweepCommand(Command):
         took = {"seconds": time.monotonic() - clock, "worker_seconds": spent}
         return Outcome({"out": str(folder), **about, **took, **report}, Group(shown, f"table: {folder}/runs.jsonl"))
 
-    def _about(self, sweep: Sweep, planned: Plan) -> dict[str, Any]:
+    def _about(self, sweep: Sweep, planned: SweepPlan) -> dict[str, Any]:
         from anyorder.training import devices
 
         workers = self.workers or devices.cores()

@@ -17,7 +17,7 @@ from anyorder.sweeps.table import SweepFolder
 from anyorder.training.versions import versions
 
 
-class Plan(NamedTuple):
+class SweepPlan(NamedTuple):
     """What a sweep would do: its runs, those that are missing, programs to compile, and seconds of one core."""
 
     table: SweepFolder
@@ -39,7 +39,7 @@ class Tally(NamedTuple):
     rows: dict[int, SweepRow]
 
 
-def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = False, again: bool = False) -> Plan:
+def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = False, again: bool = False) -> SweepPlan:
     """Look, and touch nothing; `again` counts runs that failed as missing."""
     spec.confirm(sweep, budget, yes)
     table = SweepFolder(folder, sweep, again)
@@ -47,17 +47,17 @@ def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = F
     missing = [run for run in runs if run.number not in table.rows]
     shapes = spec.shapes(missing)
     seconds = sum(cost.seconds(run.config) for run in missing) + cost.COMPILATION * len(shapes)
-    return Plan(table, runs, missing, len(shapes), seconds)
+    return SweepPlan(table, runs, missing, len(shapes), seconds)
 
 
-def carry_out(plan: Plan, engine: Engine, watch: Callable[[Tally], None] = lambda tally: None) -> list[SweepRow]:
+def carry_out(plan: SweepPlan, engine: Engine, watch: Callable[[Tally], None] = lambda tally: None) -> list[SweepRow]:
     """Do what is missing; gives the rows of the plan's runs, in order. An exception leaves a sound table."""
     with locked(plan.table.folder):
         plan.table.begin(versions())
         return _carry_out(plan, engine, watch)
 
 
-def _carry_out(plan: Plan, engine: Engine, watch: Callable[[Tally], None]) -> list[SweepRow]:
+def _carry_out(plan: SweepPlan, engine: Engine, watch: Callable[[Tally], None]) -> list[SweepRow]:
     table, missing = plan.table, [run for run in plan.missing if run.number not in plan.table.rows]
     by_number, wanted = {run.number: run for run in missing}, {run.number for run in plan.runs}
     expected = {run.number: cost.seconds(run.config) for run in missing}
