@@ -31,7 +31,7 @@ def initial_model(config: Config, key: PRNGKeyArray | int, from_model: Transform
     """The model before the first step; `from_model` replaces the architecture of the config.
 
     >>> initial_model(Config(), 0).dimension
-    64
+    32
     """
     key, dtype = as_key(key), dtype_of(config.optimisation.dtype)
     if from_model is None:

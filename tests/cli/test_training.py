@@ -108,7 +108,7 @@ def test_a_diverging_run_exits_with_1_and_advice(run, tmp_path):
 
 
 def test_presets_are_defaults_that_flags_override():
-    assert parse(["train"]).settings == PRESETS["floor"]
+    assert parse(["train"]).settings == PRESETS["fast"]
     assert parse(["train", "--preset=paper"]).settings == PRESETS["paper"]
     changed = parse(["train", "--order", "3", "--preset", "floor", "--length", "64"]).settings
     data = dataclasses.replace(PRESETS["floor"].data, order=3, length=64)
@@ -157,7 +157,7 @@ BAD = {
     "--token-noise 0.1 --transition-noise 0.1": "token noise 0.1 and transition noise 0.1 together; choose one kind",
     "--layers 4": "layers is 4, must be between 1 and 3",
     "--dimension 0": "dimension is 0, must be at least 1; pass --dimension 1 or more",
-    "--heads 3": "3 heads do not divide the dimension 64; pass --heads or --dimension so that they do",
+    "--heads 3": "3 heads do not divide the dimension 32; pass --heads or --dimension so that they do",
     "--heads 1 2 4": "heads are 1 2 4 for 2 layers; give one number, or one for each layer",
     "--tied --zero-output": "a tied output of zeros is an embedding of zeros; pass --no-tied, or drop --zero-output",
     "--steps 0": "steps is 0, must be at least 1; pass --steps 1 or more",
@@ -184,7 +184,7 @@ BAD = {
     "--checkpoint-every 0": "checkpoint every is 0, must be at least 1; pass --checkpoint-every 1 or more",
     "--perturbation -1": "perturbation is -1.0, must be at least 0; pass --perturbation 0 or more",
     "--perturbation 1": "perturbation is 1.0 without a model to perturb; start from a model, or drop it",
-    "--preset best": "no preset 'best'; choose from paper, published, gpt2, floor",
+    "--preset best": "no preset 'best'; choose from paper, published, gpt2, floor, fast",
     "--preset paper --config a.json": "--config and --preset together; each brings a whole config, choose one",
     "--resume other": "pass --out DIR for a new run, or --resume DIR to continue one, not both",
     "--config absent.json": "cannot read absent.json: No such file or directory; give a JSON file",
@@ -204,12 +204,12 @@ def test_bad_input_gets_one_line_and_touches_nothing(flags, run, tmp_path, monke
 
 def test_a_run_without_a_folder_takes_a_new_one_and_says_which(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "runs" / "floor-1").mkdir(parents=True)
+    (tmp_path / "runs" / "fast-1").mkdir(parents=True)
     code, text, error = run("train", *TINY.split(), "--json")
     assert code == 0
-    assert error.splitlines()[0] == "anyorder: writing to runs/floor-2"
-    assert json.loads(text)["out"] == "runs/floor-2"
-    assert (tmp_path / "runs" / "floor-2" / "summary.json").exists()
+    assert error.splitlines()[0] == "anyorder: writing to runs/fast-2"
+    assert json.loads(text)["out"] == "runs/fast-2"
+    assert (tmp_path / "runs" / "fast-2" / "summary.json").exists()
 
 
 def test_no_folder_to_resume_is_one_line(run):

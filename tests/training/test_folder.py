@@ -24,7 +24,7 @@ TINY = Config(
     data=Data(order=1, length=6),
     architecture=dataclasses.replace(PRESETS["paper"].architecture, layers=1, dimension=4, mlp="none", beginning=True),
     initial=PRESETS["paper"].initial,
-    optimisation=Optimisation(steps=120, batch=4, warmup=3, learning_rate=(1e-2,), final_rate=0.0),
+    optimisation=Optimisation(optimiser="adamw", steps=120, batch=4, warmup=3, learning_rate=(1e-2,), final_rate=0.0),
     measurement=Measurement(evaluation_count=16, evaluate_every=60, checkpoint_every=40),
 )
 

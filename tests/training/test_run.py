@@ -31,11 +31,11 @@ TINY = Config(
     data=Data(order=1, length=6),
     architecture=dataclasses.replace(PRESETS["paper"].architecture, layers=1, dimension=4, mlp="none", beginning=True),
     initial=PRESETS["paper"].initial,
-    optimisation=Optimisation(steps=120, batch=4, warmup=3, learning_rate=(1e-2,), final_rate=0.0),
+    optimisation=Optimisation(optimiser="adamw", steps=120, batch=4, warmup=3, learning_rate=(1e-2,), final_rate=0.0),
     measurement=Measurement(evaluation_count=16, evaluate_every=60, checkpoint_every=40),
 )
-FLAGS = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --batch 4 --warmup 3 --learning-rate 0.01
---evaluation-count 16 --evaluate-every 500 --checkpoint-every 100"""
+FLAGS = """--preset floor --order 1 --length 6 --layers 1 --dimension 4 --mlp none --batch 4 --warmup 3
+--learning-rate 0.01 --evaluation-count 16 --evaluate-every 500 --checkpoint-every 100"""
 FLAGS = tuple(FLAGS.split())
 
 
@@ -326,7 +326,9 @@ def test_training_can_start_from_a_construction(tmp_path):
         seeds=1,
         data=Data(order=1, length=6),
         initial=Initial(from_model=str(source)),
-        optimisation=Optimisation(steps=4, batch=4, warmup=0, learning_rate=(1e-6,), dtype="float64"),
+        optimisation=Optimisation(
+            optimiser="adamw", steps=4, batch=4, warmup=0, learning_rate=(1e-6,), dtype="float64"
+        ),
         measurement=Measurement(evaluation_count=32, checkpoint_every=2),
     )
     result = train(config, tmp_path / "run")
@@ -351,7 +353,9 @@ def test_two_layers_learn_in_context_what_one_layer_cannot():
             data=Data(order=1, length=24),
             seeds=1,
             architecture=Architecture(layers=layers, dimension=16, last_mlp=False),
-            optimisation=Optimisation(steps=300, batch=32, warmup=20, learning_rate=(1e-2,)),
+            optimisation=Optimisation(
+                optimiser="adamw", targets="sampled", steps=300, batch=32, warmup=20, learning_rate=(1e-2,)
+            ),
             measurement=Measurement(evaluation_count=1024),
         )
         measured = train(config).summary.models[0]
