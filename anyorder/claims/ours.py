@@ -17,6 +17,7 @@ COUNT = 4096
     "ours, not the paper's: unknown order",
     "Two symbols, T = 64, the order uniform on 1, 2, 3: the Bayes mixture over orders has an excess of 0.068 nats, "
     "and the best add-one smoothing of a fixed order lies 0.010 above it.",
+    see=("ours-trained-unknown-order",),
 )
 def order_mixture() -> Finding:
     """Exact expectations on fresh chains; the difference is paired."""

@@ -112,7 +112,7 @@ causal_softmax.defvjp(lambda scores: (causal_softmax(scores),) * 2, _causal_soft
 
 
 @jax.custom_vjp
-def mix(weights: Scores, values: Columns) -> Columns:
+def mix(weights: Scores, values: Float[Array, "batch keys width"]) -> Float[Array, "batch queries width"]:
     """What attention reads: values, added up with the weights.
 
     >>> mix(jnp.asarray([[[0.5, 0.5]]]), jnp.asarray([[[1.0], [3.0]]])).tolist()
@@ -128,18 +128,20 @@ mix.defvjp(
 
 
 @jax.custom_vjp
-def unit_products(queries: Columns, keys: Columns) -> Scores:
+def unit_products(queries: Float[Array, "batch queries width"], keys: Float[Array, "batch keys width"]) -> Scores:
     """Products of the directions of queries and keys, 0 for a zero vector.
 
     The products are divided by the lengths, not the vectors: in a short sequence there are fewer of them.
 
-    >>> unit_products(jnp.asarray([[[3.0, 4.0]]]), jnp.asarray([[[0.0, 2.0]]])).round(6).tolist()
-    [[[0.8]]]
+    >>> round(float(unit_products(jnp.asarray([[[3.0, 4.0]]]), jnp.asarray([[[0.0, 2.0]]]))[0, 0, 0]), 6)
+    0.8
     """
     return _unit_products(queries, keys)[0]
 
 
-def _unit_products(queries: Columns, keys: Columns) -> tuple[Scores, Any]:
+def _unit_products(
+    queries: Float[Array, "batch queries width"], keys: Float[Array, "batch keys width"]
+) -> tuple[Scores, Any]:
     by_query, by_key = _inverse_lengths(queries), _inverse_lengths(keys).swapaxes(1, 2)
     products = jnp.einsum("bnd,bkd->bnk", queries, keys) * by_query * by_key
     return products, (queries, keys, by_query, by_key, products)

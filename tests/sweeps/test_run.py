@@ -29,7 +29,7 @@ from anyorder.sweeps.row import Ended, Measured, SweepRow
 from anyorder.sweeps.spec import Success
 from anyorder.training import config as configs
 from anyorder.training import forms
-from anyorder.training.config import PRESETS, Config, Data, Measurement, Optimisation, structure
+from anyorder.training.config import PRESETS, Config, Data, Measurement, structure
 from anyorder.training.run import train
 
 TINY = Config(
@@ -37,7 +37,7 @@ TINY = Config(
     data=Data(order=1, length=6),
     architecture=dataclasses.replace(PRESETS["paper"].architecture, layers=1, dimension=4, mlp="none", beginning=True),
     initial=PRESETS["paper"].initial,
-    optimisation=Optimisation(optimiser="adamw", steps=120, batch=4, warmup=3, learning_rate=(1e-3,)),
+    optimisation=dataclasses.replace(PRESETS["paper"].optimisation, steps=120, batch=4, warmup=3, final_rate=0.0),
     measurement=Measurement(evaluation_count=16),
 )
 #: Twelve runs of one shape; the last rate diverges.
