@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from anyorder import probe
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset
-from anyorder.experiments.figures import Chart, Plot, Series
+from anyorder.experiments.figures import Chart, Plot, different, series
 from anyorder.training.config import Config, Data, changed
 from anyorder.transformer import Transformer
 
@@ -131,16 +131,23 @@ def run(task: Task) -> Result:
 
 
 def chart(rows: list[dict[str, Any]]) -> Plot:
-    """Gaps of all cells, next to the best fixed order."""
-    places = list(range(len(rows)))
-    means, deviations = [row["gap_mean"] for row in rows], [row["gap_std"] or 0.0 for row in rows]
-    series = [
-        Series("trained", places, means, deviations, "o", 0),
-        Series("best fixed order", places, [row["best_fixed_order"] for row in rows], None, "_", 1),
+    """Gaps of every kind of model on every source, next to the best fixed order there."""
+    ticks: dict[str, float] = {}
+    placed = []
+    for row in rows:
+        source = "trees" if row["source"] == "tree" else f"K = {row['K']}"
+        place = ticks.setdefault(f"{source}\nT = {row['T']}", float(len(ticks)))
+        placed.append(row | {"place": place})
+    lines = [
+        series(name, [row for row in placed if row["model"] == name], "place", "gap_mean", "gap_std", "o", number)
+        for number, name in enumerate(different(rows, "model"))
     ]
-    ticks = {f"{row['model']}, {row['source']} K = {row['K']}, T = {row['T']}": float(n) for n, row in enumerate(rows)}
-    caption = "Loss over the Bayes floor for sources of unknown order: at zero a model selects the order as Bayes does."
-    return Plot(caption, [Chart("", "nats over the floor", series, ticks=ticks, from_zero=True)], width=6.0)
+    lines.append(series("best fixed order", placed, "place", "best_fixed_order", None, "k_"))
+    caption = (
+        "Loss over the Bayes floor for sources of unknown order, on a logarithmic scale: the lower a model lies, the "
+        "more it selects the order as Bayes does."
+    )
+    return Plot(caption, [Chart("source", "nats over the floor", lines, log="y", ticks=ticks)], width=6.0, height=3.6)
 
 
 EXPERIMENT = Experiment(
@@ -151,6 +158,6 @@ EXPERIMENT = Experiment(
     "The order of every chain is drawn uniformly from 1 … K, or its context tree from the prior of context-tree "
     "weighting. The floor is the Bayes mixture over orders, or context-tree weighting; the best fixed order lies above "
     f"it. A model within {NEAR} nats of the floor is counted as selecting the order.",
-    {"tiny": 0.3, "quick": 12, "paper": 60},
+    {"tiny": 0.3, "quick": 15, "paper": 90},
     run,
 )
