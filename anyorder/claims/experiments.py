@@ -19,6 +19,8 @@ from anyorder.training.config import PRESETS
 
 #: A mean and the deviation beside it, zero for a single seed.
 Mean = tuple[float, float]
+#: An alignment below this, in absolute value, is that of uniform attention.
+CHANCE = 0.02
 #: Two readings of "the true loss" under noise, by the column that holds them; the paper does not say which.
 READINGS = {"excess": "over what each token was drawn from", "over_clean": "over the undisturbed chain"}
 
@@ -196,10 +198,10 @@ def _alignments(tables: Tables) -> dict[float, float]:
     see=("tab-token-noise",),
 )
 def alignment_token(tables: Tables) -> Finding:
-    """Alignment at every level: above a half without noise, and falling."""
+    """Alignment at every level: above a half without noise, and falling, until it is that of chance."""
     found = _alignments(tables)
     values = list(found.values())
-    falls = all(b < a for a, b in itertools.pairwise(values))
+    falls = all(b < a or max(abs(a), abs(b)) < CHANCE for a, b in itertools.pairwise(values))
     return judge(
         {"p_n": list(found), "alignment": values},
         printed=values[0] >= 0.5 and falls,
