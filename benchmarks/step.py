@@ -16,7 +16,7 @@ import tempfile
 import time
 from typing import Any, NamedTuple
 
-from benchmarks.measure import Row, show
+from benchmarks.measure import Row, show, timed
 
 CASES = [(preset, length, 64) for preset in ("paper", "floor") for length in (32, 64, 256)]
 GROWTH = [("floor", length, 8) for length in (64, 128, 256, 512, 1024)]
@@ -35,13 +35,7 @@ class Step(NamedTuple):
 
 def processor_time(function, rounds: int = ROUNDS) -> float:
     """Seconds of the processor, the least of several calls."""
-    function()
-    times = []
-    for _ in range(rounds):
-        began = time.process_time()
-        function()
-        times.append(time.process_time() - began)
-    return min(times)
+    return min(timed(function, rounds, clock=time.process_time))
 
 
 def measure(preset: str, length: int, batch: int, profiled: bool = True) -> Step:

@@ -1,7 +1,7 @@
 """What a run costs, before it is run: seconds of one core, from what its steps multiply and exponentiate.
 
-The constants were fitted to eight shapes on one core of a busy server, where they hold within a third or so; other
-machines differ by a factor, which a running sweep corrects for as soon as its first run has ended.
+The constants were fitted to four shapes on one free core of a server, where they hold within a third; other machines
+differ by a factor, which a running sweep corrects for as soon as its first run has ended.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from anyorder.training.config import Config
 #: Seconds to trace and compile the programs of one shape: a step, the floor, a measurement.
 COMPILATION = 12.0
 #: Seconds for a multiplication of a matrix, for an entry of an attention map, and for what every step needs.
-_PRODUCT, _ENTRY, _STEP = 1.05e-10, 2.2e-8, 3.1e-4
+_PRODUCT, _ENTRY, _STEP = 5e-11, 1.2e-8, 2e-4
 #: Norms of queries, keys and of the stream read and write all that is small and not multiplied.
-_NORMS = 1.35
+_NORMS = 1.65
+#: Products of d × d in the MLP after a layer.
+_STACKS = {"none": 0, "paper": 3, "published": 4, "gpt2": 8}
 
 
 def sequence(config: Config) -> float:
@@ -28,7 +30,7 @@ def sequence(config: Config) -> float:
     rows, d = config.data.length + architecture.beginning, architecture.dimension
     stacks = layers if architecture.last_mlp or layers == 1 else layers - 1
     # The first layer is looked up, not multiplied, and matrices that meet are folded: see training/fast.py.
-    products = rows * d * d * (2 * (layers - 1) + {"none": 0, "paper": 3, "gpt2": 8}[architecture.mlp] * stacks)
+    products = rows * d * d * (2 * (layers - 1) + _STACKS[architecture.mlp] * stacks)
     entries = rows * rows * sum(config.heads)
     norms = _NORMS if architecture.qk_norm or architecture.pre_norm else 1.0
     double = 2.0 if config.optimisation.dtype == "float64" else 1.0
@@ -40,6 +42,8 @@ def seconds(config: Config) -> float:
 
     >>> from anyorder.training.config import PRESETS
     >>> 5 < seconds(PRESETS["floor"]) < 60
+    True
+    >>> all(seconds(preset) > 0 for preset in PRESETS.values())
     True
     """
     settings = config.optimisation
