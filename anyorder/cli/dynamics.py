@@ -19,9 +19,9 @@ from anyorder.errors import require
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.chains import Check, Prior
-    from anyorder.dynamics import Evaluation, Trajectory
+    from anyorder.dynamics import Standings, Trajectory
     from anyorder.dynamics.algorithms import Agreement
-    from anyorder.dynamics.joint import JointRuns, Limit
+    from anyorder.dynamics.joint import JointRuns, LimitDistances
     from anyorder.dynamics.lengths import LengthSweep
 
 Algorithm = Literal["two-stage", "preconditioned"]
@@ -207,7 +207,7 @@ def report_of(trajectory: Trajectory, checks: list[Check]) -> dict[str, Any]:
     }
 
 
-def plain(value: Limit | LengthSweep | JointRuns | Agreement) -> dict[str, Any]:
+def plain(value: LimitDistances | LengthSweep | JointRuns | Agreement) -> dict[str, Any]:
     """What the further measurements found, as JSON-ready numbers."""
     from anyorder.dynamics.algorithms import Agreement
     from anyorder.dynamics.joint import JointRuns
@@ -255,7 +255,7 @@ def shown(trajectory: Trajectory, checks: list[Check], found: dict[str, Any], pa
     )
     parts.append(standings_table(trajectory.evaluation))
     if "limit" in found:
-        end: Limit = found["limit"]
+        end: LimitDistances = found["limit"]
         parts.append(
             "with norms and a_2 → ∞, total variation on contexts that were seen: "
             f"{end.to_bag:.4f} to the bag of k, {end.to_kgram:.4f} to the k-gram "
@@ -269,7 +269,7 @@ def shown(trajectory: Trajectory, checks: list[Check], found: dict[str, Any], pa
     return Group(*parts)
 
 
-def standings_table(evaluation: Evaluation) -> Table:
+def standings_table(evaluation: Standings) -> Table:
     """Predictors on the same chains."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("predictor")

@@ -12,23 +12,23 @@ from anyorder.dynamics.algorithms import (
 )
 from anyorder.dynamics.closed_form import expected_lag_scores, lag_scores, pair_distribution, stage_one_gradient
 from anyorder.dynamics.fit import PowerLaw, power_law
-from anyorder.dynamics.joint import JointRuns, JointTraining, Limit, limit, train_jointly
+from anyorder.dynamics.joint import JointRuns, JointTraining, LimitDistances, limit, train_jointly
 from anyorder.dynamics.lengths import LengthSweep, sweep_lengths
-from anyorder.dynamics.objective import Evaluation, Standing, evaluate
+from anyorder.dynamics.objective import Standing, Standings, evaluate
 from anyorder.dynamics.reduced import Reduced, as_transformer, coded, initial
 from anyorder.dynamics.trajectory import Trajectory, read_trajectory, write_trajectory
 
 __all__ = [
     "Agreement",
-    "Evaluation",
     "JointRuns",
     "JointTraining",
     "LengthSweep",
-    "Limit",
+    "LimitDistances",
     "PowerLaw",
     "Preconditioned",
     "Reduced",
     "Standing",
+    "Standings",
     "StepWatcher",
     "Trajectory",
     "TwoStage",

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Key, PRNGKeyArray
 from anyorder import chains
 from anyorder.chains import Prior
 from anyorder.dynamics.closed_form import expected_lag_scores, stage_one_gradient
-from anyorder.dynamics.objective import Evaluation, evaluate, model_excess
+from anyorder.dynamics.objective import Standings, evaluate, model_excess
 from anyorder.dynamics.reduced import Reduced, initial
 from anyorder.dynamics.trajectory import Algorithm, Trajectory
 from anyorder.errors import InputError, check_order, check_seed, require
@@ -39,7 +39,7 @@ GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Settings:
+class AlgorithmSettings:
     """What both algorithms need to know; T is `length`, so that sequences have T + 1 tokens."""
 
     length: int = 128
@@ -72,7 +72,7 @@ class Settings:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TwoStage(Settings):
+class TwoStage(AlgorithmSettings):
     """Algorithm 1: T_1 steps on p at a small a_2 without norms, then T_2 steps on a_2 with norms."""
 
     rate_2: float = 10.0
@@ -92,7 +92,7 @@ class TwoStage(Settings):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Preconditioned(Settings):
+class Preconditioned(AlgorithmSettings):
     """Algorithm 2: T_1 steps on p with D_t, p_0 = -∞, at a small a_2; the query head is fixed at 1/k each."""
 
     precondition: bool = True
@@ -157,7 +157,7 @@ class _Record:
 def _descend(
     model: Reduced,
     prior: Prior,
-    settings: Settings,
+    settings: AlgorithmSettings,
     which: str,
     rate: float,
     steps: int,
@@ -259,7 +259,7 @@ def _check_finite(
 
 
 def _trajectory(
-    algorithm: Algorithm, prior: Prior, settings: Settings, records: list[_Record], normalise: bool
+    algorithm: Algorithm, prior: Prior, settings: AlgorithmSettings, records: list[_Record], normalise: bool
 ) -> Trajectory:
     """Join the stages, and measure the last state on fresh chains."""
     last = records[-1]
@@ -282,7 +282,7 @@ def _trajectory(
     )
 
 
-def _with_norms(end: Reduced, prior: Prior, settings: Settings) -> dict[str, Reduced]:
+def _with_norms(end: Reduced, prior: Prior, settings: AlgorithmSettings) -> dict[str, Reduced]:
     """Algorithm 2's last lines: norms are put back and a_2 is sharpened; to infinity, or to the best of a grid."""
     normed = dataclasses.replace(end, normalise=True)
     sharpened = {f"{a_2:g}": eqx.tree_at(lambda tree: tree.a_2, normed, jnp.float64(a_2)) for a_2 in (*GRID, SHARP)}
@@ -295,8 +295,8 @@ def _with_norms(end: Reduced, prior: Prior, settings: Settings) -> dict[str, Red
 
 
 def evaluation_of(
-    models: dict[str, Reduced], prior: Prior, settings: Settings, count: int = 1024, seed_offset: int = 1
-) -> Evaluation:
+    models: dict[str, Reduced], prior: Prior, settings: AlgorithmSettings, count: int = 1024, seed_offset: int = 1
+) -> Standings:
     """Reduced models next to k-gram, bag of k and Bayes, on chains that no step has seen."""
     key = jax.random.fold_in(jax.random.key(settings.seed), (1 << 20) + seed_offset)
     return evaluate(models, prior, key, length=settings.length + 1, epsilon=settings.epsilon, count=count)

@@ -22,7 +22,7 @@ from anyorder import chains
 from anyorder.chains import Prior
 from anyorder.dynamics.algorithms import SHARP
 from anyorder.dynamics.objective import (
-    Evaluation,
+    Standings,
     all_contexts,
     bagged,
     evaluate,
@@ -34,7 +34,7 @@ from anyorder.dynamics.reduced import Reduced, coded, initial
 from anyorder.errors import InputError, require
 
 
-class Limit(NamedTuple):
+class LimitDistances(NamedTuple):
     """A model with norms and a_2 → ∞, against the estimators it could be, over contexts that were seen.
 
     Distances are total variation, averaged over contexts (for the bag: bags) that the sequence holds.
@@ -47,11 +47,13 @@ class Limit(NamedTuple):
     """The fraction of contexts that the sequences hold."""
 
 
-def limit(p: Float[np.ndarray, "offsets"], prior: Prior, key: PRNGKeyArray, *, length: int, count: int = 256) -> Limit:
+def limit(
+    p: Float[np.ndarray, "offsets"], prior: Prior, key: PRNGKeyArray, *, length: int, count: int = 256
+) -> LimitDistances:
     """What learned positional scalars compute once norms are back and a_2 goes to infinity (erratum E10)."""
     model = initial(length=length, a_2=SHARP, order=prior.order, normalise=True)
     model = eqx.tree_at(lambda tree: tree.p, model, jnp.asarray(p))
-    return Limit(*(float(value) for value in _limit(model, prior, key, length, count)))
+    return LimitDistances(*(float(value) for value in _limit(model, prior, key, length, count)))
 
 
 @eqx.filter_jit
@@ -109,7 +111,7 @@ class JointRuns(NamedTuple):
     """Where every start ended, and all of them next to k-gram, bag of k and Bayes on the same fresh chains."""
 
     found: dict[str, JointEnd]
-    evaluation: Evaluation
+    evaluation: Standings
 
 
 def train_jointly(

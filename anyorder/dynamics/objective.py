@@ -115,7 +115,7 @@ class Standing(NamedTuple):
     generalisation_error: float
 
 
-class Evaluation(NamedTuple):
+class Standings(NamedTuple):
     """Predictors on the same fresh chains; `true_loss` is L* of these kernels."""
 
     true_loss: float
@@ -130,7 +130,7 @@ def evaluate(
     length: int,
     epsilon: float,
     count: int = 1024,
-) -> Evaluation:
+) -> Standings:
     """Every model next to the k-gram, the bag of k and, where it is known, the Bayes predictor.
 
     >>> from anyorder.dynamics.reduced import initial
@@ -145,10 +145,10 @@ def evaluate(
     entropy, estimated = _estimator_scores(prior, drawn.tokens, drawn.kernels, epsilon)
     order = ["k-gram", "bag of k", "Bayes"]
     measured |= {name: estimated[name] for name in order if name in estimated}
-    return Evaluation(float(entropy), {name: _standing(*values) for name, values in measured.items()})
+    return Standings(float(entropy), {name: _standing(*values) for name, values in measured.items()})
 
 
-Scores = tuple[Float[Array, "*count"], Float[Array, "*count"]]
+Scored = tuple[Float[Array, "*count"], Float[Array, "*count"]]
 
 
 def _standing(over: Float[Array, "count"], apart: Float[Array, "count"]) -> Standing:
@@ -157,7 +157,7 @@ def _standing(over: Float[Array, "count"], apart: Float[Array, "count"]) -> Stan
 
 def _scored(
     predicted: Float[Array, "contexts symbols"], rows: Float[Array, "contexts symbols"], epsilon: float
-) -> Scores:
+) -> Scored:
     """Excess loss, and the sup-norm distance averaged over contexts."""
     return excess(predicted, rows, epsilon), jnp.abs(predicted - rows).max(axis=1).mean()
 
@@ -165,10 +165,10 @@ def _scored(
 @eqx.filter_jit
 def _model_scores(
     model: Reduced, tokens: Int[Array, "count length"], kernels: Float[Array, "count ..."], epsilon: float
-) -> Scores:
+) -> Scored:
     size = kernels.shape[-1]
 
-    def one(pair: tuple[Array, Array]) -> Scores:
+    def one(pair: tuple[Array, Array]) -> Scored:
         predicted = model.predict(pair[0], all_contexts(model.order, size), size)
         return _scored(predicted, pair[1].reshape(-1, size), epsilon)
 
@@ -178,11 +178,11 @@ def _model_scores(
 @eqx.filter_jit
 def _estimator_scores(
     prior: Prior, tokens: Int[Array, "count length"], kernels: Float[Array, "count ..."], epsilon: float
-) -> tuple[Float[Array, ""], dict[str, Scores]]:
+) -> tuple[Float[Array, ""], dict[str, Scored]]:
     order, size = prior.order, prior.alphabet_size
     bayes = bayes_rows(prior, tokens.shape[1])
 
-    def one(pair: tuple[Array, Array]) -> tuple[Array, dict[str, Scores]]:
+    def one(pair: tuple[Array, Array]) -> tuple[Array, dict[str, Scored]]:
         rows, counts = pair[1].reshape(-1, size), followers(pair[0], order, size)
         found = {"k-gram": _scored(frequencies(counts), rows, epsilon)}
         if order > 1:  # for order one it is the k-gram

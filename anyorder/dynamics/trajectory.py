@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-from anyorder.dynamics.objective import Evaluation, Standing
+from anyorder.dynamics.objective import Standing, Standings
 from anyorder.errors import require
 from anyorder.files import read_bytes, whole_file
 from anyorder.records import described, rebuilt
@@ -38,7 +38,7 @@ class Trajectory:
     """dL/dp at every step of stage one."""
     stage_one_steps: int
     normalise: bool
-    evaluation: Evaluation
+    evaluation: Standings
     settings: dict[str, Any]
 
     @property
@@ -97,7 +97,7 @@ def read_trajectory(path: str | Path) -> Trajectory:
     data = read_bytes(path, "a trajectory.npz")
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-            run = rebuilt(json.loads(str(stored["record"])), stored, (Trajectory, Evaluation, Standing))
+            run = rebuilt(json.loads(str(stored["record"])), stored, (Trajectory, Standings, Standing))
         states, offsets = run.p.shape
         whole = states >= 2 and run.a_2.shape == (states,) and run.excess.shape == (states - 1,)
         whole = whole and 0 <= run.stage_one_steps < states and 1 <= run.order < offsets

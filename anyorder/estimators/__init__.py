@@ -8,8 +8,8 @@ from anyorder.estimators.counting import add_beta, add_beta_bag, backoff, bag, b
 from anyorder.estimators.floor import Floor, floor
 from anyorder.estimators.hidden import bayes_under_token_noise, filtered, uniform_nodes
 from anyorder.estimators.losses import (
+    LossSummary,
     Score,
-    Summary,
     exact_loss,
     mean_and_error,
     missed_probability,
@@ -40,11 +40,11 @@ _COMPILED = {
 __all__ = [
     "Estimate",
     "Floor",
+    "LossSummary",
     "OrderReport",
     "OrderStream",
     "Score",
     "StreamingEstimator",
-    "Summary",
     "WeightedEstimate",
     "add_beta",
     "add_beta_bag",

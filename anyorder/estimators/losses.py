@@ -65,7 +65,7 @@ def missed_probability(estimate: Estimate, truth: Float[Array, "length symbols"]
     return jnp.where(estimate.defined[:-1], missed, jnp.nan)
 
 
-class Summary(NamedTuple):
+class LossSummary(NamedTuple):
     """A loss over many sequences: mean and standard error, per position and over all positions.
 
     Sequences are independent and positions of one sequence are not, so the error of the mean comes from
@@ -79,7 +79,7 @@ class Summary(NamedTuple):
     position_error: Float[np.ndarray, "predicted"]
 
 
-def summarise(losses: Float[Array, "count predicted"] | Float[np.ndarray, "count predicted"]) -> Summary:
+def summarise(losses: Float[Array, "count predicted"] | Float[np.ndarray, "count predicted"]) -> LossSummary:
     """Mean and standard error of losses from independent sequences; NaN entries are left out.
 
     >>> summary = summarise(np.array([[np.nan, 1.0], [np.nan, 2.0]]))
@@ -91,7 +91,7 @@ def summarise(losses: Float[Array, "count predicted"] | Float[np.ndarray, "count
     position_mean, position_error = mean_and_error(values)
     sequence_means, _ = mean_and_error(values.T)
     mean, error = mean_and_error(sequence_means)
-    return Summary(float(mean), float(error), float(1 - np.isnan(values).mean()), position_mean, position_error)
+    return LossSummary(float(mean), float(error), float(1 - np.isnan(values).mean()), position_mean, position_error)
 
 
 @dataclasses.dataclass

@@ -15,7 +15,7 @@ import numpy as np
 
 from anyorder.errors import require
 from anyorder.estimators.counters import Paths
-from anyorder.estimators.streaming import Stream, check_streamed_alphabet
+from anyorder.estimators.streaming import CountedStream, check_streamed_alphabet
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +70,7 @@ class OrderReport:
         return (best.log_marginal - others[0].log_marginal) / math.log(2) if others else 0.0
 
 
-class OrderStream(Stream):
+class OrderStream(CountedStream):
     """Count a stream once for all orders up to `max_order`; the chunks make no difference.
 
     >>> stream = OrderStream(max_order=2, alphabet_size=2)

@@ -36,7 +36,7 @@ def check_streamed_alphabet(alphabet_size: int) -> None:
     )
 
 
-class Stream:
+class CountedStream:
     """Tokens that come in chunks, of one sequence or of several, and what counts them."""
 
     def __init__(self, counter: Counter, alphabet_size: int) -> None:
@@ -101,7 +101,7 @@ class Stream:
             self._seen += stream.size - self.order
 
 
-class StreamingEstimator(Stream):
+class StreamingEstimator(CountedStream):
     """Count the contexts of a stream and predict its next token.
 
     `estimator` is a name of the registry: `kgram`, `bayes` (add-β), `bag`, `biased`, `backoff`, `mixture` (of all

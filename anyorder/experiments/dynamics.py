@@ -9,9 +9,9 @@ import jax
 
 from anyorder import dynamics
 from anyorder.chains import Dirichlet, Floored, Prior, Reversible
-from anyorder.dynamics import Evaluation, Preconditioned, TwoStage
+from anyorder.dynamics import Preconditioned, Standings, TwoStage
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task
-from anyorder.experiments.figures import Figure, OverLengths, Steps
+from anyorder.experiments.figures import Figure, OverLengths, OverSteps
 
 LENGTHS: dict[Budget, tuple[int, ...]] = {
     "tiny": (16, 32, 64),
@@ -21,7 +21,7 @@ LENGTHS: dict[Budget, tuple[int, ...]] = {
 ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 3), "paper": (2, 3, 4)}
 
 
-def standings(evaluation: Evaluation, **about: Any) -> list[dict[str, Any]]:
+def standings(evaluation: Standings, **about: Any) -> list[dict[str, Any]]:
     """Every predictor of an evaluation as a row."""
     return [
         {**about, "predictor": name, **standing._asdict(), "true_loss": evaluation.true_loss}
@@ -82,7 +82,7 @@ def run_two_stage(task: Task) -> Result:
             ),
         },
         {
-            "run": Steps("Positional scalars, a_2 and loss over the steps of both stages.", run),
+            "run": OverSteps("Positional scalars, a_2 and loss over the steps of both stages.", run),
             "sweep": OverLengths("Excess loss and sup-norm error against T, with fitted power laws.", swept),
         },
         settings={**dataclasses.asdict(settings), "alphabet_size": 3, "gamma": 0.2},
@@ -121,7 +121,7 @@ def run_preconditioned(task: Task) -> Result:
             caption = (
                 f"Order {order}, reversible chains: p_1 … p_k rise together; the loss next to k-gram and bag of k."
             )
-            figures[f"order-{order}"] = Steps(caption, run)
+            figures[f"order-{order}"] = OverSteps(caption, run)
         further = dynamics.JointTraining(length=settings.length, steps=60 if task.budget == "tiny" else 1000)
         found = dynamics.train_jointly(prior, further, run.p[-1])
         starts = {

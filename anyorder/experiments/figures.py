@@ -106,7 +106,7 @@ class Heat:
 
 
 @dataclasses.dataclass(frozen=True)
-class Steps:
+class OverSteps:
     """The steps of one run of Algorithm 1 or 2."""
 
     caption: str
@@ -130,4 +130,4 @@ def different(rows: Iterable[Mapping[str, Any]], column: str) -> list[Any]:
     return list(dict.fromkeys(row[column] for row in rows))
 
 
-Figure = Plot | MapGrid | Heat | Steps | OverLengths
+Figure = Plot | MapGrid | Heat | OverSteps | OverLengths

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder import chains, estimators
-from anyorder.estimators import Estimate, Summary
+from anyorder.estimators import Estimate, LossSummary
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset, spread
 from anyorder.experiments.figures import MARKS, Chart, Plot, series
 from anyorder.training.config import Data
@@ -29,7 +29,7 @@ PREDICTORS: dict[str, Callable[..., Estimate]] = {
 FLOOR = "Bayes (add-one)"
 
 
-class Scores(NamedTuple):
+class PredictorScores(NamedTuple):
     """One predictor, where it is defined.
 
     `excess` is the exact loss less the true loss on the same sequences, infinite as soon as something that can
@@ -37,9 +37,9 @@ class Scores(NamedTuple):
     distance to the true distribution, which is always finite.
     """
 
-    excess: Summary
-    missed: Summary
-    distance: Summary
+    excess: LossSummary
+    missed: LossSummary
+    distance: LossSummary
 
 
 class Comparison(NamedTuple):
@@ -49,8 +49,8 @@ class Comparison(NamedTuple):
     alphabet_size: int
     length: int
     sequences: int
-    true: Summary
-    scores: dict[str, Scores]
+    true: LossSummary
+    scores: dict[str, PredictorScores]
 
 
 def compare(
@@ -68,7 +68,8 @@ def compare(
     # The first k tokens are uniform whatever the kernel: only what is predicted from a full window counts.
     true, measured = jax.tree.map(lambda values: values[:, order - 1 :], (true, measured))
     scores = {
-        name: Scores(*map(estimators.summarise, values)) for name, values in zip(PREDICTORS, measured, strict=True)
+        name: PredictorScores(*map(estimators.summarise, values))
+        for name, values in zip(PREDICTORS, measured, strict=True)
     }
     return Comparison(order, alphabet_size, length, count, estimators.summarise(true), scores)
 

@@ -45,8 +45,8 @@ def clean_loss(data: Data, count: int) -> float:
 class References:
     """Excess over the true loss (reading A) of the best predictor that knows the kernel, and of that which does not."""
 
-    kernel_known: estimators.Summary
-    kernel_unknown: estimators.Summary
+    kernel_known: estimators.LossSummary
+    kernel_unknown: estimators.LossSummary
 
 
 def token_references(data: Data, count: int, points: int) -> References:
@@ -110,8 +110,7 @@ def run(task: Task, data_of: Callable[[float], Data], printed: Mapping[float, Pr
     caption = (
         "Loss over the true loss, in nats per token, mean ± standard deviation over seeds, by both readings; for "
         "reading A the Bayes floor of a predictor that does not know the kernel, and under token noise the filter that "
-        "knows it; "
-        "attention of layer 2 on the matching positions, next to chance."
+        "knows it; attention of layer 2 on the matching positions, next to chance."
     )
     return Result(
         {"excess": Table(caption, rows)},

@@ -13,7 +13,7 @@ from anyorder.experiments.figures import Figure, Heat, different
 from anyorder.sweeps import builtin, spec
 from anyorder.sweeps.analysis import attends, near
 from anyorder.sweeps.local import Local
-from anyorder.sweeps.row import Measured, SweepRow
+from anyorder.sweeps.row import RunMetrics, SweepRow
 from anyorder.sweeps.run import Tally, carry_out, opened, plan
 from anyorder.sweeps.spec import Sweep
 from anyorder.training import devices
@@ -90,7 +90,7 @@ def tabulated(sweep: Sweep, rows: list[SweepRow]) -> Result:
     return Result({"phase": Table(caption, lines)}, maps(lines), settings=about)
 
 
-def _spread(done: list[Measured], name: str) -> tuple[float | None, float | None]:
+def _spread(done: list[RunMetrics], name: str) -> tuple[float | None, float | None]:
     return spread([getattr(measured, name) for measured in done]) if done else (None, None)
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from anyorder.dynamics import Evaluation, PowerLaw, Standing, Trajectory
+from anyorder.dynamics import PowerLaw, Standing, Standings, Trajectory
 from anyorder.dynamics.lengths import LengthPoint, LengthSweep
 from anyorder.errors import InputError, require
 from anyorder.experiments import figures
@@ -27,8 +27,8 @@ FORM = "anyorder experiment 2"
 #: All that a record is made of.
 KINDS: tuple[type, ...] = (
     Result, Table, figures.Series, figures.Chart, figures.Plot, figures.AttentionMap, figures.MapGrid, figures.Heat,
-    figures.Steps,
-    figures.OverLengths, Trajectory, Evaluation, Standing, LengthSweep, LengthPoint, PowerLaw, configs.Config,
+    figures.OverSteps,
+    figures.OverLengths, Trajectory, Standings, Standing, LengthSweep, LengthPoint, PowerLaw, configs.Config,
     configs.Data,
     configs.Architecture, configs.Initial, configs.Optimisation, configs.Measurement,
 )  # fmt: skip

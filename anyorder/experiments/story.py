@@ -13,12 +13,12 @@ from anyorder.chains import Chains, Floored
 from anyorder.constructions import construct
 from anyorder.constructions.exact_orders import certified as certified_order
 from anyorder.constructions.verify import Verification
-from anyorder.estimators import Summary
+from anyorder.estimators import LossSummary
 from anyorder.estimators.matching import window_matches
 from anyorder.experiments.dynamics import standings
 from anyorder.experiments.experiment import Result, Table, Task
-from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, Plot, Series, Steps
-from anyorder.experiments.floor import Comparison, Scores
+from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, OverSteps, Plot, Series
+from anyorder.experiments.floor import Comparison, PredictorScores
 from anyorder.training import config as configs
 from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
@@ -60,7 +60,7 @@ def compared(comparisons: Sequence[Comparison]) -> Result:
 def curves(comparisons: Sequence[Comparison]) -> dict[str, Figure]:
     """Every predictor at every position, with bands of two standard errors: narrow enough for a telephone."""
 
-    def chart(comparison: Comparison, label: str, of: Callable[[Scores], Summary]) -> Chart:
+    def chart(comparison: Comparison, label: str, of: Callable[[PredictorScores], LossSummary]) -> Chart:
         positions, series = np.arange(comparison.order, comparison.length), []
         for index, (name, scores) in enumerate(comparison.scores.items()):
             found = of(scores)
@@ -213,6 +213,6 @@ def two_stage(task: Task, seed: int) -> Result:
                 "What was learned, on chains that no step has seen; losses over L*.", standings(run.evaluation)
             ),
         },
-        {"run": Steps("Positional scalars, a_2 and loss over the steps of both stages.", run)},
+        {"run": OverSteps("Positional scalars, a_2 and loss over the steps of both stages.", run)},
         settings={**dataclasses.asdict(settings), **about},
     )

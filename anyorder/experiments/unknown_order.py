@@ -22,7 +22,7 @@ RECIPE_NAME, ONE, ATTENTION = "two layers, four heads, Muon", "one layer", "atte
 PROBED: dict[Budget, int] = {"tiny": 4, "quick": 24, "paper": 24}
 
 
-class Cell(NamedTuple):
+class Trial(NamedTuple):
     """A kind of model on one source; `changes` are those to the preset `floor`."""
 
     model: str
@@ -35,29 +35,29 @@ def mixture(max_order: int, length: int) -> Data:
     return Data(prior="order-mixture", min_order=1, max_order=max_order, length=length)
 
 
-def cells(budget: Budget) -> list[Cell]:
+def trials(budget: Budget) -> list[Trial]:
     """What is trained within a budget: the preset and less than it on one source, then the recipe over K and T."""
     one, attention = {"layers": 1}, {"mlp": "none", "last_mlp": False}
     tree = Data(prior="tree", depth=3, length=64)
     quick = [
-        Cell("two layers", mixture(3, 64), {}),
-        Cell(ONE, mixture(3, 64), one),
-        Cell(ATTENTION, mixture(3, 64), attention),
-        Cell("two layers", tree, {}),
-        Cell(RECIPE_NAME, mixture(3, 64), RECIPE),
+        Trial("two layers", mixture(3, 64), {}),
+        Trial(ONE, mixture(3, 64), one),
+        Trial(ATTENTION, mixture(3, 64), attention),
+        Trial("two layers", tree, {}),
+        Trial(RECIPE_NAME, mixture(3, 64), RECIPE),
     ]
     full = [
-        *(Cell(RECIPE_NAME, mixture(order, 64), RECIPE) for order in (2, 4)),
-        *(Cell(RECIPE_NAME, mixture(3, length), RECIPE) for length in (32, 128)),
-        Cell(RECIPE_NAME, tree, RECIPE),
+        *(Trial(RECIPE_NAME, mixture(order, 64), RECIPE) for order in (2, 4)),
+        *(Trial(RECIPE_NAME, mixture(3, length), RECIPE) for length in (32, 128)),
+        Trial(RECIPE_NAME, tree, RECIPE),
     ]
-    tiny = [Cell("two layers", mixture(2, 8), {}), Cell(ONE, mixture(2, 8), one)]
+    tiny = [Trial("two layers", mixture(2, 8), {}), Trial(ONE, mixture(2, 8), one)]
     return {"tiny": tiny, "quick": quick, "paper": [*quick, *full]}[budget]
 
 
-def config(task: Task, cell: Cell) -> Config:
-    """The preset `floor` on the source of a cell, changed as the cell says."""
-    return changed(of_preset(task, "floor", cell.data), cell.changes)
+def config(task: Task, trial: Trial) -> Config:
+    """The preset `floor` on the source of a trial, changed as the trial says."""
+    return changed(of_preset(task, "floor", trial.data), trial.changes)
 
 
 def heads(models: Sequence[Transformer], longest: int, count: int) -> list[dict[str, Any]]:
@@ -83,18 +83,18 @@ def heads(models: Sequence[Transformer], longest: int, count: int) -> list[dict[
 
 
 def run(task: Task) -> Result:
-    """Train every cell; where the models lie between the floor and the best fixed order."""
-    trained = cells(task.budget)
+    """Train every trial; where the models lie between the floor and the best fixed order."""
+    trained = trials(task.budget)
     rows, fixed, looked = [], [], []
-    for part, cell in enumerate(trained):
-        models, _, _, summary = task.train(config(task, cell), part, len(trained))
-        about, where = summary.reference, {"source": cell.data.prior, "K": cell.data.window, "T": cell.data.length}
+    for part, trial in enumerate(trained):
+        models, _, _, summary = task.train(config(task, trial), part, len(trained))
+        about, where = summary.reference, {"source": trial.data.prior, "K": trial.data.window, "T": trial.data.length}
         assert about.floor_excess is not None
         gaps = columns("gap", [model.gap for model in summary.models if model.gap is not None])
         best = min((one.excess for one in about.fixed_orders), default=about.floor_excess)
         rows.append(
             {
-                "model": cell.model,
+                "model": trial.model,
                 **where,
                 "floor": about.floor_excess,
                 **gaps,
@@ -104,7 +104,7 @@ def run(task: Task) -> Result:
             }
         )
         count = PROBED[task.budget]
-        looked += [{"model": cell.model, **where, **row} for row in heads(models, cell.data.window + 2, count)]
+        looked += [{"model": trial.model, **where, **row} for row in heads(models, trial.data.window + 2, count)]
         for one in about.fixed_orders:
             line = {**where, "order": one.order, "over_floor": one.excess - about.floor_excess}
             if line not in fixed:

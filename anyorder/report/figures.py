@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from anyorder.experiments import figures
-from anyorder.experiments.figures import MARKS, Chart, Heat, MapGrid, OverLengths, Plot, Series, Steps
+from anyorder.experiments.figures import MARKS, Chart, Heat, MapGrid, OverLengths, OverSteps, Plot, Series
 from anyorder.report import dynamics, sweeps
 from anyorder.report.maps import draw_maps
 from anyorder.report.style import COLOURS, STYLE, Drawing
@@ -27,7 +27,7 @@ def draw(figure: figures.Figure) -> Figure:
                 return draw_maps(grid)
             case Heat(_, maps, down, across, label, fraction, less):
                 return sweeps.draw_maps(list(maps.items()), down, across, label, fraction=fraction, less=less)
-            case Steps(trajectory=trajectory):
+            case OverSteps(trajectory=trajectory):
                 return dynamics.draw_run(trajectory)
             case OverLengths(sweep=sweep):
                 return dynamics.draw_sweep(sweep)

@@ -36,8 +36,8 @@ class Cell(NamedTuple):
 def value(row: SweepRow, metric: str, success: Success) -> float | None:
     """The metric of a row; a run that diverged or failed has none, and is no success.
 
-    >>> from anyorder.sweeps.row import Ended, Measured
-    >>> row = SweepRow(0, {}, 0, Ended("done", measured=Measured(gap=0.001, attention=0.7)))
+    >>> from anyorder.sweeps.row import Ended, RunMetrics
+    >>> row = SweepRow(0, {}, 0, Ended("done", measured=RunMetrics(gap=0.001, attention=0.7)))
     >>> value(row, "success", Success()), value(row, "gap", Success())
     (1.0, 0.001)
     """

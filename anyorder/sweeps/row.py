@@ -10,7 +10,7 @@ Ending = Literal["done", "diverged", "failed"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class RunMetrics:
     """The numbers of a run that is done; None where one is not finite, and of a floor that these chains do not have.
 
     Of the heads of the last layer the one with the most mass on the matches counts. `attention` is 0 where that head is
@@ -34,7 +34,7 @@ class Measured:
 
 
 #: What stands under each key of a line, if anything does.
-KINDS: dict[str, type] = {"reason": str, "step": int} | {field.name: float for field in dataclasses.fields(Measured)}
+KINDS: dict[str, type] = {"reason": str, "step": int} | {field.name: float for field in dataclasses.fields(RunMetrics)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Ended:
     outcome: Ending
     reason: str | None = None
     step: int | None = None
-    measured: Measured | None = None
+    measured: RunMetrics | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, all on one level.
@@ -63,9 +63,9 @@ class Ended:
         >>> Ended.from_json({"outcome": "done", "gap": 0.1, "seed": 3}).measured.gap
         0.1
         """
-        there = {field.name: plain.get(field.name) for field in dataclasses.fields(Measured)}
+        there = {field.name: plain.get(field.name) for field in dataclasses.fields(RunMetrics)}
         numbers = {name: None if value is None else float(value) for name, value in there.items()}
-        measured = Measured(**numbers) if plain["outcome"] == "done" else None
+        measured = RunMetrics(**numbers) if plain["outcome"] == "done" else None
         return cls(plain["outcome"], plain.get("reason"), plain.get("step"), measured)
 
 

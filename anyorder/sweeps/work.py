@@ -14,7 +14,7 @@ from functools import lru_cache
 import equinox as eqx
 import jax
 
-from anyorder.sweeps.row import Ended, Measured
+from anyorder.sweeps.row import Ended, RunMetrics
 from anyorder.training.checks import check
 from anyorder.training.config import Config, Data
 from anyorder.training.engine import placed
@@ -103,4 +103,4 @@ def _measured(config: Config, model: Transformer, training_loss: float) -> Ended
         "first_layer_mass": max(sum(first.offset_mass) for first in layers[0]),
     }
     finite = {name: value if value is None or math.isfinite(value) else None for name, value in found.items()}
-    return Ended("done", None, config.optimisation.steps, Measured(**finite))
+    return Ended("done", None, config.optimisation.steps, RunMetrics(**finite))

@@ -38,7 +38,7 @@ def test_rows_say_where_models_lie_between_the_floor_and_the_best_fixed_order(mo
 
 @pytest.mark.parametrize("budget", ["tiny", "quick", "paper"])
 def test_every_cell_is_a_config_that_can_be_run(budget):
-    for cell in unknown_order.cells(budget):
-        config = unknown_order.config(Task(budget), cell)
+    for trial in unknown_order.trials(budget):
+        config = unknown_order.config(Task(budget), trial)
         check(config)
         assert config.data.window < config.data.length

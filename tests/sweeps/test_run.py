@@ -25,7 +25,7 @@ from anyorder.errors import InputError
 from anyorder.report import sweeps as figures
 from anyorder.sweeps import analysis, builtin, engine, local, run, spec, table, work
 from anyorder.sweeps import run as run_module
-from anyorder.sweeps.row import Ended, Measured, SweepRow
+from anyorder.sweeps.row import Ended, RunMetrics, SweepRow
 from anyorder.sweeps.spec import Success
 from anyorder.training import config as configs
 from anyorder.training import forms
@@ -386,7 +386,7 @@ def made(axes, seeds=3, metric="gap"):
     for one in spec.runs(grid):
         gap = 0.001 * (1 + sum(grid.axes[name].index(value) for name, value in one.values.items())) + 1e-4 * one.seed
         numbers = {"gap": gap, "excess": 0.1 + gap, "floor_excess": 0.1, "attention": 0.4 + 0.1 * one.seed}
-        measured = Ended("done", measured=Measured(**numbers, matching_mass=0.6, distance=1.0, loss=0.5))
+        measured = Ended("done", measured=RunMetrics(**numbers, matching_mass=0.6, distance=1.0, loss=0.5))
         ended = Ended("diverged", "…") if one.number == 1 else measured
         rows.append(SweepRow(one.number, one.values, one.seed, ended))
     return grid, rows

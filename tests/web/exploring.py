@@ -46,7 +46,7 @@ def trajectory(steps):
     return dynamics.Trajectory(
         algorithm="preconditioned", order=2, alphabet_size=2, p=p, a_2=np.full(steps + 1, 0.01),
         excess=np.linspace(1, 0.1, steps), gradient=np.zeros((steps, 9)), stage_one_steps=steps, normalise=False,
-        evaluation=dynamics.Evaluation(0.5, {"learned": dynamics.Standing(0.1, 0.01, 0.2, 0.01)}), settings={},
+        evaluation=dynamics.Standings(0.5, {"learned": dynamics.Standing(0.1, 0.01, 0.2, 0.01)}), settings={},
     )  # fmt: skip
 
 
