@@ -42,7 +42,7 @@ class Train(Command):
     """Folder for config, metrics, checkpoint, models and summary, new or empty; by default a new one under runs."""
     preset: str = "fast"
     """Defaults of all flags below: paper (the published setting), floor (the recipe of the recorded results) or
-    fast (the shortest time to the floor); also published and gpt2."""
+    fast (the shortest time to the floor; 500 steps for each order); also published and gpt2."""
     config: str | None = None
     """Take these defaults from a JSON file instead, such as the config.json of a run."""
     resume: str | None = None
@@ -62,7 +62,8 @@ class Train(Command):
             return cls(settings=read_run(named["resume"]))
         if named["config"] is not None:
             return cls(settings=read_config(named["config"]))
-        return cls(settings=configs.preset(named["preset"] or "fast"))
+        order = _value(words, "order") or ""
+        return cls(settings=configs.preset(named["preset"] or "fast", int(order) if order.isdecimal() else 2))
 
     def run(self) -> Outcome:
         """Train, with progress on standard error, and tabulate."""

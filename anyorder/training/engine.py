@@ -75,18 +75,21 @@ class SideBySide:
                 steps.compiled[kind] = jax.jit(steps.advance).lower(*example).compile()
             return steps.compiled[kind]
 
-        with ThreadPoolExecutor(len(self._devices)) as pool:
-            self._programs = list(pool.map(compiled, self._devices))
+        # Nobody waits for the programs before the first step: until then the caller prepares what it measures.
+        pool = ThreadPoolExecutor(len(self._devices))
+        self._programs = [pool.submit(compiled, device) for device in self._devices]
+        pool.shutdown(wait=False)
 
     def run(self, first: int, last: int) -> Taken:
         """Take the steps from `first` to before `last`."""
         models, calls, answers = len(self.states), _calls(first, last), []
+        programs = [program.result() for program in self._programs]
         for turn, call in enumerate(calls):
             for model, state in enumerate(self.states):
                 # Calls take the devices in turn and do not wait for each other: three models keep two cores busy.
                 place = (turn * models + model) % len(self._devices)
                 arguments = jax.device_put((state, *self._members[model], *call), self._devices[place])
-                self.states[model], losses, sound = self._programs[place](*arguments)
+                self.states[model], losses, sound = programs[place](*arguments)
                 answers.append((losses, sound))
         losses, sound = zip(*jax.device_get(answers), strict=True)
         by_model = np.stack(losses).reshape(len(calls), models, CHUNK).swapaxes(0, 1).reshape(models, -1)

@@ -8,7 +8,7 @@ import shlex
 from typing import Any
 
 from anyorder.errors import require
-from anyorder.training.config import GROUPS, PRESETS, Config, changed, known, values
+from anyorder.training.config import GROUPS, PRESETS, Config, changed, known, preset, values
 
 
 def words(entries: Any) -> str:
@@ -89,6 +89,12 @@ def command(config: Config) -> str:
 
     >>> command(changed(PRESETS["floor"], {"seeds": 1}))
     'anyorder train --preset floor --seeds 1'
+    >>> command(changed(Config(), {"order": 3, "steps": 1500}))
+    'anyorder train --preset fast --order 3'
     """
-    return min((f"anyorder train --preset {name} {flags(config, base)}".strip() for name, base in PRESETS.items()),
-               key=len)  # fmt: skip
+
+    def of_preset(name: str) -> str:
+        base = changed(preset(name, config.data.order), {"order": PRESETS[name].data.order})
+        return f"anyorder train --preset {name} {flags(config, base)}".strip()
+
+    return min(map(of_preset, PRESETS), key=len)

@@ -14,7 +14,7 @@ from anyorder.cli.main import parse
 from anyorder.errors import InputError
 from anyorder.training.checks import check
 from anyorder.training.config import PRESETS, Config, Data
-from anyorder.training.forms import from_json, to_json
+from anyorder.training.forms import command, from_json, to_json
 from anyorder.transformer import load
 
 TINY = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --no-beginning --batch 4 --steps 30 --warmup 3
@@ -113,6 +113,13 @@ def test_presets_are_defaults_that_flags_override():
     changed = parse(["train", "--order", "3", "--preset", "floor", "--length", "64"]).settings
     data = dataclasses.replace(PRESETS["floor"].data, order=3, length=64)
     assert changed == dataclasses.replace(PRESETS["floor"], data=data)
+
+
+@pytest.mark.parametrize(("flags", "steps"), [("--order 1", 500), ("--order=3", 1500), ("--order 3 --steps 7", 7)])
+def test_the_default_takes_more_steps_for_longer_contexts(flags, steps):
+    settings = parse(["train", *flags.split()]).settings
+    assert settings.optimisation.steps == steps
+    assert parse(["train", *command(settings).split()[2:]]).settings == settings
 
 
 def test_the_paper_preset_is_the_published_setting():
