@@ -28,14 +28,14 @@ _WHITE_SPACE = b" \t\n\r\v\f"
 LineEnds = Literal["keep", "space", "drop", "split"]
 
 
-class Part(NamedTuple):
+class Piece(NamedTuple):
     """Tokens that follow each other, and whether they begin a sequence."""
 
     tokens: Int[np.ndarray, "part"]
     begins: bool
 
 
-def integers(stream: BufferedIOBase, source: str, *, by_line: bool) -> Iterator[Part]:
+def integers(stream: BufferedIOBase, source: str, *, by_line: bool) -> Iterator[Piece]:
     """Whitespace-separated integers: one sequence, or one in each line.
 
     >>> import io
@@ -51,7 +51,7 @@ def integers(stream: BufferedIOBase, source: str, *, by_line: bool) -> Iterator[
         for number, line in enumerate(data.split(b"\n") if by_line else [data]):
             tokens = _parsed(line, source, position)
             if tokens.size or begins or number:
-                yield Part(tokens, begins or number > 0)
+                yield Piece(tokens, begins or number > 0)
             position += tokens.size
             begins = False
         if len(rest) > _LONGEST_WORD:
@@ -88,7 +88,7 @@ def _not_an_integer(word: bytes, source: str, position: int) -> InputError:
 
 def text(
     stream: BufferedIOBase, source: str, alphabet: str, line_ends: LineEnds, tally: Counter[str]
-) -> Iterator[Part]:
+) -> Iterator[Piece]:
     """The characters of UTF-8 text as their places in the alphabet.
 
     >>> import io
@@ -101,7 +101,7 @@ def text(
         tokens = places(codes, alphabet)
         check_known(tokens, codes, alphabet, source, position)
         position += tokens.size
-        yield Part(tokens, begins)
+        yield Piece(tokens, begins)
 
 
 def characters(stream: BufferedIOBase, source: str, line_ends: LineEnds) -> str:
@@ -142,7 +142,7 @@ def _decoded(
             begins = False
 
 
-def fasta(stream: BufferedIOBase, source: str, letters: str, tally: Counter[str]) -> Iterator[Part]:
+def fasta(stream: BufferedIOBase, source: str, letters: str, tally: Counter[str]) -> Iterator[Piece]:
     """FASTA as places in `letters`: every record is a sequence, and one ends at each letter that is not known.
 
     Where the letters are capitals, small ones (soft-masked bases) count as theirs.
@@ -170,7 +170,7 @@ def fasta(stream: BufferedIOBase, source: str, letters: str, tally: Counter[str]
             tally[f"letter {chr(letter)}"] += int(times)
         edges = np.flatnonzero(np.diff(numbers >= 0, prepend=False, append=False))
         for start, stop in edges.reshape(-1, 2):
-            yield Part(numbers[start:stop], bool(begins or start > 0))
+            yield Piece(numbers[start:stop], bool(begins or start > 0))
             begins = stop < numbers.size
         begins |= edges.size == 0 < data.size
     tally["empty records"] += size == 0
@@ -193,7 +193,7 @@ def _records(stream: BufferedIOBase) -> Iterator[bytes | None]:
         yield bytes(letters)
 
 
-def npy(array: np.ndarray, source: str) -> Iterator[Part]:
+def npy(array: np.ndarray, source: str) -> Iterator[Piece]:
     """An array of tokens: one sequence, or one in each row.
 
     >>> [part.tokens.tolist() for part in npy(np.array([[0, 1], [1, 1]]), "a.npy")]
@@ -219,7 +219,7 @@ def npy(array: np.ndarray, source: str) -> Iterator[Part]:
                     f"{source} has token {part[large[0]]} at position {begin + large[0]}, too large; "
                     "renumber the tokens"
                 )
-            yield Part(part.astype(np.int64), begin == 0)
+            yield Piece(part.astype(np.int64), begin == 0)
 
 
 def open_npy(stream: BufferedIOBase, source: str) -> np.ndarray:

@@ -22,16 +22,19 @@ from jaxtyping import Int
 from anyorder import formats
 from anyorder.errors import check_alphabet, require
 from anyorder.files import open_regular
-from anyorder.formats import LineEnds, Part
+from anyorder.formats import LineEnds, Piece
 from anyorder.tokens import LARGEST_ALPHABET, check_characters, check_tokens
 
 STANDARD_STREAM = "-"
 BASES = "ACGT"
 _FASTA = (".fa", ".fasta")
 
+Reader = Callable[[Counter[str]], Iterator[Piece]]
+"""The tokens of a file from its beginning; what was passed over is counted in the tally."""
+
 
 @dataclasses.dataclass(frozen=True)
-class Sequences:
+class SequenceFile:
     """What a file holds."""
 
     alphabet_size: int
@@ -43,9 +46,9 @@ class Sequences:
     """Tokens in all of them."""
     notes: tuple[str, ...]
     """What was passed over, a sentence each."""
-    read: Callable[[Counter[str]], Iterator[Part]] = dataclasses.field(repr=False)
+    read: Reader = dataclasses.field(repr=False)
 
-    def chunks(self) -> Iterator[Part]:
+    def chunks(self) -> Iterator[Piece]:
         """The tokens from the beginning, in parts that have some, each with whether it begins a sequence."""
         return _with_tokens(self.read(Counter()))
 
@@ -58,7 +61,7 @@ def open_sequences(
     alphabet_size: int | None = None,
     row: int | None = None,
     line_ends: LineEnds = "drop",
-) -> Iterator[Sequences]:
+) -> Iterator[SequenceFile]:
     """Open a file of sequences, or `-` for standard input, and learn what it holds.
 
     With `alphabet` the input is text whose characters are numbered in the order given (`"auto"`: by first appearance).
@@ -81,7 +84,7 @@ def open_sequences(
             f"`alphabet_size={alphabet_size}` and an alphabet together; the alphabet has its own size, drop one",
         )
 
-        def read(tally: Counter[str]) -> Iterator[Part]:
+        def read(tally: Counter[str]) -> Iterator[Piece]:
             stream.seek(0)
             return reader(tally) if row is None else _only(reader(tally), row, name)
 
@@ -103,7 +106,7 @@ def open_sequences(
             size <= LARGEST_ALPHABET,
             f"alphabet size is {size}, at most {LARGEST_ALPHABET} symbols are supported; renumber the tokens",
         )
-        yield Sequences(size, letters, count, length, tuple(_notes(tally, letters)), read)
+        yield SequenceFile(size, letters, count, length, tuple(_notes(tally, letters)), read)
 
 
 def read_tokens(
@@ -132,7 +135,7 @@ def read_tokens(
         return np.concatenate(kept)[:limit], sequences.alphabet_size, sequences.alphabet
 
 
-def check_single(sequences: Sequences, source: str) -> None:
+def check_single(sequences: SequenceFile, source: str) -> None:
     """Refuse a file of several sequences where one is wanted."""
     require(sequences.count == 1, f"{source} holds {sequences.count} sequences, must be one; choose one with `row=`")
 
@@ -154,9 +157,6 @@ def _stream(source: str | Path) -> Iterator[BufferedIOBase]:
     else:
         with open_regular(source, "a file, or - for standard input") as stream:
             yield stream
-
-
-Reader = Callable[[Counter[str]], Iterator[Part]]
 
 
 def _reader(stream: BufferedIOBase, name: str, alphabet: str | None, ends: LineEnds) -> tuple[Reader, str | None]:
@@ -190,17 +190,17 @@ def _reader(stream: BufferedIOBase, name: str, alphabet: str | None, ends: LineE
     return lambda tally: formats.text(stream, name, alphabet, ends, tally), alphabet
 
 
-def _with_tokens(parts: Iterator[Part]) -> Iterator[Part]:
+def _with_tokens(parts: Iterator[Piece]) -> Iterator[Piece]:
     """The parts that have tokens."""
     begun = False
     for tokens, begins in parts:
         begun |= begins
         if tokens.size:
-            yield Part(tokens, begun)
+            yield Piece(tokens, begun)
             begun = False
 
 
-def _only(parts: Iterator[Part], row: int, name: str) -> Iterator[Part]:
+def _only(parts: Iterator[Piece], row: int, name: str) -> Iterator[Piece]:
     """The parts of one sequence."""
     number = -1
     for part in parts:

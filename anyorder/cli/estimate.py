@@ -15,7 +15,7 @@ from anyorder.errors import InputError, check_order, in_flags
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Estimate(Command):
+class EstimateCommand(Command):
     """Estimate the next-token distribution after every position of a sequence, and score it.
 
     Examples:

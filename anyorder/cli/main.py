@@ -21,8 +21,8 @@ if TYPE_CHECKING:  # `--help` and `--version` need none of the parser's and the 
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("demo", "Demo", "the main job at a small size: chains, constructions, training, one page"),
     "sample": ("sample", "Sample", "draw sequences of random Markov chains"),
-    "estimate": ("estimate", "Estimate", "next-token distributions of a sequence, by an exact estimator"),
-    "order": ("order", "Order", "how likely each order of a sequence is"),
+    "estimate": ("estimate", "EstimateCommand", "next-token distributions of a sequence, by an exact estimator"),
+    "order": ("order", "OrderCommand", "how likely each order of a sequence is"),
     "constructions": ("constructions", "Constructions", "list the constructions"),
     "parameters": ("constructions", "Parameters", "count the parameters of a construction"),
     "verify": ("constructions", "Verify", "compare a construction with the exact estimator"),

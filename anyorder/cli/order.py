@@ -22,7 +22,7 @@ BETAS = (0.05, 0.25, 0.5, 1.0, 2.0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Order(Command):
+class OrderCommand(Command):
     """Find the Markov order that describes a sequence: bits per symbol of every order, and the posterior over them.
 
     Examples:

@@ -124,7 +124,7 @@ def certified(name: str, dtype: str, **options: Any) -> int:
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class PrecisionRow:
     """One line of the precision table: by dtype the measured order (None: not measured) and the certified one."""
 
     label: str
@@ -156,12 +156,12 @@ LEGEND = (
 )
 
 
-def precision_table() -> Iterator[Row]:
+def precision_table() -> Iterator[PrecisionRow]:
     """The table that the command, the docs and the experiments show: every construction that promises something."""
     for entry in CONSTRUCTIONS.values():
         for options in ({}, *entry.variants) if entry.analyse is not None else ():
             name = label(entry, options)
-            yield Row(
+            yield PrecisionRow(
                 name,
                 entry.name,
                 {dtype: measured().get(name, {}).get(dtype) for dtype in DTYPES},

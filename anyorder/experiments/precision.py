@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder.constructions import construct
-from anyorder.constructions.exact_orders import LEGEND, Row, measure, precision_table
+from anyorder.constructions.exact_orders import LEGEND, PrecisionRow, measure, precision_table
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.constructions.verify import expected
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
@@ -117,7 +117,7 @@ def run(task: Task) -> Result:
     )
 
 
-def law(table: list[Row]) -> Plot:
+def law(table: list[PrecisionRow]) -> Plot:
     """Measured orders over mantissa bits, on the lines that are proven: every number type is a point."""
     drawn = []
     for index, row in enumerate(one for one in table if one.certified["float64"] > 1):

@@ -27,7 +27,7 @@ from anyorder.training.step import CHUNK, Advance, State, keys, program
 from anyorder.transformer import Transformer
 
 
-class Member(NamedTuple):
+class ProgramInputs(NamedTuple):
     """What is particular to one model of a run, besides its state: inputs of the compiled program."""
 
     data: PRNGKeyArray
@@ -47,7 +47,7 @@ def _calls(first: int, last: int) -> list[tuple[Int[Array, ""], Int[Array, ""]]]
     return [(jnp.int32(start), jnp.int32(min(CHUNK, last - start))) for start in range(first, last, CHUNK)]
 
 
-class Steps(NamedTuple):
+class Programs(NamedTuple):
     """The steps of one structure, and what they were compiled to: by device, shapes and dtypes of what they take."""
 
     advance: Advance
@@ -55,15 +55,15 @@ class Steps(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def _steps(structure: Config, frame: Transformer) -> Steps:
+def _steps(structure: Config, frame: Transformer) -> Programs:
     """One for every structure, so that runs after the first find it compiled."""
-    return Steps(program(structure, frame), {})
+    return Programs(program(structure, frame), {})
 
 
 class SideBySide:
     """One model a device."""
 
-    def __init__(self, steps: Steps, states: list[State], members: list[Member]) -> None:
+    def __init__(self, steps: Programs, states: list[State], members: list[ProgramInputs]) -> None:
         self._devices, self._members = jax.local_devices()[: len(states)], members
         self.states = [jax.device_put(state, self._devices[0]) for state in states]
 
@@ -99,7 +99,7 @@ class SideBySide:
 class Stacked:
     """All models in one program."""
 
-    def __init__(self, steps: Steps, states: list[State], members: list[Member]) -> None:
+    def __init__(self, steps: Programs, states: list[State], members: list[ProgramInputs]) -> None:
         count, devices = len(states), jax.local_devices()
         used = max(number for number in range(1, len(devices) + 1) if count % number == 0)
         sharding = NamedSharding(Mesh(np.asarray(devices[:used]), ("models",)), PartitionSpec("models"))
@@ -139,7 +139,9 @@ def placed(
     assert all(structure(config) == shared for config in configs)
     stacked = jax.default_backend() != "cpu" if stacked is None else stacked
     members = [
-        Member(keys(seed).data, numbers(config, rate), config.source.as_inputs(dtype_of(shared.optimisation.dtype)))
+        ProgramInputs(
+            keys(seed).data, numbers(config, rate), config.source.as_inputs(dtype_of(shared.optimisation.dtype))
+        )
         for config in configs
         for seed, rate in config.members
     ]

@@ -93,7 +93,7 @@ class Reference:
 
 
 @dataclasses.dataclass(frozen=True)
-class Head:
+class HeadAttention:
     """One head: its mass on matches, on the beginning token and at offsets 1 … k, and its distance to the ideal.
 
     `spectrum` is attention over chance at match lengths 0 … k + 2, as the probe has it (docs/probe.md).
@@ -122,7 +122,7 @@ class Evaluation:
     excess_by_position_error: list[float]
     gap_by_position: list[float] | None
     gap_by_position_error: list[float] | None
-    attention: list[list[Head]]
+    attention: list[list[HeadAttention]]
 
 
 def held_out(data: Data, count: int, seed: int = 0) -> Chains:
@@ -333,11 +333,11 @@ def uniform_sums(tokens: Int[Array, "length"], order: int) -> tuple[Float[Array,
     return fractions.sum(), matches.any(axis=1).sum(dtype=jnp.int32)
 
 
-def _head(sums: Sums, evaluation: EvaluationSet) -> Head:
+def _head(sums: Sums, evaluation: EvaluationSet) -> HeadAttention:
     """One head, from the sums of every sequence."""
     order, length = evaluation.source.order, evaluation.source.length - 1
     mass, even = sums.by_length.sum(axis=0)
-    return Head(
+    return HeadAttention(
         matching_mass=float(sums.matching.sum() / max(evaluation.queries, 1)),
         matching_share=float(sums.share.sum() / max(evaluation.queries, 1)),
         beginning_mass=float(sums.beginning.mean() / length),

@@ -59,7 +59,7 @@ class Member:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Measured(Evaluation, Member):
+class MeasuredModel(Evaluation, Member):
     """A model of a run, and what was measured on it."""
 
 
@@ -73,7 +73,7 @@ class Summary:
     mean_gap: float | None
     largest_gap: float | None
     reference: Reference
-    models: list[Measured]
+    models: list[MeasuredModel]
 
 
 def train(
@@ -138,7 +138,7 @@ class _Run:
         measurement = config.measurement
         self.evaluation = evaluation_set(config.data, measurement.evaluation_count, measurement.evaluation_seed)
         self.reference = reference(self.evaluation)
-        self.measured: list[Measured] = []
+        self.measured: list[MeasuredModel] = []
 
     def go(self, begun: int | None, watch: OnRound, stop: Callable[[], bool]) -> Trained:
         measurement, steps, step = self.config.measurement, self.config.optimisation.steps, begun or 0
@@ -204,7 +204,7 @@ class _Run:
             self.folder.save(step, self.placed.states)
 
 
-def summarised(config: Config, step: int, about: Reference, models: list[Measured]) -> Summary:
+def summarised(config: Config, step: int, about: Reference, models: list[MeasuredModel]) -> Summary:
     """All models of a run together: what was measured on each, means, and the reference."""
     gaps = [model.gap for model in models if model.gap is not None]
     return Summary(
@@ -218,9 +218,9 @@ def summarised(config: Config, step: int, about: Reference, models: list[Measure
     )
 
 
-def measured(config: Config, evaluations: Sequence[Evaluation]) -> list[Measured]:
+def measured(config: Config, evaluations: Sequence[Evaluation]) -> list[MeasuredModel]:
     """What was measured on every model of a run, with the model."""
-    return [Measured(**vars(member(config, index)), **vars(found)) for index, found in enumerate(evaluations)]
+    return [MeasuredModel(**vars(member(config, index)), **vars(found)) for index, found in enumerate(evaluations)]
 
 
 def member(config: Config, index: int) -> Member:

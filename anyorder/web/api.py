@@ -18,7 +18,7 @@ from anyorder.web.probe import probe_routes
 from anyorder.web.story import tell
 from anyorder.web.verification import verify
 from anyorder.web.view import Explorer
-from anyorder.web.work import Check, Work
+from anyorder.web.work import CheckCancelled, Work
 
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": schema.Problem, "description": "a body that cannot be read"},
@@ -35,7 +35,7 @@ def routes(explorer: Explorer, quick: Work, long: Work) -> APIRouter:
     """Every route, over one explorer and two pools of work."""
     router = APIRouter(prefix="/api", responses=_REFUSALS)
 
-    async def answer(request: Request, work: Work, job: Callable[[Check], bytes]) -> Response:
+    async def answer(request: Request, work: Work, job: Callable[[CheckCancelled], bytes]) -> Response:
         return Response(await work.do(request, job), media_type="application/json")
 
     @router.get("/options", response_model=schema.Options, summary="What there is to choose from")
@@ -105,7 +105,7 @@ def choices(explorer: Explorer) -> schema.Options:
     )
 
 
-def story_at(explorer: Explorer, asked: schema.StoryRequest, check: Check) -> schema.Story:
+def story_at(explorer: Explorer, asked: schema.StoryRequest, check: CheckCancelled) -> schema.Story:
     """The story of the model that was asked for, read off its trace."""
     traced = explorer.traced(schema.ViewRequest(model=asked.model, sequence=asked.sequence), check)
     require(

@@ -13,7 +13,7 @@ from anyorder.errors import InputError, require
 from anyorder.web import limits
 from anyorder.web.models import Library, fits
 from anyorder.web.schema import DynamicsRequest, Film, FreshRun, Matrix, StoredRun, finite
-from anyorder.web.work import Check
+from anyorder.web.work import CheckCancelled
 
 #: Learning rates that suit the lengths of short runs; those of the command.
 RATE, PRECONDITIONED_RATE = 5000.0, 20000.0
@@ -21,12 +21,12 @@ RATE, PRECONDITIONED_RATE = 5000.0, 20000.0
 BATCH = 64
 
 
-def film(asked: DynamicsRequest, library: Library, check: Check) -> Film:
+def film(asked: DynamicsRequest, library: Library, check: CheckCancelled) -> Film:
     """The run that was asked for, as at most `MOST_FRAMES` frames."""
     return _fresh(asked.run, check) if isinstance(asked.run, FreshRun) else _stored(asked.run, library)
 
 
-def _fresh(asked: FreshRun, check: Check) -> Film:
+def _fresh(asked: FreshRun, check: CheckCancelled) -> Film:
     require(
         asked.length > asked.order,
         f"length is {asked.length}, must be above the order {asked.order}; lengthen the sequences",

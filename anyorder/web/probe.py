@@ -14,7 +14,7 @@ from anyorder.errors import InputError, require
 from anyorder.files import read_json
 from anyorder.web.models import DEEPEST, MOST_LISTED, Library, fits
 from anyorder.web.schema import Asked
-from anyorder.web.work import Check
+from anyorder.web.work import CheckCancelled
 
 #: What the command calls its result.
 NAME = "probe.json"
@@ -114,7 +114,9 @@ def _read(file: Path, path: str) -> ProbeView:
 
 
 def probe_routes(
-    library: Library, answer: Callable[[Request, Callable[[Check], bytes]], Awaitable[Response]], router: APIRouter
+    library: Library,
+    answer: Callable[[Request, Callable[[CheckCancelled], bytes]], Awaitable[Response]],
+    router: APIRouter,
 ) -> None:
     """Add the two routes of the probe's page to a router; `answer` computes away from the event loop."""
 

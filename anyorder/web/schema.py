@@ -330,6 +330,9 @@ class Map(BaseModel):
     weights: Matrix
 
 
+HowExact = Literal["exact", "within", "beyond", "open"]
+
+
 class Exactness(BaseModel):
     """The worst error on this sequence, next to what was promised."""
 
@@ -339,7 +342,7 @@ class Exactness(BaseModel):
     bound: float | None
     positions_checked: int
     passed: bool | None = Field(description="null: nothing was promised")
-    level: Literal["exact", "within", "beyond", "open"] = Field(
+    level: HowExact = Field(
         description="exact: an error at the level of rounding; within or beyond the bound; open: nothing was promised"
     )
 
@@ -413,7 +416,7 @@ class Part(BaseModel):
     over: list[Over] = Field([], description="overlay: other vectors to draw over the values")
 
 
-class Step(BaseModel):
+class StoryStep(BaseModel):
     """One step of the proof at one position."""
 
     title: str
@@ -434,7 +437,7 @@ class Story(BaseModel):
     window: list[int] = Field(description="positions of the last k tokens; empty where there are fewer")
     matches: list[int]
     counts: list[int]
-    steps: list[Step]
+    steps: list[StoryStep]
 
 
 class Verified(BaseModel):

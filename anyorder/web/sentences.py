@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from anyorder.constructions import steps
-from anyorder.web.traced import Look
+from anyorder.web.traced import TracedPosition
 
 
-def here(look: Look, about: steps.Here) -> str:
+def here(look: TracedPosition, about: steps.Here) -> str:
     """What is the case at this position, in one sentence."""
     n, k, found = look.position, look.order, look.matches
     match about:
@@ -44,7 +44,7 @@ def here(look: Look, about: steps.Here) -> str:
     return ""
 
 
-def about(look: Look, kind: steps.Here) -> list[int]:
+def about(look: TracedPosition, kind: steps.Here) -> list[int]:
     """The positions that a step speaks of."""
     n, k = look.position, look.order
     match kind:

@@ -24,7 +24,7 @@ from anyorder.transformer.arithmetic import linear, stored, unit
 from anyorder.web import schema
 from anyorder.web.schema import finite
 from anyorder.web.sentences import about, here
-from anyorder.web.traced import Look, Traced
+from anyorder.web.traced import Traced, TracedPosition
 
 
 def tell(traced: Traced, position: int) -> schema.Story:
@@ -33,11 +33,11 @@ def tell(traced: Traced, position: int) -> schema.Story:
     matrix = matching.window_matches(traced.padded, order)
     matches = np.flatnonzero(np.asarray(matrix)[position]).tolist()
     counts = np.asarray(matching.counts(matrix, traced.padded, size))[position].tolist()
-    look = Look(traced, position, matches)
+    look = TracedPosition(traced, position, matches)
     window = list(range(position - order + 1, position + 1)) if position >= order - 1 else []
     plan = traced.opened.plan
     made = [
-        schema.Step(
+        schema.StoryStep(
             title=step.title,
             text=step.text,
             here=here(look, step.here),
@@ -61,18 +61,18 @@ def weight(model: Transformer, name: str, does: str) -> schema.Weight:
 
 
 @functools.singledispatch
-def show(what: Show, look: Look) -> schema.Part:
+def show(what: Show, look: TracedPosition) -> schema.Part:
     """What a step lets one see, at one position."""
     raise TypeError(f"the page cannot draw {what!r}")
 
 
 @show.register
-def _(what: steps.Block, look: Look) -> schema.Part:
+def _(what: steps.Block, look: TracedPosition) -> schema.Part:
     return bars(look, what.name, f"block `{what.of}`: after {what.point}", look.block(what.of, what.point), what.of)
 
 
 @show.register
-def _(what: steps.Combined, look: Look) -> schema.Part:
+def _(what: steps.Combined, look: TracedPosition) -> schema.Part:
     values = np.sum([factor * look.block(block, what.point) for block, factor in what.of], axis=0)
     terms = " ".join(f"{'-' if factor < 0 else '+'} {abs(factor):g}·`{block}`" for block, factor in what.of[:4])
     more = " …" if len(what.of) > 4 else ""
@@ -80,13 +80,13 @@ def _(what: steps.Combined, look: Look) -> schema.Part:
 
 
 @show.register
-def _(what: steps.Inside, look: Look) -> schema.Part:
+def _(what: steps.Inside, look: TracedPosition) -> schema.Part:
     read = f"W x + b of layers.{what.layer}.mlp.{what.place} in block `{what.of}`"
     return bars(look, what.name, read, _inside(look, what)).model_copy(update={"line": 0.0})
 
 
 @show.register
-def _(what: steps.Threshold, look: Look) -> schema.Part:
+def _(what: steps.Threshold, look: TracedPosition) -> schema.Part:
     part = show(what.shown, look)
     left = _inside(look, what.inside)
     line = finite(float(np.mean(np.array(part.values, float) - left)))
@@ -96,7 +96,7 @@ def _(what: steps.Threshold, look: Look) -> schema.Part:
 
 
 @show.register
-def _(what: steps.Attention, look: Look) -> schema.Part:
+def _(what: steps.Attention, look: TracedPosition) -> schema.Part:
     weights = np.asarray(look.traced.trace.attention[what.layer], np.float64)[what.head, look.row, : look.row + 1]
     part = keys(
         look, what.name, f"attention of layer {what.layer + 1}, head {what.head + 1}, row {look.position}", weights
@@ -108,7 +108,7 @@ def _(what: steps.Attention, look: Look) -> schema.Part:
 
 
 @show.register
-def _(what: steps.Scores, look: Look) -> schema.Part:
+def _(what: steps.Scores, look: TracedPosition) -> schema.Part:
     x, head = look.traced.trace.stream(what.point), look.model.layers[what.layer].heads[what.head]
     product = np.asarray(_scores(head, x, jnp.int32(look.row)))[: look.row + 1] / _kappa(look.model)
     unit_of = "" if look.model.certificate is None else " / kappa"
@@ -117,7 +117,7 @@ def _(what: steps.Scores, look: Look) -> schema.Part:
 
 
 @show.register
-def _(what: steps.Overlay, look: Look) -> schema.Part:
+def _(what: steps.Overlay, look: TracedPosition) -> schema.Part:
     head = look.model.layers[what.layer].heads[what.head]
     queries, found = (np.asarray(side) for side in _sides(head, look.traced.trace.stream(what.point)))
     product, begins, k = found @ queries[look.row], look.traced.begins, look.order
@@ -171,19 +171,19 @@ def _kappa(model: Transformer) -> float:
 
 
 @show.register
-def _(what: steps.Prediction, look: Look) -> schema.Part:
+def _(what: steps.Prediction, look: TracedPosition) -> schema.Part:
     row = np.asarray(look.traced.trace.probabilities, np.float64)[look.position]
     return bars(look, what.name, "output of the model", row)
 
 
-def bars(look: Look, name: str, read: str, values: Float[np.ndarray, "bars"], label: str = "") -> schema.Part:
+def bars(look: TracedPosition, name: str, read: str, values: Float[np.ndarray, "bars"], label: str = "") -> schema.Part:
     """A part with one bar for every symbol, or with one label for all."""
     labels = look.traced.symbols if len(values) == look.traced.alphabet_size else [label] * len(values)
     numbers = [finite(value) for value in np.asarray(values, float).tolist()]
     return schema.Part(kind="bars", name=name, read=read, labels=labels, values=numbers)
 
 
-def keys(look: Look, name: str, read: str, values: Float[np.ndarray, "keys"]) -> schema.Part:
+def keys(look: TracedPosition, name: str, read: str, values: Float[np.ndarray, "keys"]) -> schema.Part:
     """A part with one number for every key; the exact matches are marked."""
     first = -look.traced.begins
     labels = [look.name(position) for position in range(first, look.position + 1)]
@@ -230,7 +230,7 @@ def unknown(order: int, model: Transformer) -> tuple[Step, ...]:
     return (*made, prediction)
 
 
-def _inside(look: Look, what: steps.Inside) -> Float[np.ndarray, "width"]:
+def _inside(look: TracedPosition, what: steps.Inside) -> Float[np.ndarray, "width"]:
     mlp = look.model.layers[what.layer].mlp[what.place]
     inputs = np.asarray(_inputs(mlp, look.traced.trace.stream(what.point)))
     return inputs[look.row, Stream(**dict(look.model.blocks or ())).place(what.of)]

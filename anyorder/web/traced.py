@@ -99,7 +99,7 @@ class Traced:
 
 
 @dataclasses.dataclass(frozen=True)
-class Look:
+class TracedPosition:
     """A trace at one position n; `row` is its row, one later with a beginning token."""
 
     traced: Traced

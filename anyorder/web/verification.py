@@ -9,10 +9,10 @@ from anyorder.constructions.verify import errors, within
 from anyorder.errors import require
 from anyorder.web.models import build
 from anyorder.web.schema import Verified, VerifyRequest, finite
-from anyorder.web.work import Check
+from anyorder.web.work import CheckCancelled
 
 
-def verify(asked: VerifyRequest, check: Check) -> Verified:
+def verify(asked: VerifyRequest, check: CheckCancelled) -> Verified:
     """The worst error of a construction over all sequences, next to its bound."""
     size, order = asked.model.alphabet_size or asked.alphabet_size, asked.model.order
     require(

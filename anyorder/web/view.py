@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import threading
 from collections import OrderedDict
-from typing import Literal, cast
+from typing import cast
 
 import jax
 import numpy as np
@@ -24,6 +24,7 @@ from anyorder.web.schema import (
     Chain,
     Constructed,
     Exactness,
+    HowExact,
     Losses,
     Map,
     MapRequest,
@@ -38,9 +39,8 @@ from anyorder.web.schema import (
 from anyorder.web.sequence import NamedTokens, draw, source
 from anyorder.web.tours import shipped_tours
 from anyorder.web.traced import Traced
-from anyorder.web.work import Check
+from anyorder.web.work import CheckCancelled
 
-Level = Literal["exact", "within", "beyond", "open"]
 #: An error up to this many units of rounding is called exact: two sums and a division.
 ROUNDING_UNITS = 4.0
 
@@ -62,7 +62,7 @@ class Explorer:
         self._programs: set[tuple[object, ...]] = set()
         self._lock = threading.Lock()
 
-    def traced(self, asked: ViewRequest, check: Check) -> Traced:
+    def traced(self, asked: ViewRequest, check: CheckCancelled) -> Traced:
         """The model's trace on the sequence, run now or kept."""
         stamp = "" if isinstance(asked.model, Constructed) else str(self.library.stamp(asked.model.path))
         key = f"{asked.model.model_dump_json()}{asked.sequence.model_dump_json()}{stamp}"
@@ -77,7 +77,7 @@ class Explorer:
                 self._kept.popitem(last=False)
         return traced
 
-    def _run(self, asked: ViewRequest, check: Check) -> Traced:
+    def _run(self, asked: ViewRequest, check: CheckCancelled) -> Traced:
         drawn = draw(asked.sequence)
         check()
         opened = self._open(asked, drawn)
@@ -129,7 +129,7 @@ class Explorer:
         require(length > order, f"order is {order}, must be smaller than the length {length}; {ways}")
         return opened if opened is not None else build(cast(Constructed, asked_model), size, limits.padded(length))
 
-    def view(self, asked: ViewRequest, check: Check) -> View:
+    def view(self, asked: ViewRequest, check: CheckCancelled) -> View:
         """All that the page shows except the story, with the maps if they are asked for."""
         traced = self.traced(asked, check)
         order, size = traced.opened.order, traced.alphabet_size
@@ -161,7 +161,7 @@ class Explorer:
             losses=_losses(traced, bayes, kgram),
         )
 
-    def map(self, asked: MapRequest, check: Check) -> Matrix:
+    def map(self, asked: MapRequest, check: CheckCancelled) -> Matrix:
         """One map of a view."""
         traced = self.traced(asked, check)
         if asked.map != "head":
@@ -229,15 +229,15 @@ def _exactness(
         bound=bound,
         positions_checked=int(defined.sum()),
         passed=None if bound is None else within(worst, bound),
-        level=level(worst, bound, opened.model.dtype.name),
+        level=how_exact(worst, bound, opened.model.dtype.name),
     )
 
 
-def level(error: float, bound: float | None, dtype: str) -> Level:
+def how_exact(error: float, bound: float | None, dtype: str) -> HowExact:
     """What an error is called: `exact` at the level of rounding, `within` or `beyond` its bound, `open` without one.
 
-    >>> level(1e-16, 1e-7, "float64"), level(1e-9, 1e-7, "float64"), level(0.1, 1.0, "float64")
-    ('exact', 'within', 'beyond')
+    >>> [how_exact(error, bound, "float64") for error, bound in ((1e-16, 1e-7), (1e-9, 1e-7), (0.1, 1.0))]
+    ['exact', 'within', 'beyond']
     """
     if bound is None:
         return "open"

@@ -15,7 +15,7 @@ from typing import TypeVar
 from starlette.requests import Request
 
 Answer = TypeVar("Answer")
-Check = Callable[[], None]
+CheckCancelled = Callable[[], None]
 
 #: Seconds between two looks whether the client is still there.
 GLANCE = 0.05
@@ -47,7 +47,7 @@ class Work:
         """Computations that run or wait."""
         return self._taken
 
-    async def do(self, request: Request, job: Callable[[Check], Answer]) -> Answer:
+    async def do(self, request: Request, job: Callable[[CheckCancelled], Answer]) -> Answer:
         """Run `job(check)` in a thread; raise `Busy` without a place, `Cancelled` if the client leaves."""
         with self._lock:
             if self._taken >= self.most or self._closed.is_set():
@@ -81,7 +81,7 @@ class Work:
         with self._lock:
             self._taken -= 1
 
-    def prepare(self, job: Callable[[Check], object]) -> None:
+    def prepare(self, job: Callable[[CheckCancelled], object]) -> None:
         """Run a job for nobody in particular, such as the compilation of what will be asked first."""
 
         def check() -> None:
