@@ -37,6 +37,7 @@ Reader = Callable[[Counter[str]], Iterator[Piece]]
 class SequenceFile:
     """What a file holds."""
 
+    name: str
     alphabet_size: int
     alphabet: str | None
     """The characters, if it is text."""
@@ -51,6 +52,21 @@ class SequenceFile:
     def chunks(self) -> Iterator[Piece]:
         """The tokens from the beginning, in parts that have some, each with whether it begins a sequence."""
         return _with_tokens(self.read(Counter()))
+
+    def check_single(self) -> None:
+        """Refuse a file of several sequences where one is wanted."""
+        require(self.count == 1, f"{self.name} holds {self.count} sequences, must be one; choose one with `row=`")
+
+    def one(self, limit: int | None = None) -> Int[np.ndarray, "length"]:
+        """The tokens of the only sequence, or as many of its first as the limit says."""
+        require(limit is None or limit >= 1, f"limit is {limit}, must be at least 1; pass `limit=1` or more")
+        self.check_single()
+        kept: list[np.ndarray] = []
+        for part in self.chunks():
+            kept.append(part.tokens)
+            if limit is not None and sum(map(len, kept)) >= limit:
+                break
+        return np.concatenate(kept)[:limit]
 
 
 @contextlib.contextmanager
@@ -106,38 +122,7 @@ def open_sequences(
             size <= LARGEST_ALPHABET,
             f"alphabet size is {size}, at most {LARGEST_ALPHABET} symbols are supported; renumber the tokens",
         )
-        yield SequenceFile(size, letters, count, length, tuple(_notes(tally, letters)), read)
-
-
-def read_tokens(
-    source: str | Path,
-    *,
-    alphabet: str | None = None,
-    alphabet_size: int | None = None,
-    row: int | None = None,
-    line_ends: LineEnds = "drop",
-    limit: int | None = None,
-) -> tuple[Int[np.ndarray, "length"], int, str | None]:
-    """One sequence, read as `open_sequences` does: its tokens, the alphabet size, and the characters if it is text.
-
-    With a limit only that many tokens from its beginning.
-    """
-    require(limit is None or limit >= 1, f"limit is {limit}, must be at least 1; pass `limit=1` or more")
-    with open_sequences(
-        source, alphabet=alphabet, alphabet_size=alphabet_size, row=row, line_ends=line_ends
-    ) as sequences:
-        check_single(sequences, str(source))
-        kept: list[np.ndarray] = []
-        for part in sequences.chunks():
-            kept.append(part.tokens)
-            if limit is not None and sum(map(len, kept)) >= limit:
-                break
-        return np.concatenate(kept)[:limit], sequences.alphabet_size, sequences.alphabet
-
-
-def check_single(sequences: SequenceFile, source: str) -> None:
-    """Refuse a file of several sequences where one is wanted."""
-    require(sequences.count == 1, f"{source} holds {sequences.count} sequences, must be one; choose one with `row=`")
+        yield SequenceFile(name, size, letters, count, length, tuple(_notes(tally, letters)), read)
 
 
 def read_array(source: str | Path) -> np.ndarray:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import anyorder
-from anyorder import dynamics, reading, transformer
+from anyorder import dynamics, transformer
 from anyorder.chains import Floored
 from anyorder.errors import InputError
 from anyorder.experiments import runner
@@ -24,6 +24,7 @@ from anyorder.sweeps import spec, table
 from anyorder.sweeps.row import Ended, RunMetrics
 from anyorder.training import folder as folders
 from anyorder.training.forms import from_json
+from tests.test_reading import read_one
 from tests.web import exploring
 
 ANY_JSON = st.recursive(
@@ -120,9 +121,7 @@ READERS = {
     "sweep/runs.jsonl": lambda path: table.read(path.parent),
     "sweep.toml": spec.read,
     "result.safetensors": lambda path: read_record(path, "result 1", (runner.Record, Result, Table)),
-    "tokens.npy": reading.read_tokens,
-    "tokens.txt": reading.read_tokens,
-    "tokens.fasta": reading.read_tokens,
+    **dict.fromkeys(("tokens.npy", "tokens.txt", "tokens.fasta"), read_one),
 }
 
 

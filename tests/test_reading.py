@@ -25,6 +25,11 @@ def header(shape):
     return buffer.getvalue()
 
 
+def read_one(path, **options):
+    with reading.open_sequences(path, **options) as sequences:
+        return sequences.one(), sequences.alphabet_size, sequences.alphabet
+
+
 @pytest.mark.parametrize("block", [1, 2, 1 << 20])
 @pytest.mark.parametrize(
     ("name", "content", "options", "tokens", "size", "characters"),
@@ -59,7 +64,7 @@ def test_every_format_in_blocks_of_any_size(
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     else:
         (tmp_path / name).write_bytes(content)
-    read, read_size, read_characters = reading.read_tokens(name, **options)
+    read, read_size, read_characters = read_one(name, **options)
     assert (read.tolist(), read_size, read_characters) == (tokens, size, characters)
 
 
@@ -135,7 +140,7 @@ def test_every_bad_input_is_one_line(tmp_path, monkeypatch, name, content, optio
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError) as caught:
-        reading.read_tokens(name, **options)
+        read_one(name, **options)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -144,14 +149,14 @@ def test_objects_are_not_unpickled(tmp_path):
     path = tmp_path / "a.npy"
     np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match=r"not a whole \.npy file"):
-        reading.read_tokens(path)
+        read_one(path)
 
 
 def test_missing_files_and_folders(tmp_path):
     with pytest.raises(InputError, match="No such file"):
-        reading.read_tokens(tmp_path / "absent")
+        read_one(tmp_path / "absent")
     with pytest.raises(InputError, match="Is a directory"):
-        reading.read_tokens(tmp_path)
+        read_one(tmp_path)
 
 
 def test_what_was_passed_over_is_told(tmp_path, monkeypatch):
@@ -180,7 +185,7 @@ def test_pipes_are_not_waited_for(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(InputError, match="is not a regular file; give a file, or - for standard input"):
-        reading.read_tokens(pipe)
+        read_one(pipe)
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):
@@ -215,7 +220,7 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path_factory, name, d
     path.write_bytes(bytes(content[:cut]) + data.draw(st.binary(max_size=8)))
     said = ""
     try:
-        tokens, size, _ = reading.read_tokens(path, **options)
+        tokens, size, _ = read_one(path, **options)
     except InputError as error:
         said = str(error)
     assert "\n" not in said

@@ -25,12 +25,12 @@ def listed(what: str) -> Any:
     return made() if registry in sys.modules else json.loads(PATH.read_text(encoding="utf-8"))[what]
 
 
-def _constructions() -> dict[str, Any]:
+def _constructions() -> dict[str, object]:
     """Every construction with its measured and certified orders, and the tables that people are shown."""
     from anyorder.constructions import CONSTRUCTIONS, tables
     from anyorder.constructions.exact_orders import LEGEND, TOLERANCE, precision_table
 
-    precision: dict[str, list[dict[str, Any]]] = {name: [] for name in CONSTRUCTIONS}
+    precision: dict[str, list[dict[str, object]]] = {name: [] for name in CONSTRUCTIONS}
     for row in precision_table():
         orders = {
             dtype: {**({} if found is None else dataclasses.asdict(found)), "certified": row.certified[dtype]}
@@ -67,13 +67,13 @@ def _estimators() -> dict[str, str]:
     return {name: entry.meaning for name, entry in ESTIMATORS.items()}
 
 
-def _experiments() -> list[dict[str, Any]]:
+def _experiments() -> list[dict[str, object]]:
     from anyorder.experiments.registry import EXPERIMENTS
 
     return [{name: getattr(one, name) for name in ("id", "title", "where", "minutes")} for one in EXPERIMENTS.values()]
 
 
-def _claims() -> list[dict[str, Any]]:
+def _claims() -> list[dict[str, object]]:
     from anyorder.claims.registry import PARTS
 
     names = ("id", "where", "says", "quick")
@@ -81,7 +81,7 @@ def _claims() -> list[dict[str, Any]]:
 
 
 #: What is listed → the module of its registry, and how it is read there.
-_REGISTRIES: dict[str, tuple[str, Callable[[], Any]]] = {
+_REGISTRIES: dict[str, tuple[str, Callable[[], object]]] = {
     "constructions": ("anyorder.constructions.registry", _constructions),
     "estimators": ("anyorder.estimators.registry", _estimators),
     "experiments": ("anyorder.experiments.registry", _experiments),
@@ -89,7 +89,7 @@ _REGISTRIES: dict[str, tuple[str, Callable[[], Any]]] = {
 }
 
 
-def made() -> dict[str, Any]:
+def made() -> dict[str, object]:
     """All lists as the registries have them now."""
     return json.loads(json.dumps({what: make() for what, (_, make) in _REGISTRIES.items()}))
 

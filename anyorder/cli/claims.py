@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
 from anyorder.cli.catalogue import listed
-from anyorder.cli.command import Command, Outcome, progress
+from anyorder.cli.command import Command, Outcome, progress, table
 from anyorder.errors import require
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
@@ -58,7 +57,9 @@ class Claims(Command):
         claims = [claim for claim in chosen if claim.quick or not self.quick]
         require(len(claims) > 0, f"none of {', '.join(self.ids)} is in the quick set; drop --quick")
         records = recorded()
-        _announce(claims, records)
+        seconds = sum(records[claim.id]["seconds"] for claim in claims if claim.id in records)
+        if seconds >= 10:
+            Console(stderr=True).print(f"{len(claims)} claims, about {seconds:.0f} CPU seconds", highlight=False)
         with progress() as bar:
             task = bar.add_task("claims", total=len(claims))
             first = True
@@ -72,39 +73,30 @@ class Claims(Command):
         differing = [entry.claim.id for entry in checked if not entry.agrees]
         report = {
             "claims": [entry.as_dict() for entry in checked],
-            "verdicts": dict(Counter(entry.finding.verdict.value for entry in checked)),
+            "verdicts": dict(_verdicts(checked)),
             "differing": differing,
             "moved": {entry.claim.id: [moved._asdict() for moved in entry.moved] for entry in checked if entry.moved},
             "seconds": round(sum(entry.seconds for entry in checked), 2),
         }
         shown = _in_full(checked) if self.ids else _table(checked)
-        return Outcome(report, Group(shown, _summary(report)), passed=not differing)
+        return Outcome(report, Group(shown, _summary(checked)), passed=not differing)
 
 
 def _listed() -> Outcome:
     found = listed("claims")
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("claim", "where", "what it says"):
-        table.add_column(heading, no_wrap=heading == "claim")
+    headings = ("claim", "where", "what it says")
+    shown = table(*headings, words=headings)
     for one in found:
-        table.add_row(one["id"], one["where"], one["says"].replace("[", "\\["))
-    return Outcome({"claims": found}, table)
-
-
-def _announce(claims: Sequence[Claim], records: Mapping[str, Mapping[str, Any]]) -> None:
-    """How long it will take, before it starts, by what it took when the record was made."""
-    seconds = sum(records.get(claim.id, {}).get("seconds", 0.0) for claim in claims)
-    if seconds >= 10:
-        Console(stderr=True).print(f"{len(claims)} claims, about {seconds:.0f} CPU seconds", highlight=False)
+        shown.add_row(one["id"], one["where"], one["says"].replace("[", "\\["))
+    return Outcome({"claims": found}, shown)
 
 
 def _table(checked: Sequence[Checked]) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("claim", "where", "verdict", "note", "CPU s"):
-        table.add_column(heading, justify="right" if heading == "CPU s" else "left", no_wrap=heading == "claim")
+    words = ("claim", "where", "verdict", "note")
+    shown = table(*words, "CPU s", words=words)
     for entry in checked:
-        table.add_row(entry.claim.id, entry.claim.where, _verdict(entry), entry.finding.detail, f"{entry.seconds:.1f}")
-    return table
+        shown.add_row(entry.claim.id, entry.claim.where, _verdict(entry), entry.finding.detail, f"{entry.seconds:.1f}")
+    return shown
 
 
 def _in_full(checked: Sequence[Checked]) -> RenderableType:
@@ -133,11 +125,15 @@ def _verdict(entry: Checked) -> str:
     return verdict if entry.agrees else f"{verdict}, {len(entry.moved)} MOVED"
 
 
-def _summary(report: Mapping[str, Any]) -> str:
-    counted = ", ".join(f"{count} {verdict}" for verdict, count in report["verdicts"].items())
-    differing = report["differing"]
-    ending = f"differing from the record: {', '.join(differing)}" if differing else "all as on record"
-    lines = [f"{counted}; {ending}; {report['seconds']:.0f} CPU seconds"]
-    for id, moved in report["moved"].items():
-        lines += [f"{id}: {entry['number']} moved from {entry['recorded']} to {entry['measured']}" for entry in moved]
+def _verdicts(checked: Sequence[Checked]) -> Counter[str]:
+    return Counter(entry.finding.verdict.value for entry in checked)
+
+
+def _summary(checked: Sequence[Checked]) -> str:
+    counted = ", ".join(f"{count} {verdict}" for verdict, count in _verdicts(checked).items())
+    differing = ", ".join(entry.claim.id for entry in checked if not entry.agrees)
+    ending = f"differing from the record: {differing}" if differing else "all as on record"
+    lines = [f"{counted}; {ending}; {sum(entry.seconds for entry in checked):.0f} CPU seconds"]
+    for entry in checked:
+        lines += [f"{entry.claim.id}: {one.number} moved from {one.recorded} to {one.measured}" for one in entry.moved]
     return "\n".join(line.replace("[", "\\[") for line in lines)

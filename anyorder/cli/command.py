@@ -6,9 +6,10 @@ import abc
 import contextlib
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -20,7 +21,7 @@ class Outcome(NamedTuple):
     `then` is what goes on after that has been printed, such as a server.
     """
 
-    report: dict[str, Any]
+    report: Mapping[str, object]
     shown: RenderableType | None = None
     passed: bool = True
     then: Callable[[], None] | None = None
@@ -71,21 +72,29 @@ def progress() -> Progress:
     )
 
 
-def working(description: str) -> contextlib.AbstractContextManager[Any]:
+def working(description: str) -> contextlib.AbstractContextManager[object]:
     """A sign of life on standard error for work of unknown length; silent where that is no terminal."""
     console = Console(stderr=True)
     return console.status(description) if console.is_terminal else contextlib.nullcontext()
 
 
-def key_value_table(report: Mapping[str, Any]) -> Table:
+def table(*headings: str, words: Collection[str] = (), title: str | None = None) -> Table:
+    """An empty table: columns of `words` on the left, all others, of numbers, on the right; the first is never cut."""
+    made = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for heading in headings:
+        made.add_column(heading, justify="left" if heading in words else "right", no_wrap=heading == headings[0])
+    return made
+
+
+def key_value_table(report: Mapping[str, object]) -> Table:
     """A report as two columns for a person."""
-    table = Table(show_header=False, box=None, pad_edge=False)
+    made = Table(show_header=False, box=None, pad_edge=False)
     for key, value in report.items():
-        table.add_row(key.replace("_", " "), _shown(value))
-    return table
+        made.add_row(key.replace("_", " "), _shown(value))
+    return made
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """A value for a person.
 
     >>> _shown(1 / 3), _shown((1, 2)), _shown({"equal keys": True}), _shown(None)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import tyro
-from rich.box import SIMPLE_HEAD
 from rich.console import Group
-from rich.table import Table
 
 from anyorder.cli.catalogue import listed
-from anyorder.cli.command import Command, Outcome, key_value_table, working
+from anyorder.cli.command import Command, Outcome, key_value_table, table, working
+from anyorder.cli.sequence import SequenceCommand
 from anyorder.errors import check_alphabet, check_order, require
 
 if TYPE_CHECKING:
+    from anyorder.constructions import Plan
+    from anyorder.constructions.construction import OptionValue
     from anyorder.constructions.parameters import Breakdown, Entry
 
 Dtype = Literal["bfloat16", "float16", "float32", "float64"]
@@ -43,7 +44,7 @@ class Chosen(Command):
     @classmethod
     def complete(cls) -> type[Command]:
         """With a flag for every option that some construction of the registry has."""
-        fields: list[tuple[str, Any, Any]] = []
+        fields: list[tuple[str, object, object]] = []
         own = {field.name for field in dataclasses.fields(cls)}
         for name, owners in _options().items():
             if name in own:
@@ -55,25 +56,32 @@ class Chosen(Command):
             kind: Any = type(value)
             flag = Annotated[kind | None, tyro.conf.arg(help=about)]
             fields.append((name, flag, dataclasses.field(default=None)))
-        made: Any = dataclasses.make_dataclass(cls.__name__, fields, bases=(cls,), frozen=True, kw_only=True)
+        made = dataclasses.make_dataclass(cls.__name__, fields, bases=(cls,), frozen=True, kw_only=True)
         made.__doc__ = cls.__doc__
         return made
 
-    def request(self) -> dict[str, Any]:
-        """The keyword arguments of `plan`, without alphabet size and length."""
-        own = {name: getattr(self, name, None) for name in _options()}
-        return {
-            "order": self.order,
-            "dtype": self.dtype,
-            "target_error": self.target_error,
-            "kappa": self.kappa,
-            **{name: value for name, value in own.items() if value is not None},
-        }
+    def options(self) -> dict[str, OptionValue]:
+        """The keyword arguments of `plan` that were given, besides order, alphabet size, length and dtype."""
+        given = {name: getattr(self, name, None) for name in ("target_error", "kappa", *_options())}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def planned(self, name: str, size: int, length: int) -> Plan:
+        """What the flags come to for a construction over so many symbols."""
+        from anyorder.constructions import plan
+
+        return plan(name, order=self.order, alphabet_size=size, length=length, dtype=self.dtype, **self.options())
 
 
-def _options() -> dict[str, dict[str, Any]]:
+class _Listed(TypedDict):
+    """An option in the catalogue."""
+
+    help: str
+    default: OptionValue
+
+
+def _options() -> dict[str, dict[str, _Listed]]:
     """Every option of a construction, with the constructions that have it; `--seed` is that of the sequences."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, _Listed]] = {}
     for entry in listed("constructions")["entries"]:
         for option in entry["options"]:
             if option["name"] != "seed":
@@ -112,20 +120,22 @@ class Verify(Chosen):
         with working(f"verifying {self.name}"):
             result = verify(
                 self.name,
+                order=self.order,
+                dtype=self.dtype,
                 alphabet_size=self.alphabet_size,
                 length=self.length if self.exhaustive is None else self.exhaustive,
                 sequences=self.sequences,
                 seed=self.seed,
                 exhaustive=self.exhaustive is not None,
                 force=self.force,
-                **self.request(),
+                **self.options(),
             )
         report = dataclasses.asdict(result) | {"reason": result.reason}
         return Outcome(report, key_value_table(report), result.passed)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Predict(Chosen):
+class Predict(Chosen, SequenceCommand):
     """Run a construction on your own sequence and compare it with the exact estimator.
 
     Examples:
@@ -134,18 +144,8 @@ class Predict(Chosen):
     """
 
     writes = ("out",)
-    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """The sequence: whitespace-separated integers, text (with --alphabet), or .npy; - is standard input."""
     construction: str = "dyadic"
     """Which construction; `anyorder constructions` lists them."""
-    alphabet_size: int | None = None
-    """Number of symbols; by default the largest token plus one."""
-    alphabet: str | None = None
-    """Characters in the order of their numbers, or auto: distinct characters by first appearance."""
-    row: int | None = None
-    """Which sequence of a file that holds several."""
-    line_ends: Literal["keep", "space", "drop", "split"] = "drop"
-    """What the end of a line in text is: a symbol, a space, nothing, or the end of a sequence."""
     limit: int | None = None
     """Only the first N tokens of a long file."""
     out: str | None = None
@@ -155,30 +155,23 @@ class Predict(Chosen):
         """Build for the length of the sequence, run, compare, write."""
         import numpy as np
 
-        from anyorder import files, reading
+        from anyorder import files
         from anyorder.cli.estimate import infinite
-        from anyorder.constructions import plan
         from anyorder.constructions.verify import expected, within
         from anyorder.estimators import Score
 
-        tokens, size, characters = reading.read_tokens(
-            self.file,
-            alphabet=self.alphabet,
-            alphabet_size=self.alphabet_size,
-            row=self.row,
-            line_ends=self.line_ends,
-            limit=self.limit,
-        )
+        with self.opened() as sequences:
+            tokens, size = sequences.one(self.limit), sequences.alphabet_size
         require(
             len(tokens) <= LONGEST_PREDICTION,
             f"the sequence has {len(tokens)} tokens, a transformer is run on at most {LONGEST_PREDICTION}; "
             f"pass `limit={LONGEST_PREDICTION}`, or use anyorder estimate",
         )
         with working(f"{self.construction} on {len(tokens)} tokens"):
-            made = plan(self.construction, alphabet_size=size, length=len(tokens), **self.request())
+            made = self.planned(self.construction, size, len(tokens))
             model = made.build(self.force)
             predicted = np.asarray(model(tokens), np.float64)
-            exact = expected(model, tokens, self.order, float(made.options.get("beta", 1.0)))
+            exact = expected(model, tokens, self.order, made.beta)
         defined = ~np.isnan(exact).any(axis=1)
         error = float(np.abs(predicted - exact)[defined].max(initial=0.0))
         scores = {"": Score(), "exact_": Score()}
@@ -193,7 +186,7 @@ class Predict(Chosen):
             "construction": self.construction,
             "order": self.order,
             "alphabet_size": size,
-            **({"alphabet": characters} if characters else {}),
+            **({"alphabet": sequences.alphabet} if sequences.alphabet else {}),
             "dtype": self.dtype,
             "positions": len(tokens),
             "defined": int(defined.sum()),
@@ -234,12 +227,10 @@ class Build(Chosen):
 
     def run(self) -> Outcome:
         """Construct and save."""
-        from anyorder.constructions import plan
         from anyorder.constructions.parameters import count_arrays
         from anyorder.transformer import save
 
-        made = plan(self.name, alphabet_size=self.alphabet_size, length=self.length, **self.request())
-        model = made.build(self.force)
+        model = self.planned(self.name, self.alphabet_size, self.length).build(self.force)
         save(model, self.out)
         certificate = {} if model.certificate is None else model.certificate.as_dict()
         facts = {"out": self.out, "dimension": model.dimension, "parameters": count_arrays(model)}
@@ -259,29 +250,14 @@ class Constructions(Command):
     def run(self) -> Outcome:
         """Read the registry and the measured orders."""
         found = listed("constructions")
-        shown = [_shown(table["headings"], table["rows"]) for table in found["tables"]]
+        shown = [table(*one["headings"], words=one["headings"]) for one in found["tables"]]
+        for made, one in zip(shown, found["tables"], strict=True):
+            for row in one["rows"]:
+                made.add_row(*row)
         return Outcome(
             {"tolerance": found["tolerance"], "constructions": found["entries"]},
             Group(found["start"], *shown, found["legend"]),
         )
-
-
-def _shown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table about all constructions, in the terminal."""
-    shown = _columns(*headings)
-    for row in rows:
-        shown.add_row(*row)
-    return shown
-
-
-def _columns(*left: str, right: Iterable[str] = ()) -> Table:
-    """A plain table with these headings; the first column is never cut."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in left:
-        table.add_column(heading, no_wrap=heading == left[0])
-    for heading in right:
-        table.add_column(heading, justify="right")
-    return table
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -327,22 +303,22 @@ class Parameters(Command):
 
 
 def _table_one(entries: Sequence[Entry]) -> Group:
-    table = _columns("work", "formula", right=("printed", "corrected", "our arrays"))
+    shown = table("work", "formula", "printed", "corrected", "our arrays", words=("work", "formula"))
     for entry in entries:
-        table.add_row(entry.work, entry.formula, *map(_count, (entry.paper, entry.alternative, entry.stored)))
-    return Group("Table 1", table, *(f"{entry.work}: {entry.note}" for entry in entries))
+        shown.add_row(entry.work, entry.formula, *map(_count, (entry.paper, entry.alternative, entry.stored)))
+    return Group("Table 1", shown, *(f"{entry.work}: {entry.note}" for entry in entries))
 
 
 def _breakdown(breakdown: Breakdown) -> Group:
     title = f"\nApp. I: {breakdown.construction}, printed total {breakdown.formula}"
-    table = _columns("component", "formula", right=("printed", "our model, counted so"))
+    shown = table("component", "formula", "printed", "our model, counted so", words=("component", "formula"))
     for row in breakdown.components:
-        table.add_row(row.component, row.formula, _count(row.paper), _count(row.counted))
-    table.add_section()
-    table.add_row("sum of the rows", "", _count(breakdown.sum_of_rows), _count(breakdown.counted))
-    table.add_row("printed total", "", _count(breakdown.printed_total), "")
+        shown.add_row(row.component, row.formula, _count(row.paper), _count(row.counted))
+    shown.add_section()
+    shown.add_row("sum of the rows", "", _count(breakdown.sum_of_rows), _count(breakdown.counted))
+    shown.add_row("printed total", "", _count(breakdown.printed_total), "")
     left_out = ", ".join(f"{what} {number:,}" for what, number in breakdown.uncounted.items())
-    return Group(title, table, f"{breakdown.note}; not counted there: {left_out}")
+    return Group(title, shown, f"{breakdown.note}; not counted there: {left_out}")
 
 
 def _count(number: int | None) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 
-from anyorder.cli.command import Command, Outcome, progress
+from anyorder.cli.command import Command, Outcome, progress, table
 from anyorder.errors import require
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def _learned(trained: Result, two_stage: Result) -> list[str]:
     ]
 
 
-def _row(comparison: Comparison) -> dict[str, Any]:
+def _row(comparison: Comparison) -> dict[str, object]:
     return {
         "order": comparison.order,
         "true_loss": comparison.true.mean,
@@ -146,19 +145,15 @@ def _table(comparison: Comparison) -> Table:
     from anyorder.experiments.floor import FLOOR
 
     true = comparison.true
-    table = Table(
+    shown = table(
+        *("predictor", "excess loss", "to floor", "missed", "distance", "defined"),
+        words=("predictor",),
         title=f"order {comparison.order}: true loss {true.mean:.4f} ± {true.standard_error:.4f} nats a token",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
     )
-    headings = ("predictor", "excess loss", "to floor", "missed", "distance", "defined")
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading == "predictor" else "right", no_wrap=True)
     floor = comparison.scores[FLOOR].excess.mean
     for name, (excess, missed, distance) in comparison.scores.items():
         bounded = math.isfinite(excess.mean)
-        table.add_row(
+        shown.add_row(
             name,
             f"{excess.mean:.4f}±{excess.standard_error:.4f}" if bounded else "infinite",
             f"{excess.mean - floor:+.4f}" if bounded else "",
@@ -166,21 +161,18 @@ def _table(comparison: Comparison) -> Table:
             f"{distance.mean:.4f}±{distance.standard_error:.4f}",
             f"{excess.coverage:.1%}",
         )
-    return table
+    return shown
 
 
 def _certified(verified: list[Verification]) -> Table:
     """Each construction's worst error next to what its certificate promises."""
-    table = Table(
+    shown = table(
+        *("construction", "order", "dtype", "weights", "bits", "worst error", "bound"),
+        words=("construction", "dtype"),
         title="transformers written down, compared with the exact estimator",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
     )
-    for heading in ("construction", "order", "dtype", "weights", "bits", "worst error", "bound"):
-        table.add_column(heading, justify="left" if heading in ("construction", "dtype") else "right", no_wrap=True)
     for one in verified:
-        table.add_row(
+        shown.add_row(
             one.construction,
             str(one.order),
             one.dtype,
@@ -189,4 +181,4 @@ def _certified(verified: list[Verification]) -> Table:
             f"{one.max_error:.1e}",
             f"{one.bound:.1e}",
         )
-    return table
+    return shown

@@ -7,14 +7,13 @@ import dataclasses
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import tyro
-from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from anyorder.cli.command import Command, Outcome, progress
+from anyorder.cli.command import Command, Outcome, progress, table
 from anyorder.errors import require
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
@@ -134,7 +133,7 @@ class Dynamics(Command):
             for name in ("length", "rate", "steps", "a_2", "batch", "epsilon", "gradient", "seed")
         }
         key = jax.random.fold_in(jax.random.key(self.seed), 1 << 21)
-        found: dict[str, Any] = {}
+        limit, sweep, joint = None, None, None
         with progress() as bar:
             task = bar.add_task("steps", total=self.steps + (self.steps_2 if two_stage else 0))
 
@@ -148,21 +147,19 @@ class Dynamics(Command):
                 trajectory = dynamics.preconditioned(
                     prior, dynamics.Preconditioned(**shared, precondition=self.precondition), watch
                 )
-                found["limit"] = dynamics.limit(trajectory.p[-1], prior, key, length=self.length + 1)
+                limit = dynamics.limit(trajectory.p[-1], prior, key, length=self.length + 1)
             start = dynamics.initial(length=self.length + 1, a_2=self.a_2, order=prior.order, exclude_own=not two_stage)
-            found["gradients"] = dynamics.agreement(start, prior, key, epsilon=self.epsilon)
+            gradients = dynamics.agreement(start, prior, key, epsilon=self.epsilon)
             checks = conditions(prior, self.gamma, key)
             if self.sweep:
                 lengths = bar.add_task("lengths", total=len(self.sweep))
-                found["sweep"] = dynamics.sweep_lengths(
+                sweep = dynamics.sweep_lengths(
                     prior, settings, self.sweep, lambda done, _: bar.update(lengths, completed=done)
                 )
             if self.jointly:
                 starts = bar.add_task("starts", total=4)
                 further = dynamics.JointTraining(length=self.length, epsilon=self.epsilon, seed=self.seed)
-                found["jointly"] = dynamics.train_jointly(
-                    prior, further, trajectory.p[-1], lambda _: bar.advance(starts)
-                )
+                joint = dynamics.train_jointly(prior, further, trajectory.p[-1], lambda _: bar.advance(starts))
         paths = {
             "trajectory": folder / "trajectory.npz",
             "figure": folder / "run.png",
@@ -172,10 +169,12 @@ class Dynamics(Command):
         write_figure(figures.draw_run(trajectory), paths["figure"])
         with whole_file(paths["page"]) as temporary:
             temporary.write_text(figures.attention_page(trajectory), encoding="utf-8")
-        if "sweep" in found:
+        if sweep is not None:
             paths["sweep_figure"] = folder / "sweep.png"
-            write_figure(figures.draw_sweep(found["sweep"]), paths["sweep_figure"])
-        report = report_of(trajectory, checks) | {name: plain(value) for name, value in found.items()}
+            write_figure(figures.draw_sweep(sweep), paths["sweep_figure"])
+        found = Further(gradients, limit, sweep, joint)
+        report = report_of(trajectory, checks)
+        report |= {name: plain(value) for name, value in found._asdict().items() if value is not None}
         report |= {"out": self.out, **{name: str(path) for name, path in paths.items()}}
         return Outcome(report, shown(trajectory, checks, found, paths))
 
@@ -187,7 +186,16 @@ class Dynamics(Command):
         return chains.named_prior(self.prior, self.order, self.alphabet_size, gamma=self.gamma)
 
 
-def report_of(trajectory: Trajectory, checks: list[Check]) -> dict[str, Any]:
+class Further(NamedTuple):
+    """What is measured besides the run itself, where it was asked for."""
+
+    gradients: Agreement
+    limit: LimitDistances | None
+    sweep: LengthSweep | None
+    jointly: JointRuns | None
+
+
+def report_of(trajectory: Trajectory, checks: list[Check]) -> dict[str, object]:
     """A run as JSON-ready numbers."""
     order, stage_one = trajectory.order, trajectory.attention[trajectory.stage_one_steps]
     return {
@@ -207,7 +215,7 @@ def report_of(trajectory: Trajectory, checks: list[Check]) -> dict[str, Any]:
     }
 
 
-def plain(value: LimitDistances | LengthSweep | JointRuns | Agreement) -> dict[str, Any]:
+def plain(value: Agreement | LimitDistances | LengthSweep | JointRuns) -> dict[str, object]:
     """What the further measurements found, as JSON-ready numbers."""
     from anyorder.dynamics.algorithms import Agreement
     from anyorder.dynamics.joint import JointRuns
@@ -231,7 +239,7 @@ def plain(value: LimitDistances | LengthSweep | JointRuns | Agreement) -> dict[s
     return as_json(value)
 
 
-def shown(trajectory: Trajectory, checks: list[Check], found: dict[str, Any], paths: dict[str, Path]) -> RenderableType:
+def shown(trajectory: Trajectory, checks: list[Check], found: Further, paths: dict[str, Path]) -> RenderableType:
     """A run for a person: assumptions that fail, the attention that was learned, and losses next to the floor."""
     order, row = trajectory.order, trajectory.attention[trajectory.stage_one_steps]
     violated = [f"  {check}" for check in checks if not check.holds]
@@ -248,49 +256,43 @@ def shown(trajectory: Trajectory, checks: list[Check], found: dict[str, Any], pa
         + (f"; largest relative difference among them {trajectory.spread:.1e}" if order > 1 else "")
     )
     parts.append(f"a_2: {trajectory.a_2[0]:.3g} → {trajectory.a_2[-1]:.3g};  L* = {trajectory.true_loss:.4f} nats")
-    gradients: Agreement = found["gradients"]
+    gradients, end = found.gradients, found.limit
     parts.append(
         f"gradient at the start, closed form against 2048 chains: cosine {gradients.cosine:.4f}, relative difference "
         f"{gradients.relative_difference:.3f} (sampling noise {gradients.relative_noise:.3f})"
     )
     parts.append(standings_table(trajectory.evaluation))
-    if "limit" in found:
-        end: LimitDistances = found["limit"]
+    if end is not None:
         parts.append(
             "with norms and a_2 → ∞, total variation on contexts that were seen: "
             f"{end.to_bag:.4f} to the bag of k, {end.to_kgram:.4f} to the k-gram "
             f"(these two are {end.kgram_to_bag:.4f} apart)"
         )
-    if "sweep" in found:
-        parts.append(sweep_table(found["sweep"]))
-    if "jointly" in found:
-        parts += joint_tables(found["jointly"])
+    if found.sweep is not None:
+        parts.append(sweep_table(found.sweep))
+    if found.jointly is not None:
+        parts += joint_tables(found.jointly)
     parts.append("\n".join(f"{name.replace('_', ' ')}: {path}" for name, path in paths.items()))
     return Group(*parts)
 
 
 def standings_table(evaluation: Standings) -> Table:
     """Predictors on the same chains."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("predictor")
-    for heading in ("excess over L*", "sup-norm error"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    shown = table("predictor", "excess over L*", "sup-norm error", words=("predictor",))
     for name, one in evaluation.standings.items():
-        table.add_row(
+        shown.add_row(
             name,
             f"{one.excess:.4f} ± {one.excess_error:.4f}",
             f"{one.generalisation:.4f} ± {one.generalisation_error:.4f}",
         )
-    return table
+    return shown
 
 
 def sweep_table(sweep: LengthSweep) -> Group:
     """Every length, and the exponents; "p at 1" is softmax(p)_1."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("T", "p at 1", "a_2", "excess", "± s.e.", "floor", "k-gram", "sup norm"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    shown = table("T", "p at 1", "a_2", "excess", "± s.e.", "floor", "k-gram", "sup norm")
     for point in sweep.points:
-        table.add_row(
+        shown.add_row(
             str(point.length),
             f"{point.attention:.4f}",
             f"{point.a_2:.2f}",
@@ -306,20 +308,19 @@ def sweep_table(sweep: LengthSweep) -> Group:
         for name, law in laws.items()
         if law is not None
     ]
-    return Group(table, ";  ".join(fitted))
+    return Group(shown, ";  ".join(fitted))
 
 
 def joint_tables(runs: JointRuns) -> list[RenderableType]:
     """What every start found, and how good it is."""
-    table = Table(title="both heads and a_2 trained jointly", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("start", "attention at offsets 0, 1, …", "query at 0, 1, …", "a_2"):
-        table.add_column(heading, no_wrap=True)
+    words = ("start", "attention at offsets 0, 1, …", "query at 0, 1, …")
+    shown = table(*words, "a_2", words=words, title="both heads and a_2 trained jointly")
     for name, one in runs.found.items():
         offsets = len(one.query_attention) + 2
-        table.add_row(
+        shown.add_row(
             name,
             " ".join(f"{value:.3f}" for value in one.attention[:offsets]),
             " ".join(f"{value:.3f}" for value in one.query_attention),
             f"{one.a_2:.2f}",
         )
-    return [table, standings_table(runs.evaluation)]
+    return [shown, standings_table(runs.evaluation)]

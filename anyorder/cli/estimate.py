@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import tyro
 
 from anyorder.cli.catalogue import listed
-from anyorder.cli.command import Command, Outcome, key_value_table, progress
+from anyorder.cli.command import Outcome, key_value_table, progress
+from anyorder.cli.sequence import SequenceCommand
 from anyorder.errors import InputError, check_order, in_flags
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class EstimateCommand(Command):
+class EstimateCommand(SequenceCommand):
     """Estimate the next-token distribution after every position of a sequence, and score it.
 
     Examples:
@@ -25,23 +26,12 @@ class EstimateCommand(Command):
     """
 
     writes = ("out",)
-    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """The sequence: whitespace-separated integers, text (with --alphabet), FASTA (.fa, .fasta) or .npy; - is standard
-    input."""
     order: int
     """Order k of the estimator; the largest order of mixture, the depth of ctw."""
-    alphabet_size: int | None = None
-    """Number of symbols; by default the largest token plus one."""
-    alphabet: str | None = None
-    """Characters in the order of their numbers, or auto: distinct characters by first appearance. FASTA has ACGT."""
-    line_ends: Literal["keep", "space", "drop", "split"] = "drop"
-    """What the end of a line in text is: a symbol, a space, nothing, or the end of a sequence."""
     estimator: Annotated[str, tyro.conf.arg(metavar="NAME")] = "kgram"
     """One of the estimators listed above."""
     beta: float | None = None
     """Smoothing of the estimators that have it; by default 1, and 0.5 for ctw."""
-    row: int | None = None
-    """Which sequence of a file that holds several: row of the .npy, line of the text, record of FASTA."""
     out: str | None = None
     """Write the distributions: .npy (NaN rows where undefined) or JSON lines (null where undefined)."""
 
@@ -55,15 +45,13 @@ class EstimateCommand(Command):
         """Read and feed in chunks, score, and write."""
         import numpy as np
 
-        from anyorder import files, reading
+        from anyorder import files
         from anyorder.estimators import Score, StreamingEstimator
         from anyorder.estimators.registry import ESTIMATORS
 
-        with reading.open_sequences(
-            self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row, line_ends=self.line_ends
-        ) as sequences:
+        with self.opened() as sequences:
             if self.file.endswith(".npy"):  # rows of a sample come from different kernels
-                reading.check_single(sequences, self.file)
+                sequences.check_single()
             length, size = sequences.length, sequences.alphabet_size
             stream = StreamingEstimator(self.order, size, self.estimator, beta=self.beta)
             check_order(max(self.order, 1), length)
@@ -90,7 +78,7 @@ class EstimateCommand(Command):
                     bar.advance(task, part.tokens.size)
         defined += score.scored
         posterior = stream.posterior
-        report: dict[str, Any] = {
+        report: dict[str, object] = {
             "file": self.file,
             "estimator": self.estimator,
             "order": self.order,

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING
 
-import tyro
-from rich.box import SIMPLE_HEAD
 from rich.console import Group
-from rich.table import Table
 
-from anyorder.cli.command import Command, Outcome, progress
+from anyorder.cli.command import Outcome, progress, table
+from anyorder.cli.sequence import SequenceCommand
 from anyorder.errors import in_flags
 
 if TYPE_CHECKING:
     from anyorder.estimators.order_scores import OrderReport
+    from anyorder.reading import SequenceFile
 
 #: Smoothing of rows for which the answer is shown beside the one asked for.
 BETAS = (0.05, 0.25, 0.5, 1.0, 2.0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class OrderCommand(Command):
+class OrderCommand(SequenceCommand):
     """Find the Markov order that describes a sequence: bits per symbol of every order, and the posterior over them.
 
     Examples:
@@ -36,21 +35,10 @@ class OrderCommand(Command):
     """
 
     writes = ("figure",)
-    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """The sequence: whitespace-separated integers, text (with --alphabet), FASTA (.fa, .fasta) or .npy; - is standard
-    input."""
     max_order: int = 8
     """The largest order K; also the depth of context-tree weighting."""
     beta: float = 0.5
     """Rows are Dirichlet(β) under every order and in every node of the tree; 0.5 is Krichevsky and Trofimov's."""
-    alphabet_size: int | None = None
-    """Number of symbols; by default the largest token plus one."""
-    alphabet: str | None = None
-    """Characters in the order of their numbers, or auto: distinct characters by first appearance. FASTA has ACGT."""
-    line_ends: Literal["keep", "space", "drop", "split"] = "drop"
-    """What the end of a line in text is: a symbol, a space, nothing, or the end of a sequence."""
-    row: int | None = None
-    """Only this sequence of a file that holds several."""
     figure: str | None = None
     """Draw bits per symbol over the order, and the posterior as the sequence grows: .png, .svg or .pdf."""
     compressors: bool = True
@@ -58,13 +46,10 @@ class OrderCommand(Command):
 
     def run(self) -> Outcome:
         """Count once, score every order, compare, draw."""
-        from anyorder import reading
         from anyorder.compressors import Compressors
         from anyorder.estimators.order_scores import OrderStream, growing
 
-        with reading.open_sequences(
-            self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row, line_ends=self.line_ends
-        ) as sequences:
+        with self.opened() as sequences:
             stream = OrderStream(self.max_order, sequences.alphabet_size)
             compressors = Compressors(sequences.alphabet_size) if self.compressors else None
             growth: list[OrderReport] = []
@@ -91,7 +76,7 @@ class OrderCommand(Command):
             from anyorder.report.style import write_figure
 
             write_figure(draw_orders([*growth, report], others), self.figure)
-        found: dict[str, Any] = {
+        found = {
             "file": self.file,
             "beta": self.beta,
             "max_order": self.max_order,
@@ -120,10 +105,10 @@ class OrderCommand(Command):
             "notes": list(sequences.notes),
             **({"figure": self.figure} if self.figure else {}),
         }
-        return Outcome(found, _shown(found, report, sensitivity))
+        return Outcome(found, _shown(report, sequences, others, sensitivity))
 
 
-def _next_best(report: OrderReport) -> dict[str, Any]:
+def _next_best(report: OrderReport) -> dict[str, int | float | None]:
     """The order with the second highest posterior, and how much it loses: in bits over all symbols, and as odds."""
     if report.max_order == 0:
         return {"next_best": None, "next_best_bits": None, "next_best_odds": None}
@@ -131,12 +116,15 @@ def _next_best(report: OrderReport) -> dict[str, Any]:
     return {"next_best": report.ranked[1].order, "next_best_bits": report.lead, "next_best_odds": odds}
 
 
-def _shown(found: dict[str, Any], report: OrderReport, sensitivity: list[OrderReport]) -> Group:
-    table = _table("order", "bits per symbol", "contexts", "posterior", "bits lost", "BIC, bits per symbol")
+def _shown(
+    report: OrderReport, sequences: SequenceFile, others: dict[str, float], sensitivity: list[OrderReport]
+) -> Group:
+    headings = ("order", "bits per symbol", "contexts", "posterior", "bits lost", "BIC, bits per symbol")
+    orders = table(*headings, words=("order",))
     best = report.ranked[0]
     for score in report.orders:
         lost = (best.log_marginal - score.log_marginal) / math.log(2)
-        table.add_row(
+        orders.add_row(
             f"{score.order} ←" if score is best else str(score.order),
             f"{score.bits_per_symbol:.4f}",
             f"{score.contexts:,}",
@@ -144,27 +132,29 @@ def _shown(found: dict[str, Any], report: OrderReport, sensitivity: list[OrderRe
             f"{lost:,.1f}" if lost < 1e6 else f"{lost:.3g}",
             _bic(score.bic, report.positions) + (" ←" if score.order == report.bic_selected else ""),
         )
-    table.add_section()
+    orders.add_section()
     compared = {
         "mixture": report.mixture_bits_per_symbol,
         "ctw": report.ctw_bits_per_symbol,
-        **found["compressors"],
-        "uniform": found["uniform_bits_per_symbol"],
+        **others,
+        "uniform": math.log2(report.alphabet_size),
     }
     for name, bits in compared.items():
-        table.add_row(name, f"{bits:.4f}")
-    across = _table("β", "order", "bits per symbol", "next best", "loses (bits)", "odds")
+        orders.add_row(name, f"{bits:.4f}")
+    across = table("β", "order", "bits per symbol", "next best", "loses (bits)", "odds", words=("β",))
     for one in sensitivity:
         bits = one.orders[one.selected].bits_per_symbol
         rest = [] if one.max_order == 0 else [str(one.ranked[1].order), f"{one.lead:,.1f}", _odds(one.lead)]
         mark = " ←" if one.beta == report.beta else ""
         across.add_row(f"{one.beta:g}{mark}", str(one.selected), f"{bits:.4f}", *rest)
-    notes = [f"Note: {in_flags(note)}." for note in found["notes"]]
-    return Group(_sentence(found, report), *notes, table, "The answer depends on β, the prior of the rows:", across)
+    notes = [f"Note: {in_flags(note)}." for note in sequences.notes]
+    return Group(
+        _sentence(report, sequences.count), *notes, orders, "The answer depends on β, the prior of the rows:", across
+    )
 
 
-def _sentence(found: dict[str, Any], report: OrderReport) -> str:
-    several = f" of {found['sequences']:,} sequences" if found["sequences"] > 1 else ""
+def _sentence(report: OrderReport, count: int) -> str:
+    several = f" of {count:,} sequences" if count > 1 else ""
     counted = f"{report.positions:,} symbols{several} over an alphabet of {report.alphabet_size}"
     if report.max_order == 0:
         return f"Order 0 is the only one that was asked for: {counted}."
@@ -185,11 +175,3 @@ def _bic(bic: float, positions: int) -> str:
     """Half of BIC approximates the code length: in bits per symbol it stands beside the others."""
     bits = bic / 2 / math.log(2) / positions
     return f"{bits:.4f}" if bits < 100 else f"{bits:.2g}"
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for heading in others:
-        table.add_column(heading, justify="right")
-    return table

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 
-from anyorder.cli.command import Command, Outcome, progress
+from anyorder.cli.command import Command, Outcome, progress, table
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.probe import Probed, Settings
@@ -117,15 +116,13 @@ def _table(result: Probed) -> Table:
     by_place = {(head.layer, head.head): head for head in result.heads}
     best = strongest(result)
     title = f"{result.model}: {len(best)} of {len(result.heads)} heads have an order"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("head", "order", "mean step", "spectrum, ℓ = 0 …", "k - 1", "permuted"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    shown = table("head", "order", "mean step", "spectrum, ℓ = 0 …", "k - 1", "permuted", title=title)
     for place in best[:SHOWN]:
         head = by_place[place]
         found = head.found
         order = f"{'≥ ' if found.capped else ''}{found.order}{' graded' if found.graded else ''}"
         order += " bag" if head.kind == "bag" else ""
-        table.add_row(
+        shown.add_row(
             f"L{head.layer} H{head.head}",
             order,
             f"{found.mean:.2f} ± {found.mean_error:.2f}",
@@ -133,7 +130,7 @@ def _table(result: Probed) -> Table:
             f"{head.scores['distractor']:.2f}",
             "–" if head.kind is None else f"{head.scores['permuted']:.2f}",
         )
-    return table
+    return shown
 
 
 def _notes(result: Probed) -> list[str]:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from anyorder.cli.catalogue import listed
-from anyorder.cli.command import Command, Outcome
+from anyorder.cli.command import Command, Outcome, table
 from anyorder.errors import require
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
@@ -93,24 +92,20 @@ class Reproduce(Command):
 
 def _listed() -> Outcome:
     found = listed("experiments")
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("id", "what", "where", "quick", "paper"):
-        table.add_column(heading, justify="right" if heading in ("quick", "paper") else "left")
+    shown = table("id", "what", "where", "quick", "paper", words=("id", "what", "where"))
     for one in found:
         minutes = (f"{one['minutes'][name]:g} min" for name in ("quick", "paper"))
-        table.add_row(one["id"], one["title"], one["where"], *minutes)
-    return Outcome({"experiments": found}, table)
+        shown.add_row(one["id"], one["title"], one["where"], *minutes)
+    return Outcome({"experiments": found}, shown)
 
 
 def _table(ran: list[Ran]) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("experiment", "time", "outcome"):
-        table.add_column(heading, justify="right" if heading == "time" else "left")
+    shown = table("experiment", "time", "outcome", words=("experiment", "outcome"))
     for one in ran:
         time = f"{one.seconds:.0f} s" if one.seconds is not None else ""
         said = f"FAILED: {one.failure}" if one.failure is not None else "kept" if one.kept else "done"
-        table.add_row(one.experiment.id, time, said)
-    return table
+        shown.add_row(one.experiment.id, time, said)
+    return shown
 
 
 @contextlib.contextmanager

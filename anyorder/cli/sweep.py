@@ -6,15 +6,13 @@ import dataclasses
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.table import Table
 
-from anyorder.cli.command import Command, Outcome
+from anyorder.cli.command import Command, Outcome, table
 from anyorder.errors import require
 
 if TYPE_CHECKING:
@@ -68,6 +66,7 @@ class SweepCommand(Command):
         from anyorder.files import locked
         from anyorder.sweeps import builtin
         from anyorder.sweeps.run import carry_out, opened, plan
+        from anyorder.training import devices
 
         sweep = builtin.find(self.source)
         require(self.out is not None or self.dry_run, "pass --out DIR for the table of the sweep, or --dry-run")
@@ -76,9 +75,18 @@ class SweepCommand(Command):
         )
         folder = Path(self.out or f"{sweep.name}.sweep")
         planned = plan(sweep, folder, self.budget, yes=self.yes, again=self.retry_failed)
-        about = self._about(sweep, planned)
+        workers = None if self.address is not None else self.workers or devices.cores()
+        about = {
+            "sweep": sweep.name,
+            "grid": sweep.count,
+            "runs": len(planned.runs),
+            "missing": len(planned.missing),
+            "shapes": planned.shapes,
+            "core_seconds_estimated": planned.core_seconds,
+            "workers": workers,
+        }
         if self.dry_run:
-            return Outcome(about, _said(about))
+            return Outcome(about, _said(sweep, planned, workers))
         clock, spent = time.monotonic(), 0.0
         console = Console(stderr=True)
         rows = [planned.table.rows[run.number] for run in planned.runs if run.number in planned.table.rows]
@@ -88,7 +96,7 @@ class SweepCommand(Command):
             try:
                 # A cluster that does not answer is the only thing to be said then.
                 with opened(self._engine()) as engine, _Live(sweep, console) as live:
-                    console.print(_said({**about, "workers": engine.workers}), highlight=False)
+                    console.print(_said(sweep, planned, engine.workers), highlight=False)
                     rows = carry_out(planned, engine, live.show)
                     spent = live.seconds
             except KeyboardInterrupt:
@@ -100,20 +108,6 @@ class SweepCommand(Command):
         took = {"seconds": time.monotonic() - clock, "worker_seconds": spent}
         return Outcome({"out": str(folder), **about, **took, **report}, Group(shown, f"table: {folder}/runs.jsonl"))
 
-    def _about(self, sweep: Sweep, planned: SweepPlan) -> dict[str, Any]:
-        from anyorder.training import devices
-
-        workers = self.workers or devices.cores()
-        return {
-            "sweep": sweep.name,
-            "grid": sweep.count,
-            "runs": len(planned.runs),
-            "missing": len(planned.missing),
-            "shapes": planned.shapes,
-            "core_seconds_estimated": planned.core_seconds,
-            "workers": workers if self.address is None else None,
-        }
-
     def _engine(self) -> Engine:
         if self.engine == "ray":
             from anyorder.sweeps.ray_engine import Ray
@@ -124,16 +118,16 @@ class SweepCommand(Command):
         return Local(self.workers)
 
 
-def _said(about: dict[str, Any]) -> str:
+def _said(sweep: Sweep, planned: SweepPlan, workers: int | None) -> str:
     """What is about to be done, on one line."""
-    of = "" if about["runs"] == about["grid"] else f" of {about['grid']:,}"
-    done = about["runs"] - about["missing"]
-    words = f"{about['sweep']}: {about['runs']:,} runs{of}" + (f", {done:,} of them done" if done else "")
-    if about["missing"]:
-        seconds = about["core_seconds_estimated"]
-        words += f"; {about['shapes']:,} compiled shapes, about {duration(seconds)} of one core"
-        if about["workers"]:
-            words += f", {duration(seconds / about['workers'])} with {about['workers']} workers"
+    runs, seconds = len(planned.runs), planned.core_seconds
+    of = "" if runs == sweep.count else f" of {sweep.count:,}"
+    done = runs - len(planned.missing)
+    words = f"{sweep.name}: {runs:,} runs{of}" + (f", {done:,} of them done" if done else "")
+    if planned.missing:
+        words += f"; {planned.shapes:,} compiled shapes, about {duration(seconds)} of one core"
+        if workers:
+            words += f", {duration(seconds / workers)} with {workers} workers"
     return words
 
 
@@ -187,19 +181,15 @@ def best_table(sweep: Sweep, rows: list[SweepRow]) -> RenderableType:
     """The best cells by the metric of the sweep."""
     from anyorder.sweeps.analysis import ranking
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for axis in sweep.axes:
-        table.add_column(axis.replace("_", " "), justify="right")
-    table.add_column(sweep.metric.replace("_", " "), justify="right")
-    table.add_column("seeds", justify="right")
+    shown = table(*(name.replace("_", " ") for name in (*sweep.axes, sweep.metric, "seeds")))
     for cell in ranking(sweep, rows)[:BEST]:
         spread = "" if cell.deviation is None else f" ± {cell.deviation:.2g}"
         values = [f"{value:g}" if isinstance(value, float) else str(value) for value in cell.values.values()]
-        table.add_row(*values, f"{cell.mean:.5g}{spread}", f"{len(cell.metric)}/{cell.runs}")
-    return table
+        shown.add_row(*values, f"{cell.mean:.5g}{spread}", f"{len(cell.metric)}/{cell.runs}")
+    return shown
 
 
-def summary(sweep: Sweep, rows: list[SweepRow]) -> tuple[dict[str, Any], RenderableType]:
+def summary(sweep: Sweep, rows: list[SweepRow]) -> tuple[dict[str, object], RenderableType]:
     """What the rows come to: counts, reasons of failure, the best cells and the command of the best."""
     from anyorder.sweeps.analysis import command, ranking
 
@@ -210,7 +200,7 @@ def summary(sweep: Sweep, rows: list[SweepRow]) -> tuple[dict[str, Any], Rendera
         for cell in ranked[:BEST]
     ]
     copied = command(sweep, ranked[0]) if ranked else None
-    report = {"metric": sweep.metric, **counts, "best": best, "command": copied}
+    report: dict[str, object] = {"metric": sweep.metric, **counts, "best": best, "command": copied}
     lines: list[RenderableType] = [best_table(sweep, rows)] if ranked else ["no run has the metric " + sweep.metric]
     lines.append(", ".join(f"{count} {name}" for name, count in counts.items()))
     lines += [f"run {row.run}: {row.ended.reason}" for row in rows if row.ended.outcome == "failed"][:BEST]
@@ -223,9 +213,9 @@ def show(folder: Path, out: Path) -> Outcome:
     """Draw the sweep in a folder."""
     from anyorder.report import sweeps as figures
     from anyorder.report.style import write_figure
-    from anyorder.sweeps import table
+    from anyorder.sweeps.table import read
 
-    sweep, rows = table.read(folder)
+    sweep, rows = read(folder)
     require(len(rows) > 0, f"{folder} has no finished run yet; let the sweep run")
     path = out / "sweep.png"
     write_figure(figures.draw(sweep, rows), path)

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.box import SIMPLE_HEAD
 from rich.console import Group
-from rich.table import Table
 
-from anyorder.cli.command import Command, Outcome
+from anyorder.cli.command import Command, Outcome, table
 from anyorder.cli.signals import asked_to_stop
 from anyorder.errors import in_flags, require
 from anyorder.training import config as configs
@@ -88,7 +86,7 @@ class Train(Command):
         if not result.finished:
             raise KeyboardInterrupt(f"interrupted at step {result.step}; go on with: anyorder train --resume {folder}")
         return Outcome(
-            {"out": folder, **dataclasses.asdict(result.summary)}, Group(table(result.summary), f"run: {folder}")
+            {"out": folder, **dataclasses.asdict(result.summary)}, Group(models_table(result.summary), f"run: {folder}")
         )
 
     def _new_folder(self) -> str:
@@ -125,16 +123,14 @@ def read_run(folder: str) -> Config:
     return read(Path(folder))
 
 
-def table(summary: Summary) -> Group:
+def models_table(summary: Summary) -> Group:
     """Every model of a run next to the floor."""
     reference = summary.reference
     floor = reference.floor_excess
     title = f"true loss {reference.true_loss:.4f} nats a token, " + (
         str(reference.no_floor) if floor is None else f"Bayes floor {floor:.4f} above it"
     )
-    result = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("seed", "rate", "excess", "gap to the floor", "matching mass", "at 1 … k"):
-        result.add_column(heading, justify="right", no_wrap=True)
+    result = table("seed", "rate", "excess", "gap to the floor", "matching mass", "at 1 … k", title=title)
     for model in summary.models:
         layers = model.attention
         gap = "" if model.gap is None else f"{model.gap:+.5f} ± {model.gap_error:.5f}"
@@ -215,7 +211,7 @@ class Evaluate(Command):
         found = measured(config, [evaluate(model, evaluation) for model in models])
         summary = summarised(config, step, reference(evaluation), found)
         report = {"run": self.run_folder, "data": dataclasses.asdict(data), **dataclasses.asdict(summary)}
-        return Outcome(report, Group(table(summary), f"run: {self.run_folder}, step {step}"))
+        return Outcome(report, Group(models_table(summary), f"run: {self.run_folder}, step {step}"))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

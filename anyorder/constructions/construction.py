@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from anyorder.constructions.certificate import Analysis, Request
 from anyorder.constructions.steps import Step
 from anyorder.errors import InputError, require
 from anyorder.transformer import Transformer
 
-Value = bool | int | float
+OptionValue = bool | int | float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Option:
     """
 
     name: str
-    default: Value
+    default: OptionValue
     help: str
     least: int | float | None = None
     most: int | float | None = None
@@ -35,15 +35,18 @@ class Option:
     usual: str = ""
     relieves: bool = False
 
-    def checked(self, value: Any) -> Value:
+    def checked(self, value: object) -> OptionValue:
         """The value in the option's type, or an `InputError` that names value, limit and way out."""
         kind = type(self.default)
-        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-        fits = isinstance(value, bool) if kind is bool else not isinstance(value, bool)
-        fits = fits and isinstance(value, int | float) and math.isfinite(value) and (kind is not int or whole)
-        words = {bool: "True or False", int: "a whole number", float: "a number"}[kind]
         end = f"; {self.usual}" if self.usual else ""
-        require(fits, f"{self.name} is {value!r}, must be {words}{end}")
+        if (
+            not isinstance(value, int | float)
+            or isinstance(value, bool) != (kind is bool)
+            or not math.isfinite(value)
+            or (kind is int and value != int(value))
+        ):
+            words = {bool: "True or False", int: "a whole number", float: "a number"}[kind]
+            raise InputError(f"{self.name} is {value!r}, must be {words}{end}")
         above = self.above is None or value > self.above
         require(above, f"{self.name} is {value}, must be above {self.above}{end}")
         inside = (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
@@ -67,7 +70,7 @@ class Case(NamedTuple):
     error: float
     length: int = 1024
     sequences: int = 8
-    options: Mapping[str, Value] = {}
+    options: Mapping[str, OptionValue] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +106,7 @@ class Construction:
     opening: int = 0
     last_order: int = 32
     measured_length: int = 1024
-    variants: tuple[Mapping[str, Value], ...] = ()
+    variants: tuple[Mapping[str, OptionValue], ...] = ()
     instead: tuple[str, ...] = ()
     norm_vectors: int = 2
     cases: tuple[Case, ...] = ()
@@ -118,7 +121,7 @@ class Construction:
         """The names of the options that only this construction has."""
         return tuple(option.name for option in self.options)
 
-    def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
+    def settings(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """All options with their values, those given checked; an option of another construction is refused."""
         own = {option.name: option for option in self.options}
         unknown = sorted(set(given) - set(own))

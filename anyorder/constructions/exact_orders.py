@@ -12,15 +12,12 @@ import functools
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from anyorder.constructions import verify
 from anyorder.constructions.certificate import unit_roundoff
-from anyorder.constructions.construction import Construction
+from anyorder.constructions.construction import Construction, OptionValue
 from anyorder.constructions.registry import CONSTRUCTIONS, LARGEST_ORDER, find, plan
 from anyorder.constructions.sequences import hard_sequences
-from anyorder.constructions.verify import errors
 from anyorder.numerics import DTYPES
 
 PATH = Path(__file__).with_name("exact_orders.json")
@@ -53,7 +50,7 @@ def resolution(dtype: str) -> float:
     return max(TOLERANCE, 4 * unit_roundoff(dtype))
 
 
-def measure(name: str, dtype: str, *, length: int | None = None, **options: Any) -> ExactOrder:
+def measure(name: str, dtype: str, *, length: int | None = None, **options: OptionValue) -> ExactOrder:
     """Build by force order after order until the error shows; with H heads every H-th order.
 
     The search starts at order 1, or with more than `STEPWISE` orders at the one that is certified: with margin 1 an
@@ -79,12 +76,11 @@ def measure(name: str, dtype: str, *, length: int | None = None, **options: Any)
     return ExactOrder(last(TOLERANCE), last(resolution(dtype)), tried, length)
 
 
-def worst_error(name: str, order: int, alphabet_size: int, length: int, dtype: str, **options: Any) -> float:
+def worst_error(name: str, order: int, alphabet_size: int, length: int, dtype: str, **options: OptionValue) -> float:
     """The largest error on four hard sequences, one of each kind."""
     made = plan(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
     batch = hard_sequences(count=4, length=length, alphabet_size=alphabet_size, order=order, seed=order)
-    beta = float(made.options.get("beta", 1.0))
-    return float(np.nanmax(errors(made.build(force=True), batch, order, beta), initial=0.0))
+    return verify.worst_over(made.build(force=True), [batch], order, made.beta)[0]
 
 
 @functools.cache
@@ -98,7 +94,7 @@ def measured() -> dict[str, dict[str, ExactOrder]]:
     return {name: {dtype: ExactOrder(**found) for dtype, found in row.items()} for name, row in table.items()}
 
 
-def label(entry: Construction, options: Mapping[str, Any]) -> str:
+def label(entry: Construction, options: Mapping[str, OptionValue]) -> str:
     """What a row of the table is called.
 
     >>> label(find("unrolled"), {"heads": 2})
@@ -107,7 +103,7 @@ def label(entry: Construction, options: Mapping[str, Any]) -> str:
     return ", ".join([entry.name, *(f"{value} {name}" for name, value in options.items())])
 
 
-def certified(name: str, dtype: str, **options: Any) -> int:
+def certified(name: str, dtype: str, **options: OptionValue) -> int:
     """The largest order up to the last one tried that is built without force; 0 if there is none.
 
     >>> certified("dyadic", "float32"), certified("unrolled", "float32", heads=2)

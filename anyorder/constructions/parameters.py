@@ -8,11 +8,11 @@ norm in the first breakdown, one in the second). `account` applies these rules t
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import equinox as eqx
 import jax
 
+from anyorder.constructions.construction import OptionValue
 from anyorder.constructions.registry import construct, find, plan
 from anyorder.transformer import Layer, Transformer
 
@@ -149,8 +149,8 @@ def table_one(
     k, s, t = order, alphabet_size, length
     d, wide = 6 * s + 3, s + t
 
-    def entries(name: str, order: int, **options: Any) -> int | None:
-        made = plan(name, order=order, alphabet_size=s, length=t, **options)
+    def entries(name: str, order: int, **options: OptionValue) -> int | None:
+        made = plan(name, order=order, alphabet_size=s, length=t, dtype="float64", **options)
         side = made.construction.width
         if not stored or (side is not None and side(made.request) > LARGEST_WIDTH):
             return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+
+from jaxtyping import Array, Float
 
 from anyorder.constructions.certificate import Request, unit_roundoff
 from anyorder.constructions.stream import Stream, Value
@@ -58,11 +59,15 @@ def rounding_pull(request: Request) -> float:
 
 
 def assemble(
-    stream: Stream, *layers: Layer, constants: Mapping[str, Value] | None = None, **fields: Any
+    stream: Stream,
+    *layers: Layer,
+    constants: Mapping[str, Value] | None = None,
+    beginning: Float[Array, "d"] | None = None,
+    positions: Float[Array, "places d"] | None = None,
 ) -> Transformer:
     """The frame of every construction: one-hot tokens, W_o reads `output`, b_o = 0, f = ReLU (Sec. 2.2).
 
-    `constants` fill further blocks of every embedding; `fields` are further fields of the transformer.
+    `constants` fill further blocks of every embedding.
     """
     return Transformer(
         embedding=stream.embedding(**(constants or {})),
@@ -70,5 +75,6 @@ def assemble(
         output=stream.readout("output"),
         output_map="relu",
         blocks=stream.blocks,
-        **fields,
+        beginning=beginning,
+        positions=positions,
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -17,7 +16,7 @@ from anyorder.constructions.attention_only import ATTENTION_ONLY
 from anyorder.constructions.bayes import BAYES
 from anyorder.constructions.bigram import BIGRAM
 from anyorder.constructions.certificate import Analysis, Request, certify, default_target, shortcoming
-from anyorder.constructions.construction import Construction, Value
+from anyorder.constructions.construction import Construction, OptionValue
 from anyorder.constructions.disentangled import DISENTANGLED
 from anyorder.constructions.dyadic import DYADIC
 from anyorder.constructions.k_head import K_HEAD, K_HEAD_BAYES
@@ -66,7 +65,7 @@ class Plan:
 
     construction: Construction
     request: Request
-    options: dict[str, Value]
+    options: dict[str, OptionValue]
     kappa: float
     analysis: Analysis | None = None
     certificate: Certificate | None = None
@@ -85,6 +84,11 @@ class Plan:
             return None
         order, name = self.request.order, self.construction.name
         return f"order {order} with `{name}` {self.shortcoming}; use {_ways_out(self)}"
+
+    @property
+    def beta(self) -> float:
+        """The smoothing of what is computed; 1 where that has none."""
+        return float(self.options.get("beta", 1.0))
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -125,7 +129,7 @@ def plan(
     dtype: str = "float64",
     target_error: float | None = None,
     kappa: float | None = None,
-    **options: Any,
+    **options: OptionValue,
 ) -> Plan:
     """What a construction would be: its request, analysis and certificate, and why it would be refused.
 
@@ -148,30 +152,21 @@ def construct(
     alphabet_size: int,
     length: int,
     dtype: str = "float64",
-    target_error: float | None = None,
-    kappa: float | None = None,
     force: bool = False,
-    **options: Any,
+    **options: OptionValue,
 ) -> Transformer:
     """Build a construction: a `Transformer` with a certificate; the short form of `plan(...).build()`.
 
     `length` is the longest sequence that the certificate speaks of; what the dtype cannot hold is refused
-    unless `force`. Further options belong to single constructions: `CONSTRUCTIONS[name].options`.
+    unless `force`. `options` are those of `plan`: `target_error`, `kappa`, and the construction's own, which
+    `CONSTRUCTIONS[name].options` lists.
 
     >>> model = construct("dyadic", order=2, alphabet_size=2, length=16)
     >>> model([0, 0, 1, 1, 0, 0])[-1].round(9).tolist()  # 00 was followed by 1, once
     [0.0, 1.0]
     """
-    return plan(
-        name,
-        order=order,
-        alphabet_size=alphabet_size,
-        length=length,
-        dtype=dtype,
-        target_error=target_error,
-        kappa=kappa,
-        **options,
-    ).build(force)
+    made = plan(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
+    return made.build(force)
 
 
 def planned(certificate: Certificate) -> Plan:
@@ -180,9 +175,16 @@ def planned(certificate: Certificate) -> Plan:
     >>> planned(construct("bigram", order=1, alphabet_size=2, length=8).certificate).construction.title
     'attention only, gated at position 0'
     """
-    names = ("order", "alphabet_size", "length", "dtype", "target_error", "kappa")
-    asked: dict[str, Any] = {name: getattr(certificate, name) for name in names}
-    return plan(certificate.construction, **asked | dict(certificate.options))
+    return plan(
+        certificate.construction,
+        order=certificate.order,
+        alphabet_size=certificate.alphabet_size,
+        length=certificate.length,
+        dtype=certificate.dtype,
+        target_error=certificate.target_error,
+        kappa=certificate.kappa,
+        **dict(certificate.options),
+    )
 
 
 def find(name: str) -> Construction:
@@ -195,7 +197,7 @@ def find(name: str) -> Construction:
     return CONSTRUCTIONS[name]
 
 
-def _plan(entry: Construction, request: Request, options: dict[str, Value]) -> Plan:
+def _plan(entry: Construction, request: Request, options: dict[str, OptionValue]) -> Plan:
     if entry.analyse is None:
         assert entry.default_kappa is not None, f"{entry.name} promises nothing and has no default kappa"
         return Plan(entry, request, options, entry.default_kappa(request))
@@ -225,7 +227,7 @@ def _request(
     return Request(order, alphabet_size, length, dtype, target)
 
 
-def held(entry: Construction, request: Request, options: dict[str, Value]) -> bool:
+def held(entry: Construction, request: Request, options: dict[str, OptionValue]) -> bool:
     """Whether the request would be built without force."""
     if entry.analyse is None or (entry.largest_order or request.order) < request.order:
         return entry.analyse is None
@@ -235,7 +237,7 @@ def held(entry: Construction, request: Request, options: dict[str, Value]) -> bo
         return False
 
 
-def _relieved(entry: Construction, request: Request, options: dict[str, Value]) -> Iterator[str]:
+def _relieved(entry: Construction, request: Request, options: dict[str, OptionValue]) -> Iterator[str]:
     """Options of which more would do, with the least value that suffices."""
     for option in entry.options:
         higher = range(int(options[option.name]) + 1, request.order + 1) if option.relieves else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Iterable
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from anyorder.constructions.backend import ASSUMPTIONS
+from anyorder.constructions.construction import OptionValue
 from anyorder.constructions.exhaustive import all_sequences, check_count, distributions
 from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.registry import find, plan
@@ -110,6 +111,24 @@ def errors(
     return np.where(np.isnan(exact[:, :, 0]), np.nan, wrong)
 
 
+def worst_over(
+    model: Transformer,
+    batches: Iterable[Int[np.ndarray, "count length"]],
+    order: int,
+    beta: float = 1.0,
+    *,
+    exhaustive: bool = False,
+) -> tuple[float, int]:
+    """The largest error over batches of sequences, and the number of positions at which something is promised."""
+    worst, checked = 0.0, 0
+    for batch in batches:
+        measured = errors(model, batch, order, beta, exhaustive=exhaustive)
+        defined = ~np.isnan(measured)
+        worst = max(worst, float(np.max(measured, initial=0.0, where=defined)))
+        checked += int(defined.sum())
+    return worst, checked
+
+
 def _estimator(model: Transformer) -> str:
     return "kgram" if model.certificate is None else model.certificate.estimator
 
@@ -130,7 +149,7 @@ def verify(
     seed: int = 0,
     exhaustive: bool = False,
     force: bool = False,
-    **options: Any,
+    **options: OptionValue,
 ) -> Verification:
     """Build a construction and measure its worst error on random, periodic, sparse and de Bruijn sequences.
 
@@ -163,12 +182,7 @@ def verify(
         if exhaustive
         else [hard_sequences(count=sequences, length=length, alphabet_size=alphabet_size, order=order, seed=seed)]
     )
-    worst, checked = 0.0, 0
-    for batch in batches:
-        measured = errors(model, batch, order, float(made.options.get("beta", 1.0)), exhaustive=exhaustive)
-        defined = ~np.isnan(measured)
-        worst = max(worst, float(np.max(measured, initial=0.0, where=defined)))
-        checked += int(defined.sum())
+    worst, checked = worst_over(model, batches, order, made.beta, exhaustive=exhaustive)
     promise = made.certificate
     bound = None if promise is None else promise.bound
     return Verification(

@@ -73,7 +73,7 @@ def build(asked: Constructed, alphabet_size: int, length: int) -> Opened:
         source=entry.source,
         plan=made,
         order=asked.order,
-        beta=float(made.options.get("beta", 1.0)),
+        beta=made.beta,
         refusal=run.refusal,
     )
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+from jaxtyping import Int
 
 from anyorder.constructions.sequences import hard_sequences
-from anyorder.constructions.verify import errors, within
+from anyorder.constructions.verify import within, worst_over
 from anyorder.errors import require
 from anyorder.web.models import build
 from anyorder.web.schema import Verified, VerifyRequest, finite
@@ -21,12 +24,13 @@ def verify(asked: VerifyRequest, check: CheckCancelled) -> Verified:
     )
     opened = build(asked.model, size, asked.length)
     batch = hard_sequences(count=asked.sequences, length=asked.length, alphabet_size=size, order=order, seed=asked.seed)
-    worst, checked = 0.0, 0
-    for sequence in batch:
-        check()
-        measured = errors(opened.model, sequence[None], order, opened.beta)
-        worst = max(worst, float(np.max(measured, initial=0.0, where=~np.isnan(measured))))
-        checked += int((~np.isnan(measured)).sum())
+
+    def one_by_one() -> Iterator[Int[np.ndarray, "1 length"]]:
+        for sequence in batch:
+            check()
+            yield sequence[None]
+
+    worst, checked = worst_over(opened.model, one_by_one(), order, opened.beta)
     promise = opened.model.certificate
     bound = None if promise is None else promise.bound
     return Verified(
