@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+from pydantic_core import to_json
 
 from anyorder.constructions.registry import CONSTRUCTIONS
 from anyorder.errors import require
 from anyorder.estimators.registry import ESTIMATORS
 from anyorder.numerics import DTYPES
-from anyorder.web import limits, schema
+from anyorder.web import limits, probe, schema
 from anyorder.web.dynamics import film
-from anyorder.web.probe import probe_routes
 from anyorder.web.story import tell
 from anyorder.web.verification import verify
 from anyorder.web.view import Explorer
 from anyorder.web.work import CheckCancelled, Work
 
-_REFUSALS: dict[int | str, dict[str, Any]] = {
+_REFUSALS: dict[int | str, dict[str, object]] = {
     400: {"model": schema.Problem, "description": "a body that cannot be read"},
     403: {"model": schema.Problem, "description": "a path outside the folders of this explorer"},
     405: {"model": schema.Problem, "description": "a method that the path does not have"},
@@ -35,56 +34,51 @@ def routes(explorer: Explorer, quick: Work, long: Work) -> APIRouter:
     """Every route, over one explorer and two pools of work."""
     router = APIRouter(prefix="/api", responses=_REFUSALS)
 
-    async def answer(request: Request, work: Work, job: Callable[[CheckCancelled], bytes]) -> Response:
-        return Response(await work.do(request, job), media_type="application/json")
+    async def answer(
+        request: Request, work: Work, job: Callable[[CheckCancelled], BaseModel | Sequence[BaseModel]]
+    ) -> Response:
+        body = await work.do(request, lambda check: to_json(job(check), inf_nan_mode="null"))
+        return Response(body, media_type="application/json")
 
     @router.get("/options", response_model=schema.Options, summary="What there is to choose from")
     async def options(request: Request) -> Response:
-        return await answer(request, quick, lambda check: choices(explorer).model_dump_json().encode())
+        return await answer(request, quick, lambda check: choices(explorer))
 
     @router.post("/view", response_model=schema.View, summary="Run a model on a sequence")
     async def view(request: Request, asked: schema.ViewRequest) -> Response:
-        return await answer(request, quick, lambda check: explorer.view(asked, check).model_dump_json().encode())
+        return await answer(request, quick, lambda check: explorer.view(asked, check))
 
     @router.post("/map", response_model=schema.Matrix, summary="One attention map of a view")
     async def attention_map(request: Request, asked: schema.MapRequest) -> Response:
-        return await answer(request, quick, lambda check: explorer.map(asked, check).model_dump_json().encode())
+        return await answer(request, quick, lambda check: explorer.map(asked, check))
 
     @router.post("/story", response_model=schema.Story, summary="The proof at one position")
     async def story(request: Request, asked: schema.StoryRequest) -> Response:
-        return await answer(request, quick, lambda check: story_at(explorer, asked, check).model_dump_json().encode())
+        return await answer(request, quick, lambda check: story_at(explorer, asked, check))
 
     @router.post("/verify", response_model=schema.Verified, summary="A construction on hard sequences")
     async def verification(request: Request, asked: schema.VerifyRequest) -> Response:
-        return await answer(request, long, lambda check: verify(asked, check).model_dump_json().encode())
+        return await answer(request, long, lambda check: verify(asked, check))
 
     @router.post("/dynamics", response_model=schema.Film, summary="A run of Algorithm 1 or 2, as frames")
     async def play(request: Request, asked: schema.DynamicsRequest) -> Response:
-        return await answer(
-            request, long, lambda check: film(asked, explorer.library, check).model_dump_json().encode()
-        )
+        return await answer(request, long, lambda check: film(asked, explorer.library, check))
 
-    probe_routes(explorer.library, lambda request, job: answer(request, quick, job), router)
+    @router.get("/probes", response_model=list[probe.ProbeInfo], summary="Results of the probe that can be opened")
+    async def probes(request: Request) -> Response:
+        return await answer(request, quick, lambda check: probe.listed(explorer.library))
+
+    @router.post("/probe", response_model=probe.ProbeView, summary="One result of the probe")
+    async def probed(request: Request, asked: probe.ProbeRequest) -> Response:
+        return await answer(request, quick, lambda check: probe.opened(explorer.library, asked.path))
+
     return router
 
 
 def choices(explorer: Explorer) -> schema.Options:
     """The registry, the dtypes, the stored models and the limits."""
     return schema.Options(
-        constructions=[
-            schema.ConstructionInfo(
-                name=entry.name,
-                title=entry.title,
-                source=entry.source,
-                exactness=entry.exactness,
-                heads=entry.heads,
-                dimension=entry.dimension,
-                largest_order=entry.largest_order,
-                advice=entry.advice,
-                options=[schema.OptionInfo(**dataclasses.asdict(option)) for option in entry.options],
-            )
-            for entry in CONSTRUCTIONS.values()
-        ],
+        constructions=[schema.ConstructionInfo.model_validate(entry) for entry in CONSTRUCTIONS.values()],
         dtypes=list(DTYPES),
         estimators={name: entry.meaning for name, entry in ESTIMATORS.items()},
         stored=explorer.library.listed(),

@@ -13,7 +13,6 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
@@ -77,12 +76,12 @@ def create_app(
     )
     app.include_router(api.routes(explorer, quick, long))
     app.mount("/", StaticFiles(directory=STATIC, html=True))
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(InputError, _refused)
-    app.add_exception_handler(Busy, _busy)
-    app.add_exception_handler(Cancelled, lambda request, error: Response(status_code=CLOSED))
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _broken)
+    app.exception_handler(RequestValidationError)(_invalid)
+    app.exception_handler(InputError)(_refused)
+    app.exception_handler(Busy)(_busy)
+    app.exception_handler(Cancelled)(lambda request, error: Response(status_code=CLOSED))
+    app.exception_handler(HTTPException)(_http)
+    app.exception_handler(Exception)(_broken)
     app.add_middleware(Guard, host=host)
     app.state.quick, app.state.long = quick, long
     return app
@@ -101,7 +100,7 @@ class TooLarge(HTTPException):
         self.limit = schema.Limit(name="body", value=size, limit=limits.MOST_BODY)
 
 
-def _invalid(request: Request, error: Any) -> Response:
+def _invalid(request: Request, error: RequestValidationError) -> Response:
     """The first complaint of pydantic as one line, with the limit where one was passed."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
@@ -122,14 +121,14 @@ def _invalid(request: Request, error: Any) -> Response:
     return problem(422, f"{_short(name)[1:-1]} is {_short(given)}, {message[:1].lower()}{message[1:]}", limit)
 
 
-def _plain(value: Any) -> float | int | str | None:
+def _plain(value: float | None) -> float | int | str | None:
     """A number that JSON has: very large integers are told as text."""
     if isinstance(value, bool) or value is None:
         return None
     return value if abs(value) < 2**53 else str(value)[:40]
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """A value as it was given, cut to what fits into a line; never longer, and always encodable."""
     if isinstance(value, int) and abs(value) > 10**30:
         return "a number of more than 30 digits"
@@ -137,14 +136,14 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def _refused(request: Request, error: Any) -> Response:
+def _refused(request: Request, error: InputError) -> Response:
     limit = None
     if isinstance(error, limits.BeyondLimit):
         limit = schema.Limit(name=error.name, value=_plain(error.value), limit=error.limit)
     return problem(403 if isinstance(error, Refused) else 422, str(error), limit)
 
 
-def _busy(request: Request, error: Any) -> Response:
+def _busy(request: Request, error: Busy) -> Response:
     response = problem(
         429,
         f"{error.most} {error.name} are being computed or wait; try again in a moment",
@@ -154,7 +153,7 @@ def _busy(request: Request, error: Any) -> Response:
     return response
 
 
-def _http(request: Request, error: Any) -> Response:
+def _http(request: Request, error: HTTPException) -> Response:
     if isinstance(error, TooLarge):
         return problem(413, error.detail, error.limit)
     status, said = error.status_code, str(error.detail).lower()
@@ -168,7 +167,7 @@ def _http(request: Request, error: Any) -> Response:
     return response
 
 
-def _broken(request: Request, error: Any) -> Response:
+def _broken(request: Request, error: Exception) -> Response:
     logging.getLogger("anyorder.web").error("%s failed", request.url.path, exc_info=error)
     return problem(500, f"the explorer failed at this ({type(error).__name__}); its log says where")
 

@@ -14,11 +14,10 @@ import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from anyorder.constructions import CONSTRUCTIONS, Plan, plan
 from anyorder.constructions.construction import Construction
-from anyorder.constructions.steps import Step
+from anyorder.constructions.steps import Show, Step
 from anyorder.errors import InputError
 from anyorder.files import holds, whole_file
 from anyorder.web import api
@@ -100,14 +99,14 @@ def export(
     return Exported(target / "index.html", constructions, len(content) + 2, size)
 
 
-def construction_data(entry: Construction, orders: Sequence[int], sizes: Sequence[int]) -> dict[str, Any] | None:
+def construction_data(entry: Construction, orders: Sequence[int], sizes: Sequence[int]) -> dict[str, object] | None:
     """Steps, weights and certificates of a construction at every order and size; None if that is too much."""
-    found: dict[int, Any] = {}
+    found: dict[int, object] = {}
     size = 0
     for order in orders:
         if entry.largest_order is not None and order > entry.largest_order:
             break
-        models: dict[int, Any] = {}
+        models: dict[int, object] = {}
         for symbols in sizes:
             with contextlib.suppress(InputError):  # a combination that is refused whatever the dtype
                 models[symbols] = _model_data(entry, order, symbols)
@@ -124,8 +123,8 @@ def _plan(entry: Construction, order: int, symbols: int, dtype: str) -> Plan:
     return plan(entry.name, order=order, alphabet_size=symbols, length=LENGTH, dtype=dtype)
 
 
-def _model_data(entry: Construction, order: int, symbols: int) -> dict[str, Any]:
-    packed: dict[str, Any] = {}
+def _model_data(entry: Construction, order: int, symbols: int) -> dict[str, object]:
+    packed: dict[str, object] = {}
     certificates, info = {}, None
     for dtype in reversed(DTYPES):
         made = _plan(entry, order, symbols, dtype)
@@ -145,7 +144,7 @@ def _model_data(entry: Construction, order: int, symbols: int) -> dict[str, Any]
     return {"packed": packed, "certificates": certificates, "info": info.model_dump(), "coordinates": coordinates}
 
 
-def _certificate(made: Plan) -> dict[str, Any] | None:
+def _certificate(made: Plan) -> dict[str, object] | None:
     """The promise at every temperature of the slider: only kappa and the bound change."""
     if made.certificate is None:
         return None
@@ -159,7 +158,7 @@ def _certificate(made: Plan) -> dict[str, Any] | None:
     }
 
 
-def steps_data(steps: Sequence[Step]) -> list[dict[str, Any]]:
+def steps_data(steps: Sequence[Step]) -> list[dict[str, object]]:
     """The steps of a proof as JSON; what they show is named by its kind."""
     return [
         {
@@ -171,14 +170,13 @@ def steps_data(steps: Sequence[Step]) -> list[dict[str, Any]]:
     ]
 
 
-def _show(show: Any) -> dict[str, Any]:
+def _show(show: Show) -> dict[str, object]:
     parts = {field.name: getattr(show, field.name) for field in dataclasses.fields(show)}
-    return {"kind": type(show).__name__} | {
-        name: _show(part) if dataclasses.is_dataclass(part) else part for name, part in parts.items()
-    }
+    inner = {name: _show(part) if isinstance(part, Show) else part for name, part in parts.items()}
+    return {"kind": type(show).__name__, **inner}
 
 
-def _stored(opened: Opened) -> dict[str, Any]:
+def _stored(opened: Opened) -> dict[str, object]:
     return {
         "packed": pack(opened.model),
         "info": model_info(opened).model_dump(),
@@ -186,13 +184,13 @@ def _stored(opened: Opened) -> dict[str, Any]:
     }
 
 
-def _films(explorer: Explorer) -> dict[str, Any]:
+def _films(explorer: Explorer) -> dict[str, object]:
     paths = [entry.path for entry in explorer.library.listed() if entry.kind == "trajectory"]
     asked = {path: DynamicsRequest(run=StoredRun(kind="stored", path=path)) for path in paths}
     return {path: film(run, explorer.library, lambda: None).model_dump() for path, run in asked.items()}
 
 
-def _options(explorer: Explorer, constructions: Sequence[str]) -> dict[str, Any]:
+def _options(explorer: Explorer, constructions: Sequence[str]) -> dict[str, object]:
     """Those of the server, cut to what is here."""
     options = api.choices(explorer)
     there = [entry.model_copy(update={"options": []}) for entry in options.constructions if entry.name in constructions]
@@ -222,9 +220,9 @@ def _page() -> str:
     return f'{text[:start]}<span id="api">{said}{text[end:]}'
 
 
-def _script(name: str, data: Any) -> str:
+def _script(name: str, data: object) -> str:
     return f"anyorderData.models[{json.dumps(name)}] = {_json(data)};\n"
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

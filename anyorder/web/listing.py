@@ -13,12 +13,11 @@ import re
 import struct
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from anyorder.errors import InputError
-from anyorder.files import read_json
+from anyorder.files import Row, read_json
 from anyorder.training import forms
 from anyorder.training.folder import read_config
 from anyorder.web.schema import StoredInfo
@@ -61,7 +60,7 @@ def file_info(file: Path, path: str) -> StoredInfo:
         named["alphabet_size"] = int(_entries(file)[model["embedding"]["array"]]["shape"][0])
         if model["positions"] is not None:
             named["length"] = int(_entries(file)[model["positions"]["array"]]["shape"][0])
-    return StoredInfo(**{"path": path, "kind": "file", "models": 1, "title": path, **named})
+    return StoredInfo.model_validate({"path": path, "kind": "file", "models": 1, "title": path, **named})
 
 
 def trajectory_info(file: Path, path: str) -> StoredInfo:
@@ -71,7 +70,7 @@ def trajectory_info(file: Path, path: str) -> StoredInfo:
         number = 1 if stored["algorithm"] == "two-stage" else 2
         title = f"Algorithm {number}, order {int(stored['order'])} ({path})"
         named = {"title": title, "order": int(stored["order"])} | named
-    return StoredInfo(**{"path": path, "kind": "trajectory", "models": 0, "title": path, **named})
+    return StoredInfo.model_validate({"path": path, "kind": "trajectory", "models": 0, "title": path, **named})
 
 
 def by_what_they_are(entries: list[StoredInfo]) -> list[StoredInfo]:
@@ -79,14 +78,14 @@ def by_what_they_are(entries: list[StoredInfo]) -> list[StoredInfo]:
     return sorted(entries, key=lambda one: (not one.path.startswith(f"{SHIPPED_NAME}/"), one.order or 0, one.title))
 
 
-def _named(file: Path) -> dict[str, Any]:
+def _named(file: Path) -> dict[str, object]:
     with contextlib.suppress(InputError):
         said = read_json(file.with_name("about.json"), "names of files").get(file.name)
         return dict(said) if isinstance(said, dict) else {}
     return {}
 
 
-def _certified(certificate: Any, path: str) -> dict[str, Any]:
+def _certified(certificate: Row | None, path: str) -> dict[str, object]:
     if certificate is None:
         return {}
     promise = certificate["fields"]
@@ -94,7 +93,7 @@ def _certified(certificate: Any, path: str) -> dict[str, Any]:
     return {"title": f"{name}, order {order}, {dtype} ({path})", "order": order}
 
 
-def _entries(file: Path) -> dict[str, Any]:
+def _entries(file: Path) -> Row:
     """The header of a safetensors file, without its arrays."""
     with file.open("rb") as stream:
         (size,) = struct.unpack("<Q", stream.read(8))
@@ -103,5 +102,5 @@ def _entries(file: Path) -> dict[str, Any]:
         return dict(json.loads(stream.read(size)))
 
 
-def _header(file: Path) -> dict[str, Any]:
+def _header(file: Path) -> Row:
     return dict(json.loads(_entries(file)["__metadata__"]["anyorder"]))

@@ -26,7 +26,7 @@ MOST_RUNS = 256
 Number = float | list[float]
 
 
-def pack(low: Transformer, high: Transformer | None = None) -> Any:
+def pack(low: Transformer, high: Transformer | None = None) -> dict[str, object]:
     """A model as JSON: one built twice, at kappa = LOW and HIGH, or one without a kappa.
 
     >>> from anyorder.constructions import construct
@@ -61,7 +61,7 @@ def _number(low: float, high: float) -> Number:
     return [low if abs(low) > LOW**0.25 else 0.0, high / HIGH**power, power]
 
 
-def _array(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]) -> dict[str, Any]:
+def _array(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]) -> dict[str, object]:
     shape = list(low.shape)
     many = len(np.unique(low)) > MOST_RUNS + 1  # a run has one value
     runs = [] if many else _runs(low, high)
@@ -70,16 +70,18 @@ def _array(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows
     return {"shape": shape, "dense": base64.b64encode(np.ascontiguousarray(low, "<f4").tobytes()).decode("ascii")}
 
 
-def _runs(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]) -> list[list[Any]]:
+def _runs(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]) -> list[list[Number]]:
     """Greedily, the longest run of equal entries from the first entry that no run holds yet; at most one too many."""
     left = {(int(row), int(column)) for row, column in np.argwhere((low != 0) | (high != 0))}
-    runs: list[list[Any]] = []
+    runs: list[list[Number]] = []
     for start in sorted(left):
         if start not in left:
             continue
         value = low[start], high[start]
 
-        def run(down: int, right: int, start: tuple[int, int] = start, value: Any = value) -> list[tuple[int, int]]:
+        def run(
+            down: int, right: int, start: tuple[int, int] = start, value: tuple[float, float] = value
+        ) -> list[tuple[int, int]]:
             cells, cell = [], start
             while cell in left and (low[cell], high[cell]) == value:
                 cells.append(cell)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from anyorder.errors import InputError, require
 from anyorder.files import read_json
 from anyorder.web.models import DEEPEST, MOST_LISTED, Library, fits
 from anyorder.web.schema import Asked
-from anyorder.web.work import CheckCancelled
 
 #: What the command calls its result.
 NAME = "probe.json"
@@ -103,27 +99,7 @@ def opened(library: Library, path: str) -> ProbeView:
     _, target = library.locate(path)
     require(target.name == NAME and target.is_file(), f"{path} is no {NAME}; give the file that anyorder probe wrote")
     fits(target)
-    return _read(target, path)
-
-
-def _read(file: Path, path: str) -> ProbeView:
     try:
-        return ProbeView.model_validate(read_json(file, "a result of anyorder probe"))
+        return ProbeView.model_validate(read_json(target, "a result of anyorder probe"))
     except ValidationError:
         raise InputError(f"{path} is no whole result of anyorder probe; write it again") from None
-
-
-def probe_routes(
-    library: Library,
-    answer: Callable[[Request, Callable[[CheckCancelled], bytes]], Awaitable[Response]],
-    router: APIRouter,
-) -> None:
-    """Add the two routes of the probe's page to a router; `answer` computes away from the event loop."""
-
-    @router.get("/probes", response_model=list[ProbeInfo], summary="Results of the probe that can be opened")
-    async def probes(request: Request) -> Response:
-        return await answer(request, lambda check: TypeAdapter(list[ProbeInfo]).dump_json(listed(library)))
-
-    @router.post("/probe", response_model=ProbeView, summary="One result of the probe")
-    async def probe(request: Request, asked: ProbeRequest) -> Response:
-        return await answer(request, lambda check: opened(library, asked.path).model_dump_json().encode())

@@ -86,7 +86,7 @@ class Constructed(Asked):
         return self
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, bool | int | float]:
         """The options of constructions that were given."""
         return self.__pydantic_extra__ or {}
 
@@ -221,6 +221,8 @@ class Matrix(BaseModel):
 class OptionInfo(BaseModel):
     """An option that only some constructions have."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     name: str
     default: bool | int | float
     help: str
@@ -231,6 +233,8 @@ class OptionInfo(BaseModel):
 
 class ConstructionInfo(BaseModel):
     """A line of the registry."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     name: str
     title: str
@@ -291,6 +295,8 @@ class Options(BaseModel):
 
 class Promise(BaseModel):
     """The certificate of a construction."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     construction: str
     estimator: str

@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl
 
 import pydantic
@@ -62,16 +61,17 @@ def read_tour(path: str | Path) -> Tour:
     return checked(_json(text, file) if file.suffix == ".json" else _markdown(text), name or "tour", str(path))
 
 
-def checked(described: Any, name: str, path: str) -> Tour:
+def checked(described: object, name: str, path: str) -> Tour:
     """The tour that a file describes, with every stop checked.
 
     >>> checked({"title": "A", "stops": [{"state": {"modle": "dyadic"}, "sentence": "B"}]}, "a", "a.json")
     Traceback (most recent call last):
     anyorder.errors.InputError: a.json, stop 1: there is no 'modle' in the state; take names from the page's address
     """
-    require(isinstance(described, dict), f"{path} does not hold one JSON object; {_EXAMPLE}")
+    if not isinstance(described, dict):
+        raise InputError(f"{path} does not hold one JSON object; {_EXAMPLE}")
     stops: list[Stop] = []
-    entries = described.get("stops")
+    entries = described.get("stops") or []
     require(bool(described.get("title")), f"{path} has no title; begin with a heading, {_EXAMPLE}")
     require(isinstance(entries, list) and bool(entries), f"{path} has no stops; add some, {_EXAMPLE}")
     for number, entry in enumerate(entries, start=1):
@@ -92,14 +92,14 @@ def checked(described: Any, name: str, path: str) -> Tour:
     return Tour(name=name, title=str(described["title"]), stops=stops)
 
 
-def _json(text: str, file: Path) -> Any:
+def _json(text: str, file: Path) -> object:
     try:
         return json.loads(text)
     except ValueError as error:
         raise InputError(f"{file} is not JSON ({error}); correct it, or write the tour as Markdown") from None
 
 
-def _markdown(text: str) -> dict[str, Any]:
+def _markdown(text: str) -> dict[str, object]:
     """The same description from headings, a line of state, sentences and a question."""
     opening, *parts = re.split(r"^## +.*$", text, flags=re.MULTILINE)
     title = re.search(r"^# +(.*)$", opening, flags=re.MULTILINE)

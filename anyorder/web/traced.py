@@ -25,12 +25,16 @@ class Traced:
     opened: Opened
     sequence: NamedTokens
     trace: Trace
-    alphabet_size: int
 
     @functools.cached_property
     def size(self) -> int:
         """Bytes of the model and of its trace."""
         return sum(leaf.nbytes for leaf in jax.tree.leaves((self.opened.model, self.trace)) if eqx.is_array(leaf))
+
+    @property
+    def alphabet_size(self) -> int:
+        """S of the model."""
+        return self.opened.model.alphabet_size
 
     @property
     def length(self) -> int:

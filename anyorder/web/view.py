@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import threading
 from collections import OrderedDict
-from typing import cast
 
 import jax
 import numpy as np
@@ -99,7 +98,7 @@ class Explorer:
         self._count(
             (opened.source, opened.construction, opened.order, opened.model.dtype, *opened.model.embedding.shape, most)
         )
-        return Traced(opened, drawn, trace, opened.model.alphabet_size)
+        return Traced(opened, drawn, trace)
 
     def _count(self, program: tuple[object, ...]) -> None:
         """Compiled programs stay in memory until they are told to go: after so many shapes all of them do."""
@@ -112,22 +111,14 @@ class Explorer:
 
     def _open(self, asked: ViewRequest, drawn: NamedTokens) -> Opened:
         """The model, if the sequence fits it."""
-        length, asked_model = len(drawn.tokens), asked.model
-        if isinstance(asked_model, Constructed):
-            opened, order, ways = None, asked_model.order, "lower it, or lengthen the sequence"
-            size = asked_model.alphabet_size or max(2, len(drawn.symbols))
-        else:
-            opened = self.library.open(asked_model)
-            order, ways, size = opened.order, "lengthen the sequence", opened.model.alphabet_size
-        require(
-            len(drawn.symbols) <= size,
-            f"the sequence has {len(drawn.symbols)} symbols, the model has {size}; choose a larger alphabet or another "
-            "sequence",
-        )
-        most = f"the model has {size} symbols, at most {limits.MOST_SYMBOLS} are shown"
-        limits.at_most(limits.MOST_SYMBOLS, size, "symbols", most)
-        require(length > order, f"order is {order}, must be smaller than the length {length}; {ways}")
-        return opened if opened is not None else build(cast(Constructed, asked_model), size, limits.padded(length))
+        wanted = asked.model
+        if isinstance(wanted, Constructed):
+            size = wanted.alphabet_size or max(2, len(drawn.symbols))
+            _check_fit(drawn, size, wanted.order, "lower it, or lengthen the sequence")
+            return build(wanted, size, limits.padded(len(drawn.tokens)))
+        opened = self.library.open(wanted)
+        _check_fit(drawn, opened.model.alphabet_size, opened.order, "lengthen the sequence")
+        return opened
 
     def view(self, asked: ViewRequest, check: CheckCancelled) -> View:
         """All that the page shows except the story, with the maps if they are asked for."""
@@ -147,7 +138,10 @@ class Explorer:
             begins=traced.begins,
             model=model_info(traced.opened),
             nearest=list(traced.nearest),
-            maps=_maps(traced) if asked.maps else [],
+            maps=[
+                Map(layer=layer, head=head, weights=Matrix.of(traced.weights(layer, head)))
+                for layer, head in (traced.heads if asked.maps else [])
+            ],
             pseudo_attention=Matrix.of(traced.pseudo_attention) if asked.maps else None,
             difference=Matrix.of(traced.difference) if asked.maps else None,
             predicted=Matrix.of(traced.predicted),
@@ -173,13 +167,21 @@ class Explorer:
         return Matrix.of(traced.weights(asked.layer, asked.head))
 
 
+def _check_fit(drawn: NamedTokens, size: int, order: int, ways: str) -> None:
+    """Refuse a sequence with more symbols than the model has, or without a full window."""
+    length, symbols = len(drawn.tokens), len(drawn.symbols)
+    require(
+        symbols <= size,
+        f"the sequence has {symbols} symbols, the model has {size}; choose a larger alphabet or another sequence",
+    )
+    most = f"the model has {size} symbols, at most {limits.MOST_SYMBOLS} are shown"
+    limits.at_most(limits.MOST_SYMBOLS, size, "symbols", most)
+    require(length > order, f"order is {order}, must be smaller than the length {length}; {ways}")
+
+
 def _wide(rows: Float[np.ndarray, "length own"], size: int) -> Float[np.ndarray, "length symbols"]:
     """Distributions over a larger alphabet, zero where the chain has no symbol."""
     return np.pad(rows, ((0, 0), (0, size - rows.shape[1])))
-
-
-def _maps(traced: Traced) -> list[Map]:
-    return [Map(layer=layer, head=head, weights=Matrix.of(traced.weights(layer, head))) for layer, head in traced.heads]
 
 
 def _estimated(traced: Traced, name: str | None) -> Matrix | None:
@@ -276,9 +278,6 @@ def _losses(
 def model_info(opened: Opened) -> ModelInfo:
     """What kind of model it is."""
     model, promise = opened.model, opened.model.certificate
-    shown = None
-    if promise is not None:
-        shown = Promise(**{name: value for name, value in promise.as_dict().items() if name in Promise.model_fields})
     return ModelInfo(
         title=opened.title,
         source=opened.source,
@@ -292,5 +291,5 @@ def model_info(opened: Opened) -> ModelInfo:
         parameters=count_arrays(model),
         certified_kappa=opened.certified_kappa,
         refusal=opened.refusal,
-        certificate=shown,
+        certificate=None if promise is None else Promise.model_validate(promise),
     )

@@ -24,7 +24,8 @@ export const backend = {
   },
 };
 
-async function json(method, path, body, signal) {
+// What the server says to a request, or a `Problem`.
+export async function json(method, path, body, signal) {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   const response = await fetch(path, { method, headers, body: JSON.stringify(body), signal });
   const said = await response.json().catch(() => ({ error: `the explorer answered ${response.status}` }));

@@ -1,6 +1,7 @@
 // The page of a probe: the grid of heads, and for one head its spectrum, its scores and its map on a sequence.
 import { HeatMap } from "./heatmap.js";
 import { Matrix } from "./matrix.js";
+import { json } from "./backend.js";
 import { bars } from "./charts.js";
 import { element, list, number } from "./format.js";
 import { hex } from "./palette.js";
@@ -19,14 +20,6 @@ const LABELS = {
   own_mass: "mass on the query itself",
 };
 let shown = null;
-
-async function ask(path, body) {
-  const asked = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  const response = await fetch(path, asked),
-    said = await response.json();
-  if (!response.ok) throw new Error(said.error ?? `the explorer answered ${response.status}`);
-  return said;
-}
 
 // Whatever goes wrong is said in one line, and the page is never left busy.
 async function guarded(job) {
@@ -117,7 +110,7 @@ function drawMap(one) {
 }
 
 async function open(path) {
-  shown = await ask("api/probe", { path });
+  shown = await json("POST", "api/probe", { path });
   const found = shown.heads.filter((one) => one.order !== null),
     placebo = shown.controls.no_repeat;
   at("summary").textContent =
@@ -129,7 +122,7 @@ async function open(path) {
 }
 
 guarded(async () => {
-  const results = await ask("api/probes");
+  const results = await json("GET", "api/probes");
   if (!results.length)
     throw new Error("no probe.json in the folders of this explorer; write one with anyorder probe MODEL --out DIR");
   const select = at("result");
