@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 
 from anyorder.cli.command import Command, Outcome, progress, table
@@ -65,7 +65,7 @@ class Probe(Command):
 
         result = self._measure()
         report = as_json(result)
-        shown: list = [_table(result), *_notes(result)]
+        shown: list[RenderableType] = [_table(result), *_notes(result)]
         if self.out is not None:
             from anyorder.files import write_json
             from anyorder.report.probe import draw_probe
@@ -134,7 +134,7 @@ def _table(result: Probed) -> Table:
 
 
 def _notes(result: Probed) -> list[str]:
-    placebo, acts, off = result.controls["no_repeat"], result.behaviour, result.ablation
+    placebo, acts, off = result.controls.no_repeat, result.behaviour, result.ablation
     notes = [
         "spectrum: attention over chance by match length ℓ; k - 1 and permuted: attention to keys that share only the "
         "last k - 1 tokens, or the last k in another order, over that to matches"

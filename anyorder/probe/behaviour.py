@@ -52,8 +52,9 @@ def behaviour(probabilities: np.ndarray, tokens: np.ndarray, *, max_length: int 
     model = probabilities / np.maximum(on_symbols, 1e-30)[..., None]
     apart = np.full((2, max_length + 1, *tokens.shape), np.nan)
     for row, sequence in enumerate(tokens):
-        known, *predictors = _known(sequence, symbols, max_length)
-        for kind, predicted in enumerate(predictors):
+        kgram, bayes = _predictors(sequence, symbols, max_length)
+        known = ~np.isnan(kgram[-1]).any(axis=-1)
+        for kind, predicted in enumerate((kgram, bayes)):
             distance = np.abs(predicted - model[row]).sum(axis=-1) / 2
             apart[kind, :, row] = np.where(known, distance, np.nan)
     edges = np.linspace(0, tokens.shape[1], STRETCHES + 1).astype(int)
@@ -73,11 +74,6 @@ def behaviour(probabilities: np.ndarray, tokens: np.ndarray, *, max_length: int 
         count=count,
         on_symbols=tuple(float(on_symbols[:, stretch].mean()) for stretch in stretches),
     )
-
-
-def _known(sequence: np.ndarray, symbols: int, longest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    kgram, bayes = _predictors(sequence, symbols, longest)
-    return ~np.isnan(kgram[-1]).any(axis=-1), kgram, bayes
 
 
 def _predictors(

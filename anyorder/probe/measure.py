@@ -8,8 +8,7 @@ are reported are those of all sequences.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -21,7 +20,7 @@ from anyorder.probe.ablation import ablation, repeats
 from anyorder.probe.behaviour import Behaviour, behaviour
 from anyorder.probe.models import Model
 from anyorder.probe.order import LEAST_CONTRAST, LEVEL, order
-from anyorder.probe.result import Maps, Placebo, Probed, ProbedHead
+from anyorder.probe.result import Controls, HeldOut, Maps, Placebo, Probed, ProbedHead
 from anyorder.probe.sequences import sequences as draw
 from anyorder.probe.sequences import shortest
 from anyorder.probe.spectrum import Rows, check_rows, join, rows, tally
@@ -129,7 +128,8 @@ def probe(
         watch(settings.sequences + placebos + number + 1, passes)
     places = [(layer, head) for layer in settings.layers for head in range(model.heads[layer])]
     acts = behaviour(np.stack(collected.predicted), drawn.tokens, max_length=settings.max_length)
-    result = analyse(model.name, places, collected, acts, _plain(settings, model))
+    about = {**dataclasses.asdict(settings), "start": model.start, **model.about}
+    result = analyse(model.name, places, collected, acts, about)
     best = strongest(result)
     off = ablation(model, best, length=settings.length, seed=settings.seed) if ablate else None
     matching = dict(zip(places, np.mean(scored, axis=0).tolist(), strict=True))
@@ -204,7 +204,7 @@ def analyse(
     places: Sequence[tuple[int, int]],
     collected: Collected,
     acts: Behaviour | None,
-    settings: dict[str, Any],
+    settings: Mapping[str, object],
 ) -> Probed:
     """Orders, controls and scores from what was collected; `places` are the layer and the number of every head."""
     kept, longest = collected.rows, collected.max_length
@@ -251,7 +251,7 @@ def analyse(
         name,
         tuple(heads),
         acts,
-        {"held_out": {"chosen_on_one_half": chosen, "confirmed": confirmed}, "level": LEVEL},
+        Controls(HeldOut(chosen, confirmed), LEVEL),
         {**settings, "queries": len(kept.sequence), "least_contrast": LEAST_CONTRAST},
     )
 
@@ -274,7 +274,3 @@ def _begun(
     if model.start is None:
         return tokens, queries
     return np.concatenate([[model.start], tokens]), np.concatenate([[False], queries])
-
-
-def _plain(settings: Settings, model: Model) -> dict[str, Any]:
-    return {**dataclasses.asdict(settings), "start": model.start, **dict(model.about)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -36,7 +36,7 @@ class Model(Protocol):
     heads: tuple[int, ...]
     ids: Int[np.ndarray, "count"]
     start: int | None
-    about: dict[str, Any]
+    about: dict[str, object]
 
     def run(
         self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[tuple[int, int]] = ()
@@ -53,8 +53,9 @@ class OwnModel:
     (2, 1)
     """
 
-    def __init__(self, model: Transformer, name: str, about: Mapping[str, Any] | None = None) -> None:
-        self.model, self.name, self.about = model, name, dict(about or {})
+    def __init__(self, model: Transformer, name: str, about: Mapping[str, object] | None = None) -> None:
+        self.model, self.name = model, name
+        self.about: dict[str, object] = dict(about or {})
         self.heads = tuple(len(layer.heads) for layer in model.layers)
         self.ids = np.arange(model.alphabet_size)
         self.start = None if model.beginning is None else NO_TOKEN

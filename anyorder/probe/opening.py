@@ -24,7 +24,6 @@ def open_model(
     *,
     order: int | None = None,
     alphabet_size: int = 4,
-    dtype: str = "float64",
     member: int = 0,
 ) -> Model:
     """The model of that name: `construction:NAME` with an order, or a path.
@@ -38,9 +37,11 @@ def open_model(
         from anyorder.probe.adapters.own import constructed
 
         assert order is not None
-        given = settings or Settings()
         return constructed(
-            name.removeprefix(CONSTRUCTION), order=order, alphabet_size=alphabet_size, settings=given, dtype=dtype
+            name.removeprefix(CONSTRUCTION),
+            order=order,
+            alphabet_size=alphabet_size,
+            length=(settings or Settings()).test_length,
         )
     path = Path(word)
     require(path.exists(), f"no file or folder {path}; give {_KINDS}, or construction:NAME")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -43,6 +42,23 @@ class Placebo:
 
 
 @dataclasses.dataclass(frozen=True)
+class HeldOut:
+    """Heads that have an order on the even sequences, and those of all whose order the odd ones confirm."""
+
+    chosen_on_one_half: int
+    confirmed: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Controls:
+    """Numbers about all heads together; `no_repeat` is None where the vocabulary is too small for it."""
+
+    held_out: HeldOut
+    level: float
+    no_repeat: Placebo | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Maps:
     """Attention of some heads, by layer and number, on the beginning of one test sequence."""
 
@@ -52,15 +68,20 @@ class Maps:
 
 @dataclasses.dataclass(frozen=True)
 class Probed:
-    """All that was measured on a model; `controls` are numbers about all heads together."""
+    """All that was measured on a model, and with which settings."""
 
     model: str
     heads: tuple[ProbedHead, ...]
     behaviour: Behaviour | None
-    controls: dict[str, Any]
-    settings: dict[str, Any]
+    controls: Controls
+    settings: Mapping[str, object]
     ablation: Ablation | None = None
     maps: Maps | None = None
+
+    @property
+    def max_length(self) -> int:
+        """K, the longest match length that is told apart."""
+        return len(self.heads[0].spectrum) - 1
 
     def finished(
         self, prefix_matching: Mapping[tuple[int, int], float], no_repeat: Placebo | None, maps: Maps
@@ -70,10 +91,11 @@ class Probed:
             dataclasses.replace(head, scores={"prefix_matching": prefix_matching[head.layer, head.head], **head.scores})
             for head in self.heads
         )
-        return dataclasses.replace(self, heads=heads, maps=maps, controls={"no_repeat": no_repeat, **self.controls})
+        controls = dataclasses.replace(self.controls, no_repeat=no_repeat)
+        return dataclasses.replace(self, heads=heads, maps=maps, controls=controls)
 
 
-def as_json(result: Probed, *, maps: bool = False) -> dict[str, Any]:
+def as_json(result: Probed, *, maps: bool = False) -> dict[str, object]:
     """The result as JSON values, numbers that JSON does not have as null; `maps` adds attention, in thousandths."""
     heads = [
         {
@@ -91,10 +113,10 @@ def as_json(result: Probed, *, maps: bool = False) -> dict[str, Any]:
     report = {
         "model": result.model,
         "heads": heads,
-        "behaviour": result.behaviour and dataclasses.asdict(result.behaviour),
+        "behaviour": result.behaviour,
         "controls": result.controls,
         "settings": result.settings,
-        "ablation": result.ablation and dataclasses.asdict(result.ablation),
+        "ablation": result.ablation,
     }
     if maps and result.maps is not None:
         report["maps"] = {

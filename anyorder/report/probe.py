@@ -30,7 +30,7 @@ def draw_probe(result: Probed) -> Figure:
 
 
 def _grid(axes: Axes, result: Probed) -> None:
-    longest = result.settings["max_length"]
+    longest = result.max_length
     layers = sorted({head.layer for head in result.heads})
     orders = np.full((len(layers), max(head.head for head in result.heads) + 1), np.nan)
     for head in result.heads:
@@ -47,7 +47,7 @@ def _grid(axes: Axes, result: Probed) -> None:
 
 
 def _spectra(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
-    lengths = np.arange(result.settings["max_length"] + 1)
+    lengths = np.arange(result.max_length + 1)
     axes.axhline(1.0, color="grey", linewidth=0.8, linestyle="--")
     for head, colour in zip(best, COLOURS, strict=False):
         label = f"layer {head.layer} head {head.head}: {head.found.order}{' graded' if head.found.graded else ''}"
@@ -66,7 +66,7 @@ def _controls(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
         values = [head.scores.get(name, np.nan) for head in best]
         axes.barh(places + (number - 1) * 0.25, values, height=0.22, label=label, color=COLOURS[number])
     axes.set_yticks(places, [f"L{head.layer} H{head.head}" for head in best])
-    placebo = result.controls.get("no_repeat")
+    placebo = result.controls.no_repeat
     said = "no-repeat control: none, the vocabulary\nis smaller than the sequence"
     if placebo is not None:
         said = f"no-repeat control: {placebo.heads_above} of {placebo.heads} heads\nabove their threshold"

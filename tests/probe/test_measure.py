@@ -66,7 +66,7 @@ def test_heads_that_match_nothing_have_a_placebo_without_heads():
 
     result = probe(CallableModel(attend, vocabulary=200), FEW)
     assert result.heads[0].found.order == 2
-    assert result.controls["no_repeat"].heads_above == 0
+    assert result.controls.no_repeat.heads_above == 0
 
 
 def test_the_json_has_the_keys_that_are_promised_and_no_nan():

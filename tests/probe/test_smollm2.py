@@ -31,6 +31,6 @@ def test_the_probe_finds_its_induction_heads(model):
     assert orders[20, 6] is not None
     assert all(orders[2, head] is None for head in range(9))
     assert sum(order is None for order in orders.values()) > len(orders) / 2
-    assert result.controls["no_repeat"].heads_above == 0
+    assert result.controls.no_repeat.heads_above == 0
     assert result.ablation.without > result.ablation.whole + 4
     assert max(result.ablation.random) < result.ablation.whole + 3

@@ -55,7 +55,7 @@ def test_random_weights_have_no_order(folder):
     result = probe(open_model(folder), FEW)
     assert len(result.heads) == 8
     assert all(head.found.order is None for head in result.heads)
-    assert result.controls["no_repeat"].heads_above == 0
+    assert result.controls.no_repeat.heads_above == 0
 
 
 def test_heads_that_are_off_write_nothing(folder):

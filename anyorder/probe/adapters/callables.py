@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Int
+from numpy.typing import ArrayLike
+from scipy.special import log_softmax
 
 from anyorder.errors import require
 from anyorder.probe.models import Look
 
-Attend = Callable[[Int[np.ndarray, "rows"]], tuple[Sequence[Any], Any]]
+Attend = Callable[[Int[np.ndarray, "rows"]], tuple[Sequence[ArrayLike], ArrayLike]]
 """Token ids to attention, (heads, rows, rows) for each layer, and logits (rows, vocabulary)."""
 
 
@@ -28,14 +29,20 @@ class CallableModel:
     """
 
     def __init__(
-        self, attend: Attend, *, vocabulary: int, start: int | None = None, ids: Any = None, name: str = "callable"
+        self,
+        attend: Attend,
+        *,
+        vocabulary: int,
+        start: int | None = None,
+        ids: ArrayLike | None = None,
+        name: str = "callable",
     ) -> None:
         self._attend, self.name, self.start = attend, name, start
         self.ids = np.asarray([token for token in range(vocabulary) if token != start] if ids is None else ids)
-        self.about: dict[str, Any] = {}
+        self.about: dict[str, object] = {}
         first = [] if start is None else [start]
         attention, _ = attend(np.asarray([*first, *self.ids[:2]]))
-        self.heads = tuple(len(layer) for layer in attention)
+        self.heads = tuple(np.shape(layer)[0] for layer in attention)
 
     def run(
         self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[tuple[int, int]] = ()
@@ -43,7 +50,5 @@ class CallableModel:
         """Call the function on token ids."""
         require(not off, "heads of a function cannot be switched off; probe without ablation")
         attention, logits = self._attend(tokens)
-        values = np.asarray(logits, np.float64)
-        values = values - values.max(axis=-1, keepdims=True)
-        logs = values - np.log(np.exp(values).sum(axis=-1, keepdims=True))
+        logs = log_softmax(np.asarray(logits, np.float64), axis=-1)
         return Look(logs, {layer: np.asarray(attention[layer], np.float64) for layer in layers})

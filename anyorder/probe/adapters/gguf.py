@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,9 @@ from jaxtyping import Array, Float, Int
 
 from anyorder.errors import InputError, require
 from anyorder.probe.models import Look
+
+if TYPE_CHECKING:
+    from gguf import GGUFReader
 
 ARCHITECTURES = ("llama",)
 #: Kinds of tokens that stand for text; the others are control tokens and bytes.
@@ -84,7 +87,7 @@ class GGUFModel:
         kinds = reader.fields.get("tokenizer.ggml.token_type")
         size = len(self.weights["embedding"])
         self.ids = np.arange(size) if kinds is None else np.flatnonzero(np.asarray(kinds.contents()) == NORMAL)
-        self.about: dict[str, Any] = {"bits": _bits(reader), "tensors": len(reader.tensors)}
+        self.about: dict[str, object] = {"bits": _bits(reader), "tensors": len(reader.tensors)}
 
     def run(
         self, tokens: Int[np.ndarray, "length"], *, layers: Sequence[int] = (), off: Sequence[tuple[int, int]] = ()
@@ -101,7 +104,7 @@ class GGUFModel:
 _PREFIXES = ("general.architecture", "general.name", "llama.", "tokenizer.ggml.bos")
 
 
-def _open(path: str | Path) -> Any:
+def _open(path: str | Path) -> GGUFReader:
     try:
         import gguf
     except ImportError:
@@ -114,7 +117,7 @@ def _open(path: str | Path) -> Any:
         raise InputError(f"{path} is not a whole GGUF file; get it again") from None
 
 
-def _weights(reader: Any, layers: int) -> dict[str, Float[Array, "..."]]:
+def _weights(reader: GGUFReader, layers: int) -> dict[str, Float[Array, "..."]]:
     """Every matrix as float32; those of the blocks stacked, a row for each layer."""
     from gguf import dequantize
 
@@ -135,7 +138,7 @@ def _weights(reader: Any, layers: int) -> dict[str, Float[Array, "..."]]:
     return weights
 
 
-def _bits(reader: Any) -> str:
+def _bits(reader: GGUFReader) -> str:
     """The storage types of the matrices, by how many numbers they hold."""
     sizes: dict[str, int] = {}
     for tensor in reader.tensors:
@@ -157,7 +160,9 @@ def _forward(
     slots[list(keep)] = np.arange(len(keep))
     group = shape.heads // shape.key_heads
 
-    def layer(carry: tuple[Array, Array], item: tuple[dict[str, Array], Array, Array]) -> tuple[Any, None]:
+    def layer(
+        carry: tuple[Array, Array], item: tuple[dict[str, Array], Array, Array]
+    ) -> tuple[tuple[Array, Array], None]:
         (x, maps), (block, mask, slot) = carry, item
         read = _rms(x, block["attention_norm"], shape.epsilon)
         query = _rotate((read @ block["query"].T).reshape(len(x), shape.heads, -1), shape)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Int
 
 from anyorder.errors import InputError, require
 from anyorder.probe.models import Look
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
+    from transformers import PreTrainedModel
 
 #: Names of the matrix after the heads, in the attention modules of common models.
 PROJECTIONS = ("o_proj", "out_proj", "c_proj", "dense", "wo")
@@ -21,7 +27,9 @@ PROJECTIONS = ("o_proj", "out_proj", "c_proj", "dense", "wo")
 class HuggingFaceModel:
     """A causal language model from a folder that `save_pretrained` wrote, or one that is already loaded."""
 
-    def __init__(self, path: str | Path | None = None, *, model: Any = None, name: str | None = None) -> None:
+    def __init__(
+        self, path: str | Path | None = None, *, model: PreTrainedModel | None = None, name: str | None = None
+    ) -> None:
         self._torch, transformers = _frameworks()
         if model is None:
             assert path is not None
@@ -39,7 +47,7 @@ class HuggingFaceModel:
         self.ids = np.asarray(ids if len(ids) >= 2 else range(size))
         start = getattr(config, "bos_token_id", None)
         self.start = int(start) if isinstance(start, int) and 0 <= start < size else None
-        self.about: dict[str, Any] = {"architecture": config.model_type}
+        self.about: dict[str, object] = {"architecture": config.model_type}
 
     def run(
         self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[tuple[int, int]] = ()
@@ -52,7 +60,7 @@ class HuggingFaceModel:
         return Look(logs, {layer: out.attentions[layer][0].float().numpy() for layer in layers})
 
 
-def _frameworks() -> tuple[Any, Any]:
+def _frameworks() -> tuple[ModuleType, ModuleType]:
     try:
         import torch
         import transformers
@@ -63,7 +71,7 @@ def _frameworks() -> tuple[Any, Any]:
     return torch, transformers
 
 
-def _load(transformers: Any, torch: Any, path: Path) -> Any:
+def _load(transformers: ModuleType, torch: ModuleType, path: Path) -> PreTrainedModel:
     config = json.loads((path / "config.json").read_text(encoding="utf-8"))
     require(
         "auto_map" not in config,
@@ -87,7 +95,7 @@ def _first(error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def _silenced(model: Any, heads: tuple[int, ...], off: Sequence[tuple[int, int]]) -> Iterator[None]:
+def _silenced(model: PreTrainedModel, heads: tuple[int, ...], off: Sequence[tuple[int, int]]) -> Iterator[None]:
     """Set to zero what these heads give to the matrix after them."""
     if not off:
         yield
@@ -103,8 +111,8 @@ def _silenced(model: Any, heads: tuple[int, ...], off: Sequence[tuple[int, int]]
         "probe without ablation",
     )
 
-    def hook(count: int, silent: list[int]) -> Any:
-        def zero(_: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    def hook(count: int, silent: list[int]) -> Callable[[Module, tuple[Tensor, ...]], tuple[Tensor, ...]]:
+        def zero(_: Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             mixed = inputs[0].clone()
             mixed.unflatten(-1, (count, -1))[..., silent, :] = 0
             return (mixed, *inputs[1:])

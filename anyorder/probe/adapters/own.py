@@ -5,19 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from anyorder.errors import require
-from anyorder.probe.measure import Settings
 from anyorder.probe.models import OwnModel
 
 
-def constructed(name: str, *, order: int, alphabet_size: int, settings: Settings, dtype: str = "float64") -> OwnModel:
-    """A construction, certified for the test sequences of these settings.
+def constructed(name: str, *, order: int, alphabet_size: int, length: int) -> OwnModel:
+    """A construction, certified for test sequences of this length.
 
-    >>> constructed("dyadic", order=2, alphabet_size=3, settings=Settings()).heads
+    >>> constructed("dyadic", order=2, alphabet_size=3, length=192).heads
     (1, 1)
     """
     from anyorder.constructions import construct
 
-    model = construct(name, order=order, alphabet_size=alphabet_size, length=settings.test_length, dtype=dtype)
+    model = construct(name, order=order, alphabet_size=alphabet_size, length=length)
     return OwnModel(model, f"{name}, order {order}", {"construction": name, "order": order})
 
 

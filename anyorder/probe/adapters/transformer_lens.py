@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Int
 
 from anyorder.probe.models import Look
 
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformer_lens.model_bridge import TransformerBridge
+
 
 class TransformerLensModel:
     """A bridge that `TransformerBridge.boot_transformers` gave."""
 
-    def __init__(self, bridge: Any, *, name: str | None = None) -> None:
+    def __init__(self, bridge: TransformerBridge, *, name: str | None = None) -> None:
         import torch
 
         self._torch, self.bridge, config = torch, bridge, bridge.cfg
@@ -24,7 +28,7 @@ class TransformerLensModel:
         special = set(getattr(tokenizer, "all_special_ids", ()))
         self.ids = np.asarray([token for token in range(int(config.d_vocab)) if token not in special])
         self.start: int | None = getattr(tokenizer, "bos_token_id", None)
-        self.about: dict[str, Any] = {"architecture": str(getattr(config, "original_architecture", "unknown"))}
+        self.about: dict[str, object] = {"architecture": str(getattr(config, "original_architecture", "unknown"))}
 
     def run(
         self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[tuple[int, int]] = ()
@@ -32,14 +36,14 @@ class TransformerLensModel:
         """Log-probabilities after every token, and the attention of the layers that are named."""
         kept: dict[int, np.ndarray] = {}
 
-        def keep(layer: int) -> Any:
-            def hook(value: Any, hook: Any) -> None:
+        def keep(layer: int) -> Callable[[Tensor, object], None]:
+            def hook(value: Tensor, hook: object) -> None:
                 kept[layer] = value[0].detach().float().numpy()
 
             return hook
 
-        def silence(silent: list[int]) -> Any:
-            def hook(value: Any, hook: Any) -> Any:
+        def silence(silent: list[int]) -> Callable[[Tensor, object], Tensor]:
+            def hook(value: Tensor, hook: object) -> Tensor:
                 value = value.clone()
                 by_head = value if value.ndim == 4 else value.unflatten(-1, (self.heads[0], -1))
                 by_head[..., silent, :] = 0
