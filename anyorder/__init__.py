@@ -13,7 +13,7 @@ True
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from anyorder import chains as chains
@@ -78,7 +78,7 @@ _NAMES = {
 __all__ = ["__version__", *_MODULES, *_NAMES]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _MODULES:
         try:
             return importlib.import_module(f"anyorder.{name}")

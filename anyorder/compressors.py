@@ -6,9 +6,21 @@ import bz2
 import lzma
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Protocol
 
 import numpy as np
+
+
+class Compressor(Protocol):
+    """One file that is being written."""
+
+    def compress(self, data: bytes, /) -> bytes:
+        """Take more bytes; what can be written now."""
+        ...
+
+    def flush(self) -> bytes:
+        """End the file; the rest of it."""
+        ...
 
 
 class Compressors:
@@ -22,7 +34,7 @@ class Compressors:
 
     def __init__(self, alphabet_size: int) -> None:
         self._dtype = np.min_scalar_type(alphabet_size - 1)
-        self._open: dict[str, Any] = {
+        self._open: dict[str, Compressor] = {
             "gzip": zlib.compressobj(level=9, wbits=31),
             "bzip2": bz2.BZ2Compressor(9),
             "xz": lzma.LZMACompressor(preset=6),

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import filelock
 import numpy as np
@@ -108,7 +108,7 @@ def _umask() -> int:
     return mask
 
 
-def write_json(path: str | Path, value: Any) -> None:
+def write_json(path: str | Path, value: object) -> None:
     """Write one JSON value, indented, with a newline at the end."""
     with whole_file(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
@@ -226,16 +226,16 @@ def check_keys(value: Row, source: str, way_out: str, keys: Mapping[str, type]) 
         require(fits, f"{source} has {key} {_shown(value[key])}, must be {_WORDS[kind]}; {way_out}")
 
 
-def _not_json(constant: str) -> Any:
+def _not_json(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a number of JSON")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """A short name for a JSON value, the same on every machine.
 
     >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})

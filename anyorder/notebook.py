@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from typing import Any
 
 
-def as_html(caption: str, fields: Mapping[str, Any]) -> str:
+def as_html(caption: str, fields: Mapping[str, object]) -> str:
     """A small table for notebooks: a caption, then names and values.
 
     >>> as_html("A", {"b_c": 0.5})
     '<table><caption>A</caption><tr><th>b c</th><td>0.5</td></tr></table>'
     """
 
-    def cell(value: Any) -> str:
+    def cell(value: object) -> str:
         if isinstance(value, dict):
             return ", ".join(f"{name}: {cell(inner)}" for name, inner in value.items()) or "–"
         if isinstance(value, tuple | list):

@@ -10,11 +10,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from anyorder.chains import Kernel
 from anyorder.errors import require
@@ -77,7 +77,7 @@ def predictions(tokens: Tokens, **predictors: Transformer | Estimate) -> Figure:
         return figure
 
 
-def kernel(kernel: Kernel | Any) -> Figure:
+def kernel(kernel: Kernel | ArrayLike) -> Figure:
     """The rows of a kernel: for every context, oldest token first, the probability of each next token.
 
     >>> kernel([[0.9, 0.1], [0.5, 0.5]]).axes[0].get_ylabel()

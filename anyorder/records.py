@@ -18,10 +18,10 @@ import numpy as np
 from anyorder.errors import InputError, require
 from anyorder.tensors import read_tensors, write_tensors
 
-Arrays = dict[str, Any]
+Arrays = dict[str, np.ndarray]
 
 
-def described(value: Any) -> tuple[Any, Arrays]:
+def described(value: object) -> tuple[object, Arrays]:
     """A JSON value that says how to put a tree together again, and its arrays by their paths.
 
     >>> import collections
@@ -36,7 +36,7 @@ def described(value: Any) -> tuple[Any, Arrays]:
     return _describe(value, (), arrays), arrays
 
 
-def _describe(value: Any, path: tuple[Any, ...], arrays: Arrays) -> Any:
+def _describe(value: object, path: tuple[object, ...], arrays: Arrays) -> object:
     fields = _fields(value)
     if fields is not None:
         described = {part: _describe(inner, (*path, part), arrays) for part, inner in fields.items()}
@@ -52,12 +52,12 @@ def _describe(value: Any, path: tuple[Any, ...], arrays: Arrays) -> Any:
         return {"dict": [[key, _describe(inner, (*path, key), arrays)] for key, inner in value.items()]}
     if hasattr(value, "__array__"):
         name = ".".join(map(str, path)) or "array"
-        arrays[name] = value
+        arrays[name] = np.asarray(value)
         return {"array": name}
     return value
 
 
-def _fields(value: Any) -> dict[str, Any] | None:
+def _fields(value: object) -> dict[str, Any] | None:
     """Of a dataclass or a named tuple; None of anything else."""
     if dataclasses.is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
@@ -65,7 +65,10 @@ def _fields(value: Any) -> dict[str, Any] | None:
 
 
 def rebuilt(
-    plain: Any, arrays: Mapping[str, Any], kinds: Iterable[type], array: Callable[[Any], Any] = np.asarray
+    plain: object,
+    arrays: Mapping[str, np.ndarray],
+    kinds: Iterable[type],
+    array: Callable[[np.ndarray], object] = np.asarray,
 ) -> Any:
     """The tree that `described` gave, of these kinds; `array` says what becomes of each array.
 
@@ -75,7 +78,7 @@ def rebuilt(
     """
     by_name = {kind.__name__: kind for kind in kinds}
 
-    def build(value: Any) -> Any:
+    def build(value: object) -> object:
         if isinstance(value, list):
             return [build(inner) for inner in value]
         if not isinstance(value, dict):
@@ -92,14 +95,14 @@ def rebuilt(
     return build(plain)
 
 
-def write_record(path: str | Path, value: Any, form: str) -> None:
+def write_record(path: str | Path, value: object, form: str) -> None:
     """Write a tree as one safetensors file, whole or not at all; `form` names what it is, and its version."""
     plain, arrays = described(value)
     write_tensors(path, arrays, {"format": form, "value": plain})
 
 
 def read_record(
-    path: str | Path, form: str, kinds: Iterable[type[Any]], array: Callable[[Any], Any] = np.asarray
+    path: str | Path, form: str, kinds: Iterable[type], array: Callable[[np.ndarray], object] = np.asarray
 ) -> Any:
     """The tree in a file that `write_record` wrote under the same name.
 
@@ -120,7 +123,7 @@ def read_record(
         raise InputError(f"{path} does not describe {form!r}; write it again") from None
 
 
-def as_json(value: Any) -> Any:
+def as_json(value: object) -> Any:
     """A tree as plain JSON for people and other programs, not to be read back: NaN and infinities become null.
 
     >>> as_json({"a": (1.0, float("inf")), "b": np.arange(2)})

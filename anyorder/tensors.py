@@ -17,6 +17,7 @@ import ml_dtypes
 import numpy as np
 import safetensors
 import safetensors.numpy
+from numpy.typing import ArrayLike
 
 from anyorder.errors import InputError, require
 from anyorder.files import read_bytes, whole_file
@@ -34,7 +35,7 @@ _CODES = {
 }
 
 
-def write_tensors(path: str | Path, tensors: Mapping[str, Any], header: Any) -> None:
+def write_tensors(path: str | Path, tensors: Mapping[str, ArrayLike], header: object) -> None:
     """Write arrays by name, with a header of JSON values, whole or not at all.
 
     >>> import tempfile
@@ -89,7 +90,7 @@ def check_finite(arrays: Mapping[str, np.ndarray], path: str | Path) -> None:
             raise InputError(f"{path} has {wrong} in the array {name}, weights are finite; write it again")
 
 
-def digest(arrays: Mapping[str, Any], text: str = "") -> str:
+def digest(arrays: Mapping[str, ArrayLike], text: str = "") -> str:
     """SHA-256 of arrays by name, with their shapes and types, and of a text.
 
     >>> digest({"a": np.zeros(2)}) == digest({"a": np.zeros(2, np.float32)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -147,7 +147,7 @@ def takes_text(estimator: Callable[..., Estimated]) -> Callable[..., Estimated]:
     """
 
     @functools.wraps(estimator)
-    def with_text(tokens: Any, *, alphabet: str | None = None, **options: Any) -> Estimated:
+    def with_text(tokens: object, *, alphabet: str | None = None, **options: object) -> Estimated:
         if isinstance(tokens, str):
             tokens = spelled(tokens, alphabet)
         if alphabet is not None:

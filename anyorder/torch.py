@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def _built(value: Any, tensors: dict[str, Tensor]) -> Any:
 class _Part(nn.Module):
     """Fields of the file as attributes: tensors are parameters, parts are sub-modules, the rest stays as it is."""
 
-    def __init__(self, fields: dict[str, Any]) -> None:
+    def __init__(self, fields: dict[str, object]) -> None:
         super().__init__()
         for name, value in fields.items():
             if isinstance(value, Tensor):
@@ -92,7 +93,7 @@ class LayerNorm(_Part):
 class Head(_Part):
     """One attention head: scores <W_K x_i + p^K_{n-i}, W_Q x_n>, values W_V x_i + p^V_{n-i}."""
 
-    def __init__(self, fields: dict[str, Any]) -> None:
+    def __init__(self, fields: dict[str, object]) -> None:
         super().__init__(fields)
         self.pattern = nn.Identity()
 
@@ -159,14 +160,14 @@ class Layer(_Part):
 class Transformer(_Part):
     """The whole model: `model(tokens)` are next-token probabilities (T, S), `model.logits(tokens)` what is before."""
 
-    def forward(self, tokens: Any) -> Tensor:
+    def forward(self, tokens: Tensor | Sequence[int]) -> Tensor:
         """The distribution of the next token after every position of one sequence."""
         logits = self.logits(tokens)
         if self.output_map == "softmax":
             return torch.softmax(logits, -1)
         return torch.relu(logits) if self.output_map == "relu" else logits
 
-    def logits(self, tokens: Any) -> Tensor:
+    def logits(self, tokens: Tensor | Sequence[int]) -> Tensor:
         """W_o x + b_o after every position."""
         x = self.embedding[torch.as_tensor(tokens)]
         if self.positions is not None:
@@ -180,7 +181,7 @@ class Transformer(_Part):
         logits = x @ (self.embedding if self.output is None else self.output).T
         return logits if self.output_bias is None else logits + self.output_bias
 
-    def attention(self, tokens: Any) -> list[Tensor]:
+    def attention(self, tokens: Tensor | Sequence[int]) -> list[Tensor]:
         """The attention weights of every layer, (heads, rows, rows)."""
         kept: dict[nn.Module, Tensor] = {}
         heads = [list(layer.heads) for layer in self.layers]
@@ -197,5 +198,7 @@ class Transformer(_Part):
         return [torch.stack([kept[head.pattern] for head in layer]) for layer in heads]
 
 
-_KINDS: dict[str, Any] = {kind.__name__: kind for kind in (Transformer, Layer, Head, MLPLayer, UnitNorm, LayerNorm)}
+_KINDS: dict[str, Callable[[dict[str, object]], object]] = {
+    kind.__name__: kind for kind in (Transformer, Layer, Head, MLPLayer, UnitNorm, LayerNorm)
+}
 _KINDS["Certificate"] = dict

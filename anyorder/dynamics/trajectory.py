@@ -88,7 +88,12 @@ def write_trajectory(trajectory: Trajectory, path: str | Path) -> None:
     derived["floor"] = np.nan if trajectory.floor is None else trajectory.floor
     with whole_file(path) as temporary, temporary.open("wb") as stream:
         np.savez_compressed(
-            stream, record=json.dumps(plain), stage_one_steps=trajectory.stage_one_steps, **derived, **arrays
+            stream,
+            allow_pickle=False,
+            record=json.dumps(plain),
+            stage_one_steps=trajectory.stage_one_steps,
+            **derived,
+            **arrays,
         )
 
 

@@ -6,7 +6,7 @@ Parts are loaded when they are first named: a config can be read and checked wit
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from anyorder.training.config import PRESETS as PRESETS
@@ -19,7 +19,7 @@ _HOMES = {"Config": "config", "PRESETS": "config", "evaluate": "evaluation", "tr
 __all__ = ["PRESETS", "Config", "evaluate", "train"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _HOMES:
         return getattr(importlib.import_module(f"anyorder.training.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'anyorder.training' has no attribute {name!r}")

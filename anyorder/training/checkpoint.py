@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
 from anyorder.errors import require
 from anyorder.tensors import check_finite, read_tensors, write_tensors
@@ -37,7 +38,7 @@ class Checkpoint(NamedTuple):
     metrics: Written
 
 
-def names(states: Sequence[State]) -> dict[str, Any]:
+def names(states: Sequence[State]) -> dict[str, Array]:
     """Every array of the states, by model and path."""
     return {
         f"{model}{jax.tree_util.keystr(path)}": leaf

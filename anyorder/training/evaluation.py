@@ -8,7 +8,7 @@ the same sequences, so that the error of the gap is far below that of either los
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -156,13 +156,17 @@ def evaluation_set(data: Data, count: int, seed: int) -> EvaluationSet:
 
 
 @eqx.filter_jit
-def _compare(source: Source, tokens: Array, truth: Array) -> Any:
+def _compare(
+    source: Source, tokens: Int[Array, "count tokens"], truth: Float[Array, "count tokens symbols"]
+) -> tuple[Array, Array | None, Array, dict[int, Array], tuple[Array, Array]]:
     """The compiled part of `evaluation_set`."""
     order, size, predictor = source.order, source.alphabet_size, estimators.floor(source)
     orders = source.prior.orders if len(source.prior.orders) > 1 else ()
     beta = getattr(source.prior, "concentration", 1.0)
 
-    def each(tokens: Int[Array, "tokens"], truth: Float[Array, "tokens symbols"]) -> Any:
+    def each(
+        tokens: Int[Array, "tokens"], truth: Float[Array, "tokens symbols"]
+    ) -> tuple[Array, Array | None, Array, dict[int, Array], tuple[Array, Array]]:
         kgram = estimators.kgram(tokens, order=order, alphabet_size=size)
         missed = estimators.missed_probability(kgram, truth)
         true = estimators.true_loss(truth)
@@ -238,7 +242,9 @@ def evaluate(model: Transformer, evaluation: EvaluationSet) -> Evaluation:
 
 
 @eqx.filter_jit
-def _measure(weights: Any, frame: Any, tokens: Array, truth: Array, order: int) -> Any:
+def _measure(
+    weights: Transformer, frame: Transformer, tokens: Array, truth: Array, order: int
+) -> tuple[Array, tuple[Sums, ...]]:
     model = eqx.combine(weights, frame)
 
     def each(item: tuple[Array, Array]) -> tuple[Array, tuple[Sums, ...]]:

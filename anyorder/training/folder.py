@@ -8,7 +8,6 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import equinox as eqx
 
@@ -133,6 +132,6 @@ def read_models(path: Path) -> tuple[int, list[Transformer]]:
     return stored.step, models
 
 
-def read_metrics(path: Path) -> list[dict[str, Any]]:
+def read_metrics(path: Path) -> list[Row]:
     """The lines of the metrics; a last line cut short by a killed process is left out, and it is said."""
     return read_lines(path / METRICS, {"kind": str, "step": int})

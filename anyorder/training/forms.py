@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from typing import Any
 
-from anyorder.errors import require
+from anyorder.errors import InputError, require
 from anyorder.training.config import GROUPS, PRESETS, Config, changed, known, preset, values
 
 
-def words(entries: Any) -> str:
+def words(entries: object) -> str:
     """A value of a config as a command line takes it.
 
     >>> words((1, 2)), words(0.5)
@@ -20,7 +19,7 @@ def words(entries: Any) -> str:
     return " ".join(map(str, entries)) if isinstance(entries, tuple) else str(entries)
 
 
-def to_json(config: Config) -> dict[str, Any]:
+def to_json(config: Config) -> dict[str, object]:
     """The config as plain values.
 
     >>> from_json(to_json(PRESETS["paper"])) == PRESETS["paper"]
@@ -29,15 +28,16 @@ def to_json(config: Config) -> dict[str, Any]:
     return json.loads(json.dumps(dataclasses.asdict(config)))
 
 
-def from_json(plain: Any, source: str = "the config", default: Config | None = None) -> Config:
+def from_json(plain: object, source: str = "the config", default: Config | None = None) -> Config:
     """The config of a JSON object; fields that are not named keep those of the default, names must be known.
 
     >>> from_json({"data": {"order": "two"}})
     Traceback (most recent call last):
     anyorder.errors.InputError: the config has order 'two', must be of type int
     """
-    flat: dict[str, Any] = {}
-    require(isinstance(plain, dict), f"{source} has {plain!r} where an object is expected")
+    flat: dict[str, object] = {}
+    if not isinstance(plain, dict):
+        raise InputError(f"{source} has {plain!r} where an object is expected")
     for name, value in plain.items():
         if name not in GROUPS.values():
             top = ", ".join(vars(Config()))

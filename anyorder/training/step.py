@@ -6,12 +6,14 @@ is the same run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from anyorder.chains import Source
@@ -32,8 +34,8 @@ SMALLEST = 1e-5
 class State(NamedTuple):
     """What a step changes: the arrays of the model, and the optimiser's own."""
 
-    weights: Any
-    moments: Any
+    weights: Transformer
+    moments: optax.OptState
 
 
 class Keys(NamedTuple):
@@ -81,9 +83,11 @@ def batch_loss(
         amount = jnp.asarray(settings.dropout if dropped is None else dropped, model.dtype)
     weights, frame = eqx.partition(model, eqx.is_inexact_array)
 
-    def loss(weights: Any, amount: Array | None, read: Array, wanted: Array, keys: Any) -> Float[Array, ""]:
+    def loss(
+        weights: Transformer, amount: Array | None, read: Array, wanted: Array, keys: PRNGKeyArray | None
+    ) -> Float[Array, ""]:
         model = eqx.combine(weights, frame)
-        if amount is None:
+        if amount is None or keys is None:
             logarithms = log_probabilities(model, read)
         else:
             logarithms = jax.vmap(partial(dropout.log_probabilities, model, amount=amount))(read, key=keys)
@@ -105,21 +109,29 @@ def parts(batch: int, numbers: int) -> int:
                 if batch % count == 0 and (count == batch or batch // count * numbers <= CACHED))  # fmt: skip
 
 
+Batch = tuple[Array, Array, PRNGKeyArray | None]
+"""What is read, what is wanted, and the keys of dropout, where there is any; a sequence in each row."""
+PartLoss = Callable[[Transformer, Array | None, Array, Array, PRNGKeyArray | None], Float[Array, ""]]
+"""The mean loss of weights on a part of a batch; the second argument is the fraction that dropout sets to zero."""
+
+
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _mean_over_parts(loss: Any, count: int, weights: Any, amount: Array | None, batch: Any) -> Float[Array, ""]:
+def _mean_over_parts(
+    loss: PartLoss, count: int, weights: Transformer, amount: Array | None, batch: Batch
+) -> Float[Array, ""]:
     """A mean loss over a batch; its gradient in the weights is taken part by part and only added up."""
     each = jax.lax.map(lambda part: loss(weights, amount, *part), _split(batch, count))
     return each.mean()
 
 
-def _split(batch: Any, count: int) -> Any:
+def _split(batch: Batch, count: int) -> Batch:
     return jax.tree.map(lambda leaf: leaf.reshape(count, -1, *leaf.shape[1:]), batch)
 
 
 def _with_gradient(
-    loss: Any, count: int, weights: Any, amount: Array | None, batch: Any
-) -> tuple[Float[Array, ""], Any]:
-    def add(total: Any, part: Any) -> tuple[Any, None]:
+    loss: PartLoss, count: int, weights: Transformer, amount: Array | None, batch: Batch
+) -> tuple[Float[Array, ""], Transformer]:
+    def add(total: tuple[Array, Transformer], part: Batch) -> tuple[tuple[Array, Transformer], None]:
         return jax.tree.map(jnp.add, total, jax.value_and_grad(loss)(weights, amount, *part)), None
 
     zero = jax.tree.map(jnp.zeros_like, (batch[1][0, 0, 0], weights))
@@ -186,7 +198,7 @@ def program(config: Config, model: Transformer) -> Advance:
     ) -> tuple[State, Float[Array, "chunk"], Bool[Array, ""]]:
         change, fraction = optimiser(settings, inputs), rate(settings.schedule, inputs)
 
-        def loss_of(weights: Any, step: Int[Array, ""]) -> Float[Array, ""]:
+        def loss_of(weights: Transformer, step: Int[Array, ""]) -> Float[Array, ""]:
             return batch_loss(
                 eqx.combine(weights, frame), settings, source, jax.random.fold_in(key, step), inputs.dropout
             )

@@ -6,7 +6,6 @@ import warnings
 from pathlib import Path
 
 import jax.numpy as jnp
-import numpy as np
 
 from anyorder.errors import InputError, require
 from anyorder.records import described, read_record, write_record
@@ -42,7 +41,7 @@ def load(path: str | Path) -> Transformer:
     """Read a model that `save` wrote, or raise `InputError` with one line."""
     model = read_record(path, FORMAT, _KINDS, jnp.asarray)
     require(isinstance(model, Transformer), f"{path} holds no whole model; write it again")
-    arrays = _arrays(model)
+    _, arrays = described(model)
     require(
         model.certificate is None or model.certificate.weights == digest(arrays),
         f"{path} has a certificate that is not about its weights; build the model again",
@@ -62,8 +61,4 @@ def weights_digest(model: Transformer) -> str:
     >>> model.certificate.weights == weights_digest(model)
     True
     """
-    return digest(_arrays(model))
-
-
-def _arrays(model: Transformer) -> dict[str, np.ndarray]:
-    return {name: np.asarray(array) for name, array in described(model)[1].items()}
+    return digest(described(model)[1])
