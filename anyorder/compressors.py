@@ -11,16 +11,11 @@ from typing import Protocol
 import numpy as np
 
 
-class Compressor(Protocol):
+class _Compressor(Protocol):
     """One file that is being written."""
 
-    def compress(self, data: bytes, /) -> bytes:
-        """Take more bytes; what can be written now."""
-        ...
-
-    def flush(self) -> bytes:
-        """End the file; the rest of it."""
-        ...
+    def compress(self, data: bytes, /) -> bytes: ...
+    def flush(self) -> bytes: ...
 
 
 class Compressors:
@@ -34,7 +29,7 @@ class Compressors:
 
     def __init__(self, alphabet_size: int) -> None:
         self._dtype = np.min_scalar_type(alphabet_size - 1)
-        self._open: dict[str, Compressor] = {
+        self._open: dict[str, _Compressor] = {
             "gzip": zlib.compressobj(level=9, wbits=31),
             "bzip2": bz2.BZ2Compressor(9),
             "xz": lzma.LZMACompressor(preset=6),

@@ -12,7 +12,10 @@ import tyro
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Outcome, key_value_table, progress
 from anyorder.cli.sequence import SequenceCommand
-from anyorder.errors import InputError, check_order, in_flags
+from anyorder.errors import check_order, in_flags, require
+
+#: Of the distributions that are written: they are held in memory.
+MOST_BYTES = 1 << 33
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,8 +58,12 @@ class EstimateCommand(SequenceCommand):
             length, size = sequences.length, sequences.alphabet_size
             stream = StreamingEstimator(self.order, size, self.estimator, beta=self.beta)
             check_order(max(self.order, 1), length)
-            if self.out is not None:
-                _check_memory(length * size * 8)
+            needed = length * size * 8
+            require(
+                self.out is None or needed <= MOST_BYTES,
+                f"the distributions need {needed / 2**30:.1f} GiB, the limit is {MOST_BYTES >> 30} GiB; "
+                "drop `out=` to score without keeping them",
+            )
             score, defined, kept = Score(), 0, []
             with progress() as bar:
                 task = bar.add_task(f"{self.estimator}, order {self.order}", total=length)
@@ -115,11 +122,3 @@ def infinite(zeros: int) -> str:
 
     finite = ", ".join(name for name, entry in ESTIMATORS.items() if entry.finite)
     return f"infinite: {zeros} tokens had probability 0; finite estimators: {finite} (anyorder estimate --estimator)"
-
-
-def _check_memory(needed: int, limit: int = 1 << 33) -> None:
-    if needed > limit:
-        raise InputError(
-            f"the distributions need {needed / 2**30:.1f} GiB, the limit is {limit >> 30} GiB; "
-            "drop `out=` to score without keeping them"
-        )

@@ -95,11 +95,8 @@ ASSOCIATIVE = Construction(
     exactness="approximate",
     heads="1, 1",
     dimension="any",
-    mlp=None,
     parameters="9d² + dS + Td",
-    margin="",
     build=associative,
-    analyse=None,
     steps=proof,
     options=(
         Option("dimension", 1024, "width of the random vectors", least=1, most=8192, usual="1024 is usual"),
@@ -108,5 +105,4 @@ ASSOCIATIVE = Construction(
     default_kappa=default_kappa,
     largest_order=1,
     last_order=1,
-    instead=("unrolled", "k-head"),
 )

@@ -78,7 +78,6 @@ BAYES = Construction(
     title="dyadic with a beginning token as sink: add-β smoothing",
     source="ours",
     advice="Take it to see the Bayes predictor with three MLP layers, in float64.",
-    exactness="exact",
     heads="1, 1",
     dimension="6S + 3",
     mlp=("3", "d"),

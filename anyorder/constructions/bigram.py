@@ -79,10 +79,8 @@ BIGRAM = Construction(
     title="attention only, gated at position 0",
     source="Edelman et al.",
     advice="Take it for order 1: the smallest exact model, and the easiest to read.",
-    exactness="exact",
     heads="1, 1",
     dimension="3S",
-    mlp=None,
     parameters="21S² + 3TS",
     margin="1",
     build=bigram,
@@ -91,6 +89,5 @@ BIGRAM = Construction(
     options=(Option("gated", True, "gate at position 0; without it, as published, that counts as a match of x_0"),),
     largest_order=1,
     last_order=1,
-    instead=("unrolled", "k-head"),
     cases=(Case("float32", (2, 4, 16), range(1, 2), 1e-5),),
 )

@@ -73,7 +73,7 @@ class Case(NamedTuple):
     options: Mapping[str, OptionValue] = {}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Construction:
     """Everything that is particular to a construction; nothing else tests its name.
 
@@ -90,14 +90,14 @@ class Construction:
     title: str
     source: str
     advice: str
-    exactness: str
+    exactness: str = "exact"
     heads: str
     dimension: str
-    mlp: tuple[str, str] | None
+    mlp: tuple[str, str] | None = None
     parameters: str
-    margin: str
+    margin: str = ""
     build: Callable[..., Transformer]
-    analyse: Callable[..., Analysis] | None
+    analyse: Callable[..., Analysis] | None = None
     steps: Callable[..., tuple[Step, ...]]
     options: tuple[Option, ...] = ()
     default_kappa: Callable[[Request], float] | None = None
@@ -107,7 +107,7 @@ class Construction:
     last_order: int = 32
     measured_length: int = 1024
     variants: tuple[Mapping[str, OptionValue], ...] = ()
-    instead: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ("unrolled", "k-head")
     norm_vectors: int = 2
     cases: tuple[Case, ...] = ()
 

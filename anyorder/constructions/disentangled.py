@@ -107,10 +107,8 @@ DISENTANGLED = Construction(
     title="one-hot positions, concatenated streams",
     source="Nichani et al.",
     advice="Take it to study disentangled streams on short sequences; its matrices grow with (k(S + T))².",
-    exactness="exact",
     heads="k, 1",
     dimension="2(k + 1)(S + T)",
-    mlp=None,
     parameters="(k + (k + 1)²)(S + T)² + T(S + T)",
     margin="1",
     build=disentangled,
@@ -119,6 +117,5 @@ DISENTANGLED = Construction(
     width=width,
     last_order=4,
     measured_length=64,
-    instead=("unrolled", "k-head"),
     cases=(Case("float32", (2, 4), range(1, 4), 1e-5, length=64),),
 )

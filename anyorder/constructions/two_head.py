@@ -112,7 +112,6 @@ TWO_HEAD = Construction(
     title="two heads in layer one, two MLP layers",
     source="Theorem 2, App. A.2.1",
     advice="Take it to study the paper's second head, which replaces isolating a token.",
-    exactness="exact",
     heads="2, 1",
     dimension="6S + 3",
     mlp=("2", "d"),
@@ -121,7 +120,6 @@ TWO_HEAD = Construction(
     build=two_head,
     analyse=analyse,
     steps=proof,
-    instead=("unrolled", "k-head"),
     cases=(Case("float64", (2, 4), range(1, 6), 1e-5),),
 )
 
@@ -133,12 +131,10 @@ TWO_HEAD_QK = Construction(
     exactness="biased",
     heads="2, 1",
     dimension="6S + 3",
-    mlp=None,
     parameters="9d² + d(3T + 2S + 4)",
     margin="≥ 72·81^-k",
     build=two_head_qk,
     analyse=analyse_qk,
     steps=proof_qk,
-    instead=("unrolled", "k-head"),
     cases=(Case("float64", (2, 4), range(1, 5), 1e-5),),
 )

@@ -28,8 +28,8 @@ def to_json(config: Config) -> dict[str, object]:
     return json.loads(json.dumps(dataclasses.asdict(config)))
 
 
-def from_json(plain: object, source: str = "the config", default: Config | None = None) -> Config:
-    """The config of a JSON object; fields that are not named keep those of the default, names must be known.
+def from_json(plain: object, source: str = "the config") -> Config:
+    """The config of a JSON object; fields that are not named keep their defaults, names must be known.
 
     >>> from_json({"data": {"order": "two"}})
     Traceback (most recent call last):
@@ -48,7 +48,7 @@ def from_json(plain: object, source: str = "the config", default: Config | None 
         for inner in value:
             known(inner, source, [field for field, group in GROUPS.items() if group == name])
         flat |= value
-    return changed(Config() if default is None else default, flat, source)
+    return changed(Config(), flat, source)
 
 
 def difference(one: Config, other: Config) -> str:
