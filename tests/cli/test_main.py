@@ -1,9 +1,5 @@
 """The command line as a user meets it: output, exit codes, error lines."""
 
-import io
-import json
-import math
-import re
 import subprocess
 import sys
 import warnings
@@ -14,116 +10,6 @@ import pytest
 import anyorder
 from anyorder.cli.command import Outcome
 from anyorder.cli.main import COMMANDS, main, parse
-from anyorder.experiments import certified
-from tests import oracles
-
-
-def test_sample_to_standard_output_and_json_agree(run):
-    code, text, _ = run("sample", "--order", 2, "--alphabet-size", 3, "--length", 12, "--count", 2, "--seed", 5)
-    assert code == 0
-    rows = [list(map(int, line.split())) for line in text.splitlines()]
-    assert [len(row) for row in rows] == [12, 12]
-    code, text, _ = run(
-        "sample", "--order", 2, "--alphabet-size", 3, "--length", 12, "--count", 2, "--seed", 5, "--json"
-    )
-    assert json.loads(text)["tokens"] == rows
-
-
-def test_sample_writes_tokens_and_kernels(run, tmp_path):
-    out, kernels = tmp_path / "t.npy", tmp_path / "k.npy"
-    code, _, _ = run("sample", "--order", 2, "--length", 9, "--count", 3, "--out", out, "--kernels", kernels)
-    assert code == 0
-    assert np.load(out).shape == (3, 9)
-    np.testing.assert_allclose(np.load(kernels).sum(axis=-1), 1)
-    again = tmp_path / "again.npy"
-    one = tmp_path / "one.npy"
-    np.save(one, np.load(kernels)[0])
-    assert run("sample", "--kernel", one, "--length", 50, "--out", again)[0] == 0
-    assert np.load(again).shape == (1, 50)
-
-
-@pytest.mark.parametrize("estimator", ["kgram", "bayes", "bag", "biased", "backoff"])
-def test_estimate_reports_what_brute_force_finds(run, tmp_path, estimator):
-    tokens = np.random.default_rng(1).integers(0, 3, 60).tolist()
-    source, out = tmp_path / "t.txt", tmp_path / "d.npy"
-    source.write_text(" ".join(map(str, tokens)))
-    code, text, _ = run("estimate", source, "--order", 2, "--estimator", estimator, "--out", out, "--json")
-    assert code == 0
-    report = json.loads(text)
-    oracle = oracles.ESTIMATORS[{"bayes": "add_beta"}.get(estimator, estimator)]
-    expected = [oracle(tokens, n, 2, 3) for n in range(60)]
-    written = np.load(out)
-    for row, distribution in zip(written, expected, strict=True):
-        if distribution is None:
-            assert np.isnan(row).all()
-        else:
-            np.testing.assert_allclose(row, [float(p) for p in distribution], atol=1e-15)
-    defined = [distribution is not None for distribution in expected]
-    assert report["positions"] == 60
-    assert report["defined"] == sum(defined)
-    assert report["coverage"] == sum(defined) / 60
-    given = [float(expected[n][tokens[n + 1]]) for n in range(59) if defined[n]]
-    if 0 in given:
-        assert report["log_loss_nats"] is None
-        assert report["zero_probability"] == given.count(0)
-        assert report["finite_estimators"] == ["bayes", "mixture", "ctw"]
-    else:
-        loss = -sum(map(math.log, given)) / len(given)
-        assert report["log_loss_nats"] == pytest.approx(loss)
-        assert report["bits_per_symbol"] == pytest.approx(loss / math.log(2))
-    # Without --out only probabilities are computed: the report is the same.
-    _, text, _ = run("estimate", source, "--order", 2, "--estimator", estimator, "--json")
-    assert json.loads(text) == {key: value for key, value in report.items() if key != "out"}
-
-
-def test_estimate_reads_text_and_standard_input(run, tmp_path, monkeypatch):
-    source = tmp_path / "t.txt"
-    source.write_text("abracadabra\n")
-    _, text, _ = run("estimate", source, "--order", 1, "--alphabet", "auto", "--estimator", "bayes", "--json")
-    report = json.loads(text)
-    assert (report["alphabet"], report["alphabet_size"], report["positions"]) == ("abrcd", 5, 11)
-
-    class Pipe:
-        buffer = io.BytesIO(b"0 1 0 1 0 1 0")
-
-    monkeypatch.setattr(sys, "stdin", Pipe)
-    code, text, _ = run("estimate", "-", "--order", 1, "--json")
-    assert code == 0
-    assert json.loads(text)["log_loss_nats"] == pytest.approx(0.0)
-
-
-def test_estimate_shows_a_table_with_the_reference(run, tmp_path):
-    source = tmp_path / "t.txt"
-    source.write_text("0 1 0 0 1 1 0 1 0 1")
-    code, text, _ = run("estimate", source, "--order", 1, "--estimator", "bayes")
-    assert code == 0
-    for label in ("log loss nats", "bits per symbol", "uniform bits per symbol", "coverage"):
-        assert label in text
-
-
-def test_demo_tells_the_whole_story(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(certified, "SHOWN", certified.SHOWN[:2])  # all of them are tested on their own
-    words = ("--orders", 1, "--length", 9, "--count", 32, "--steps", 20)
-    code, text, _ = run("demo", "--out", tmp_path, *words, "--json")
-    assert code == 0
-    report = json.loads(text)
-    predictors = report["orders"][0]["predictors"]
-    assert set(predictors) >= {"Bayes (add-one)", "k-gram", "bag of k", "back-off"}
-    assert predictors["k-gram"]["excess"] is None  # infinite, which JSON does not have
-    assert all(entry["max_error"] <= entry["bound"] for entry in report["constructions"])
-    assert report["training"]["excess"] > report["training"]["floor"] > 0
-    assert report["two_stage"]["p_1_leads"]
-    page = (tmp_path / "index.html").read_text()
-    assert page.count("data:image/png;base64,") == len(list(tmp_path.glob("*/*.png"))) == 4
-    # one sequence, followed: its window is framed, and the constructed head looks at the marked letters alike
-    strips = re.findall(r'<div class="strip".*?</div>', page)
-    assert len(strips) == 3
-    assert [strip.count(" window") for strip in strips] == [2, 2, 2]
-    cells = re.findall(r'class="token([^"]*)"><b><i style="height:([\d.]+)%', strips[1])
-    assert len(cells) == 32
-    assert all((float(height) == 100) == ("match" in kind) for kind, height in cells)
-    assert "{" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
-
 
 BAD = [
     (["smaple"], "'smaple' is not a command; did you mean sample?"),
@@ -264,13 +150,6 @@ def test_help_has_no_clutter(capsys, command):
         assert clutter not in shown
     assert shown.index("Examples:") < shown.index(" options ")
     assert shown.split("Examples:")[0].count("\n\n") == 2  # the usage and one paragraph stand before them
-
-
-def test_a_forced_construction_that_fails_says_why(run):
-    words = ["verify", "dyadic", "--order", "40", "--length", "64", "--dtype", "float32", "--force", "--sequences", "2"]
-    code, text, _ = run(*words, "--json")
-    assert code == 1
-    assert json.loads(text)["reason"] == "the bound is 1: nothing is promised, whatever the error is"
 
 
 def test_a_warning_is_one_line(capsys, monkeypatch, tmp_path):

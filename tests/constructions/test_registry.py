@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from anyorder.constructions import construct
+from anyorder.constructions import CONSTRUCTIONS, construct
 from anyorder.constructions.sequences import hard_sequences
 from tests.constructions.cases import CASES, ORACLES
+from tests.constructions.test_parameters import evaluated
 
 
 def worst_error(model, oracle, order, batch):
@@ -57,7 +58,7 @@ def test_exact(entry, case, symbols):
 LONG = """
 import pathlib, re, resource, sys
 import numpy as np
-from anyorder.constructions import construct
+from anyorder.constructions import CONSTRUCTIONS, construct
 from anyorder.constructions.verify import errors
 
 tokens = np.random.default_rng(0).integers(0, 4, (1, 16_384))
@@ -77,3 +78,22 @@ def test_sixteen_thousand_tokens_are_exact_and_stay_below_two_gigabytes():
     error, peak = finished.stdout.split()
     assert float(error) <= 1e-5
     assert float(peak) < 2e9
+
+
+@pytest.mark.parametrize("name", CONSTRUCTIONS)
+def test_the_registry_tells_the_truth(name):
+    entry = CONSTRUCTIONS[name]
+    k, s, t = (1 if entry.largest_order else 3), 2, 16
+    model = construct(name, order=k, alphabet_size=s, length=t)
+    assert ", ".join(str(len(layer.heads)) for layer in model.layers) == entry.heads.replace("k", str(k))
+    assert len(model.layers) == entry.layers
+    if entry.dimension != "any":
+        assert model.dimension == evaluated(entry.dimension, k=k, S=s, T=t)
+    depth, width = entry.mlp or ("0", "0")
+    found = [len(layer.mlp) for layer in model.layers if layer.mlp] or [0]
+    assert found == [evaluated(part, k=k) for part in depth.split(", ")]
+    widest = max((mlp.weight.shape[0] for layer in model.layers for mlp in layer.mlp[::2]), default=0)
+    assert widest == evaluated(width, d=model.dimension, S=s)
+    assert (model.certificate is None) == (entry.exactness == "approximate")
+    if model.blocks:
+        assert sum(width for _, width in model.blocks) == model.dimension

@@ -21,19 +21,13 @@ from anyorder.constructions import construct
 from anyorder.errors import InputError
 from anyorder.tensors import read_tensors, write_tensors
 from anyorder.training import checkpoint, devices
-from anyorder.training.config import PRESETS, Architecture, Config, Data, Initial, Measurement, Optimisation
+from anyorder.training.config import Architecture, Config, Data, Initial, Measurement, Optimisation
 from anyorder.training.folder import read_config, read_metrics
 from anyorder.training.run import Diverged, train
+from tests.training.test_folder import TINY as ONE
 
 ROOT = pathlib.Path(__file__).parents[2]
-TINY = Config(
-    seeds=2,
-    data=Data(order=1, length=6),
-    architecture=dataclasses.replace(PRESETS["paper"].architecture, layers=1, dimension=4, mlp="none", beginning=True),
-    initial=PRESETS["paper"].initial,
-    optimisation=Optimisation(optimiser="adamw", steps=120, batch=4, warmup=3, learning_rate=(1e-2,), final_rate=0.0),
-    measurement=Measurement(evaluation_count=16, evaluate_every=60, checkpoint_every=40),
-)
+TINY = dataclasses.replace(ONE, seeds=2)
 FLAGS = """--preset floor --order 1 --length 6 --layers 1 --dimension 4 --mlp none --batch 4 --warmup 3
 --learning-rate 0.01 --evaluation-count 16 --evaluate-every 500 --checkpoint-every 100"""
 FLAGS = tuple(FLAGS.split())

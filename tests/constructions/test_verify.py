@@ -1,0 +1,56 @@
+"""A verification says what was promised and found, and when it fails."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from anyorder.constructions import construct
+from anyorder.constructions import verify as verify_module
+from anyorder.constructions.verify import errors, verify
+
+
+def test_verify_reports_what_was_promised_and_found():
+    found = verify("dyadic", order=3, alphabet_size=4, length=128, dtype="float32", sequences=4)
+    assert dataclasses.asdict(found) | {"max_error": 0, "positions_checked": 0, "parameters": 0} == {
+        "construction": "dyadic",
+        "order": 3,
+        "alphabet_size": 4,
+        "length": 128,
+        "dtype": "float32",
+        "layers": 2,
+        "heads": (1, 1),
+        "dimension": 27,
+        "parameters": 0,
+        "kappa": pytest.approx(1536, rel=0.01),
+        "margin": pytest.approx(0.013606, rel=1e-4),
+        "bits_needed": 10,
+        "mantissa_bits": 24,
+        "bound": pytest.approx(3.4e-7, rel=0.1),
+        "max_error": 0,
+        "positions_checked": 0,
+        "passed": True,
+        "sequences": 4,
+        "exhaustive": False,
+        "assumptions": {"equal keys get bit-equal scores": True},
+    }
+    assert 0 < found.max_error <= found.bound
+    assert 100 < found.positions_checked < 4 * 128
+
+
+def test_verify_fails_where_the_error_exceeds_the_bound(monkeypatch):
+    monkeypatch.setattr(verify_module, "errors", lambda *_, **options: np.array([[np.nan, 1e-3]]))
+    found = verify("dyadic", order=2, alphabet_size=2, length=32)
+    assert not found.passed
+    assert found.max_error == 1e-3
+    assert found.positions_checked == 1
+
+
+def test_an_output_that_is_no_number_is_an_error():
+    model = construct("bigram", order=1, alphabet_size=2, length=32)
+    broken = eqx.tree_at(lambda m: m.output, model, model.output * jnp.nan)
+    assert np.nanmax(errors(broken, np.random.default_rng(0).integers(0, 2, (2, 32)), 1)) == np.inf
