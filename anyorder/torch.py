@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -19,6 +19,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from anyorder.errors import InputError, require
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 FORMAT = "anyorder model 2"
 EPSILON = 1e-5
@@ -160,14 +163,14 @@ class Layer(_Part):
 class Transformer(_Part):
     """The whole model: `model(tokens)` are next-token probabilities (T, S), `model.logits(tokens)` what is before."""
 
-    def forward(self, tokens: Tensor | Sequence[int]) -> Tensor:
+    def forward(self, tokens: Tensor | ArrayLike) -> Tensor:
         """The distribution of the next token after every position of one sequence."""
         logits = self.logits(tokens)
         if self.output_map == "softmax":
             return torch.softmax(logits, -1)
         return torch.relu(logits) if self.output_map == "relu" else logits
 
-    def logits(self, tokens: Tensor | Sequence[int]) -> Tensor:
+    def logits(self, tokens: Tensor | ArrayLike) -> Tensor:
         """W_o x + b_o after every position."""
         x = self.embedding[torch.as_tensor(tokens)]
         if self.positions is not None:
@@ -181,7 +184,7 @@ class Transformer(_Part):
         logits = x @ (self.embedding if self.output is None else self.output).T
         return logits if self.output_bias is None else logits + self.output_bias
 
-    def attention(self, tokens: Tensor | Sequence[int]) -> list[Tensor]:
+    def attention(self, tokens: Tensor | ArrayLike) -> list[Tensor]:
         """The attention weights of every layer, (heads, rows, rows)."""
         kept: dict[nn.Module, Tensor] = {}
         heads = [list(layer.heads) for layer in self.layers]

@@ -116,11 +116,6 @@ class Construction:
         """The number of attention layers."""
         return self.heads.count(",") + 1
 
-    @property
-    def option_names(self) -> tuple[str, ...]:
-        """The names of the options that only this construction has."""
-        return tuple(option.name for option in self.options)
-
     def settings(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
         """All options with their values, those given checked; an option of another construction is refused."""
         own = {option.name: option for option in self.options}

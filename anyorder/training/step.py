@@ -84,7 +84,7 @@ def batch_loss(
     weights, frame = eqx.partition(model, eqx.is_inexact_array)
 
     def loss(
-        weights: Transformer, amount: Array | None, read: Array, wanted: Array, keys: PRNGKeyArray | None
+        weights: Transformer, amount: Array | None, read: Array, wanted: Array, keys: Array | None
     ) -> Float[Array, ""]:
         model = eqx.combine(weights, frame)
         if amount is None or keys is None:
@@ -109,9 +109,9 @@ def parts(batch: int, numbers: int) -> int:
                 if batch % count == 0 and (count == batch or batch // count * numbers <= CACHED))  # fmt: skip
 
 
-Batch = tuple[Array, Array, PRNGKeyArray | None]
+Batch = tuple[Array, Array, Array | None]
 """What is read, what is wanted, and the keys of dropout, where there is any; a sequence in each row."""
-PartLoss = Callable[[Transformer, Array | None, Array, Array, PRNGKeyArray | None], Float[Array, ""]]
+PartLoss = Callable[[Transformer, Array | None, Array, Array, Array | None], Float[Array, ""]]
 """The mean loss of weights on a part of a batch; the second argument is the fraction that dropout sets to zero."""
 
 

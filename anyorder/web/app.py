@@ -121,7 +121,7 @@ def _invalid(request: Request, error: RequestValidationError) -> Response:
     return problem(422, f"{_short(name)[1:-1]} is {_short(given)}, {message[:1].lower()}{message[1:]}", limit)
 
 
-def _plain(value: float | None) -> float | int | str | None:
+def _plain(value: int | float | None) -> float | int | str | None:
     """A number that JSON has: very large integers are told as text."""
     if isinstance(value, bool) or value is None:
         return None

@@ -56,7 +56,8 @@ def build(asked: Constructed, alphabet_size: int, length: int) -> Opened:
     'order 12 with `dyadic` needs 28 bits, float32 has 24; use float64, order ≤ 10, or `unrolled`'
     """
     entry = find(asked.name)
-    options = {name: value for name, value in asked.options.items() if name in entry.option_names}
+    given = asked.options
+    options = {option.name: option.checked(given[option.name]) for option in entry.options if option.name in given}
     made = plan(asked.name, order=asked.order, alphabet_size=alphabet_size, length=length, dtype=asked.dtype, **options)
     side = 0 if entry.width is None else entry.width(made.request)
     limits.at_most(

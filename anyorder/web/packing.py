@@ -23,7 +23,7 @@ LOW, HIGH = 2.0**-200, 2.0**200
 #: Arrays with more runs than this are written as dense ones.
 MOST_RUNS = 256
 
-Number = float | list[float]
+Number = int | float | list[float]
 
 
 def pack(low: Transformer, high: Transformer | None = None) -> dict[str, object]:

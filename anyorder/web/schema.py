@@ -80,13 +80,13 @@ class Constructed(Asked):
         known, most = _options(), limits.MOST_DIMENSION
         for name, value in self.options.items():
             require(name in known, f"{name[:40]!r} is a field that is not known here; options are {', '.join(known)}")
-            large = isinstance(value, int | float) and value > most
-            limits.at_most(most, value if large else 0, name, f"{name} is above {most}, the explorer's limit; lower it")
+            if isinstance(value, int | float):
+                limits.at_most(most, value, name, f"{name} is above {most}, the explorer's limit; lower it")
             known[name].checked(value)
         return self
 
     @property
-    def options(self) -> dict[str, bool | int | float]:
+    def options(self) -> dict[str, object]:
         """The options of constructions that were given."""
         return self.__pydantic_extra__ or {}
 
