@@ -26,7 +26,7 @@ from anyorder.web.bundle import bundle
 from anyorder.web.dynamics import film
 from anyorder.web.models import Library, Opened
 from anyorder.web.packing import HIGH, LOW, pack
-from anyorder.web.schema import DynamicsRequest, Stored, StoredRun, Tour
+from anyorder.web.schema import DynamicsRequest, Promise, Stored, StoredRun, Tour
 from anyorder.web.story import symbol_coordinates, unknown
 from anyorder.web.view import Explorer, model_info
 
@@ -148,11 +148,9 @@ def _certificate(made: Plan) -> dict[str, object] | None:
     """The promise at every temperature of the slider: only kappa and the bound change."""
     if made.certificate is None:
         return None
-    names = ("construction", "estimator", "order", "length", "target_error", "margin", "bits_needed", "mantissa_bits")
     bounds = [certificate.bound for step in TEMPERATURES if (certificate := made.at(made.kappa / 2**step).certificate)]
     return {
-        **{name: getattr(made.certificate, name) for name in names},
-        "kappa": made.kappa,
+        **Promise.model_validate(made.certificate).model_dump(exclude={"bound"}),
         "bounds": [float(f"{bound:.4g}") for bound in bounds],
         "refusal": made.refusal,
     }

@@ -10,11 +10,11 @@ import datetime
 import json
 import math
 import re
-import struct
 import zipfile
 from pathlib import Path
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
 
 from anyorder.errors import InputError
 from anyorder.files import Row, read_json
@@ -24,7 +24,6 @@ from anyorder.web.schema import StoredInfo
 
 #: The model and the trajectories that come with the package, and what their folder is called in paths.
 SHIPPED, SHIPPED_NAME = Path(__file__).with_name("shipped"), "package"
-_MOST_HEADER = 1 << 20
 
 
 def run_info(folder: Path, path: str) -> StoredInfo:
@@ -54,12 +53,13 @@ def run_info(folder: Path, path: str) -> StoredInfo:
 def file_info(file: Path, path: str) -> StoredInfo:
     """A model file, by its certificate or by what its folder says of it."""
     named = _named(file)
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        model = _header(file)["value"]["fields"]
+    unreadable = (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError)
+    with contextlib.suppress(*unreadable), safe_open(file, framework="numpy") as stored:
+        model = json.loads(stored.metadata()["anyorder"])["value"]["fields"]
         named = _certified(model["certificate"], path) | named
-        named["alphabet_size"] = int(_entries(file)[model["embedding"]["array"]]["shape"][0])
+        named["alphabet_size"] = stored.get_slice(model["embedding"]["array"]).get_shape()[0]
         if model["positions"] is not None:
-            named["length"] = int(_entries(file)[model["positions"]["array"]]["shape"][0])
+            named["length"] = stored.get_slice(model["positions"]["array"]).get_shape()[0]
     return StoredInfo.model_validate({"path": path, "kind": "file", "models": 1, "title": path, **named})
 
 
@@ -91,16 +91,3 @@ def _certified(certificate: Row | None, path: str) -> dict[str, object]:
     promise = certificate["fields"]
     name, order, dtype = promise["construction"], int(promise["order"]), promise["dtype"]
     return {"title": f"{name}, order {order}, {dtype} ({path})", "order": order}
-
-
-def _entries(file: Path) -> Row:
-    """The header of a safetensors file, without its arrays."""
-    with file.open("rb") as stream:
-        (size,) = struct.unpack("<Q", stream.read(8))
-        if size > _MOST_HEADER:
-            raise ValueError(size)
-        return dict(json.loads(stream.read(size)))
-
-
-def _header(file: Path) -> Row:
-    return dict(json.loads(_entries(file)["__metadata__"]["anyorder"]))
