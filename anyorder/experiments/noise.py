@@ -1,10 +1,10 @@
-"""Token substitution and perturbed transitions (App. H.3), each with two readings of "the true loss"."""
+"""Token substitution and perturbed transitions (App. H.3), each with three readings of "the true loss"."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import equinox as eqx
@@ -17,13 +17,27 @@ from anyorder import chains, estimators
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset, spread
 from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, printed_series
-from anyorder.training.config import Data
-from anyorder.training.evaluation import held_out
+from anyorder.training.config import Config, Data
+from anyorder.training.evaluation import evaluate, evaluation_set, held_out
+from anyorder.transformer import Transformer
 
 READING = (
     "The paper subtracts the loss of the true transition probabilities and does not say of which. Reading A, "
     "`excess`: the distribution that each observed token was really drawn from, {inside}. Reading B, `over clean`: "
-    "the entropy of the undisturbed chain at the same contexts. {verdict}"
+    "the entropy of the undisturbed chain at the same contexts. Reading C, `on clean`: the model, trained with noise, "
+    "is measured on sequences without. {verdict}"
+)
+#: Before the names of columns where a token is replaced by any, itself included.
+ANY = "any_"
+OTHER = (
+    "The same where a token is replaced by one that is drawn from all symbols, itself included: over two symbols the "
+    "probability of another token is half of p_n. "
+)
+CAPTION = (
+    "Loss over the true loss, in nats per token, mean ± standard deviation over seeds, by all readings; for reading A "
+    "the Bayes floor of a predictor that does not know the kernel, and under token noise the filter that knows it; "
+    "attention of layer 2 on the matching positions, next to chance, and its Frobenius distance to the "
+    "pseudo-attention map."
 )
 #: Sequences for the references under token noise, and points for each row of the kernel; 17 are exact at T = 32.
 REFERENCE: dict[Budget, tuple[int, int]] = {"tiny": (16, 4), "quick": (512, 12), "paper": (2048, 12)}
@@ -49,6 +63,7 @@ class References:
     kernel_unknown: estimators.LossSummary
 
 
+@lru_cache(maxsize=8)
 def token_references(data: Data, count: int, points: int) -> References:
     """Both sides of what a predictor from noisy tokens can reach, on the first sequences of the evaluation set.
 
@@ -72,71 +87,90 @@ def token_references(data: Data, count: int, points: int) -> References:
     return References(estimators.summarise(np.asarray(known)), estimators.summarise(np.asarray(unknown)))
 
 
-def run(task: Task, data_of: Callable[[float], Data], printed: Mapping[float, Printed]) -> Result:
-    """Train at every level of one kind of noise."""
-    rows: list[dict[str, Any]] = []
+def run(
+    task: Task,
+    data_of: Callable[[float], Data],
+    printed: Mapping[float, Printed],
+    other: Callable[[float], Data] | None = None,
+) -> Result:
+    """Train at every level of one kind of noise, and with `other` by a second reading of what the noise is."""
     levels = sorted(printed) if task.budget != "tiny" else [min(printed), max(printed)]
-    for part, level in enumerate(levels):
-        data = data_of(level)
-        config = of_preset(task, "paper", data)
-        trained = task.train(config, part, len(levels))
-        models, reference = trained.summary.models, trained.summary.reference
-        clean = clean_loss(data, config.measurement.evaluation_count)
-        excess = columns("excess", [model.excess for model in models])
-        over_clean = columns("over_clean", [model.loss - clean for model in models])
-        known = 0.0 if level == 0 else None
-        floor, error = reference.floor_excess, reference.floor_excess_error
-        if data.token_noise:
-            task.watch((part + 1) / len(levels), "exact references")
-            sides = token_references(data, *REFERENCE[task.budget])
-            known = sides.kernel_known.mean
-            floor, error = sides.kernel_unknown.mean, sides.kernel_unknown.standard_error
-        mass, _ = spread([model.attention[1][0].matching_mass for model in models])
-        rows.append(
-            {
-                "level": level,
-                **excess,
-                **over_clean,
-                **printed[level].beside("excess", excess),
-                **printed[level].beside("over_clean", over_clean),
-                "floor": floor,
-                "floor_error": error,
-                "kernel_known": known,
-                "clean_less_true": clean - reference.true_loss,
-                "matching_mass": mass,
-                "chance_mass": reference.chance_matching_mass,
-            }
-        )
-    caption = (
-        "Loss over the true loss, in nats per token, mean ± standard deviation over seeds, by both readings; for "
-        "reading A the Bayes floor of a predictor that does not know the kernel, and under token noise the filter that "
-        "knows it; attention of layer 2 on the matching positions, next to chance."
-    )
+    cells = [("", data_of(level), printed[level]) for level in levels]
+    if other is not None:
+        cells += [(ANY, other(level), printed[level]) for level in levels]
+    made = [measured(task, *cell, part, len(cells)) for part, cell in enumerate(cells)]
+    rows = [{"level": level} | row for level, row in zip(levels, made, strict=False)]
+    again = [{"level": level} | row for level, row in zip(levels, made[len(levels) :], strict=False)]
+    tables = {"excess": Table(CAPTION, rows), "any_token": Table(OTHER + CAPTION, again)}
     return Result(
-        {"excess": Table(caption, rows)},
-        {"noise": chart(rows, printed)},
+        {name: table for name, table in tables.items() if table.rows},
+        {"noise": chart(rows, again, printed)},
         settings={"data": "order 2, T = 32, Dirichlet(1) rows"},
         preset="paper",
         config=of_preset(task, "paper", data_of(0.0)),
     )
 
 
-def chart(rows: list[dict[str, Any]], printed: Mapping[float, Printed]) -> Plot:
-    """Both readings of the loss difference, what is printed and the references; attention on the matches."""
+def measured(task: Task, prefix: str, data: Data, printed: Printed, part: int, parts: int) -> dict[str, Any]:
+    """A row: models trained under this noise, by every reading, next to print and to the references."""
+    config = of_preset(task, "paper", data)
+    trained = task.train(config, part, parts)
+    models, reference = trained.summary.models, trained.summary.reference
+    clean = clean_loss(data, config.measurement.evaluation_count)
+    readings = {
+        "excess": [model.excess for model in models],
+        "over_clean": [model.loss - clean for model in models],
+        "on_clean": on_clean(trained.models, config),
+    }
+    known = None if data.transition_noise else 0.0
+    floor, error = reference.floor_excess, reference.floor_excess_error
+    if data.token_noise:
+        task.watch((part + 1) / parts, "exact references")
+        sides = token_references(data, *REFERENCE[task.budget])
+        known = sides.kernel_known.mean
+        floor, error = sides.kernel_unknown.mean, sides.kernel_unknown.standard_error
+    found: dict[str, Any] = {}
+    for name, values in readings.items():
+        found |= columns(prefix + name, values)
+    for name in readings:
+        found |= printed.beside(prefix + name, found)
+    return found | {
+        "floor": floor,
+        "floor_error": error,
+        "kernel_known": known,
+        "clean_less_true": clean - reference.true_loss,
+        "matching_mass": spread([model.attention[1][0].matching_mass for model in models])[0],
+        "chance_mass": reference.chance_matching_mass,
+        **columns("distance", [model.attention[1][0].distance for model in models]),
+    }
+
+
+def on_clean(models: Sequence[Transformer], config: Config) -> list[float]:
+    """Excess of models on sequences without noise."""
+    clean = dataclasses.replace(config.data, token_noise=0.0, transition_noise=0.0)
+    found = evaluation_set(clean, config.measurement.evaluation_count, config.measurement.evaluation_seed)
+    return [evaluate(model, found).excess for model in models]
+
+
+def chart(rows: list[dict[str, Any]], again: list[dict[str, Any]], printed: Mapping[float, Printed]) -> Plot:
+    """All readings of the loss difference, what is printed and the references; attention on the matches."""
     shown = {row["level"]: printed[row["level"]] for row in rows}
     losses = [
         series("reading A: over the noisy truth", rows, "level", "excess_mean", "excess_std", "o-", 0, -0.006),
         series("reading B: over the clean truth", rows, "level", "over_clean_mean", "over_clean_std", "o-", 2),
+        series("reading C: on clean sequences", rows, "level", "on_clean_mean", "on_clean_std", "o-", 4),
+        *([series("B, replaced by any token", again, "level", "any_over_clean_mean", None, "o:", 2)] if again else []),
         printed_series(shown, [level + 0.006 for level in shown], "s:"),
         series("Bayes floor, reading A", rows, "level", "floor", None, "k--"),
-        series("kernel known, reading A", rows, "level", "kernel_known", None, "k:"),
     ]
+    if any(row["kernel_known"] for row in rows):
+        losses.append(series("kernel known, reading A", rows, "level", "kernel_known", None, "k:"))
     masses = [
         series("attention of layer 2", rows, "level", "matching_mass", None, "o-", 0),
         series("uniform attention", rows, "level", "chance_mass", None, ":", "0.5"),
     ]
     return Plot(
-        "Loss difference by both readings next to the printed one, and attention of layer 2 on the matches.",
+        "Loss difference by all readings next to the printed one, and attention of layer 2 on the matches.",
         [
             Chart("noise level", "loss difference (nats)", losses, from_zero=True),
             Chart("noise level", "attention on matches", masses, from_zero=True, top=1.0),
@@ -154,12 +188,17 @@ TOKEN = Experiment(
     READING.format(
         inside="given the clean past",
         verdict="A token is replaced by a *different* one; over two symbols half of them replaced is a fair coin, so "
-        "that reading A must go to zero at 0.5 and reading B to log 2 less the clean entropy, about 0.22: the printed "
-        "numbers are of reading B. No predictor from the noisy tokens beats the filter that knows the kernel; the "
-        "Bayes floor integrates over all kernels.",
+        "that reading A must go to zero at 0.5 and readings B and C to log 2 less the clean entropy, about 0.22. In a "
+        "second table it is replaced by any token. No predictor from the noisy tokens beats the filter that knows the "
+        "kernel; the Bayes floor integrates over all kernels.",
     ),
-    {"tiny": 0.5, "quick": 1.6, "paper": 50},
-    partial(run, data_of=lambda level: Data(order=2, length=32, token_noise=level), printed=TOKEN_NOISE),
+    {"tiny": 0.6, "quick": 2.4, "paper": 45},
+    partial(
+        run,
+        data_of=lambda level: Data(order=2, length=32, token_noise=level),
+        printed=TOKEN_NOISE,
+        other=lambda level: Data(order=2, length=32, token_noise=level / 2),
+    ),
 )
 TRANSITION = Experiment(
     "transition-noise",
@@ -170,8 +209,8 @@ TRANSITION = Experiment(
     READING.format(
         inside="P_r of that step included",
         verdict="The Bayes floor is that of a predictor which knows α and sees only the tokens; it is relative to "
-        "reading A. The printed numbers grow as those of reading B do.",
+        "reading A.",
     ),
-    {"tiny": 0.5, "quick": 1.6, "paper": 50},
+    {"tiny": 0.5, "quick": 1.6, "paper": 30},
     partial(run, data_of=lambda level: Data(order=2, length=32, transition_noise=level), printed=TRANSITION_NOISE),
 )

@@ -129,15 +129,15 @@ def as_table(table: Table, link: str = "") -> str:
 def shown(value: Any) -> str:
     """A value for a person.
 
-    >>> shown(0.08647123), shown(None), shown(True), shown(1234567), shown("k")
-    ('0.08647', '–', 'yes', '1,234,567', 'k')
+    >>> shown(0.08647123), shown(-1e-17), shown(None), shown(True), shown(1234567), shown("k")
+    ('0.08647', '0', '–', 'yes', '1,234,567', 'k')
     """
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:.4g}" if abs(value) > 1e-15 else "0"  # what rounding leaves of zero
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

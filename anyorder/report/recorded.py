@@ -9,6 +9,7 @@ from typing import Any
 from anyorder.experiments import recorded
 from anyorder.experiments.printed import RULE
 from anyorder.experiments.registry import EXPERIMENTS
+from anyorder.report.differences import differences
 from anyorder.report.page import shown
 
 #: Experiments of App. H and one of our own: what is recorded, in the order of the page.
@@ -47,11 +48,12 @@ hardly more mass on the matching positions than uniform attention. `tiny` shows 
   expectation over the next token taken exactly. "As published" is the evaluation of the authors' code: one random
   kernel, all positions, sampled losses of model and optimum on different sequences, and the absolute value.
 - **Noise.** The paper does not say which truth is subtracted. Reading A takes the distribution that each observed token
-  was really drawn from; reading B the entropy of the undisturbed chain. Over two symbols, replacing half of the tokens
-  by the other one leaves a fair coin: reading A must be zero there, and reading B log 2 less the clean entropy, about
-  0.22. The printed 0.21 is reading B. Under token noise two references stand beside the models: the exact filter that
-  knows the kernel, which no predictor from the tokens can beat, and the Bayes predictor that does not know it, by
-  integration over all kernels.
+  was really drawn from; reading B the entropy of the undisturbed chain; reading C measures the model that was trained
+  with noise on sequences without. Over two symbols, replacing half of the tokens by the other one leaves a fair coin:
+  reading A must be zero there, and readings B and C log 2 less the clean entropy, about 0.22. The text replaces a token
+  by an "alternative", that is another one; a second table shows what comes out if it is drawn from all symbols. Under
+  token noise two references stand beside the models: the exact filter that knows the kernel, which no predictor from
+  the tokens can beat, and the Bayes predictor that does not know it, by integration over all kernels.
 - **Attention maps** are those of the preset `paper` and, next to them, of the preset `floor`.
 - **Bits.** Weights, activations, queries, keys, values and attention weights are rounded wherever they enter a matrix
   product, scaled to the largest entry of each vector, to 2^b - 1 levels around zero; attention weights, which are never
@@ -77,6 +79,13 @@ def page(folder: Path = recorded.FOLDER) -> str:
     missing = [f"`{id}`" for id, record in found.items() if record is None]
     if missing:
         parts.append(f"\nNot recorded yet: {', '.join(missing)}.\n")
+    tables = {
+        id: {name: table["rows"] for name, table in record["tables"].items()}
+        for id, record in found.items()
+        if record is not None
+    }
+    parts += ["\n## Where ours differ from print, and what was tried\n\n"]
+    parts += [f"- {paragraph}\n" for paragraph in differences(tables)]
     parts.append('\nIn Python: `registry.EXPERIMENTS["depth"].run(Task("quick", seeds=3))` gives the tables.\n')
     return "".join(parts)
 

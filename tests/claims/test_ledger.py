@@ -246,7 +246,7 @@ def test_bits_can_fail():
 
 
 NOISE = [
-    {"level": level, "matching_mass": mass, "chance_mass": 0.3}
+    {"level": level, "matching_mass": mass, "chance_mass": 0.3, "distance_mean": 3.0, "distance_std": 0.1}
     for level, mass in ((0.0, 0.9), (0.1, 0.87), (0.25, 0.6), (0.5, 0.35))
 ]
 
@@ -265,6 +265,18 @@ def test_alignment_is_judged_from_chance_to_the_pseudo_attention(id, place, mass
     finding = CLAIMS[id].measure({"excess": changed(NOISE, place, matching_mass=mass)})
     assert finding.verdict.value == verdict
     assert finding.numbers["alignment"][0] == pytest.approx((0.9 if place else mass) / 0.7 - 0.3 / 0.7)
+
+
+def test_attention_that_moves_away_from_the_ideal_has_deteriorated():
+    away = [
+        row | {"matching_mass": 0.9, "distance_mean": 3.0 + row["level"], "distance_std": deviation}
+        for deviation in (0.01, 0.9)
+        for row in NOISE
+    ]
+    finding = CLAIMS["claim-alignment-transition"].measure({"excess": away[:4]})
+    assert finding.verdict is Verdict.CORRECTED
+    assert finding.detail.startswith("the distance to the pseudo-attention grows with α")
+    assert CLAIMS["claim-alignment-transition"].measure({"excess": away[4:]}).verdict is Verdict.FAILS
 
 
 @pytest.mark.parametrize(
@@ -286,16 +298,32 @@ def test_noise_is_judged_by_the_reading_that_the_printed_numbers_follow():
     ]
     (entry,) = check(find(["tab-token-noise"]), recorded(), results={"token-noise": {"excess": flat}})
     assert entry.finding.verdict is Verdict.HOLDS
-    assert entry.finding.detail == "with the loss taken over the undisturbed chain"
+    assert entry.finding.detail == "with the loss taken over the undisturbed chain; readings tried: 2"
+
+
+def test_noise_is_judged_by_what_tokens_may_be_replaced_by_too():
+    flat = [{**row, "excess_mean": 0.0} for row in TOKEN]
+    again = [
+        {"level": row["level"], "any_over_clean_mean": row["excess_mean"], "any_over_clean_std": 0.003} for row in TOKEN
+    ]
+    finding = CLAIMS["tab-token-noise"].measure({"excess": flat, "any_token": again})
+    assert finding.verdict is Verdict.HOLDS
+    assert finding.detail == "with the loss taken over the undisturbed chain, tokens replaced by any; readings tried: 2"
 
 
 def test_attention_maps_are_judged_by_where_the_mass_is():
     table = [{"order": k, "layer_1_on_last_k": 0.95, "layer_2_on_matches": 0.85, "chance": 0.3} for k in (1, 2, 3)]
     for mass, verdict in ((0.85, Verdict.HOLDS), (0.4, Verdict.CORRECTED), (0.2, Verdict.FAILS)):
         other = {**table[0], "preset": "floor", "layer_2_on_matches": 0.0}  # models of another preset do not count
-        tables = {"attention": [*changed(table, 1, layer_2_on_matches=mass), other]}
+        tables = {"attention": [*changed(table, 2, layer_2_on_matches=mass), other]}
         (entry,) = check(find(["fig-attention"]), recorded(), results={"attention-maps": tables})
         assert entry.finding.verdict is verdict
+
+
+def test_attention_is_judged_at_the_order_that_the_paper_shows():
+    table = [{"order": k, "layer_1_on_last_k": 0.95, "layer_2_on_matches": 0.85, "chance": 0.3} for k in (1, 2, 3)]
+    elsewhere = changed(table, 0, layer_1_on_last_k=0.02, layer_2_on_matches=0.3)
+    assert CLAIMS["fig-attention"].measure({"attention": elsewhere}).verdict is Verdict.HOLDS
 
 
 def test_that_attention_rises_is_judged_seed_by_seed():

@@ -49,6 +49,10 @@ def test_everything_at_a_tiny_budget(run, tmp_path):
         first, last = tables[id]["excess"][0], tables[id]["excess"][-1]
         assert last["over_clean_mean"] > first["over_clean_mean"] + 0.01  # more noise, larger gap
         assert last["matching_mass"] < first["matching_mass"]
+        assert first["on_clean_mean"] == pytest.approx(first["excess_mean"])  # without noise all readings are one
+        assert last["on_clean_mean"] != pytest.approx(last["excess_mean"], rel=1e-3)
+    whole, half = (tables["token-noise"][name][-1] for name in ("excess", "any_token"))
+    assert half["any_over_clean_mean"] < whole["over_clean_mean"]  # any token: half of the replacements change nothing
     bits = {row["bits"]: row["distance_mean"] for row in tables["bits"]["distance"]}
     assert abs(bits["8"] - bits["32"]) < abs(bits["2"] - bits["32"])
     needed = {(row["construction"], row["order"]): row["bits"] for row in tables["precision"]["bits"]}
