@@ -155,5 +155,10 @@ NOTES = tuple(
         ("N12", "App. H.3 and H.5", "H.3 takes three seeds, the table of settings says five repetitions. H.4 states "
         "its "
          "length, 32; H.2 and H.3 do not.", "tab-settings"),
+        ("N13", "App. H.3.1", "A token is replaced by an alternative, that is another one; the printed losses are "
+         "those of a token drawn from all symbols, itself included, and are taken over the undisturbed chain.",
+         "tab-token-noise"),
+        ("N14", "App. H.3.2", "Which true loss is subtracted is not said; the printed losses lie between two readings.",
+         "tab-transition-noise"),
     )
 )  # fmt: skip
