@@ -194,7 +194,7 @@ def _projections(kernel: Kernel) -> tuple[float, float]:
     return float(printed.min()), float(mended.min())
 
 
-def _standard_scores(samples: Float[np.ndarray, count * shape]) -> Float[np.ndarray, "*shape"]:
+def _standard_scores(samples: Float[np.ndarray, "count *shape"]) -> Float[np.ndarray, "*shape"]:
     error = samples.std(axis=0, ddof=1) / np.sqrt(len(samples))
     return samples.mean(axis=0) / np.where(error > 0, error, np.inf)
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder.chains.noise import Noise
@@ -65,7 +65,7 @@ def sample(
     seed: int | PRNGKeyArray = 0,
     start: Start = "uniform",
     noise: Noise | None = None,
-    dtype: Any = jnp.float64,
+    dtype: DTypeLike = jnp.float64,
 ) -> Chains:
     """Draw `count` kernels and one sequence of `length` tokens from each; `seed` is an integer or a key.
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jax.typing import DTypeLike
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from anyorder import numerics as numerics
 from anyorder.chains.kernel import Kernel, dense_shape
@@ -28,15 +29,15 @@ class Prior(eqx.Module):
     """A distribution over kernels of one order and alphabet size."""
 
     name: ClassVar[str] = "given"
-    order: eqx.AbstractVar[int]
-    alphabet_size: eqx.AbstractVar[int]
+    order: int = eqx.field(static=True)
+    alphabet_size: int = eqx.field(static=True)
 
-    def draw(self, key: PRNGKeyArray | int, dtype: Any = jnp.float64) -> Float[Array, "*contexts symbols"]:
+    def draw(self, key: PRNGKeyArray | int, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
         """One kernel, of shape (S,)*k + (S,); the key may be an integer seed."""
         return self._draw(as_key(key), dtype)
 
     @abc.abstractmethod
-    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         """One kernel, as `draw` gives it."""
 
     @property
@@ -54,7 +55,7 @@ def check_concentration(concentration: float) -> None:
 
 
 def dirichlet_rows(
-    key: PRNGKeyArray, shape: tuple[int, ...], concentration: float, dtype: Any
+    key: PRNGKeyArray, shape: tuple[int, ...], concentration: float, dtype: DTypeLike
 ) -> Float[Array, "*contexts symbols"]:
     """Rows from Dirichlet(concentration, …, concentration): normalised Gamma variables.
 
@@ -82,14 +83,12 @@ class Dirichlet(Prior):
     """
 
     name: ClassVar[str] = "dirichlet"
-    order: int = eqx.field(static=True)
-    alphabet_size: int = eqx.field(static=True)
     concentration: float = eqx.field(static=True, default=1.0)
 
     def __check_init__(self) -> None:
         check_concentration(self.concentration)
 
-    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         """One kernel with independent Dirichlet rows."""
         return dirichlet_rows(key, dense_shape(self.order, self.alphabet_size), self.concentration, dtype)
 
@@ -107,8 +106,6 @@ class Floored(Prior):
     """
 
     name: ClassVar[str] = "floored"
-    order: int = eqx.field(static=True)
-    alphabet_size: int = eqx.field(static=True)
     gamma: float | Float[Array, ""] = 0.2
     mixing: bool = eqx.field(static=True, default=True)
 
@@ -125,7 +122,7 @@ class Floored(Prior):
             )
 
     @eqx.filter_jit
-    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         """One kernel; drawn again while its rows are too alike, if `mixing`."""
         shape = dense_shape(self.order, self.alphabet_size)
         gamma = jnp.asarray(self.gamma, dtype)
@@ -169,7 +166,7 @@ class ReversibleBinary(Prior):
         )
 
     @eqx.filter_jit
-    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         """One kernel that satisfies all three parts of the assumption."""
 
         def propose(key: PRNGKeyArray) -> Float[Array, "2 2 2"]:
@@ -209,8 +206,6 @@ class Reversible(Prior):
     """
 
     name: ClassVar[str] = "reversible"
-    order: int = eqx.field(static=True)
-    alphabet_size: int = eqx.field(static=True)
     roughness: float | Float[Array, ""] = 0.5
     coupling: float | Float[Array, ""] = 1.5
     iterations: int = eqx.field(static=True, default=400)
@@ -218,7 +213,7 @@ class Reversible(Prior):
     """Whether kernels are drawn again until their return counts fall."""
 
     @eqx.filter_jit
-    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         """One kernel from random reversal-symmetric weights, whose return counts fall unless told otherwise."""
         if not self.falling:
             return self._gibbs(key, dtype)
@@ -228,7 +223,7 @@ class Reversible(Prior):
             lambda kernel: (jnp.diff(return_counts(kernel, RETURN_STEPS)) < 0).all(),
         )
 
-    def _gibbs(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
+    def _gibbs(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         size, shape = self.alphabet_size, dense_shape(self.order, self.alphabet_size)
         noise = jax.random.normal(key, shape, dtype)
         tokens = jnp.indices(shape)
@@ -236,7 +231,7 @@ class Reversible(Prior):
         energy = jnp.asarray(self.roughness, dtype) * noise + jnp.asarray(self.coupling, dtype) * agreement
         weights = jnp.exp((energy + energy.transpose()) / 2).astype(dtype)
 
-        def transfer(_: Any, vector: Float[Array, "*contexts"]) -> Float[Array, "*contexts"]:
+        def transfer(_: Int[Array, ""], vector: Float[Array, "*contexts"]) -> Float[Array, "*contexts"]:
             # (M r)(x_0 … x_{k-1}) = Σ_s w(x_0 … x_{k-1}, s) r(x_1 … x_{k-1}, s)
             stepped = (weights * vector[None]).sum(axis=-1)
             return stepped / stepped.sum()
@@ -279,14 +274,12 @@ class PointMass(Prior):
 
     name: ClassVar[str] = "kernel"
     probabilities: Float[Array, "*contexts symbols"]
-    order: int = eqx.field(static=True)
-    alphabet_size: int = eqx.field(static=True)
 
     def __init__(self, kernel: Kernel) -> None:
         self.probabilities = jnp.asarray(np.asarray(kernel.probabilities), jnp.float64)
         self.order, self.alphabet_size = kernel.order, kernel.alphabet_size
 
-    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         """The kernel itself; the key is not used."""
         return self.probabilities.astype(dtype)
 

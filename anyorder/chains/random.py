@@ -8,10 +8,10 @@ all bits are used. The bits are those of `jax.random.bits(key, (count,), uint64)
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Complex64, Float, Key, PRNGKeyArray, UInt32
 
 from anyorder.errors import check_seed
@@ -33,7 +33,7 @@ def as_key(seed: int | PRNGKeyArray) -> PRNGKeyArray:
     return jax.random.key(seed)
 
 
-def uniforms(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Float[Array, "*shape"]:
+def uniforms(key: PRNGKeyArray, shape: tuple[int, ...], dtype: DTypeLike = jnp.float32) -> Float[Array, "*shape"]:
     """Uniform numbers in [0, 1): multiples of 2^-52 in float64, of 2^-24 in float32 and any narrower type.
 
     >>> uniforms(jax.random.key(0), (2, 3)).shape

@@ -7,12 +7,13 @@ that takes a kernel takes these.
 from __future__ import annotations
 
 import itertools
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from anyorder.chains.kernel import dense_shape
@@ -41,16 +42,13 @@ class BagSymmetric(Prior):
     """
 
     name: ClassVar[str] = "bag-symmetric"
-    order: int = eqx.field(static=True)
-    alphabet_size: int = eqx.field(static=True)
     concentration: float = eqx.field(static=True, default=1.0)
 
     def __check_init__(self) -> None:
         check_concentration(self.concentration)
 
-    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         """One kernel with a row for each bag."""
-        dense_shape(self.order, self.alphabet_size)
         numbers = bags(self.order, self.alphabet_size)
         return dirichlet_rows(key, (int(numbers.max()) + 1, self.alphabet_size), self.concentration, dtype)[numbers]
 
@@ -65,7 +63,6 @@ class OrderMixture(Prior):
 
     name: ClassVar[str] = "order-mixture"
     order: int = eqx.field(static=True, init=False)
-    alphabet_size: int = eqx.field(static=True)
     min_order: int = eqx.field(static=True, default=1)
     max_order: int = eqx.field(static=True, default=3)
     concentration: float = eqx.field(static=True, default=1.0)
@@ -86,7 +83,7 @@ class OrderMixture(Prior):
         """The orders that are drawn from."""
         return range(self.min_order, self.max_order + 1)
 
-    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         """One kernel, of the largest order; contexts that agree in their last tokens share a row."""
         which, *keys = jax.random.split(key, 1 + len(self.orders))
         shape = dense_shape(self.order, self.alphabet_size)
@@ -110,7 +107,6 @@ class Tree(Prior):
 
     name: ClassVar[str] = "tree"
     order: int = eqx.field(static=True, init=False)
-    alphabet_size: int = eqx.field(static=True)
     depth: int = eqx.field(static=True, default=3)
     concentration: float = eqx.field(static=True, default=1.0)
 
@@ -125,10 +121,9 @@ class Tree(Prior):
         """The depths that a leaf may have."""
         return range(self.depth + 1)
 
-    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         """One kernel; contexts that lead to the same leaf share a row."""
         size = self.alphabet_size
-        dense_shape(self.depth, size)
         last, *keys = jax.random.split(key, self.depth + 1)
         kernel = _rows(last, self.depth, size, self.concentration, dtype)
         for depth, key in reversed(list(enumerate(keys))):
@@ -138,6 +133,8 @@ class Tree(Prior):
         return kernel
 
 
-def _rows(key: PRNGKeyArray, order: int, size: int, concentration: float, dtype: Any) -> Float[Array, "*last symbols"]:
+def _rows(
+    key: PRNGKeyArray, order: int, size: int, concentration: float, dtype: DTypeLike
+) -> Float[Array, "*last symbols"]:
     """A row for each context of the last tokens: these axes stand last and broadcast over those of older tokens."""
     return dirichlet_rows(key, (size,) * (order + 1), concentration, dtype)

@@ -7,11 +7,12 @@ another level compiles nothing. Everything here is a pure function of a key and 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise, observed, substitute
@@ -80,7 +81,7 @@ class Source(eqx.Module):
         """The number of symbols."""
         return self.prior.alphabet_size
 
-    def as_inputs(self, dtype: Any) -> Source:
+    def as_inputs(self, dtype: DTypeLike) -> Source:
         """The source with its numbers as arrays of this type, the inputs of a compiled program.
 
         >>> from anyorder.chains import Floored
@@ -89,7 +90,7 @@ class Source(eqx.Module):
         """
         return jax.tree.map(partial(jnp.asarray, dtype=dtype), self)
 
-    def sample(self, key: PRNGKeyArray | int, count: int, dtype: Any = jnp.float64) -> Chains:
+    def sample(self, key: PRNGKeyArray | int, count: int, dtype: DTypeLike = jnp.float64) -> Chains:
         """`count` sequences; `per_kernel` of them in a row share a kernel. A key, or an integer as a seed."""
         require(count >= 1, f"count is {count}, must be at least 1")
         require(
@@ -106,7 +107,7 @@ class Source(eqx.Module):
 
 
 @eqx.filter_jit
-def _sample(key: PRNGKeyArray, source: Source, count: int, dtype: Any) -> Chains:
+def _sample(key: PRNGKeyArray, source: Source, count: int, dtype: DTypeLike) -> Chains:
     kernel_key, step_key, noise_key = jax.random.split(key, 3)
     order, size, length, noise = source.order, source.alphabet_size, source.length, source.noise
     kernels = jax.vmap(lambda key: source.prior.draw(key, dtype))(split(kernel_key, count // source.per_kernel))

@@ -10,11 +10,10 @@ norms of the MLP do in stage two. For order one u = e_s and this is the model of
 
 from __future__ import annotations
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from anyorder.constructions.parts import assemble
@@ -77,7 +76,7 @@ def initial(
     base: float = 1.0,
     exclude_own: bool = False,
     normalise: bool = False,
-    dtype: Any = jnp.float64,
+    dtype: DTypeLike = jnp.float64,
 ) -> Reduced:
     """p = 0 at all offsets 0 … length - 1, as both algorithms begin; `exclude_own` sets p_0 = -∞ (App. D).
 

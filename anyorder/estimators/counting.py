@@ -7,10 +7,10 @@ result is the prediction of x_{n+1} from x_0 … x_n.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from anyorder.errors import require
@@ -20,7 +20,7 @@ from anyorder.tokens import Tokens, as_tokens, takes_text
 
 
 @partial(jax.jit, static_argnames="dtype")
-def _normalised(counts: Int[Array, "length symbols"], dtype: Any) -> Estimate:
+def _normalised(counts: Int[Array, "length symbols"], dtype: DTypeLike) -> Estimate:
     """Relative frequencies, undefined where nothing was counted (Definition 2 leaves 0/0 open)."""
     totals = counts.sum(axis=1, keepdims=True)
     frequencies = counts.astype(dtype) / totals.astype(dtype)
@@ -28,7 +28,9 @@ def _normalised(counts: Int[Array, "length symbols"], dtype: Any) -> Estimate:
 
 
 @partial(jax.jit, static_argnames="dtype")
-def smoothed(counts: Int[Array, "length symbols"], beta: float | Array, dtype: Any) -> Float[Array, "length symbols"]:
+def smoothed(
+    counts: Int[Array, "length symbols"], beta: float | Array, dtype: DTypeLike
+) -> Float[Array, "length symbols"]:
     """Add-β smoothing of counts: β is added to each, and every row divided by its sum.
 
     >>> smoothed(jnp.array([[2, 0]]), 1.0, jnp.float64).tolist()
@@ -50,7 +52,7 @@ def where_full(probabilities: Float[Array, "length symbols"], order: int) -> Est
 
 
 @takes_text
-def kgram(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
+def kgram(tokens: Tokens, *, order: int, alphabet_size: int, dtype: DTypeLike = jnp.float64) -> Estimate:
     """The conditional k-gram of Definition 2: what followed earlier occurrences of the last k tokens.
 
     >>> probabilities, defined = kgram([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2)
@@ -71,7 +73,7 @@ def add_beta(
     order: int,
     alphabet_size: int,
     beta: float | int | Array = 1.0,
-    dtype: Any = jnp.float64,
+    dtype: DTypeLike = jnp.float64,
 ) -> Estimate:
     """Add-β smoothing of the k-gram counts: the Bayes predictor when rows are Dirichlet(β), here β = 1.
 
@@ -88,7 +90,7 @@ def add_beta(
 
 
 @takes_text
-def bag(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
+def bag(tokens: Tokens, *, order: int, alphabet_size: int, dtype: DTypeLike = jnp.float64) -> Estimate:
     """What followed earlier occurrences of the last k tokens in any order: the limit of uniform weights 1/k.
 
     >>> bag([0, 1, 1, 0], order=2, alphabet_size=2).probabilities[-1].tolist()
@@ -101,7 +103,7 @@ def bag(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.floa
 
 @takes_text
 def add_beta_bag(
-    tokens: Tokens, *, order: int, alphabet_size: int, beta: float | int | Array = 1.0, dtype: Any = jnp.float64
+    tokens: Tokens, *, order: int, alphabet_size: int, beta: float | int | Array = 1.0, dtype: DTypeLike = jnp.float64
 ) -> Estimate:
     """Add-β smoothing of the counts of `bag`: the Bayes predictor when every bag has a Dirichlet(β) row.
 
@@ -114,7 +116,7 @@ def add_beta_bag(
 
 
 @takes_text
-def biased(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
+def biased(tokens: Tokens, *, order: int, alphabet_size: int, dtype: DTypeLike = jnp.float64) -> Estimate:
     """The k-gram that also counts opening positions whose partial window is aligned (App. A.2.2, B.2).
 
     >>> biased([0, 0, 0, 1, 0, 0], order=2, alphabet_size=2).probabilities[-1].tolist()
@@ -126,7 +128,7 @@ def biased(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.f
 
 
 @takes_text
-def backoff(tokens: Tokens, *, order: int, alphabet_size: int, dtype: Any = jnp.float64) -> Estimate:
+def backoff(tokens: Tokens, *, order: int, alphabet_size: int, dtype: DTypeLike = jnp.float64) -> Estimate:
     """The j-gram of the longest suffix, j ≤ k, that has been seen before; j = 0 is the frequency of symbols.
 
     >>> backoff([0, 1, 2, 0, 2], order=2, alphabet_size=3).probabilities[-1].tolist()

@@ -75,7 +75,7 @@ _PREDICTORS: dict[type[Prior], Callable[[Any], Predictor]] = {
 }
 
 
-def _numbers(prior: Any) -> dict[str, Any]:
+def _numbers(prior: Dirichlet | BagSymmetric | OrderMixture | Tree) -> dict[str, int | float]:
     return {"alphabet_size": prior.alphabet_size, "beta": prior.concentration}
 
 

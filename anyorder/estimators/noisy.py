@@ -8,12 +8,12 @@ context: an integral over the simplex, of dimension one for a binary alphabet.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.special
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
 from anyorder.errors import require
@@ -59,7 +59,7 @@ def bayes_under_transition_noise(
     strength: float | int | Array,
     concentration: float = 1.0,
     nodes: int | None = None,
-    dtype: Any = jnp.float64,
+    dtype: DTypeLike = jnp.float64,
 ) -> Estimate:
     """The Bayes predictor of the observed chain when transitions are perturbed with the given strength α.
 

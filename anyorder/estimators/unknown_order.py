@@ -7,10 +7,9 @@ handle one sequence, at all positions at once, and work under `jit` and `vmap`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int
 
 from anyorder.errors import require
@@ -28,7 +27,7 @@ def mixture(
     alphabet_size: int,
     min_order: int = 0,
     beta: float | int | Array = 1.0,
-    dtype: Any = jnp.float64,
+    dtype: DTypeLike = jnp.float64,
 ) -> WeightedEstimate:
     """The Bayes predictor when the order is uniform on min_order … max_order and rows are Dirichlet(β).
 
@@ -56,7 +55,7 @@ def ctw(
     depth: int,
     alphabet_size: int,
     beta: float | int | Array = 0.5,
-    dtype: Any = jnp.float64,
+    dtype: DTypeLike = jnp.float64,
 ) -> WeightedEstimate:
     """Context-tree weighting: the Bayes predictor for a random context tree of at most this depth.
 
@@ -98,7 +97,12 @@ def _checked(
 
 
 def of_order(
-    tokens: Int[Array, "length"], order: int, first: int, alphabet_size: int, beta: float | int | Array, dtype: Any
+    tokens: Int[Array, "length"],
+    order: int,
+    first: int,
+    alphabet_size: int,
+    beta: float | int | Array,
+    dtype: DTypeLike,
 ) -> tuple[Bool[Array, "length length"], Float[Array, "length symbols"]]:
     """Where earlier windows of this order match, and add-β smoothing of what followed, from position `first` on.
 
