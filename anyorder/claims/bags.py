@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder import chains, dynamics
 from anyorder.chains import BagSymmetric, Dirichlet, Prior
-from anyorder.claims.entry import Finding, claim, judge
+from anyorder.claims.entry import Finding, Numbers, claim, judge
 from anyorder.claims.gradient import kernel_scores
 from anyorder.claims.measures import drawn
 from anyorder.dynamics.objective import bagged, followers, frequencies
@@ -38,10 +37,8 @@ class OneOf(Prior):
     """One of some kernels, each as likely as the others."""
 
     kernels: Float[Array, "count *kernel"]
-    order: int = eqx.field(static=True)
-    alphabet_size: int = eqx.field(static=True)
 
-    def _draw(self, key: PRNGKeyArray, dtype: Any) -> Float[Array, "*contexts symbols"]:
+    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         """One of them."""
         return jax.random.choice(key, self.kernels).astype(dtype)
 
@@ -119,7 +116,7 @@ def bag_consistency() -> Finding:
         "bag, k = 2, S = 3": BagSymmetric(2, 3),
         "Dirichlet, k = 2, S = 2": Dirichlet(2, 2),
     }
-    numbers: dict[str, Any] = {"T": list(lengths)}
+    numbers: Numbers = {"T": lengths}
     falls, better = [], []
     for name, prior in cases.items():
         errors = [kernel_errors(prior, length, 64) for length in lengths]

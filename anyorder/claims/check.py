@@ -5,17 +5,20 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from anyorder.claims.entry import ROUNDING, TOLERANCE, Claim, Finding, Numbers, Tables, Verdict, shown
+from anyorder.claims.entry import ROUNDING, TOLERANCE, Claim, Finding, Measure, Tables, Verdict, shown
+from anyorder.claims.registry import Record
+from anyorder.files import Row
+from anyorder.records import as_json
 
 
 class Moved(NamedTuple):
     """A number that differs from the one on record by more than its tolerance, which is a share of it."""
 
     number: str
-    recorded: Any
-    measured: Any
+    recorded: Measure
+    measured: Measure
     tolerance: float
 
     def __str__(self) -> str:
@@ -43,7 +46,7 @@ class Checked:
             return True
         return self.finding.verdict == self.recorded and not self.moved
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Row:
         """For JSON."""
         return {
             "id": self.claim.id,
@@ -62,7 +65,7 @@ class Checked:
 
 def check(
     claims: Iterable[Claim],
-    records: Mapping[str, Mapping[str, Any]],
+    records: Mapping[str, Record],
     *,
     results: Mapping[str, Tables] | None = None,
     watch: Callable[[Claim], None] = lambda claim: None,
@@ -85,7 +88,7 @@ def check(
     return checked
 
 
-def compare(claim: Claim, recorded: Numbers, measured: Numbers) -> tuple[Moved, ...]:
+def compare(claim: Claim, recorded: Mapping[str, Measure], measured: Mapping[str, Measure]) -> tuple[Moved, ...]:
     """The numbers of a claim that moved; one that is only on record, or only measured, did too."""
     moved = []
     for name in dict.fromkeys([*recorded, *measured]):
@@ -96,7 +99,7 @@ def compare(claim: Claim, recorded: Numbers, measured: Numbers) -> tuple[Moved, 
     return tuple(moved)
 
 
-def _near(a: Any, b: Any, tolerance: float) -> bool:
+def _near(a: Measure, b: Measure, tolerance: float) -> bool:
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(_near(x, y, tolerance) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):
@@ -112,13 +115,4 @@ def _measure(claim: Claim, results: Mapping[str, Tables]) -> Finding:
         commands = " and ".join(f"`anyorder reproduce {name} --out DIR`" for name in missing)
         return Finding(Verdict.UNMEASURED, f"{commands} fills it, then pass --results DIR", {})
     finding = claim.measure(*(results[name] for name in claim.experiments))
-    return dataclasses.replace(finding, numbers={key: _plain(value) for key, value in finding.numbers.items()})
-
-
-def _plain(value: Any) -> Any:
-    """Numbers of NumPy as those of Python."""
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
-    return value.item() if hasattr(value, "item") else value
+    return dataclasses.replace(finding, numbers=as_json(finding.numbers))

@@ -25,11 +25,11 @@ def _exact(name: str) -> Finding:
     found = [verified(name, order, symbols) for order, symbols in CASES]
     return judge(
         {
-            "(order, S)": [list(case) for case in CASES],
+            "(order, S)": CASES,
             "largest error": [entry.max_error for entry in found],
             "certified bound": [entry.bound for entry in found],
             "d": [entry.dimension for entry in found],
-            "heads": list(found[0].heads),
+            "heads": found[0].heads,
             "positions checked": sum(entry.positions_checked for entry in found),
         },
         printed=all(_as_stated(entry) for entry in found),

@@ -70,7 +70,7 @@ def convergence() -> Finding:
     fitted = dynamics.power_law(LENGTHS, excess)
     return judge(
         {
-            "T": list(LENGTHS),
+            "T": LENGTHS,
             "excess over L*": excess,
             "standard error": [end["learned"].excess_error for end in ends],
             "excess of Bayes": [end["Bayes"].excess for end in ends],
@@ -107,7 +107,7 @@ def constant() -> Finding:
     largest = [exponent / gamma for exponent, (gamma, _) in zip(exponents, CONSTANTS, strict=True)]
     return judge(
         {
-            "(γ, S)": [list(pair) for pair in CONSTANTS],
+            "(γ, S)": CONSTANTS,
             "exponent of the excess in 1/T": exponents,
             "standard error": errors,
             "largest c, the exponent over γ": largest,
@@ -132,9 +132,9 @@ def extreme_kernels(gamma: float, size: int) -> Float[np.ndarray, "count size si
 
 
 @eqx.filter_jit
-def generalisation_error(model: dynamics.Reduced, prior: PointMass, count: int = 256) -> Float[Array, ""]:
+def generalisation_error(model: dynamics.Reduced, prior: PointMass) -> Float[Array, ""]:
     """Mean over chains of one kernel of sup_s' |f(s_0 … s_n)_s' - π(s'|s_n)|."""
-    sampled = chains.sample(prior, length=len(model.p), count=count, start="stationary", seed=6)
+    sampled = chains.sample(prior, length=len(model.p), count=256, start="stationary", seed=6)
     predicted = jax.lax.map(lambda tokens: model(tokens, prior.alphabet_size), sampled.tokens, batch_size=32)
     return jnp.abs(predicted - prior.probabilities[sampled.tokens[:, -1]]).max(axis=1).mean()
 
@@ -160,7 +160,7 @@ def generalisation() -> Finding:
     laws = {name: dynamics.power_law(LENGTHS, values) for name, values in (("prior", inside), ("corner", outside))}
     return judge(
         {
-            "T": list(LENGTHS),
+            "T": LENGTHS,
             "mean distance on the training prior": inside,
             "of the 1-gram": [run.evaluation.standings["k-gram"].generalisation for run in runs],
             "its exponent": laws["prior"].exponent,

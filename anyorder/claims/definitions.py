@@ -81,14 +81,12 @@ def denominator() -> Finding:
     """Coverage of the k-gram on Dirichlet chains of order 2, and where constructions look on an unseen context."""
     sequences = np.asarray(chains.sample(Dirichlet(2, 2), length=64, count=128, seed=2).tokens)
     coverage = [float(np.mean([_seen_before(tokens, order) for tokens in sequences])) for order in (1, 2, 3, 6)]
-    numbers = {"share of positions with a denominator, k = 1, 2, 3, 6": coverage, **_unseen()}
     return judge(
-        numbers,
+        {"share of positions with a denominator, k = 1, 2, 3, 6": coverage, **_unseen()},
         printed=min(coverage) > 0 and verified("two-layer", 2).max_error < TOLERANCE,
         note="assumed openly; an unseen context is 0/0, and its share grows with k. There a construction attends to "
-        "the "
-        "nearest code: the paper's to windows that agree in the oldest tokens, `attention-only` nearly always to the "
-        "longest suffix",
+        "the nearest code: the paper's to windows that agree in the oldest tokens, `attention-only` nearly always to "
+        "the longest suffix",
         failure="it is wrong where the denominator is not zero",
     )
 
@@ -101,12 +99,12 @@ def _seen_before(tokens: np.ndarray, order: int) -> float:
 
 def _unseen() -> dict[str, float]:
     """Agreement, in tokens from either end, of the window attended to where no window matches, against the best."""
-    order, symbols, result = 5, 2, {}
+    order, result = 5, {}
     for name, oldest_first in (("two-layer", True), ("attention-only", False)):
-        model, good, seen = built(name, order, symbols), 0, 0
-        for tokens in np.random.default_rng(0).integers(0, symbols, (2, LENGTH)):
+        model, good, seen = built(name, order), 0, 0
+        for tokens in np.random.default_rng(0).integers(0, 2, (2, LENGTH)):
             weights = second_attention(model, tokens)
-            unseen = ~np.asarray(estimators.kgram(tokens, order=order, alphabet_size=symbols).defined)
+            unseen = ~np.asarray(estimators.kgram(tokens, order=order, alphabet_size=2).defined)
             for n in np.flatnonzero(unseen):
                 if n < order:
                     continue
@@ -253,6 +251,5 @@ def one_layer() -> Finding:
     """A lower bound over all weights, cited from elsewhere."""
     return untestable(
         "a lower bound over all weights, cited from Sanford et al.; no finite number of runs decides it. Trained "
-        "one-layer "
-        "models are in tab-depth"
+        "one-layer models are in tab-depth"
     )

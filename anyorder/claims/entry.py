@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
-#: What stands behind a verdict: measured numbers by name.
-Numbers: TypeAlias = dict[str, Any]
+import numpy as np
+
+from anyorder.files import Row
+
+Value: TypeAlias = bool | int | float | str | None
+#: What is measured under one name: a value, several, a table of them, or one for each case.
+Measure: TypeAlias = Value | Sequence[Value | Sequence[Value]] | Mapping[str, Value | Sequence[Value]]
+#: What stands behind a verdict.
+Numbers: TypeAlias = dict[str, Measure]
 #: Tables of an experiment: table name → rows, each a mapping from column to value.
-Tables: TypeAlias = Mapping[str, list[dict[str, Any]]]
+Tables: TypeAlias = Mapping[str, list[Row]]
 
 
 #: A number on record is met where the difference is at most this share of it, unless its entry says otherwise.
@@ -41,14 +48,14 @@ class Finding:
 
     verdict: Verdict
     detail: str
-    numbers: Numbers
+    numbers: Mapping[str, Measure]
 
 
 def judge(
-    numbers: Numbers,
+    numbers: Mapping[str, Measure],
     *,
-    printed: Any,
-    corrected: Any = False,
+    printed: bool | np.bool_,
+    corrected: bool | np.bool_ = False,
     decisive: bool = True,
     vacuous: str = "",
     note: str = "",
@@ -74,9 +81,9 @@ def judge(
     return Finding(Verdict.FAILS, failure, numbers)
 
 
-def untestable(why: str, **numbers: Any) -> Finding:
+def untestable(why: str, numbers: Mapping[str, Measure] | None = None) -> Finding:
     """No number can decide; those given are what can be said."""
-    return Finding(Verdict.UNTESTABLE, why, numbers)
+    return Finding(Verdict.UNTESTABLE, why, numbers or {})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +131,7 @@ def claim(
     return entry
 
 
-def shown(value: Any) -> str:
+def shown(value: Measure) -> str:
     """A number, or a list of them, for people: four significant digits.
 
     >>> shown([0.123456, 2, "a"]), shown(1.5e-9)
@@ -134,7 +141,7 @@ def shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}"
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return ", ".join(f"{name} {shown(entry)}" for name, entry in value.items())
     if isinstance(value, list | tuple):
         nested = any(isinstance(entry, list | tuple) for entry in value)

@@ -42,19 +42,15 @@ ERRATA = tuple(
         ("E6", "App. I, three layers, and Table 1", "total 15d² + d(3T + 2S + 10)",
          "its rows add up to 15d² + d(3T + 2S + 12)", "tab-breakdown-three-layer"),
         ("E7", "theorems of App. A and B", "two equivalent configurations",
-         "the second counts opening positions with aligned partial windows too. The appendix itself calls it "
-         "biased, and "
-         "the bias vanishes as T grows; only \"equivalent\" is too strong", "thm-two-layer-variants"),
+         "the second counts opening positions with aligned partial windows too. The appendix itself calls it biased, "
+         "and the bias vanishes as T grows; only \"equivalent\" is too strong", "thm-two-layer-variants"),
         ("E8", "App. D, both theorems", "with weights 1/k the model reduces to the conditional k-gram",
-         "it reduces to the bag of k, which equals the k-gram for k = 1 only. Where the kernel depends on the bag "
-         "of the "
-         "last k tokens, as Assumption 2(1) says as printed, it estimates π just as well; the step to general "
-         "chains is "
-         "what fails", "thm-second-order-limit"),
+         "it reduces to the bag of k, which equals the k-gram for k = 1 only. Where the kernel depends on the bag of "
+         "the last k tokens, as Assumption 2(1) says as printed, it estimates π just as well; the step to general "
+         "chains is what fails", "thm-second-order-limit"),
         ("E9", "App. F, first lemma, proof", "P^(i+1)(0|0,0) = π(0|1,0) + (π(0|0,0) - π(0|1,0)) P^i(0|0,0)",
-         "false from i = 2 on: for π(0|00) = .8, π(0|10) = .3, π(0|01) = .45, π(0|11) = .25 the third value is "
-         ".622, the "
-         "recursion gives .65 (contexts newest first, as in the proof)", "eq-recursion"),
+         "false from i = 2 on: for π(0|00) = .8, π(0|10) = .3, π(0|01) = .45, π(0|11) = .25 the third value is .622, "
+         "the recursion gives .65 (contexts newest first, as in the proof)", "eq-recursion"),
         ("E10", "Sec. 3 and 4, App. D", "temperature raised to infinity",
          "scores are multiplied by a number that goes to infinity: the temperature goes to zero", "claim-temperature"),
         ("E12", "Table 1, Nichani et al.", "tail T(S + T)",
@@ -80,9 +76,8 @@ ERRATA = tuple(
          "the statement's 1/√(n(1 - λ)), because ε is of that size", "lem-G2-first"),
         ("E25", "App. D, Assumption 2(1)", "μ(s1,s2)π(s'|s1,s2) = μ(s2,s')π(s1|s2,s') as \"time reversibility\"",
          "the right side is the cyclic shift of the left side's word, not its reversal. For binary chains reversal "
-         "asks "
-         "for nothing; the printed equation says π(·|01) = π(·|10), that the kernel depends on the bag, and then the "
-         "analysis goes through", "asm-second-order"),
+         "asks for nothing; the printed equation says π(·|01) = π(·|10), that the kernel depends on the bag, and then "
+         "the analysis goes through", "asm-second-order"),
         ("E26", "App. A, W_V of head 1; App. A and B, all W_V of layer 1", "head 1 writes the block of v_n; 5S + 3 "
         "columns",
          "head 1 writes the block of u_n, as the display below it says; 6S + 3 columns", "eq-projections"),
@@ -121,8 +116,7 @@ ERRATA = tuple(
         ("E41", "App. D.2.1, list of g_{i,j}, third line", "P(x_i = s', x_{i-j} = 0) twice",
          "once with 0 and once with 1, as the next display uses it", "eq-g-any-order"),
         ("E42", "App. E, extension of Lemma D.3", "for any first layer", "while p_1 … p_k are at least every other "
-        "p_j, "
-         "which the descent keeps up", "lem-D3"),
+        "p_j, which the descent keeps up", "lem-D3"),
     )
 )  # fmt: skip
 
@@ -136,11 +130,9 @@ NOTES = tuple(
         ("N3", "Sec. 2.2, output", "Called logits, and said to be f = ReLU: what comes out are probabilities, and no "
          "softmax goes on top.", "def-output"),
         ("N4", "Definition 2", "The denominator is assumed to be non-zero; an unseen window is 0/0. Here it is "
-        "undefined, "
-         "and coverage is reported.", "def-kgram-denominator"),
-        ("N5", "App. B.2", "Its MLP forms u_n from a full window before n, so that it promises nothing at n = k - "
-        "1. The "
-         "paper does not say that it does.", "thm-two-layer-variants"),
+        "undefined, and coverage is reported.", "def-kgram-denominator"),
+        ("N5", "App. B.2", "Its MLP forms u_n from a full window before n, so that it promises nothing at n = k - 1. "
+        "The paper does not say that it does.", "thm-two-layer-variants"),
         ("N6", "App. D, Assumption 2", "Which token of a context stands first is not said; the proofs write the newest "
          "first. As printed it does not matter; under the name of reversal it does.", "eq-g-monotone"),
         ("N7", "App. A and B, layer 1", "At n = 0 the sum of the window is empty: position 0 attends to itself.",
@@ -149,12 +141,10 @@ NOTES = tuple(
          "claim-nonlinearities"),
         ("N9", "Sec. 1, App. I", "Smallest parameter count: from some T on, and above order 1.", "claim-compact"),
         ("N10", "Table 1, Edelman et al.", "Counted by other rules than the paper's own rows.", "tab-one-edelman"),
-        ("N11", "Remark 2, App. H.4", "Ω(log T + k) bits suffice: a sufficient number is O(·); its factor depends "
-        "on the "
-         "construction.", "rem-bits"),
+        ("N11", "Remark 2, App. H.4", "Ω(log T + k) bits suffice: a sufficient number is O(·); its factor depends on "
+        "the construction.", "rem-bits"),
         ("N12", "App. H.3 and H.5", "H.3 takes three seeds, the table of settings says five repetitions. H.4 states "
-        "its "
-         "length, 32; H.2 and H.3 do not.", "tab-settings"),
+        "its length, 32; H.2 and H.3 do not.", "tab-settings"),
         ("N13", "App. H.3.1", "A token is replaced by an alternative, that is another one; the printed losses are "
          "those of a token drawn from all symbols, itself included, and are taken over the undisturbed chain.",
          "tab-token-noise"),

@@ -10,13 +10,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar
 
 from anyorder.claims.entry import Finding, Numbers, Tables, claim, judge
 from anyorder.errors import require
 from anyorder.experiments.printed import BITS, DEPTH, DEVIATIONS, TOKEN_NOISE, TRANSITION_NOISE, Printed
+from anyorder.files import Row
 from anyorder.training.config import PRESETS
 
+#: What a printed table is indexed by.
+Level = TypeVar("Level", int, float, str)
 #: A mean and the deviation beside it, zero for a single seed.
 Mean = tuple[float, float]
 #: The order of the model in Fig. 2.
@@ -34,7 +37,7 @@ READINGS = {
 }
 
 
-def _rows(tables: Tables, table: str, *columns: str) -> list[dict[str, Any]]:
+def _rows(tables: Tables, table: str, *columns: str) -> list[Row]:
     """The rows of a table, which must have these columns with a value in each."""
     require(table in tables, f"the results have no table {table!r}, only {', '.join(tables)}; run the experiment again")
     for row in tables[table]:
@@ -48,7 +51,7 @@ def _rows(tables: Tables, table: str, *columns: str) -> list[dict[str, Any]]:
     return tables[table]
 
 
-def _levels(tables: Tables, table: str, level: str, value: str, printed: Mapping[Any, Printed]) -> dict[Any, Mean]:
+def _levels(tables: Tables, table: str, level: str, value: str, printed: Mapping[Level, Printed]) -> dict[Level, Mean]:
     """Our mean and deviation at every printed level."""
     rows = _rows(tables, table, level)
     kind = type(next(iter(printed)))
@@ -61,7 +64,7 @@ def _levels(tables: Tables, table: str, level: str, value: str, printed: Mapping
     return {key: (float(ours[key][f"{value}_mean"]), float(ours[key][f"{value}_std"] or 0.0)) for key in printed}
 
 
-def _compared(found: Mapping[Any, Mean], printed: Mapping[Any, Printed]) -> tuple[Numbers, bool]:
+def _compared(found: Mapping[Level, Mean], printed: Mapping[Level, Printed]) -> tuple[Numbers, bool]:
     """Numbers for the ledger, and whether every mean agrees with print by the rule."""
     agree = {key: printed[key].agrees(*found[key]) for key in printed}
     numbers: Numbers = {
@@ -165,7 +168,7 @@ def transition_noise(tables: Tables) -> Finding:
     return _noise(tables, TRANSITION_NOISE)
 
 
-def _noise(tables: Tables, printed: Mapping[Any, Printed]) -> Finding:
+def _noise(tables: Tables, printed: Mapping[float, Printed]) -> Finding:
     """The paper does not say of what the loss is taken, and how a token is replaced: every reading is tried."""
     agreeing, rising, tried = [], [], 0
     numbers: Numbers = {}
@@ -181,8 +184,8 @@ def _noise(tables: Tables, printed: Mapping[Any, Printed]) -> Finding:
             numbers |= {f"{key} {name}": facts[key] for key in ("measured", "standard deviation", "agree")}
     return judge(
         numbers,
-        printed=agreeing,
-        corrected=rising,
+        printed=bool(agreeing),
+        corrected=bool(rising),
         note=f"with the loss taken {' and '.join(agreeing)}; readings tried: {tried}",
         correction=f"the gap grows with the noise if the loss is taken {' or '.join(rising)}; in none of {tried} "
         "readings is every value the printed one",
@@ -313,7 +316,7 @@ def bits(tables: Tables) -> Finding:
     )
 
 
-def _attention(tables: Tables, *columns: str) -> list[dict[str, Any]]:
+def _attention(tables: Tables, *columns: str) -> list[Row]:
     """Rows of the models of preset `paper`, by order."""
     rows = _rows(tables, "attention", "order", *columns)
     return [row for row in rows if row.get("preset", "paper") == "paper"]
@@ -387,7 +390,7 @@ def attention_rises(tables: Tables) -> Finding:
 def settings() -> Finding:
     """Whether what the preset `paper` sets lies in the printed grid."""
     config = PRESETS["paper"]
-    grids: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    grids: dict[str, tuple[float, tuple[float, ...]]] = {
         "batch": (config.optimisation.batch, (16, 32, 64)),
         "learning rate": (config.optimisation.learning_rate[0], (1e-4, 1e-3, 1e-2)),
         "steps": (config.optimisation.steps, (30000,)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from anyorder.chains import BagSymmetric, Kernel, Prior, ReversibleBinary
 from anyorder.claims.entry import Finding, claim, judge
@@ -25,9 +25,9 @@ READINGS: dict[str, Prior] = {
 Binary = Float[np.ndarray, "count 2 2 2"]
 
 
-def random_kernels(count: int, seed: int = 0) -> Binary:
+def random_kernels(count: int) -> Binary:
     """Second-order binary kernels with uniform entries."""
-    zero = np.random.default_rng(seed).random((count, 2, 2))
+    zero = np.random.default_rng(0).random((count, 2, 2))
     return np.stack([zero, 1 - zero], axis=-1)
 
 
@@ -35,8 +35,20 @@ def random_kernels(count: int, seed: int = 0) -> Binary:
 def as_printed(count: int = 4000) -> Binary:
     """Kernels that meet all three parts of Assumption 2 as printed: dependent on the bag, preferring to stay."""
     kernels = drawn(BagSymmetric(2, 2), 8 * count)
-    met = (preference(kernels, newest_first=True) > 0) & (returns(kernels, 2)[:, :, 1].sum(axis=1) >= 1)
-    return kernels[met][:count]
+    return kernels[hypotheses(kernels)["newest first and Σ π² ≥ 1"]][:count]
+
+
+def hypotheses(kernels: Binary) -> dict[str, Bool[np.ndarray, "count"]]:
+    """Which kernels meet the second part of Assumption 2, read in either way, and the third part too."""
+    newest, oldest = (preference(kernels, newest_first=first) > 0 for first in (True, False))
+    hop = returns(kernels, 2)[:, :, 1].sum(axis=1) >= 1
+    return {
+        "newest first": newest,
+        "oldest first": oldest,
+        "both": newest & oldest,
+        "newest first and Σ π² ≥ 1": newest & hop,
+        "oldest first and Σ π² ≥ 1": oldest & hop,
+    }
 
 
 def preference(kernels: Binary, *, newest_first: bool) -> Float[np.ndarray, "count"]:
@@ -123,8 +135,7 @@ def second_order_assumption() -> Finding:
 def second_order_reversal() -> Finding:
     """How many of 4,000 uniform kernels meet all three parts, in both readings of a context; reversal for 64."""
     kernels = random_kernels(4000)
-    hop = returns(kernels, 2)[:, :, 1].sum(axis=1) >= 1
-    met = {name: int((hop & (preference(kernels, newest_first=name == "newest first") > 0)).sum()) for name in READINGS}
+    met = {name: int(hypotheses(kernels)[f"{name} and Σ π² ≥ 1"].sum()) for name in READINGS}
     defect = max(Kernel(kernel).reversibility_defect for kernel in kernels[:64])
     return judge(
         {
@@ -148,16 +159,9 @@ def second_order_reversal() -> Finding:
 def second_order_monotone() -> Finding:
     """Random kernels that prefer to stay, contexts read newest first, oldest first and both; and kernels of the bag."""
     kernels = random_kernels(4000)
-    newest, oldest = (preference(kernels, newest_first=first) > 0 for first in (True, False))
-    hop = returns(kernels, 2)[:, :, 1].sum(axis=1) >= 1
-    hypotheses = {
-        "newest first": newest,
-        "oldest first": oldest,
-        "newest first and Σ π² ≥ 1": newest & hop,
-        "both": newest & oldest,
-    }
-    falling = fall(kernels)
-    counted = {name: [int(met.sum()), int(falling[met].sum())] for name, met in hypotheses.items()}
+    falling, met = fall(kernels), hypotheses(kernels)
+    names = ("newest first", "oldest first", "newest first and Σ π² ≥ 1", "both")
+    counted = {name: [int(met[name].sum()), int(falling[met[name]].sum())] for name in names}
     counted["Assumption 2 as printed"] = [len(as_printed()), int(fall(as_printed()).sum())]
     return judge(
         {f"kernels and of these falling, {name}": tally for name, tally in counted.items()},
@@ -176,15 +180,8 @@ def second_order_monotone() -> Finding:
 )
 def second_order_gap() -> Finding:
     """The smallest gap over i = 4 … 12, in the mean over a prior and for its worst kernel, which is a prior too."""
-    kernels = random_kernels(4000)
-    newest, oldest = (preference(kernels, newest_first=first) > 0 for first in (True, False))
-    hop = returns(kernels, 2)[:, :, 1].sum(axis=1) >= 1
-    chosen = {
-        "newest first": kernels[newest],
-        "oldest first": kernels[oldest],
-        "newest first and Σ π² ≥ 1": kernels[newest & hop],
-        "Assumption 2 as printed": as_printed(),
-    }
+    kernels, names = random_kernels(4000), ("newest first", "oldest first", "newest first and Σ π² ≥ 1")
+    chosen = {name: kernels[hypotheses(kernels)[name]] for name in names} | {"Assumption 2 as printed": as_printed()}
     mean, worst = {}, {}
     for name, kernel in chosen.items():
         total = returns(kernel).sum(axis=1)

@@ -51,10 +51,10 @@ def covariances(kernel: Kernel, lags: int) -> Float[np.ndarray, "lags symbols"]:
     return np.diagonal(pairs, axis1=1, axis2=2) - np.square(kernel.symbol_distribution)
 
 
-def covariance_ratio(kernel: Kernel, *, lags: int = 24) -> float:
+def covariance_ratio(kernel: Kernel) -> float:
     """The largest |Cov| / (λ^j Var) over lags and symbols; where λ^j Var is lost to rounding it is left out."""
-    found = covariances(kernel, lags)
-    limits = abs(kernel.second_eigenvalue) ** np.arange(lags)[:, None] * found[0]
+    found = covariances(kernel, 24)
+    limits = abs(kernel.second_eigenvalue) ** np.arange(24)[:, None] * found[0]
     return float((np.abs(found) / np.where(limits > 1e-8, limits, np.inf)).max())
 
 
@@ -62,8 +62,7 @@ def covariance_ratio(kernel: Kernel, *, lags: int = 24) -> float:
     "lem-covariance",
     "App. G, second lemma (Levin, Peres)",
     "|Cov(f(z_t), f(z_t'))| ≤ λ^|t-t'| Var f for a reversible chain; the next lemma takes it for lifted chains of "
-    "every "
-    "order.",
+    "every order.",
     quick=False,
     see=("asm-any-order", "lem-variance"),
 )
@@ -155,7 +154,7 @@ def _ratio_finding(order: int, power: float, correction: str = "") -> Finding:
     bounded = scaled.max() < 10 * scaled.min() and exponent < -0.3
     return judge(
         {
-            "n": list(lengths),
+            "n": lengths,
             "largest error": errors.tolist(),
             "times √(n(1 - λ))": scaled.tolist(),
             "exponent in n": exponent,

@@ -14,7 +14,7 @@ from anyorder.claims.measures import (
     built,
     codes,
     distance_to_kgram,
-    frequencies,
+    frequencies_at,
     hard,
     matches,
     nearest,
@@ -78,7 +78,7 @@ def index_set() -> Finding:
     for tokens in [hard(order)[0][:64], hard(order)[3][:64]]:
         exact = np.asarray(estimators.kgram(tokens, order=order, alphabet_size=2).probabilities)
         for name, (first, compared) in readings.items():
-            computed = frequencies(matches(tokens, first, compared), tokens)
+            computed = frequencies_at(matches(tokens, first, compared), tokens)
             missing = np.isnan(computed) != np.isnan(exact)
             gap = np.where(missing, 1.0, np.nan_to_num(np.abs(computed - exact)))
             worst[name] = max(worst[name], float(gap.max()))
@@ -174,9 +174,8 @@ def projections() -> Finding:
         printed=works,
         corrected=corrected,
         correction="W_Q^(2) reads û_n, one block of S further left; in the qk variants it reads u_n, two blocks "
-        "further "
-        "left, and W_K^(2) reads v_n, one block further left; W_V of head 1 writes the block of u_n. All W_V of layer "
-        "one have 6S + 3 columns, not 5S + 3",
+        "further left, and W_K^(2) reads v_n, one block further left; W_V of head 1 writes the block of u_n. All W_V "
+        "of layer one have 6S + 3 columns, not 5S + 3",
         failure="the matrices do not work as read here either",
     )
 

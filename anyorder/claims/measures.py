@@ -5,14 +5,17 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from numpy.typing import ArrayLike
+from scipy.special import softmax
 
+from anyorder.chains import Prior
 from anyorder.constructions import construct
+from anyorder.constructions.construction import OptionValue
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.constructions.verify import Verification, verify
 from anyorder.estimators import Estimate, kgram
@@ -26,16 +29,14 @@ TOLERANCE = 1e-6
 
 
 @functools.cache
-def verified(name: str, order: int, alphabet_size: int = 2, dtype: str = "float64", **options: Any) -> Verification:
+def verified(name: str, order: int, alphabet_size: int = 2) -> Verification:
     """A construction held against its exact estimator on hard sequences; measured once a process."""
-    return verify(
-        name, order=order, alphabet_size=alphabet_size, length=LENGTH, dtype=dtype, sequences=SEQUENCES, **options
-    )
+    return verify(name, order=order, alphabet_size=alphabet_size, length=LENGTH, sequences=SEQUENCES)
 
 
-def built(name: str, order: int, alphabet_size: int = 2, **options: Any) -> Transformer:
-    """A construction in float64 for the common length."""
-    return construct(name, order=order, alphabet_size=alphabet_size, length=LENGTH, **options)
+def built(name: str, order: int, *, force: bool = False, **options: OptionValue) -> Transformer:
+    """A construction in float64 for two symbols and the common length."""
+    return construct(name, order=order, alphabet_size=2, length=LENGTH, dtype="float64", force=force, **options)
 
 
 def hard(order: int, alphabet_size: int = 2) -> Int[np.ndarray, "count length"]:
@@ -44,15 +45,14 @@ def hard(order: int, alphabet_size: int = 2) -> Int[np.ndarray, "count length"]:
 
 
 def distance_to_kgram(
-    predict: Callable[[Int[np.ndarray, "length"]], Any],
+    predict: Callable[[Int[np.ndarray, "length"]], ArrayLike],
     order: int,
-    alphabet_size: int = 2,
     estimate: Callable[..., Estimate] = kgram,
 ) -> float:
     """The largest error against Definition 2, or another estimate, over the common sequences, where it is defined."""
     worst = 0.0
-    for tokens in hard(order, alphabet_size):
-        exact, defined = map(np.asarray, estimate(tokens, order=order, alphabet_size=alphabet_size))
+    for tokens in hard(order):
+        exact, defined = map(np.asarray, estimate(tokens, order=order, alphabet_size=2))
         worst = max(worst, float(np.abs(np.asarray(predict(tokens)) - exact)[defined].max(initial=0.0)))
     return worst
 
@@ -71,7 +71,7 @@ def matches(tokens: Int[np.ndarray, "length"], first: int, compared: range) -> B
     return found
 
 
-def frequencies(found: Bool[np.ndarray, "length length"], tokens: Int[np.ndarray, "length"]) -> np.ndarray:
+def frequencies_at(found: Bool[np.ndarray, "length length"], tokens: Int[np.ndarray, "length"]) -> np.ndarray:
     """The distribution of the tokens at the positions found; NaN where there are none."""
     counts = found @ np.eye(int(tokens.max()) + 1)[tokens]
     with np.errstate(invalid="ignore"):
@@ -123,46 +123,28 @@ def definition_three(
 
 def _head(head: Head, stream: Float[np.ndarray, "length d"], query: str) -> Float[np.ndarray, "length d"]:
     queries, keys, values = (stream @ np.asarray(weight).T for weight in (head.query, head.key, head.value))
-    tables = [
-        np.zeros((0, width.shape[1])) if table is None else np.asarray(table)
-        for table, width in ((head.key_positions, keys), (head.value_positions, values))
-    ]
-    out = np.zeros((len(stream), values.shape[1]))
+    by_offset = [np.zeros_like(keys), np.zeros_like(values)]  # zero beyond the end of a table of positions
+    for rows, table in zip(by_offset, (head.key_positions, head.value_positions), strict=True):
+        if table is not None:
+            rows[: len(table)] = np.asarray(table)[: len(rows)]
+    out = np.zeros_like(values)
     for n in range(len(stream)):
-        offsets = n - np.arange(n + 1)
-        key_rows, value_rows = (_at(table, offsets) for table in tables)
+        key_rows, value_rows = (rows[n::-1] for rows in by_offset)
         asked = queries[n] if query == "n" else queries[: n + 1]
         scores = float(head.scale) * ((keys[: n + 1] + key_rows) * asked).sum(axis=1)
-        weights = np.exp(scores - scores.max())
-        out[n] = (weights / weights.sum()) @ (values[: n + 1] + value_rows)
+        out[n] = softmax(scores) @ (values[: n + 1] + value_rows)
     return out
-
-
-def _at(table: Float[np.ndarray, "offsets width"], offsets: Int[np.ndarray, "keys"]) -> np.ndarray:
-    """Rows of a table of positions, zero beyond its end."""
-    rows = np.zeros((len(offsets), table.shape[1]))
-    inside = offsets < len(table)
-    rows[inside] = table[offsets[inside]]
-    return rows
 
 
 def uniform_head(tokens: np.ndarray, order: int, kappa: float) -> np.ndarray:
     """The second layer of App. D with v_i the mean of the k tokens before i, u_n of the last k, directions compared."""
     one_hot, length = np.eye(2)[tokens], len(tokens)
-    v = np.full((length, 2), np.nan)
-    u = np.full((length, 2), np.nan)
-    for n in range(length):
-        if n >= order:
-            v[n] = one_hot[n - order : n].mean(axis=0)
-        if n >= order - 1:
-            u[n] = one_hot[n - order + 1 : n + 1].mean(axis=0)
-    v /= np.linalg.norm(v, axis=1, keepdims=True)
-    u /= np.linalg.norm(u, axis=1, keepdims=True)
-    scores = kappa * u @ v.T
-    scores[np.isnan(scores) | ~np.tri(length, dtype=bool)] = -np.inf
-    scores[:order] = 0.0
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True) @ one_hot
+    window = directions(np.lib.stride_tricks.sliding_window_view(one_hot, order, axis=0).mean(axis=2))
+    u, v = window[1:], window[:-1]  # from n = k and i = k on
+    scores = np.zeros((length, length))
+    scores[order:, :order] = -np.inf
+    scores[order:, order:] = np.where(np.tri(length - order), kappa * u @ v.T, -np.inf)
+    return softmax(scores, axis=1) @ one_hot
 
 
 def second_attention(model: Transformer, tokens: Int[np.ndarray, "length"]) -> Float[np.ndarray, "length length"]:
@@ -170,17 +152,7 @@ def second_attention(model: Transformer, tokens: Int[np.ndarray, "length"]) -> F
     return np.asarray(model.trace(tokens).attention[-1])[0]
 
 
-def softmax(p: Float[np.ndarray, "offsets"]) -> Float[np.ndarray, "offsets"]:
-    """The attention that scores give.
-
-    >>> softmax(np.zeros(2)).tolist()
-    [0.5, 0.5]
-    """
-    weights = np.exp(p - p.max())
-    return weights / weights.sum()
-
-
 @functools.cache
-def drawn(prior: Any, count: int, seed: int = 0) -> Float[np.ndarray, "count *kernel"]:
+def drawn(prior: Prior, count: int, seed: int = 0) -> Float[np.ndarray, "count *kernel"]:
     """Kernels from a prior, drawn once a process."""
     return np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(jax.random.key(seed), count)))

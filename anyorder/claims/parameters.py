@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anyorder.claims.entry import Finding, claim, judge, untestable
+from anyorder.claims.entry import Finding, Numbers, claim, judge, untestable
 from anyorder.constructions import construct
 from anyorder.constructions.parameters import account, breakdown, table_one
 
@@ -26,7 +26,7 @@ def two_layer() -> Finding:
     """The formula against arrays at three sizes."""
     printed, counted = _formulas("two-layer", lambda d, s, t: 9 * d**2 + d * (2 * t + 2 * s + 9))
     return judge(
-        {"(S, T)": [list(size) for size in SIZES], "printed": printed, "counted": counted},
+        {"(S, T)": SIZES, "printed": printed, "counted": counted},
         printed=printed == counted,
         note="by the paper's rules: value positions (dT) and b_o (S) are needed and not counted",
         failure="the arrays have another number",
@@ -39,7 +39,7 @@ def two_layer_qk() -> Finding:
     printed, counted = _formulas("two-layer-qk", lambda d, s, t: 8 * d**2 + d * (2 * t + 2 * s + 9))
     mended, _ = _formulas("two-layer-qk", lambda d, s, t: 8 * d**2 + d * (2 * t + 2 * s + 8))
     return judge(
-        {"(S, T)": [list(size) for size in SIZES], "printed": printed, "counted": counted},
+        {"(S, T)": SIZES, "printed": printed, "counted": counted},
         printed=printed == counted,
         corrected=mended == counted,
         correction="8d² + d(2T + 2S + 8): two biases, and three norms with two vectors each",
@@ -55,7 +55,7 @@ def first_breakdown() -> Finding:
     left_out = [sum(table.uncounted.values()) for table in tables]
     return judge(
         {
-            "(S, T)": [list(size) for size in SIZES],
+            "(S, T)": SIZES,
             "total": [table.printed_total for table in tables],
             "sum of rows": [table.sum_of_rows for table in tables],
             "needed and not counted": left_out,
@@ -78,7 +78,7 @@ def second_breakdown() -> Finding:
     missing = [(table.sum_of_rows - table.printed_total) / d for table, d in zip(tables, dimensions, strict=True)]
     return judge(
         {
-            "(S, T)": [list(size) for size in SIZES],
+            "(S, T)": SIZES,
             "printed": [table.printed_total for table in tables],
             "sum of rows": [table.sum_of_rows for table in tables],
             "counted": [table.counted for table in tables],
@@ -99,12 +99,11 @@ def edelman() -> Finding:
     lean = [2 * d**2 + d * s + d * t for d, s, t in dimensions]
     full = [6 * d**2 + d * (2 * t + 2 * s) for d, s, t in dimensions]
     return judge(
-        {"(S, T)": [list(size) for size in SIZES], "printed": printed, "2d² + dS + dT": lean, "rules of App. I": full},
+        {"(S, T)": SIZES, "printed": printed, "2d² + dS + dT": lean, "rules of App. I": full},
         printed=printed == full,
         corrected=printed == lean,
-        correction="it counts one matrix a layer, one embedding and one table; by the rules of the paper's own row "
-        "the same "
-        "architecture has 6d² + d(2T + 2S) = 60S² + 6TS",
+        correction="it counts one matrix a layer, one embedding and one table; by the rules of the paper's own row the "
+        "same architecture has 6d² + d(2T + 2S) = 60S² + 6TS",
         failure="no count of the model gives it",
     )
 
@@ -117,7 +116,7 @@ def bietti() -> Finding:
     full = [6 * d**2 + d * (2 * t + 2 * s) for s, t in SIZES]
     return untestable(
         "d is left open and no breakdown is printed; with the rules of App. I two layers have 6d² + d(2T + 2S)",
-        **{"(S, T)": [list(size) for size in SIZES], "printed, d = 256": printed, "rules of App. I": full},
+        {"(S, T)": SIZES, "printed, d = 256": printed, "rules of App. I": full},
     )
 
 
@@ -170,7 +169,7 @@ def compact() -> Finding:
     k, s, t = 3, 2, 1024
     model = construct("attention-only", order=k, alphabet_size=s, length=t)
     d = 6 * s + 3
-    numbers = {
+    numbers: Numbers = {
         "points where it is smallest among those of order k": smallest,
         "points": total,
         "from T = … on, (S, k) = (2, 1), (2, 3), (16, 1), (16, 3)": [
@@ -185,7 +184,6 @@ def compact() -> Finding:
         printed=smallest == total and not first_orders,
         corrected=len(crossing) == 12,
         correction="from some T on (Nichani et al. are smaller for short sequences and large alphabets), and above "
-        "order 1 "
-        "(Edelman et al. are smaller at order 1); `attention-only`, which is not in the table, is smaller",
+        "order 1 (Edelman et al. are smaller at order 1); `attention-only`, which is not in the table, is smaller",
         failure="it is not even for long sequences",
     )

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from scipy.special import softmax
 
 from anyorder import chains, dynamics
 from anyorder.chains import BagSymmetric, Dirichlet, Kernel, Prior, Reversible
 from anyorder.claims.bags import OneOf, kernel_errors, run_algorithm_two
-from anyorder.claims.entry import Finding, claim, judge
+from anyorder.claims.entry import Finding, Numbers, claim, judge
 from anyorder.claims.gradient import closed_descent, kernel_scores, mean_scores
 from anyorder.claims.higher_order import READINGS, ROUNDING, STEPS, as_printed, random_kernels, returns
-from anyorder.claims.measures import codes, distance_to_kgram, drawn, softmax, uniform_head
+from anyorder.claims.measures import codes, distance_to_kgram, drawn, uniform_head
 from anyorder.dynamics.objective import all_contexts, bagged, followers, frequencies
 from anyorder.estimators import bag, kgram, mean_and_error
 
@@ -126,7 +125,7 @@ def second_order_identity() -> Finding:
 def second_order_scores() -> Finding:
     """E[g_j] and single kernels: Assumption 2 as printed, and under its name, newest and oldest first."""
     cases = {"as printed": as_printed()} | {name: drawn(prior, 400) for name, prior in READINGS.items()}
-    numbers: dict[str, Any] = {}
+    numbers: Numbers = {}
     falls = {}
     for name, kernels in cases.items():
         scores = kernel_scores(kernels, STEPS + 1)[:, 1:]
@@ -239,7 +238,7 @@ def second_order_limit() -> Finding:
             "pairs of contexts with one code, k = 2, S = 2": len(collisions),
             **{f"largest distance of the limit to the {name}": value for name, value in gaps.items()},
             "to the 1-gram at k = 1": first,
-            "T": list(lengths),
+            "T": lengths,
             "error to π of the bag of 2, Assumption 2 as printed": errors["bag of k"],
             "of the 2-gram, same chains": errors["k-gram"],
         },
@@ -278,7 +277,7 @@ def _distances(order: int, prior: Prior, p: Float[Array, "offsets"]) -> dict[str
 )
 def any_order() -> Finding:
     """The closed form on reversible and on bag-symmetric chains of orders 2 and 3, and what weights 1/k give."""
-    numbers: dict[str, Any] = {}
+    numbers: Numbers = {}
     for order in (2, 3):
         for name, prior, count in (("reversible", Reversible(order, 2), 64), ("bag", BagSymmetric(order, 2), 1024)):
             numbers[f"weights at 1 … k, {name}, order {order}"] = _ends(mean_scores(prior, count), order)
@@ -291,9 +290,8 @@ def any_order() -> Finding:
         numbers,
         printed=False,
         vacuous="no chain meets Assumption 3 (asm-any-order). Elsewhere: on reversible chains and on kernels of the "
-        "bag "
-        "the weights come to 1/k each; the model then is the bag of k, which estimates π where the kernel depends on "
-        "the bag (bag-consistency) and is the k-gram for k = 1 only",
+        "bag the weights come to 1/k each; the model then is the bag of k, which estimates π where the kernel depends "
+        "on the bag (bag-consistency) and is the k-gram for k = 1 only",
     )
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
-from typing import Any
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from anyorder import chains, estimators
-from anyorder.chains import Dirichlet
+from anyorder.chains import Chains, Dirichlet
 from anyorder.claims.entry import Finding, claim, judge
 from anyorder.claims.measures import (
     TOLERANCE,
@@ -28,6 +28,7 @@ from anyorder.claims.measures import (
 )
 from anyorder.constructions import construct
 from anyorder.dynamics import power_law
+from anyorder.transformer import MLPLayer
 
 
 @claim(
@@ -170,18 +171,21 @@ def uniform_attention() -> Finding:
     )
 
 
-@functools.cache
-def _bias(name: str) -> tuple[tuple[int, ...], list[float]]:
-    """Mean distance between a qk variant and the k-gram over stretches of positions, on Dirichlet chains of order 2."""
-    order, ends, length = 2, (16, 64, 256), 256
-    tokens = np.asarray(chains.sample(Dirichlet(order, 2), length=length, count=64, seed=0).tokens)
-    model = construct(name, order=order, alphabet_size=2, length=length)
-    predicted = np.asarray(jax.vmap(model)(jnp.asarray(tokens, jnp.int32)))
-    exact = np.asarray(
-        jax.jit(jax.vmap(lambda x: estimators.kgram(x, order=order, alphabet_size=2).probabilities))(tokens)
-    )
-    gap = np.abs(predicted - exact).max(axis=2)
-    return ends, [float(np.nanmean(gap[:, end // 2 : end])) for end in ends]
+#: Stretches of positions over which distances of a model on long chains are averaged: the later half of each.
+ENDS = (16, 64, 256)
+
+
+def _long_run(name: str, seed: int) -> tuple[Chains, Float[np.ndarray, "count length symbols"]]:
+    """Dirichlet chains of order 2, and what a construction predicts on them."""
+    drawn = chains.sample(Dirichlet(2, 2), length=ENDS[-1], count=64, seed=seed)
+    model = construct(name, order=2, alphabet_size=2, length=ENDS[-1])
+    return drawn, np.asarray(jax.vmap(model)(drawn.tokens))
+
+
+def _fall(gap: Float[np.ndarray, "count positions"]) -> tuple[list[float], float]:
+    """Means over the stretches, and the exponent of their fall."""
+    means = [float(np.nanmean(gap[:, end // 2 : end])) for end in ENDS]
+    return means, power_law(ENDS, means).exponent
 
 
 @claim(
@@ -192,10 +196,11 @@ def _bias(name: str) -> tuple[tuple[int, ...], list[float]]:
 )
 def bias_vanishes() -> Finding:
     """The mean distance to the k-gram by position and the exponent of its fall."""
-    ends, gaps = _bias("two-head-qk")
-    exponent = power_law(ends, gaps).exponent
+    drawn, predicted = _long_run("two-head-qk", seed=0)
+    exact = jax.jit(jax.vmap(lambda x: estimators.kgram(x, order=2, alphabet_size=2).probabilities))(drawn.tokens)
+    gaps, exponent = _fall(np.abs(predicted - np.asarray(exact)).max(axis=2))
     return judge(
-        {"up to position": list(ends), "mean distance to the k-gram": gaps, "exponent": exponent},
+        {"up to position": ENDS, "mean distance to the k-gram": gaps, "exponent": exponent},
         printed=exponent < -0.5,
         note="like 1/T",
         failure="the bias stays",
@@ -209,15 +214,10 @@ def bias_vanishes() -> Finding:
 )
 def consistent() -> Finding:
     """Mean total variation distance between `dyadic` and the true kernel, by position, order 2."""
-    order, length, ends = 2, 256, (16, 64, 256)
-    drawn = chains.sample(Dirichlet(order, 2), length=length, count=64, seed=1)
-    model = construct("dyadic", order=order, alphabet_size=2, length=length)
-    predicted = np.asarray(jax.vmap(model)(jnp.asarray(drawn.tokens, jnp.int32)))[:, :-1]
-    distance = np.abs(predicted - np.asarray(drawn.truth)[:, 1:]).sum(axis=2) / 2
-    means = [float(distance[:, end // 2 : end].mean()) for end in ends]
-    exponent = power_law(ends, means).exponent
+    drawn, predicted = _long_run("dyadic", seed=1)
+    means, exponent = _fall(np.abs(predicted[:, :-1] - np.asarray(drawn.truth)[:, 1:]).sum(axis=2) / 2)
     return judge(
-        {"up to position": list(ends), "mean distance to the kernel": means, "exponent": exponent},
+        {"up to position": ENDS, "mean distance to the kernel": means, "exponent": exponent},
         printed=exponent < -0.25,
         note="as T grows, like the k-gram: about 1/√T where contexts come again; at a fixed T nothing is near it",
         failure="the distance to the kernel stays",
@@ -230,15 +230,15 @@ def nonlinearities() -> Finding:
     order = 3
     model = built("two-layer", order)
 
-    def without(**changes: Any) -> float:
-        stack = tuple(dataclasses.replace(layer, **changes) for layer in model.layers[0].mlp)
+    def without(change: Callable[[MLPLayer], MLPLayer]) -> float:
+        stack = tuple(map(change, model.layers[0].mlp))
         changed = eqx.tree_at(lambda m: m.layers[0].mlp, model, stack, is_leaf=lambda x: x is None)
         return distance_to_kgram(changed, order)
 
     numbers = {
         "error of Theorem 3": distance_to_kgram(model, order),
-        "without ReLU": without(activation="none"),
-        "without layer norm": without(norm=None),
+        "without ReLU": without(lambda layer: dataclasses.replace(layer, activation="none")),
+        "without layer norm": without(lambda layer: dataclasses.replace(layer, norm=None)),
         "error of `attention-only`, no MLP": verified("attention-only", order).max_error,
     }
     needed = min(numbers["without ReLU"], numbers["without layer norm"]) > 0.1

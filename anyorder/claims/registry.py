@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TypedDict
 
 from anyorder.claims import (
     bags,
@@ -27,7 +27,7 @@ from anyorder.claims import (
     spectral,
     stages,
 )
-from anyorder.claims.entry import Claim
+from anyorder.claims.entry import Claim, Numbers
 from anyorder.claims.errata import ERRATA
 from anyorder.errors import InputError
 
@@ -88,7 +88,16 @@ def _named(id: str) -> list[str]:
     return several
 
 
+class Record(TypedDict):
+    """What a claim came to when it was last measured."""
+
+    verdict: str
+    detail: str
+    numbers: Numbers
+    seconds: float
+
+
 @functools.cache
-def recorded() -> dict[str, dict[str, Any]]:
-    """What is on record, by id: verdict, detail, numbers, seconds."""
+def recorded() -> dict[str, Record]:
+    """What is on record, by id."""
     return json.loads(PATH.read_text(encoding="utf-8"))

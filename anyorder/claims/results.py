@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from anyorder.claims.entry import Tables
-from anyorder.errors import require
+from anyorder.errors import InputError
 from anyorder.experiments import recorded
 from anyorder.files import read_json
 
@@ -30,12 +29,11 @@ def read_results(folder: str | Path) -> dict[str, Tables]:
     return found
 
 
-def _tables(path: Path, tables: Any) -> Tables:
-    require(isinstance(tables, dict), f"{path} must map tables to lists of rows; run the experiment again")
-    plain: dict[str, Any] = {
-        name: table.get("rows") if isinstance(table, dict) else table for name, table in tables.items()
-    }
-    for rows in plain.values():
-        whole = isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
-        require(whole, f"{path} must map tables to lists of rows; run the experiment again")
-    return plain
+def _tables(path: Path, tables: object) -> Tables:
+    found = {}
+    for name, table in tables.items() if isinstance(tables, dict) else [("", None)]:
+        rows = table.get("rows") if isinstance(table, dict) else table
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise InputError(f"{path} must map tables to lists of rows; run the experiment again")
+        found[name] = rows
+    return found

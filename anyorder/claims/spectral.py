@@ -90,9 +90,8 @@ def printed_return_count() -> Finding:
         },
         printed=change > 1e-9,
         corrected=falling[1] == 64,
-        correction="rows of P^l add up to one, so that it does not depend on l; with f(a, b), as in the proof, it "
-        "is the "
-        "count of the first line, which falls for reversible chains of order one with a positive spectrum, and for "
+        correction="rows of P^l add up to one, so that it does not depend on l; with f(a, b), as in the proof, it is "
+        "the count of the first line, which falls for reversible chains of order one with a positive spectrum, and for "
         "most of order two and three",
         failure="neither falls",
     )
@@ -122,9 +121,8 @@ def spectral() -> Finding:
         },
         printed=min(max(errors["l", "λ^l"]), max(errors["l + 1", "λ^l"])) < 1e-9,
         corrected=max(errors["l + 1", "λ^(l+1)"]) < 1e-9,
-        correction="for order one, with f(a, b) in β_m, l + 1 steps as in the lemma's first line, and λ^(l+1) for "
-        "λ^l in "
-        "both formulas, as in its proof; above order one there is no such spectrum (asm-any-order)",
+        correction="for order one, with f(a, b) in β_m, l + 1 steps as in the lemma's first line, and λ^(l+1) for λ^l "
+        "in both formulas, as in its proof; above order one there is no such spectrum (asm-any-order)",
         failure="the formulas are wrong at order one too",
     )
 

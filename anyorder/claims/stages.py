@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
+from scipy.special import softmax
 
 from anyorder import chains, dynamics
 from anyorder.chains import BagSymmetric, Dirichlet, Prior, Reversible
-from anyorder.claims.entry import Finding, claim, judge
+from anyorder.claims.entry import Finding, Numbers, claim, judge
 from anyorder.claims.gradient import GAMMA, PRIOR, closed_descent, descent_direction, descent_start, mean_scores
-from anyorder.claims.measures import softmax
 from anyorder.dynamics.objective import all_contexts, model_excess
 from anyorder.dynamics.reduced import EXCLUDED
 from anyorder.estimators import mean_and_error
@@ -138,9 +138,7 @@ def descent_times(prior: Prior, count: int, lengths: tuple[int, ...], alpha: flo
 
 
 @eqx.filter_jit
-def _time(
-    scores: Float[Array, "offsets"], order: int, contexts: int, wanted: float, limit: int = 200_000
-) -> tuple[Array, Array, Array]:
+def _time(scores: Float[Array, "offsets"], order: int, contexts: int, wanted: float) -> tuple[Array, Array, Array]:
     start = jnp.asarray(descent_start(scores, order)).at[0].set(EXCLUDED)
     # the first step moves p by 0.05: that sets η·a, which cancels in τ·η·a
     rate = 0.05 / jnp.abs(descent_direction(start, scores, order, contexts)).max()
@@ -153,7 +151,7 @@ def _time(
         return p - rate * descent_direction(p, scores, order, contexts), taken + 1
 
     p, taken = jax.lax.while_loop(
-        lambda state: ~reached(state[0]) & (state[1] < limit), move, (start, jnp.zeros((), jnp.int32))
+        lambda state: ~reached(state[0]) & (state[1] < 200_000), move, (start, jnp.zeros((), jnp.int32))
     )
     return taken, rate, reached(p)
 
@@ -168,21 +166,19 @@ def _time(
 def convergence_time() -> Finding:
     """The exponent of the time in n, and the time over the bound, orders 1 to 3, α = 0.1."""
     lengths, alpha = (32, 64, 128, 256), 0.1
-    numbers: dict[str, object] = {"n": list(lengths)}
+
+    def bound(n: int, k: int) -> float:
+        return n * (n * math.log(2 * n) + math.log((1 / k - alpha) * (n - k) / (k * alpha)) / alpha)
+
+    numbers: Numbers = {"n": lengths}
     within = []
     for name, (prior, count) in CASES.items():
-        k = prior.order
-        times = descent_times(prior, count, lengths, alpha)
-        shapes = [
-            n * (n * math.log(2 * n) + math.log((1 / k - alpha) * (n - k) / (k * alpha)) / alpha) for n in lengths
-        ]
+        times, shapes = descent_times(prior, count, lengths, alpha), [bound(n, prior.order) for n in lengths]
         ratios, finite = times / shapes, bool(np.isfinite(times).all())
         exponent = dynamics.power_law(lengths, times).exponent if finite else None
         numbers |= {f"time over the bound's shape, {name}": ratios.tolist(), f"exponent in n, {name}": exponent}
         within.append(exponent is not None and exponent <= dynamics.power_law(lengths, shapes).exponent)
-    numbers["exponent of the bound, k = 1"] = dynamics.power_law(
-        lengths, [n * (n * math.log(2 * n) + math.log((1 - alpha) * (n - 1) / alpha) / alpha) for n in lengths]
-    ).exponent
+    numbers["exponent of the bound, k = 1"] = dynamics.power_law(lengths, [bound(n, 1) for n in lengths]).exponent
     return judge(
         numbers,
         printed=all(within),

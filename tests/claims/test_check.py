@@ -1,0 +1,50 @@
+"""The runner: the quick set against the record, and what counts as a number that moved."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from anyorder.claims import CLAIMS, check, constructions, find
+from anyorder.claims.check import compare
+from anyorder.claims.entry import Verdict
+from anyorder.claims.registry import PARTS, recorded
+
+
+@pytest.mark.parametrize("heading", PARTS)
+def test_quick_claims_have_the_verdicts_on_record(heading):
+    quick = [claim for claim in PARTS[heading] if claim.quick]
+    found = check(quick, recorded())
+    assert [(entry.claim.id, entry.finding.verdict) for entry in found if not entry.agrees] == []
+    for entry in found:
+        assert entry.finding.numbers or entry.finding.verdict is Verdict.UNTESTABLE
+        if entry.finding.verdict is not Verdict.HOLDS:
+            assert entry.finding.detail, entry.claim.id
+        json.dumps(entry.as_dict())
+
+
+def test_a_construction_that_errs_fails_its_theorem(monkeypatch):
+    honest = constructions.verified
+
+    def wrong(name, order, symbols):
+        return dataclasses.replace(honest("dyadic", 1, 2), alphabet_size=symbols, max_error=0.4, passed=False)
+
+    monkeypatch.setattr(constructions, "verified", wrong)
+    (entry,) = check(find(["thm-two-layer"]), recorded())
+    assert entry.finding.verdict is Verdict.FAILS
+    assert not entry.agrees
+
+
+def test_each_number_has_its_own_tolerance():
+    claim = dataclasses.replace(CLAIMS["eq-score"], tolerances={"loose": 0.1})
+    before = {"loose": 1.0, "strict": 1.0, "rounding": 1e-16, "words": ["a"], "count": 3}
+    now = {"loose": 1.09, "strict": 1.002, "rounding": 3e-9, "words": ["a"], "count": 4}
+    assert [moved.number for moved in compare(claim, before, now)] == ["strict", "count"]
+    assert [moved.number for moved in compare(claim, before, {**before, "loose": 1.2})] == ["loose"]
+
+
+def test_a_claim_without_a_record_differs(monkeypatch):
+    (entry,) = check(find(["eq-score"]), {})
+    assert not entry.agrees
