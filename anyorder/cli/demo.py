@@ -70,7 +70,6 @@ class Demo(Command):
         import jax
 
         from anyorder.experiments import floor, story
-        from anyorder.experiments.certified import SHOWN, certified
         from anyorder.experiments.experiment import Task
         from anyorder.report import story as page
 
@@ -81,7 +80,7 @@ class Demo(Command):
             for order in bar.track(self.orders, description="estimators"):
                 key = jax.random.fold_in(jax.random.key(self.seed), order)
                 comparisons.append(floor.compare(key, order=order, length=self.length, count=self.count))
-            verified = list(bar.track(certified(), total=len(SHOWN), description="constructions"))
+            verified = list(bar.track(story.verified(), total=len(story.SHOWN), description="constructions"))
 
             def task(name: str) -> Task:
                 bars = bar.add_task(name, total=1.0)

@@ -144,17 +144,12 @@ def train_jointly(
             raise InputError(f"{name}: the run diverged at step {int(bad.argmax()) + 1}; lower the rate")
         attention, query = jax.nn.softmax(trained.p), jax.nn.softmax(trained.r)
         found[name] = JointEnd(np.asarray(attention), np.asarray(query), float(trained.a_2), trained)
-    models = {"dyadic, a_2 trained only": _sharpened(coded(blank, 2.0), prior, settings)}
+    sharpened, _ = _train(coded(blank, 2.0), prior, settings, only_a_2=True)  # what the code itself is worth
+    models = {"dyadic, a_2 trained only": sharpened}
     models |= {name: one.model for name, one in found.items()}
     key = jax.random.fold_in(jax.random.key(settings.seed), (1 << 20) + 1)
     measured = evaluate(models, prior, key, length=settings.length + 1, epsilon=settings.epsilon)
     return JointRuns(found, measured)
-
-
-def _sharpened(start: Reduced, prior: Prior, settings: JointTraining) -> Reduced:
-    """Train a_2 alone: what the code itself is worth."""
-    trained, _ = _train(start, prior, settings, only_a_2=True)
-    return trained
 
 
 @eqx.filter_jit

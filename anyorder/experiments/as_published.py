@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,6 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder.experiments.experiment import Budget, Task
 from anyorder.experiments.printed import Printed
+from anyorder.files import Row
 from anyorder.training.config import Data
 from anyorder.training.step import log_probabilities
 from anyorder.transformer import Transformer
@@ -38,18 +38,16 @@ def differences(
     >>> differences(model, Data(length=8), jax.random.key(1), kernels=2, count=4).shape
     (2,)
     """
-    weights, frame = eqx.partition(model, eqx.is_array)
-    return np.asarray(_differences(weights, frame, data, key, kernels, count))
+    return np.asarray(_differences(model, data, key, kernels, count))
 
 
 @eqx.filter_jit
 def _differences(
-    weights: Any, frame: Any, data: Data, key: PRNGKeyArray, kernels: int, count: int
+    model: Transformer, data: Data, key: PRNGKeyArray, kernels: int, count: int
 ) -> Float[Array, "kernels"]:
     drawn = data.source_of(data.tokens, per_kernel=2 * count).sample(key, 2 * kernels * count)
     tokens = drawn.tokens.reshape(kernels, 2 * count, -1)
     truth = drawn.truth.reshape(kernels, 2 * count, tokens.shape[2], -1)
-    model = eqx.combine(weights, frame)
 
     def sampled(logarithms: Array, came: Array) -> Array:
         return -jnp.take_along_axis(logarithms, came[..., None], axis=-1).mean()
@@ -62,7 +60,7 @@ def _differences(
     return jax.lax.map(lambda item: one(*item), (tokens, truth))
 
 
-def row(task: Task, models: Sequence[Transformer], data: Data, printed: Printed) -> dict[str, Any]:
+def row(task: Task, models: Sequence[Transformer], data: Data, printed: Printed) -> Row:
     """The columns of the table for the models of one kind, which all see the same kernels."""
     kernels, count = COUNTS[task.budget]
     key = jax.random.key(11)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from jaxtyping import Array, Int
 
 from anyorder import estimators
 from anyorder.experiments import learned_code
@@ -19,6 +18,7 @@ from anyorder.experiments.experiment import (
     spread,
 )
 from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, Plot, series
+from anyorder.files import Row
 from anyorder.training.config import Config, Data
 from anyorder.training.evaluation import held_out
 from anyorder.training.run import Summary
@@ -31,10 +31,10 @@ RECIPES = ("paper", "floor")
 
 def run(task: Task) -> Result:
     """Train models of every order and recipe; keep maps, weights by offset, codes and what they confuse."""
-    found: dict[str, list[dict[str, Any]]] = {"attention": [], "offsets": [], "base": [], "confused": []}
+    found: dict[str, list[Row]] = {"attention": [], "offsets": [], "base": [], "confused": []}
     figures: dict[str, Figure] = {}
     cells = [(recipe, order) for recipe in RECIPES for order in ORDERS[task.budget]]
-    averages: list[list[AttentionMap | None]] = []
+    averages = []
     for part, (recipe, order) in enumerate(cells):
         config = of_preset(task, recipe, Data(order=order, length=32))
         trained = task.train(config, part, len(cells))
@@ -56,10 +56,10 @@ def run(task: Task) -> Result:
             found["base"].append(about | base._asdict() | {"construction": 3})
         found["confused"] += confusions(about, weights, [second for _, second in heads], tokens)
         best = min(range(len(heads)), key=lambda index: trained.summary.models[index].excess)
-        averages.append([AttentionMap(f"{recipe}, order {order}", np.asarray(heads[best][0], np.float32).mean(axis=0))])
+        averages.append(AttentionMap(f"{recipe}, order {order}", np.asarray(heads[best][0], np.float32).mean(axis=0)))
         figures[f"{recipe}-layer-2-order-{order}"] = layer_two(recipe, config, heads[best][1], tokens)
     across = len(ORDERS[task.budget])
-    grid = [[row[0] for row in averages[start : start + across]] for start in range(0, len(averages), across)]
+    grid = [averages[start : start + across] for start in range(0, len(averages), across)]
     figures = {
         "offsets": offsets_chart(found["offsets"]),
         "layer-1": MapGrid("Layer 1 of the best seed, averaged over sequences.", grid),
@@ -74,7 +74,7 @@ def run(task: Task) -> Result:
     )
 
 
-def attention_row(summary: Summary, weights: np.ndarray, order: int) -> dict[str, Any]:
+def attention_row(summary: Summary, weights: np.ndarray, order: int) -> Row:
     """One order: losses, attention of layer 1 by where it lies, of layer 2 on the matches."""
     models, reference = summary.models, summary.reference
     window, beyond = weights[:, 1 : order + 1].sum(axis=1), 1 - weights[:, : order + 1].sum(axis=1)
@@ -94,8 +94,8 @@ def attention_row(summary: Summary, weights: np.ndarray, order: int) -> dict[str
 
 
 def confusions(
-    about: dict[str, Any], weights: np.ndarray, seconds: list[learned_code.Maps], tokens: Any
-) -> list[dict[str, Any]]:
+    about: Row, weights: np.ndarray, seconds: list[learned_code.Maps], tokens: Int[Array, "count length"]
+) -> list[Row]:
     """Every pair of contexts: in how many seeds the code must confuse it, and in how many layer 2 does."""
     order = about["order"]
     by_seed = [learned_code.pairs(row, second, tokens, order) for row, second in zip(weights, seconds, strict=True)]
@@ -117,10 +117,10 @@ def confusions(
     ]
 
 
-def layer_two(recipe: str, config: Config, second: learned_code.Maps, tokens: Any) -> MapGrid:
+def layer_two(recipe: str, config: Config, second: learned_code.Maps, tokens: Int[Array, "count length"]) -> MapGrid:
     """Layer 2 on a few sequences, the pseudo-attention map, and their difference."""
     order = config.data.order
-    grid: list[list[AttentionMap | None]] = []
+    grid = []
     for number, (row, map) in enumerate(zip(tokens[:SEQUENCES], second, strict=False), start=1):
         ideal = np.asarray(estimators.pseudo_attention(row, order), np.float32)
         begins = map.shape[0] - len(ideal)
@@ -136,7 +136,7 @@ def layer_two(recipe: str, config: Config, second: learned_code.Maps, tokens: An
     return MapGrid(caption, grid)
 
 
-def offsets_chart(rows: list[dict[str, Any]]) -> Plot:
+def offsets_chart(rows: list[Row]) -> Plot:
     """Weight of layer 1 at each offset, mean and standard deviation over seeds, one panel for each order."""
     charts = []
     for order in sorted({row["order"] for row in rows}):

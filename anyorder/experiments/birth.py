@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, digest, of_preset
 from anyorder.experiments.figures import Chart, Plot, Series
+from anyorder.files import Row
 from anyorder.training import config as configs
 from anyorder.training.config import Config, Data
 from anyorder.training.folder import read_metrics
@@ -53,7 +53,7 @@ def born(steps: np.ndarray, spectrum: np.ndarray, length: int) -> float | None:
 
 def run(task: Task) -> Result:
     """Train models of each order and follow the spectrum of layer 2."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     charts = []
     orders = ORDERS[task.budget]
     for part, order in enumerate(orders):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -36,14 +34,13 @@ def distances(
     models: Sequence[Transformer], tokens: Int[Array, "count length"], order: int, q: Quantiser
 ) -> Float[np.ndarray, "models count"]:
     """Frobenius distance of layer 2 to the pseudo-attention map, of every model on every sequence."""
-    weights, frames = zip(*(eqx.partition(model, eqx.is_array) for model in models), strict=True)
 
-    @jax.jit
-    def one(weights: Any, row: Int[Array, "length"]) -> Float[Array, ""]:
-        found = quantised.attention(eqx.combine(weights, frames[0]), row, q)[1][0, -len(row) :, -len(row) :]
+    @eqx.filter_jit
+    def one(model: Transformer, row: Int[Array, "length"]) -> Float[Array, ""]:
+        found = quantised.attention(model, row, q)[1][0, -len(row) :, -len(row) :]
         return jnp.linalg.norm(found - estimators.pseudo_attention(row, order))
 
-    return np.asarray([[one(arrays, row) for row in tokens] for arrays in weights])
+    return np.asarray([[one(model, row) for row in tokens] for model in models])
 
 
 def run(task: Task) -> Result:
@@ -88,7 +85,7 @@ def chart(tables: dict[str, Table]) -> Plot:
     for key, name, shift, colour in (("distance", "paper", -0.1, 0), ("distance_floor", "floor", 0.0, 2)):
         rows = [row | {"place": places[row["bits"]]} for row in tables[key].rows]
         lines.append(series(f"{name} preset", rows, "place", "distance_mean", "distance_std", "o", colour, shift))
-    lines.append(printed_series(BITS, [places[bits] + 0.1 for bits in BITS]))
+    lines.append(printed_series(BITS.values(), [places[bits] + 0.1 for bits in BITS]))
     ticks = {name.replace(" ", "\n"): place for name, place in places.items()}
     axes = "bits of weights and activations, or format", "distance to pseudo-attention"
     caption = "Frobenius distance of layer 2 to the pseudo-attention map, ten sequences."

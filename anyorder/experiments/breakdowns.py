@@ -18,14 +18,8 @@ def run(task: Task) -> Result:
             {"component": row.component, "formula": row.formula, "printed": row.paper, "counted": row.counted}
             for row in found.components
         ]
-        rows.append(
-            {
-                "component": "total",
-                "formula": found.formula,
-                "printed": found.printed_total,
-                "counted": found.counted,
-            }
-        )
+        total = {"formula": found.formula, "printed": found.printed_total, "counted": found.counted}
+        rows.append({"component": "total", **total})
         tables[name] = Table(f"{name}, S = {SIZE}, T = {LENGTH}; the printed rows add up to {found.sum_of_rows}.", rows)
         left_out = ", ".join(f"{what}: {count}" for what, count in found.uncounted.items())
         notes.append(f"{name}: {found.note}. Not in the table, but used: {left_out}.")

@@ -14,6 +14,7 @@ from anyorder.experiments import as_published, learned_code
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, columns, of_preset
 from anyorder.experiments.figures import AttentionMap, Chart, MapGrid, Plot, series
 from anyorder.experiments.printed import DEPTH, printed_series
+from anyorder.files import Row
 from anyorder.training.config import PRESETS, Config, Data
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
@@ -73,7 +74,7 @@ def one_layer_maps(model: Transformer, tokens: Int[Array, "count length"]) -> Ma
     """Attention of a one-layer model on a few sequences, above the pseudo-attention of each."""
     found = jax.vmap(lambda row: model.trace(row).attention[0][0])(tokens)
     ideal = jax.vmap(partial(estimators.pseudo_attention, order=DATA.order))(tokens)
-    grid: list[list[AttentionMap | None]] = [
+    grid = [
         [
             AttentionMap(f"{title}, sequence {number}", np.asarray(map, np.float32), np.asarray(row))
             for number, (map, row) in enumerate(zip(maps, tokens, strict=True), start=1)
@@ -84,11 +85,11 @@ def one_layer_maps(model: Transformer, tokens: Int[Array, "count length"]) -> Ma
     return MapGrid(caption, grid)
 
 
-def chart(rows: list[dict]) -> Plot:
+def chart(rows: list[Row]) -> Plot:
     """Losses of both depths next to print and the floor."""
     lines = [
         series("measured", rows, "layers", "excess_mean", "excess_std", "o", 0, shift=-0.05),
-        printed_series(DEPTH, [layers + 0.05 for layers in DEPTH]),
+        printed_series(DEPTH.values(), [layers + 0.05 for layers in DEPTH]),
         series("Bayes floor", rows, "layers", "floor", None, "--", "black"),
     ]
     places = {str(number): float(number) for number in DEPTH}

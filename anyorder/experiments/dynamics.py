@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import jax
 
@@ -12,6 +11,7 @@ from anyorder.chains import Dirichlet, Floored, Prior, Reversible
 from anyorder.dynamics import Preconditioned, Standings, TwoStage
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task
 from anyorder.experiments.figures import Figure, OverLengths, OverSteps
+from anyorder.files import Row
 
 LENGTHS: dict[Budget, tuple[int, ...]] = {
     "tiny": (16, 32, 64),
@@ -21,7 +21,7 @@ LENGTHS: dict[Budget, tuple[int, ...]] = {
 ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 3), "paper": (2, 3, 4)}
 
 
-def standings(evaluation: Standings, **about: Any) -> list[dict[str, Any]]:
+def standings(evaluation: Standings, **about: int | str) -> list[Row]:
     """Every predictor of an evaluation as a row."""
     return [
         {**about, "predictor": name, **standing._asdict(), "true_loss": evaluation.true_loss}
@@ -29,18 +29,11 @@ def standings(evaluation: Standings, **about: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _fewer(task: Task, settings: Any) -> Any:
-    """For the tiny budget: short sequences, few steps."""
-    if task.budget != "tiny":
-        return settings
-    fewer = {name: 60 for name in ("steps", "steps_2") if hasattr(settings, name)}
-    return dataclasses.replace(settings, length=32, batch=32, **fewer)
-
-
 def run_two_stage(task: Task) -> Result:
     """One run at T = 128 with its trajectory, then the sweep over T."""
     prior, lengths = Floored(1, 3, 0.2), LENGTHS[task.budget]
-    settings = _fewer(task, TwoStage())
+    tiny = task.budget == "tiny"
+    settings = TwoStage(length=32, batch=32, steps=60, steps_2=60) if tiny else TwoStage()
     share = 1 / (len(lengths) + 1)
     run = dynamics.two_stage(prior, settings, lambda step, steps, _: task.watch(share * step / steps, "one run"))
     swept = dynamics.sweep_lengths(
@@ -99,7 +92,9 @@ def run_preconditioned(task: Task) -> Result:
             cells.append((order, "Dirichlet", Dirichlet(order, 2)))
     rows, facts, jointly = [], [], []
     figures: dict[str, Figure] = {}
-    settings = _fewer(task, Preconditioned(length=64, rate=20000.0))
+    settings = Preconditioned(length=64, rate=20000.0)
+    if task.budget == "tiny":
+        settings = dataclasses.replace(settings, length=32, batch=32, steps=60)
     for part, (order, name, prior) in enumerate(cells):
         task.watch(part / len(cells), f"order {order}, {name} chains")
         run = dynamics.preconditioned(prior, settings)

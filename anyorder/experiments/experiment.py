@@ -6,13 +6,14 @@ import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from anyorder import files, training
 from anyorder.experiments.figures import Figure
+from anyorder.files import Row
 from anyorder.training import config as configs
 from anyorder.training.config import Architecture, Config, Data
 from anyorder.training.folder import begun
@@ -38,7 +39,7 @@ class Table(NamedTuple):
     """Rows that all have the same columns; values are numbers, words, lists of numbers or None."""
 
     caption: str
-    rows: list[dict[str, Any]]
+    rows: list[Row]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Result:
     tables: dict[str, Table]
     figures: Mapping[str, Figure] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    settings: Mapping[str, object] = dataclasses.field(default_factory=dict)
     preset: str | None = None
     config: Config | None = None
 
@@ -151,7 +152,7 @@ def spread(values: Values) -> tuple[float, float | None]:
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def columns(name: str, values: Values) -> dict[str, Any]:
+def columns(name: str, values: Values) -> Row:
     """Mean, standard deviation and the value of each seed, as columns of a table.
 
     >>> columns("excess", [1.0, 3.0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from jaxtyping import Float, Int, Real
 
 from anyorder.dynamics import Trajectory
 from anyorder.dynamics.lengths import LengthSweep
+from anyorder.files import Row
 
 #: Marks that tell series apart without colour.
 MARKS = "osD^vPX*"
@@ -32,7 +33,7 @@ class Series:
 
 def series(
     label: str,
-    rows: Iterable[Mapping[str, Any]],
+    rows: Iterable[Row],
     x: str,
     y: str,
     error: str | None = None,
@@ -86,10 +87,10 @@ class AttentionMap:
 
 @dataclasses.dataclass(frozen=True)
 class MapGrid:
-    """Rows of attention maps on one scale of colours; None leaves a place empty."""
+    """Rows of attention maps on one scale of colours."""
 
     caption: str
-    grid: list[list[AttentionMap | None]]
+    grid: Sequence[Sequence[AttentionMap]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,7 +122,7 @@ class OverLengths:
     sweep: LengthSweep
 
 
-def different(rows: Iterable[Mapping[str, Any]], column: str) -> list[Any]:
+def different(rows: Iterable[Row], column: str) -> list[Any]:
     """The different values of a column, in order of appearance.
 
     >>> different([{"a": 2}, {"a": 1}, {"a": 2}], "a")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -15,6 +15,7 @@ from anyorder import chains, estimators
 from anyorder.estimators import Estimate, LossSummary
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset, spread
 from anyorder.experiments.figures import MARKS, Chart, Plot, series
+from anyorder.files import Row
 from anyorder.training.config import Data
 
 #: Predictors in the order in which they are shown. The first is the floor: optimal for Dirichlet(1) rows.
@@ -46,17 +47,13 @@ class Comparison(NamedTuple):
     """Every predictor on one set of sequences; losses are in nats per token."""
 
     order: int
-    alphabet_size: int
     length: int
-    sequences: int
     true: LossSummary
     scores: dict[str, PredictorScores]
 
 
-def compare(
-    key: PRNGKeyArray, *, order: int, alphabet_size: int = 2, length: int = 65, count: int = 4096
-) -> Comparison:
-    """Sample chains with Dirichlet(1) rows and measure every predictor on them.
+def compare(key: PRNGKeyArray, *, order: int, length: int = 65, count: int = 4096) -> Comparison:
+    """Sample chains over two symbols with Dirichlet(1) rows and measure every predictor on them.
 
     Losses are expectations over the true next-token distribution, so all the noise left is in the sequences.
 
@@ -64,14 +61,14 @@ def compare(
     >>> 0 < result.scores[FLOOR].excess.mean < 1
     True
     """
-    true, measured = _measure(key, order, alphabet_size, length, count)
+    true, measured = _measure(key, order, length, count)
     # The first k tokens are uniform whatever the kernel: only what is predicted from a full window counts.
     true, measured = jax.tree.map(lambda values: values[:, order - 1 :], (true, measured))
     scores = {
         name: PredictorScores(*map(estimators.summarise, values))
         for name, values in zip(PREDICTORS, measured, strict=True)
     }
-    return Comparison(order, alphabet_size, length, count, estimators.summarise(true), scores)
+    return Comparison(order, length, estimators.summarise(true), scores)
 
 
 Losses = Float[Array, "count predicted"]
@@ -79,13 +76,13 @@ Losses = Float[Array, "count predicted"]
 
 @eqx.filter_jit
 def _measure(
-    key: PRNGKeyArray, order: int, alphabet_size: int, length: int, count: int
+    key: PRNGKeyArray, order: int, length: int, count: int
 ) -> tuple[Losses, list[tuple[Losses, Losses, Losses]]]:
-    drawn = chains.sample(chains.Dirichlet(order, alphabet_size), length=length, count=count, seed=key)
+    drawn = chains.sample(chains.Dirichlet(order, 2), length=length, count=count, seed=key)
 
     def measure(predictor: Callable[..., Estimate]) -> tuple[Losses, Losses, Losses]:
         def one(tokens: Array, truth: Array) -> tuple[Array, Array, Array]:
-            estimate = predictor(tokens, order=order, alphabet_size=alphabet_size)
+            estimate = predictor(tokens, order=order, alphabet_size=2)
             predicted, true = estimate.probabilities[:-1], truth[1:]
             excess = estimators.exact_loss(estimate.probabilities, truth) - estimators.true_loss(truth)
             return excess, estimators.missed_probability(estimate, truth), jnp.abs(predicted - true).sum(axis=1) / 2
@@ -125,13 +122,13 @@ def run(task: Task) -> Result:
             key = jax.random.fold_in(jax.random.key(0), 100 * order + length)
             found = compare(key, order=order, length=length + 1, count=512 if task.budget == "tiny" else 8192)
             floor = found.scores[FLOOR].excess
-            row: dict[str, Any] = {
+            row: Row = {
                 "order": order,
                 "length": length,
                 "floor": floor.mean,
                 "floor_error": floor.standard_error,
+                "KT": found.scores["add-half (KT)"].excess.mean,
             }
-            row["KT"] = found.scores["add-half (KT)"].excess.mean
             for recipe in RECIPES:
                 gaps = trained.get((order, length), {}).get(recipe)
                 mean, deviation = spread(gaps) if gaps else (None, None)
@@ -168,7 +165,7 @@ def run(task: Task) -> Result:
     )
 
 
-def chart(rows: list[dict[str, Any]]) -> Plot:
+def chart(rows: list[Row]) -> Plot:
     """Excess against T, one panel for each order."""
     charts = []
     for order in sorted({row["order"] for row in rows}):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
 from anyorder.experiments.experiment import STEPS, Budget, Experiment, Result, Table, Task
 from anyorder.experiments.figures import Chart, Plot, different, series
+from anyorder.files import Row
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.builtin import paper_grid
 from anyorder.sweeps.spec import Run
@@ -26,7 +26,7 @@ def cells(task: Task) -> list[Run]:
     """
     found = spec.runs(dataclasses.replace(paper_grid(), seeds=(0,)), CELLS[task.budget])
     steps = STEPS[task.budget]
-    changes: dict[str, Any] = {"steps": steps, "warmup": steps // 50}
+    changes = {"steps": steps, "warmup": steps // 50}
     if task.budget == "tiny":
         changes |= {"dimension": 16, "batch": 16, "evaluation_count": 128}
     return [run._replace(config=configs.changed(run.config, changes)) for run in found]
@@ -35,7 +35,7 @@ def cells(task: Task) -> list[Run]:
 def run(task: Task) -> Result:
     """Train every cell, name the best, and say what the rest would take."""
     chosen = cells(task)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for part, cell in enumerate(chosen):
         summary = task.train(cell.config, part, len(chosen)).summary
         model, reference = summary.models[0], summary.reference
@@ -72,7 +72,7 @@ def run(task: Task) -> Result:
     )
 
 
-def chart(rows: list[dict[str, Any]]) -> Plot:
+def chart(rows: list[Row]) -> Plot:
     """Gap against the learning rate, one mark for each length."""
     rows = [row | {"power": float(np.log10(row["learning_rate"]))} for row in rows]
     lines = [

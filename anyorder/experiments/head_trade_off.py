@@ -9,6 +9,7 @@ from anyorder.constructions.exact_orders import ExactOrder, label, precision_tab
 from anyorder.constructions.parameters import count_arrays
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
 from anyorder.experiments.figures import MARKS, Chart, Plot, Series, different, series
+from anyorder.files import Row
 from anyorder.numerics import DTYPES
 
 ORDER, SIZE, LENGTH = 3, 2, 64
@@ -96,7 +97,7 @@ def _order(found: ExactOrder | None) -> int | None:
     return None if found is None else found.resolved
 
 
-def lines(rows: list[dict]) -> Plot:
+def lines(rows: list[Row]) -> Plot:
     """Measured orders over heads, on the lines that are proven."""
     drawn = []
     for index, (name, dtype) in enumerate(dict.fromkeys((row["construction"], row["dtype"]) for row in rows)):
@@ -108,7 +109,7 @@ def lines(rows: list[dict]) -> Plot:
     return Plot(caption, [Chart("heads H", "order k", drawn, log="y")], width=6.0, height=4.4)
 
 
-def chart(rows: list[dict]) -> Plot:
+def chart(rows: list[Row]) -> Plot:
     """Certified bits and stored parameters against the order."""
     bits, parameters = [], []
     for mark, name in zip(itertools.cycle(MARKS), different(rows, "construction"), strict=False):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -23,6 +23,7 @@ from anyorder.constructions import construct
 from anyorder.estimators import matching
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset
 from anyorder.experiments.figures import Chart, Plot, Series
+from anyorder.files import Row
 from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
@@ -142,7 +143,7 @@ def chosen_pairs(tokens: Int[np.ndarray, "count length"], seed: int = 0) -> tupl
     return tokens[places], queries, matches
 
 
-def judged(model: Transformer, tokens: Int[np.ndarray, "count length"]) -> dict[str, Any]:
+def judged(model: Transformer, tokens: Int[np.ndarray, "count length"]) -> Row:
     """Both interventions on one model."""
     rows, queries, keys = (jnp.asarray(part) for part in chosen_pairs(tokens))
     key_side, query_side = [], []
@@ -172,7 +173,7 @@ def judged(model: Transformer, tokens: Int[np.ndarray, "count length"]) -> dict[
     }
 
 
-def verdict(row: dict[str, Any]) -> str:
+def verdict(row: Row) -> str:
     """What the numbers say about the three parts of the mechanism."""
     order = DATA.order
     compares = max(row["key_side"][1 : order + 1]) < 0.5 and max(row["query_side"][:order]) < 0.5
@@ -217,7 +218,7 @@ def run(task: Task) -> Result:
     )
 
 
-def _replaced(rows: list[dict[str, Any]]) -> Plot:
+def _replaced(rows: list[Row]) -> Plot:
     offsets = [float(offset) for offset in range(OFFSETS)]
     charts = [
         Chart(
@@ -230,7 +231,7 @@ def _replaced(rows: list[dict[str, Any]]) -> Plot:
     return Plot("Attention to a matching key when one token is replaced in what layer 1 reads.", charts, width=4.2)
 
 
-def _removed(rows: list[dict[str, Any]]) -> Plot:
+def _removed(rows: list[Row]) -> Plot:
     names = ["nothing", *(f"offset {offset}" for offset in range(DATA.order + 1)), "random"]
     places = [float(place) for place in range(len(names))]
     series = []

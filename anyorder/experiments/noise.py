@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -17,6 +16,7 @@ from anyorder import chains, estimators
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset, spread
 from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, printed_series
+from anyorder.files import Row
 from anyorder.training.config import Config, Data
 from anyorder.training.evaluation import evaluate, evaluation_set, held_out
 from anyorder.transformer import Transformer
@@ -111,7 +111,7 @@ def run(
     )
 
 
-def measured(task: Task, prefix: str, data: Data, printed: Printed, part: int, parts: int) -> dict[str, Any]:
+def measured(task: Task, prefix: str, data: Data, printed: Printed, part: int, parts: int) -> Row:
     """A row: models trained under this noise, by every reading, next to print and to the references."""
     config = of_preset(task, "paper", data)
     trained = task.train(config, part, parts)
@@ -129,7 +129,7 @@ def measured(task: Task, prefix: str, data: Data, printed: Printed, part: int, p
         sides = token_references(data, *REFERENCE[task.budget])
         known = sides.kernel_known.mean
         floor, error = sides.kernel_unknown.mean, sides.kernel_unknown.standard_error
-    found: dict[str, Any] = {}
+    found: Row = {}
     for name, values in readings.items():
         found |= columns(prefix + name, values)
     for name in readings:
@@ -152,7 +152,7 @@ def on_clean(models: Sequence[Transformer], config: Config) -> list[float]:
     return [evaluate(model, found).excess for model in models]
 
 
-def chart(rows: list[dict[str, Any]], again: list[dict[str, Any]], printed: Mapping[float, Printed]) -> Plot:
+def chart(rows: list[Row], again: list[Row], printed: Mapping[float, Printed]) -> Plot:
     """All readings of the loss difference, what is printed and the references; attention on the matches."""
     shown = {row["level"]: printed[row["level"]] for row in rows}
     losses = [
@@ -160,7 +160,7 @@ def chart(rows: list[dict[str, Any]], again: list[dict[str, Any]], printed: Mapp
         series("reading B: over the clean truth", rows, "level", "over_clean_mean", "over_clean_std", "o-", 2),
         series("reading C: on clean sequences", rows, "level", "on_clean_mean", "on_clean_std", "o-", 4),
         *([series("B, replaced by any token", again, "level", "any_over_clean_mean", None, "o:", 2)] if again else []),
-        printed_series(shown, [level + 0.006 for level in shown], "s:"),
+        printed_series(shown.values(), [level + 0.006 for level in shown], "s:"),
         series("Bayes floor, reading A", rows, "level", "floor", None, "k--"),
     ]
     if any(row["kernel_known"] for row in rows):

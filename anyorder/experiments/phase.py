@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, spread
 from anyorder.experiments.figures import Figure, Heat, different
+from anyorder.files import Row
 from anyorder.sweeps import builtin, spec
 from anyorder.sweeps.analysis import attends, near
 from anyorder.sweeps.local import Local
@@ -19,17 +21,17 @@ from anyorder.sweeps.spec import Sweep
 from anyorder.training import devices
 
 #: Orders, lengths, widths and steps; `paper` is a finer map with the steps of the floor recipe.
-GRIDS: dict[Budget, dict[str, Any]] = {
-    "tiny": {"orders": (1,), "lengths": (8,), "dimensions": (16,), "steps": 300},
-    "quick": {"orders": (1, 2, 3, 4), "lengths": (16, 32, 64), "dimensions": (16, 64), "steps": 1000},
-    "paper": {"orders": (1, 2, 3, 4), "lengths": (16, 32, 64, 128), "dimensions": (16, 32, 64), "steps": 2000},
+GRIDS: dict[Budget, Callable[..., Sweep]] = {
+    "tiny": partial(builtin.phase, (1,), (8,), (16,), steps=300),
+    "quick": builtin.phase,
+    "paper": partial(builtin.phase, (1, 2, 3, 4), (16, 32, 64, 128), (16, 32, 64), steps=2000),
 }
 
 
 def run(task: Task) -> Result:
     """Run the sweep `phase` on the cores of this machine, into a folder beside the trained models."""
     seeds = min(task.seeds, 2) if task.budget == "tiny" else task.seeds
-    sweep = builtin.phase(**GRIDS[task.budget], seeds=seeds)
+    sweep = GRIDS[task.budget](seeds=seeds)
     if task.runs is not None:
         return tabulated(sweep, _rows(sweep, task.runs / f"phase-{spec.digest(sweep)}", task))
     with tempfile.TemporaryDirectory() as folder:
@@ -51,7 +53,7 @@ def _rows(sweep: Sweep, folder: Path, task: Task) -> list[SweepRow]:
 
 def tabulated(sweep: Sweep, rows: list[SweepRow]) -> Result:
     """One line for every order, length and width: fractions of seeds, and what they are made of."""
-    cells: dict[tuple[int, int, int], list[SweepRow]] = {}
+    cells: dict[tuple[object, ...], list[SweepRow]] = {}
     for row in rows:
         cells.setdefault((row.values["dimension"], row.values["order"], row.values["length"]), []).append(row)
     rule, lines = sweep.success, []
@@ -94,7 +96,7 @@ def _spread(done: list[RunMetrics], name: str) -> tuple[float | None, float | No
     return spread([getattr(measured, name) for measured in done]) if done else (None, None)
 
 
-def maps(rows: list[dict[str, Any]]) -> dict[str, Figure]:
+def maps(rows: list[Row]) -> dict[str, Figure]:
     """Order against length, a map for each width: success, the gap, and attention."""
     orders, lengths, widths = (different(rows, name) for name in ("order", "length", "dimension"))
     axes = ("order k", list(map(str, orders))), ("length T", list(map(str, lengths)))

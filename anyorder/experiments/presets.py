@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 from anyorder.experiments import as_published
 from anyorder.experiments.depth import DATA
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, columns, of_preset
 from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import DEPTH, printed_series
+from anyorder.files import Row
 from anyorder.training.config import PRESETS, Config
 
 #: At most this many seeds of all but `paper`: they are to explain a difference, not to replace a table.
@@ -68,13 +68,13 @@ def run(task: Task) -> Result:
     )
 
 
-def chart(rows: list[dict[str, Any]]) -> Plot:
+def chart(rows: list[Row]) -> Plot:
     """Excess of each model, print and the floor."""
     ticks = {row["model"].replace(", ", "\n"): float(place) for place, row in enumerate(rows)}
     rows = [row | {"place": float(place)} for place, row in enumerate(rows)]
     lines = [
         series("measured", rows, "place", "excess_mean", "excess_std", "o", 0),
-        printed_series(dict.fromkeys(ticks, DEPTH[2]), ticks.values(), "s:"),
+        printed_series([DEPTH[2]] * len(ticks), ticks.values(), "s:"),
         series("Bayes floor", rows, "place", "floor", None, "--", "black"),
     ]
     caption = "Excess loss of the models that the paper may mean, mean and standard deviation over seeds."

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from anyorder.experiments.figures import Series
+from anyorder.files import Row
 
 #: Two means agree if they differ by at most this many standard deviations of the difference, and what print rounds off.
 DEVIATIONS = 2.0
@@ -48,7 +49,7 @@ class Printed(NamedTuple):
         scale = math.hypot(deviation or 0.0, self.deviation) / math.sqrt(self.sequences)
         return bool(abs(mean - self.mean) <= DEVIATIONS * scale + self.rounding)
 
-    def beside(self, name: str, row: dict[str, Any]) -> dict[str, Any]:
+    def beside(self, name: str, row: Row) -> Row:
         """The columns that stand print next to the column `name` of a row.
 
         >>> Printed(0.1, 0.003).beside("excess", {"excess_mean": 0.125, "excess_std": None})
@@ -59,9 +60,9 @@ class Printed(NamedTuple):
         return {"printed": str(self), f"{name}_difference": difference, f"{name}_agrees": self.agrees(mean, deviation)}
 
 
-def printed_series(values: Mapping[Any, Printed], places: Iterable[float], style: str = "s") -> Series:
+def printed_series(values: Iterable[Printed], places: Iterable[float], style: str = "s") -> Series:
     """What is printed, as a series at these places."""
-    means, deviations = [entry.mean for entry in values.values()], [entry.deviation for entry in values.values()]
+    means, deviations = zip(*((entry.mean, entry.deviation) for entry in values), strict=True)
     return Series("printed", list(places), means, deviations, style, 1)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from anyorder.experiments.rounding import Rounding, to_format, to_levels
@@ -37,7 +38,7 @@ def bits(number: int) -> Quantiser:
     return Quantiser(to_levels(number), to_levels(number, signed=False))
 
 
-def narrow(dtype: object) -> Quantiser:
+def narrow(dtype: DTypeLike) -> Quantiser:
     """A narrow floating-point format for all.
 
     >>> narrow(jnp.bfloat16).share(jnp.float32(1.001)).item()

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from anyorder.experiments.experiment import Experiment
 from anyorder.experiments.printed import RULE
 from anyorder.experiments.runner import Record
-from anyorder.files import read_json
+from anyorder.files import Row, read_json
 from anyorder.records import as_json
 from anyorder.training import forms
 
@@ -25,7 +24,7 @@ KEYS: dict[str, type] = {
 }  # fmt: skip
 
 
-def public(experiment: Experiment, record: Record, seconds: float | None) -> dict[str, Any]:
+def public(experiment: Experiment, record: Record, seconds: float | None) -> Row:
     """The JSON of a record: tables with each seed, printed values beside ours, verdict, and how it was run."""
     result, config = record.result, record.result.config
     tables = {name: {"caption": table.caption, "rows": table.rows} for name, table in result.tables.items()}
@@ -50,7 +49,7 @@ def public(experiment: Experiment, record: Record, seconds: float | None) -> dic
     )
 
 
-def compared(tables: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+def compared(tables: Mapping[str, Row]) -> Iterator[tuple[str, bool]]:
     """The name and the agreement of every number that stands beside a printed one."""
     for table in tables.values():
         for row in table["rows"]:
@@ -59,7 +58,7 @@ def compared(tables: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
                     yield column.removesuffix("_agrees"), value
 
 
-def verdict(tables: Mapping[str, Any]) -> dict[str, Any] | None:
+def verdict(tables: Mapping[str, Row]) -> Row | None:
     """How many numbers agree with print, by column, and the rule; None where nothing is printed.
 
     >>> verdict({"excess": {"rows": [{"excess_agrees": True}, {"excess_agrees": False}]}})["agree"]
@@ -78,7 +77,7 @@ def verdict(tables: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def read(id: str, folder: Path = FOLDER) -> dict[str, Any] | None:
+def read(id: str, folder: Path = FOLDER) -> Row | None:
     """A recorded result; None where the experiment has not been recorded."""
     path = folder / f"{id}.json"
     return read_json(path, "a recorded result", KEYS) if path.exists() else None

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
+from jax.typing import ArrayLike, DTypeLike
 from jaxtyping import Array, Float, Int
 
 from anyorder import numerics as numerics
 
 Rounding = Callable[[Array], Array]
+Output = TypeVar("Output")
 
 
-def rounded(function: Callable[..., Any], rounding: Rounding) -> Callable[..., Any]:
+def rounded(function: Callable[..., Output], rounding: Rounding) -> Callable[..., Output]:
     """The function with its inputs and the result of every operation rounded.
 
     >>> halves = lambda x: jnp.round(2 * x) / 2
@@ -23,7 +25,7 @@ def rounded(function: Callable[..., Any], rounding: Rounding) -> Callable[..., A
     0.5
     """
 
-    def run(*inputs: Any) -> Any:
+    def run(*inputs: object) -> Output:
         leaves = jax.tree.leaves(inputs)
         closed, shape = jax.make_jaxpr(function, return_shape=True)(*inputs)
         outputs = _evaluate(closed.jaxpr, closed.consts, leaves, rounding)
@@ -32,13 +34,13 @@ def rounded(function: Callable[..., Any], rounding: Rounding) -> Callable[..., A
     return run
 
 
-def _evaluate(jaxpr: Jaxpr, consts: list[Any], inputs: list[Any], rounding: Rounding) -> list[Any]:
-    values: dict[Any, Any] = {}
+def _evaluate(jaxpr: Jaxpr, consts: list[ArrayLike], inputs: list[ArrayLike], rounding: Rounding) -> list[ArrayLike]:
+    values: dict[Var, ArrayLike] = {}
 
-    def read(place: Any) -> Any:
+    def read(place: Var | Literal) -> ArrayLike:
         return place.val if isinstance(place, Literal) else values[place]
 
-    def round_float(value: Any) -> Any:
+    def round_float(value: ArrayLike) -> ArrayLike:
         return rounding(jnp.asarray(value)) if jnp.issubdtype(jnp.result_type(value), jnp.floating) else value
 
     values.update(zip(jaxpr.constvars, consts, strict=True))
@@ -88,7 +90,7 @@ def to_levels(bits: int, signed: bool = True) -> Rounding:
     return rounding
 
 
-def to_format(dtype: Any) -> Rounding:
+def to_format(dtype: DTypeLike) -> Rounding:
     """Rounding to a narrow floating-point format.
 
     >>> to_format(jnp.bfloat16)(jnp.float32(1.001)).item()

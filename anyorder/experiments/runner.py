@@ -9,14 +9,14 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from anyorder.dynamics import PowerLaw, Standing, Standings, Trajectory
 from anyorder.dynamics.lengths import LengthPoint, LengthSweep
 from anyorder.errors import InputError, require
 from anyorder.experiments import figures
 from anyorder.experiments.experiment import SECONDS, Budget, Experiment, OnProgress, Result, Table, Task, seconds
-from anyorder.files import holds, locked, read_json, whole_file, write_json
+from anyorder.files import Row, holds, locked, read_json, whole_file, write_json
 from anyorder.records import read_record, write_record
 from anyorder.training import config as configs
 from anyorder.training.versions import difference, versions
@@ -75,7 +75,7 @@ def held(folder: Path, task: Task) -> Iterator[Task]:
         yield dataclasses.replace(task, runs=folder / RUNS)
 
 
-def _check(folder: Path, settings: dict[str, Any]) -> bool:
+def _check(folder: Path, settings: Row) -> bool:
     if not holds(folder, MANIFEST):
         return False
     stored = read_json(folder / MANIFEST, "another folder", {"budget": str, "seeds": int})

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -12,17 +11,26 @@ from anyorder import dynamics, estimators
 from anyorder.chains import Chains, Floored
 from anyorder.constructions import construct
 from anyorder.constructions.exact_orders import certified as certified_order
-from anyorder.constructions.verify import Verification
-from anyorder.estimators import LossSummary
+from anyorder.constructions.verify import Verification, verify
 from anyorder.estimators.matching import window_matches
 from anyorder.experiments.dynamics import standings
 from anyorder.experiments.experiment import Result, Table, Task
 from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, OverSteps, Plot, Series
-from anyorder.experiments.floor import Comparison, PredictorScores
+from anyorder.experiments.floor import Comparison
+from anyorder.files import Row
 from anyorder.training import config as configs
 from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Certificate, Transformer
+
+#: Construction, order, alphabet size and dtype: each at an order that shows what it can do.
+SHOWN = (
+    ("two-layer", 3, 2, "float64"),
+    ("dyadic", 10, 4, "float32"),
+    ("attention-only", 6, 2, "float32"),
+    ("unrolled", 20, 2, "float32"),
+    ("unrolled-bayes", 12, 2, "float32"),
+)
 
 
 def config(steps: int, seed: int) -> Config:
@@ -35,7 +43,7 @@ def config(steps: int, seed: int) -> Config:
 def compared(comparisons: Sequence[Comparison]) -> Result:
     """Every predictor of every order: one order as a short table and a narrow figure, all of them beside it."""
 
-    def rows(found: Comparison) -> list[dict[str, Any]]:
+    def rows(found: Comparison) -> list[Row]:
         return [
             {
                 "predictor": name,
@@ -54,32 +62,31 @@ def compared(comparisons: Sequence[Comparison]) -> Result:
     )
     everything = [{"order": found.order, **row} for found in comparisons for row in rows(found)]
     tables = {"predictors": Table(caption, rows(shown)), "orders": Table("The same for every order.", everything)}
-    return Result(tables, curves([shown]))
+    return Result(tables, curves(shown))
 
 
-def curves(comparisons: Sequence[Comparison]) -> dict[str, Figure]:
+def curves(found: Comparison) -> dict[str, Figure]:
     """Every predictor at every position, with bands of two standard errors: narrow enough for a telephone."""
+    positions = np.arange(found.order, found.length)
+    drawn: dict[str, Figure] = {}
+    for measured, label in (("excess", "excess loss (nats)"), ("distance", "distance to the truth")):
+        losses = {name: getattr(scores, measured) for name, scores in found.scores.items()}
+        lines = [
+            Series(name, positions, loss.position_mean, 2 * loss.position_error, "-", index)
+            for index, (name, loss) in enumerate(losses.items())
+            if np.isfinite(loss.mean)  # the loss of a predictor that gives zero is infinite
+        ]
+        chart = Chart("position of the predicted token", label, lines, f"order {found.order}", from_zero=True)
+        title = f"{label[0].upper()}{label[1:]}"
+        caption = f"{title} of every predictor at every position, with bands of two standard errors."
+        drawn[measured] = Plot(caption, [chart], width=4.0)
+    return drawn
 
-    def chart(comparison: Comparison, label: str, of: Callable[[PredictorScores], LossSummary]) -> Chart:
-        positions, series = np.arange(comparison.order, comparison.length), []
-        for index, (name, scores) in enumerate(comparison.scores.items()):
-            found = of(scores)
-            if np.isfinite(found.mean):  # the loss of a predictor that gives zero is infinite
-                series.append(Series(name, positions, found.position_mean, 2 * found.position_error, "-", index))
-        return Chart("position of the predicted token", label, series, f"order {comparison.order}", from_zero=True)
 
-    shown = {
-        "excess": ("excess loss (nats)", lambda scores: scores.excess),
-        "distance": ("distance to the truth", lambda scores: scores.distance),
-    }
-    return {
-        name: Plot(
-            f"{label[0].upper()}{label[1:]} of every predictor at every position, with bands of two standard errors.",
-            [chart(comparison, label, of) for comparison in comparisons],
-            width=4.0,
-        )
-        for name, (label, of) in shown.items()
-    }
+def verified() -> Iterator[Verification]:
+    """Verify every construction of `SHOWN`, one after the other."""
+    for name, order, size, dtype in SHOWN:
+        yield verify(name, order=order, alphabet_size=size, length=256, dtype=dtype, sequences=4)
 
 
 def certified(verified: Iterable[Verification]) -> Result:
@@ -169,7 +176,7 @@ def trained(task: Task, steps: int, seed: int) -> tuple[Result, Followed]:
     # The Bayes construction has a beginning token too, so that the maps have the same rows.
     built = construct("unrolled-bayes", order=data.order, alphabet_size=data.alphabet_size, length=data.length)
     traces = {"trained": run.models[0].trace(tokens), "constructed": built.trace(tokens)}
-    grid: list[list[AttentionMap | None]] = [
+    grid = [
         [AttentionMap(f"{name}, layer {layer}", np.asarray(trace.attention[layer - 1][0], np.float32), tokens)
          for name, trace in traces.items()]
         for layer in (1, 2)
@@ -200,7 +207,7 @@ def two_stage(task: Task, seed: int) -> Result:
     run = dynamics.two_stage(
         Floored(1, 3, 0.2), settings, lambda step, steps, excess: task.watch(step / steps, f"excess {excess:.4f}")
     )
-    about: dict[str, Any] = {"alphabet_size": 3, "gamma": 0.2}
+    about: Row = {"alphabet_size": 3, "gamma": 0.2}
     row = {
         "attention_1": float(run.attention[run.stage_one_steps, 1]),
         "p_1_leads": run.leads,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from anyorder.constructions.parameters import table_one
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
 from anyorder.experiments.figures import MARKS, Chart, Plot, different, series
+from anyorder.files import Row
 
 #: Where the growth is shown: each of these varies while the others stay at the first.
 ORDERS, SIZES, LENGTHS = (3, 1, 2, 4, 6, 8, 12, 16), (2, 3, 4, 8, 16, 32), (32, 16, 64, 128, 256, 512, 1024)
@@ -47,7 +48,7 @@ def run(task: Task) -> Result:
     )
 
 
-def chart(growth: list[dict]) -> Plot:
+def chart(growth: list[Row]) -> Plot:
     """Parameters along k, S and T."""
     labels = {"order": "order k", "alphabet_size": "alphabet size S", "length": "length T"}
     charts = []

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from anyorder import probe
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset
 from anyorder.experiments.figures import Chart, Plot, different, series
+from anyorder.files import Row
 from anyorder.training.config import Config, Data, changed
 from anyorder.transformer import Transformer
 
 #: A model within this of the floor, in nats, selects the order as the Bayes mixture does, for what can be measured.
 NEAR = 0.002
 #: What comes within that, as changes to the preset `floor`: several heads, so that it has counts of several orders.
-RECIPE: dict[str, Any] = {"heads": [4], "optimiser": "muon", "learning_rate": [8e-3], "steps": 5000}
+RECIPE = {"heads": [4], "optimiser": "muon", "learning_rate": [8e-3], "steps": 5000}
 #: What models are called in the tables.
 RECIPE_NAME, ONE, ATTENTION = "two layers, four heads, Muon", "one layer", "attention only"
 #: Test sequences of the probe for each model.
@@ -27,7 +28,7 @@ class Trial(NamedTuple):
 
     model: str
     data: Data
-    changes: dict[str, Any]
+    changes: Mapping[str, object]
 
 
 def mixture(max_order: int, length: int) -> Data:
@@ -60,7 +61,7 @@ def config(task: Task, trial: Trial) -> Config:
     return changed(of_preset(task, "floor", trial.data), trial.changes)
 
 
-def heads(models: Sequence[Transformer], longest: int, count: int) -> list[dict[str, Any]]:
+def heads(models: Sequence[Transformer], longest: int, count: int) -> list[Row]:
     """What the probe reads off every head of the last layer."""
     settings = probe.Settings(sequences=count, max_length=longest)
     found = []
@@ -130,7 +131,7 @@ def run(task: Task) -> Result:
     )
 
 
-def chart(rows: list[dict[str, Any]]) -> Plot:
+def chart(rows: list[Row]) -> Plot:
     """Gaps of every kind of model on every source, next to the best fixed order there."""
     ticks: dict[str, float] = {}
     placed = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.resources
 import json
-from typing import Any
 
 import matplotlib
 import numpy as np
@@ -15,6 +14,7 @@ from matplotlib.figure import Figure
 from anyorder.dynamics.lengths import LengthSweep
 from anyorder.dynamics.reduced import EXCLUDED
 from anyorder.dynamics.trajectory import Trajectory
+from anyorder.files import Row
 from anyorder.report.style import COLOURS, STYLE, Drawing
 
 #: Offsets that the page shows one by one; what is beyond is one bar.
@@ -106,7 +106,7 @@ def attention_page(trajectory: Trajectory) -> str:
     return template.replace("/*DATA*/null", data)
 
 
-def page_data(trajectory: Trajectory) -> dict[str, Any]:
+def page_data(trajectory: Trajectory) -> Row:
     """What the page shows, as JSON: labels, and for every frame the row and the numbers beside it."""
     attention = trajectory.attention
     shown = min(SHOWN, attention.shape[1])

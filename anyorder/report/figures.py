@@ -26,7 +26,7 @@ def draw(figure: figures.Figure) -> Figure:
             case MapGrid(grid=grid):
                 return draw_maps(grid)
             case Heat(_, maps, down, across, label, fraction, less):
-                return sweeps.draw_maps(list(maps.items()), down, across, label, fraction=fraction, less=less)
+                return sweeps.draw_heat(maps, down, across, label, fraction=fraction, less=less)
             case OverSteps(trajectory=trajectory):
                 return dynamics.draw_run(trajectory)
             case OverLengths(sweep=sweep):
@@ -71,9 +71,8 @@ def _chart(panel: Axes, chart: Chart) -> None:
 
 def _series(panel: Axes, series: Series) -> None:
     colour = series.colour
-    style: dict[str, Any] = (
-        {} if colour is None else {"color": COLOURS[colour % len(COLOURS)] if isinstance(colour, int) else colour}
-    )
+    colour = COLOURS[colour % len(COLOURS)] if isinstance(colour, int) else colour
+    style: dict[str, Any] = {} if colour is None else {"color": colour}
     error = None if series.error is None else np.asarray(series.error, np.float64)
     marked = any(mark in series.style for mark in MARKS)
     bars = error if marked else None

@@ -14,19 +14,17 @@ from anyorder.report.style import STYLE, Drawing
 LABELLED = 40
 
 
-def draw_maps(grid: Sequence[Sequence[AttentionMap | None]], size: float = 2.6) -> Drawing:
-    """Rows of panels, with one bar for the colours of all; None leaves a place empty."""
+def draw_maps(grid: Sequence[Sequence[AttentionMap]], size: float = 2.6) -> Drawing:
+    """Rows of panels, with one bar for the colours of all."""
     down, across = len(grid), max(map(len, grid))
     with matplotlib.rc_context(STYLE):
         figure = Drawing(figsize=(size * across + 0.6, (size + 0.15) * down + 0.2))
         axes = figure.subplots(down, across, squeeze=False)
         image = None
         for row, panels in zip(axes, grid, strict=True):
-            for column, place in enumerate(row):
-                panel = panels[column] if column < len(panels) else None
-                if panel is None:
-                    place.set_visible(False)
-                    continue
+            for place in row[len(panels) :]:
+                place.set_visible(False)
+            for place, panel in zip(row, panels, strict=False):
                 image = place.imshow(panel.values, vmin=0, vmax=1, cmap="viridis", interpolation="nearest")
                 place.set_title(panel.title)
                 _label(place, panel)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from anyorder.experiments.experiment import Table
 from anyorder.experiments.figures import Figure
@@ -126,7 +126,7 @@ def as_table(table: Table, link: str = "") -> str:
     )
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value for a person.
 
     >>> shown(0.08647123), shown(-1e-17), shown(None), shown(True), shown(1234567), shown("k")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from anyorder.experiments import recorded
 from anyorder.experiments.printed import RULE
 from anyorder.experiments.registry import EXPERIMENTS
+from anyorder.files import Row
 from anyorder.report.differences import differences
 from anyorder.report.page import shown
 
@@ -90,7 +89,7 @@ def page(folder: Path = recorded.FOLDER) -> str:
     return "".join(parts)
 
 
-def _section(record: Mapping[str, Any]) -> str:
+def _section(record: Row) -> str:
     id, seeds = record["id"], record["seeds"]
     models = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     trained = f"{record['steps']:,} steps, {models}" if record["steps"] else "no training"
@@ -109,7 +108,7 @@ def _section(record: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def markdown(rows: list[dict[str, Any]]) -> str:
+def markdown(rows: list[Row]) -> str:
     """Rows as a table of Markdown: mean and deviation in one column, what each seed gave left to the file.
 
     >>> print(markdown([{"k": 1, "loss_mean": 0.5, "loss_std": 0.01, "loss_seeds": [0.5], "loss_agrees": True}]))
@@ -120,7 +119,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     kept = [name for name in rows[0] if not name.endswith(("_std", "_seeds"))]
     names = [name for name in kept if any(row[name] is not None for row in rows)]
 
-    def cell(row: dict[str, Any], name: str) -> str:
+    def cell(row: Row, name: str) -> str:
         value = row[name]
         if isinstance(value, list):
             return " ".join(shown(entry) for entry in value)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import matplotlib
 import numpy as np
@@ -28,8 +27,6 @@ LABELS = {
 #: Panels in a row of small multiples.
 ACROSS = 4
 
-Column = dict[str, Any]
-
 
 def draw(sweep: Sweep, rows: Sequence[SweepRow]) -> Figure:
     """What fits the axes that have more than one value."""
@@ -42,10 +39,10 @@ def draw(sweep: Sweep, rows: Sequence[SweepRow]) -> Figure:
         return _marginals(sweep, rows, axes)
 
 
-def shown(value: Any) -> str:
+def tick(value: object) -> str:
     """A value on an axis.
 
-    >>> shown(0.001), shown([1, 2]), shown("adamw")
+    >>> tick(0.001), tick([1, 2]), tick("adamw")
     ('0.001', '1 2', 'adamw')
     """
     if isinstance(value, float):
@@ -53,17 +50,17 @@ def shown(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _place(panel: Axes, values: Sequence[Any]) -> np.ndarray:
+def _place(panel: Axes, values: Sequence[object]) -> np.ndarray:
     """Where the values of an axis stand: to scale where they are numbers, a logarithmic one where they are wide."""
-    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    if not numeric or len(values) < 2:
-        panel.set_xticks(range(len(values)), [shown(value) for value in values])
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if len(numbers) < max(len(values), 2):
+        panel.set_xticks(range(len(values)), [tick(value) for value in values])
         return np.arange(len(values))
-    if min(values) > 0 and max(values) / min(values) > 5:
+    if min(numbers) > 0 and max(numbers) / min(numbers) > 5:
         panel.set_xscale("log")
         panel.minorticks_off()
-    panel.set_xticks(values, [shown(value) for value in values])
-    return np.asarray(values, np.float64)
+    panel.set_xticks(numbers, [tick(value) for value in numbers])
+    return np.asarray(numbers, np.float64)
 
 
 def _spread(panel: Axes, sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> None:
@@ -126,16 +123,14 @@ def _marginals(sweep: Sweep, rows: Sequence[SweepRow], axes: list[str]) -> Figur
 def _maps(sweep: Sweep, rows: Sequence[SweepRow], axes: list[str]) -> Figure:
     """The last two axes are those of the maps; a first of three has a map for each value."""
     outer = sweep.axes[axes[0]] if len(axes) == 3 else (None,)
-    titles = [sweep.name if value is None else f"{axes[0].replace('_', ' ')} {shown(value)}" for value in outer]
-    parts = [[row for row in rows if value is None or row.values[axes[0]] == value] for value in outer]
-    return draw_maps(
-        [(title, grid(sweep, part, axes[-2], axes[-1])) for title, part in zip(titles, parts, strict=True)],
-        (axes[-2], [shown(value) for value in sweep.axes[axes[-2]]]),
-        (axes[-1], [shown(value) for value in sweep.axes[axes[-1]]]),
-        LABELS[sweep.metric],
-        fraction=sweep.metric == "success",
-        less=METRICS[sweep.metric],
-    )
+    maps = {}
+    for value in outer:
+        title = sweep.name if value is None else f"{axes[0].replace('_', ' ')} {tick(value)}"
+        part = [row for row in rows if value is None or row.values[axes[0]] == value]
+        maps[title] = grid(sweep, part, axes[-2], axes[-1])
+    down, across = ((axis, [tick(value) for value in sweep.axes[axis]]) for axis in axes[-2:])
+    label, success = LABELS[sweep.metric], sweep.metric == "success"
+    return draw_heat(maps, down, across, label, fraction=success, less=METRICS[sweep.metric])
 
 
 def grid(sweep: Sweep, rows: Sequence[SweepRow], down: str, across: str) -> np.ndarray:
@@ -148,8 +143,8 @@ def grid(sweep: Sweep, rows: Sequence[SweepRow], down: str, across: str) -> np.n
     return values
 
 
-def draw_maps(
-    maps: Sequence[tuple[str, np.ndarray]],
+def draw_heat(
+    maps: Mapping[str, np.ndarray],
     down: tuple[str, list[str]],
     across: tuple[str, list[str]],
     label: str,
@@ -164,10 +159,10 @@ def draw_maps(
     with matplotlib.rc_context(STYLE):
         figure = Drawing(figsize=(max(width * columns + 1.1, 3.2), max(height * lines, 2.0)))
         panels = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
-        known = np.concatenate([values[np.isfinite(values)] for _, values in maps])
+        known = np.concatenate([values[np.isfinite(values)] for values in maps.values()])
         norm = _norm(known, fraction)
         image = None
-        for panel, (title, values) in zip(panels.flat, maps, strict=False):
+        for panel, (title, values) in zip(panels.flat, maps.items(), strict=False):
             panel.set_facecolor("0.85")
             image = panel.imshow(
                 values, norm=norm, cmap="viridis_r" if less else "viridis", aspect="auto", interpolation="nearest"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import matplotlib
@@ -13,6 +12,7 @@ from matplotlib.figure import Figure
 from anyorder import estimators
 from anyorder.errors import require
 from anyorder.experiments.figures import AttentionMap
+from anyorder.files import Row
 from anyorder.report.maps import draw_maps
 from anyorder.report.style import COLOURS, STYLE, Drawing
 from anyorder.training.config import Config
@@ -24,24 +24,24 @@ AVERAGED = 256
 #: Panels in a row of the attention figure.
 ACROSS = 4
 
-Metrics = Sequence[dict[str, Any]]
+Metrics = Sequence[Row]
 
 
-def _kind(metrics: Metrics, kind: str) -> list[dict[str, Any]]:
+def _kind(metrics: Metrics, kind: str) -> list[Row]:
     return [line for line in metrics if line["kind"] == kind]
 
 
-def _by_model(lines: Metrics) -> dict[str, list[dict[str, Any]]]:
+def _by_model(lines: Metrics) -> dict[str, list[Row]]:
     """Lines of every model, by what names it in a legend."""
     several = len({line["learning_rate"] for line in lines}) > 1
-    named: dict[str, list[dict[str, Any]]] = {}
+    named: dict[str, list[Row]] = {}
     for line in lines:
         rate = f", rate {line['learning_rate']:g}" if several else ""
         named.setdefault(f"seed {line['seed']}{rate}", []).append(line)
     return named
 
 
-def _reference(metrics: Metrics) -> dict[str, Any]:
+def _reference(metrics: Metrics) -> Row:
     found = _kind(metrics, "reference")
     require(len(found) > 0, "the run has no metrics yet; let it take its first steps")
     return found[0]

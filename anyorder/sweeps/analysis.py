@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from anyorder.training import forms
 class Cell(NamedTuple):
     """One combination of values: the metric of each seed that has one, and how many seeds there are and failed."""
 
-    values: dict[str, Any]
+    values: dict[str, object]
     metric: list[float]
     seeds: list[int]
     runs: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
+
+from anyorder.files import Row
 
 Ending = Literal["done", "diverged", "failed"]
 
@@ -46,7 +47,7 @@ class Ended:
     step: int | None = None
     measured: RunMetrics | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Row:
         """Plain values, all on one level.
 
         >>> Ended("failed", "no memory").as_json()
@@ -57,7 +58,7 @@ class Ended:
         return {"outcome": self.outcome, "reason": self.reason, **step, **numbers}
 
     @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> Ended:
+    def from_json(cls, plain: Row) -> Ended:
         """What `as_json` gave, back; further keys are left alone.
 
         >>> Ended.from_json({"outcome": "done", "gap": 0.1, "seed": 3}).measured.gap
@@ -74,10 +75,10 @@ class SweepRow:
     """One run of a sweep that has ended: its number, its values on the axes, its seed."""
 
     run: int
-    values: dict[str, Any]
+    values: dict[str, object]
     seed: int
     ended: Ended
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Row:
         """The line of the table."""
         return {"run": self.run, **self.values, "seed": self.seed, **self.ended.as_json()}

@@ -18,7 +18,7 @@ import numpy as np
 
 from anyorder import files
 from anyorder.errors import InputError, require
-from anyorder.files import check_keys, read_json
+from anyorder.files import Row, check_keys, read_json
 from anyorder.records import as_json
 from anyorder.training import config as configs
 from anyorder.training import forms
@@ -58,7 +58,7 @@ class Sweep:
 
     name: str
     base: Config
-    axes: dict[str, tuple[Any, ...]]
+    axes: dict[str, tuple[object, ...]]
     seeds: tuple[int, ...] = (0,)
     metric: str = "gap"
     success: Success = Success()
@@ -78,7 +78,7 @@ class Run(NamedTuple):
     """One training run: its number in the sweep, its values on the axes, its seed and its whole config."""
 
     number: int
-    values: dict[str, Any]
+    values: dict[str, object]
     seed: int
     config: Config
 
@@ -86,7 +86,7 @@ class Run(NamedTuple):
 def sweep(
     name: str,
     base: Config,
-    axes: Mapping[str, Any],
+    axes: Mapping[str, object],
     *,
     seeds: int | Sequence[int] = 1,
     metric: str = "gap",
@@ -107,7 +107,7 @@ def sweep(
     require(str(metric) in METRICS, f"{source} has the metric {metric!r}, must be one of {', '.join(METRICS)}")
     base = dataclasses.replace(base, seed=0, seeds=1)
     require(len(axes) > 0, f"{source} has no axes; give at least one list under [axes]")
-    known: dict[str, tuple[Any, ...]] = {}
+    known: dict[str, tuple[object, ...]] = {}
     for axis, given in axes.items():
         spelt = configs.known(axis, source)
         require(spelt not in _SEEDS, f"{source} has the axis {axis}; seeds are given by `seeds`")
@@ -122,11 +122,11 @@ def sweep(
     return Sweep(name, base, known, numbers, metric, success or Success())
 
 
-def _distinct(values: Sequence[Any]) -> bool:
+def _distinct(values: Sequence[object]) -> bool:
     return len({json.dumps(value) for value in values}) == len(values)
 
 
-def _values(base: Config, axis: str, given: Any, source: str) -> tuple[Any, ...]:
+def _values(base: Config, axis: str, given: Any, source: str) -> tuple[object, ...]:
     """The values of an axis, of the type of its field."""
     listed = _range(axis, given, source) if isinstance(given, Mapping) else given
     require(isinstance(listed, list | tuple), f"{source} has {axis} = {given!r}, must be a list or a range")
@@ -140,7 +140,7 @@ def _values(base: Config, axis: str, given: Any, source: str) -> tuple[Any, ...]
     return tuple(typed)
 
 
-def _range(axis: str, given: Mapping[str, Any], source: str) -> list[Any]:
+def _range(axis: str, given: Mapping[str, Any], source: str) -> list[int | float]:
     """{ from, to } with one of step, factor or count; count with log = true is even in the logarithm."""
     way_out = "{ from = a, to = b } takes one of step, factor, or count (with log = true if wanted)"
     ways = [way for way in ("step", "factor", "count") if way in given]
@@ -183,7 +183,7 @@ def read(path: str | Path) -> Sweep:
 _KEYS = ("name", "preset", "config", "seeds", "metric", "set", "axes", "success")
 
 
-def from_plain(content: Mapping[str, Any], source: str, name: str, folder: Path = Path()) -> Sweep:
+def from_plain(content: Row, source: str, name: str, folder: Path = Path()) -> Sweep:
     """The sweep of plain values, such as those of a TOML file; paths are relative to the folder."""
     for key in content:
         configs.known(key, source, _KEYS)
@@ -209,7 +209,7 @@ def from_plain(content: Mapping[str, Any], source: str, name: str, folder: Path 
     )
 
 
-def _rule(given: Mapping[str, Any], source: str) -> Success:
+def _rule(given: Row, source: str) -> Success:
     rule = {}
     for key, value in given.items():
         spelt = configs.known(key, source, ("gap", "attention"))
@@ -219,7 +219,7 @@ def _rule(given: Mapping[str, Any], source: str) -> Success:
     return Success(**rule)
 
 
-def to_plain(sweep: Sweep) -> dict[str, Any]:
+def to_plain(sweep: Sweep) -> Row:
     """The sweep as plain values, from which `from_stored` reads it again.
 
     >>> grid = sweep("one", configs.PRESETS["floor"], {"order": [1]})
@@ -229,7 +229,7 @@ def to_plain(sweep: Sweep) -> dict[str, Any]:
     return as_json(sweep)
 
 
-def from_stored(plain: Mapping[str, Any], source: str = "the sweep") -> Sweep:
+def from_stored(plain: Row, source: str = "the sweep") -> Sweep:
     """The sweep that `to_plain` gave."""
     kinds = {"name": str, "base": dict, "axes": dict, "seeds": list, "metric": str, "success": dict}
     check_keys(dict(plain), source, "give the folder of a sweep", kinds)
@@ -255,7 +255,7 @@ def confirm(sweep: Sweep, budget: int | None, yes: bool) -> None:
     )
 
 
-def values_at(sweep: Sweep, cell: int) -> dict[str, Any]:
+def values_at(sweep: Sweep, cell: int) -> dict[str, object]:
     """The values of one combination, by its number.
 
     >>> values_at(sweep("g", configs.PRESETS["floor"], {"order": [1, 2], "length": [8, 16]}), 2)

@@ -156,7 +156,7 @@ def test_a_folder_with_other_files_is_refused(run, tmp_path):
 
 
 def test_a_result_is_kept_whole(tmp_path):
-    maps = MapGrid("A map.", [[AttentionMap("m", np.eye(2), np.arange(2)), None]])
+    maps = MapGrid("A map.", [[AttentionMap("m", np.eye(2), np.arange(2))]])
     table = Table("A caption.", [{"a": 1.5, "b": "x", "seeds": [1.0, 2.0]}])
     result = Result({"t": table}, {"m": maps}, ("note",), {"T": 3}, "paper", Config(seed=2))
     record = Record(result, "tiny", 1, {"jax": "1"})
