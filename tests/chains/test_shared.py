@@ -1,7 +1,6 @@
-"""Priors under which contexts share rows, and the Bayes predictors of all priors that have one."""
+"""Priors under which contexts share rows."""
 
 import itertools
-import typing
 
 import jax
 import jax.numpy as jnp
@@ -9,19 +8,8 @@ import numpy as np
 import pytest
 
 from anyorder import estimators
-from anyorder.chains import (
-    PRIORS,
-    BagSymmetric,
-    Dirichlet,
-    Kernel,
-    OrderMixture,
-    Source,
-    TransitionNoise,
-    Tree,
-    named_prior,
-)
+from anyorder.chains import BagSymmetric, Dirichlet, Kernel, OrderMixture, Source, Tree, named_prior
 from anyorder.errors import InputError
-from anyorder.source_config import SourceConfig
 
 KEY = jax.random.key(11)
 COUNT = 4000
@@ -59,28 +47,6 @@ def test_leaves_of_random_trees_have_the_depths_of_the_prior():
     assert abs((leaf & ~root).mean() - 1 / 4) < 0.03
 
 
-def test_the_floor_is_the_bayes_predictor_by_enumeration():
-    """The posterior mean of the next row over many kernels of the prior, weighted by what they give to the tokens."""
-    tokens = [0, 1, 1, 0, 1, 1, 1, 0]
-    for prior in (BagSymmetric(2, 2), OrderMixture(2, 0, 2), Tree(2, 2)):
-        kernels = np.concatenate([drawn(prior), np.asarray(jax.vmap(prior.draw)(jax.random.split(KEY, 60_000)))])
-        weights = np.ones(len(kernels))
-        for n in range(2, len(tokens)):
-            weights *= kernels[(slice(None), *tokens[n - 2 : n], tokens[n])]
-        expected = np.average(kernels[(slice(None), *tokens[-2:])], axis=0, weights=weights)
-        exact = estimators.floor(Source(prior, 9))(tokens).probabilities[-1]
-        np.testing.assert_allclose(exact, expected, atol=0.01)
-
-
-def test_names_of_commands_are_in_the_registry():
-    offered = typing.get_args(typing.get_type_hints(SourceConfig)["prior"])
-    assert set(offered) <= set(PRIORS)
-    for name in offered:
-        config = SourceConfig(prior=name)
-        source = config.source_of(8)
-        assert (source.prior.name, source.order) == (name, config.window)
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -95,11 +61,6 @@ def test_names_of_commands_are_in_the_registry():
 def test_bad_sources_are_refused_in_one_line(make, words):
     with pytest.raises(InputError, match=words):
         make()
-
-
-def test_where_no_floor_is_known_there_is_a_reason():
-    assert "rows of the tree prior under noise" in estimators.floor(Source(Tree(2), 8, TransitionNoise(0.1))).reason
-    assert estimators.floor(Source(Tree(2), 8)).reason is None
 
 
 def test_sampling_inside_a_compiled_program_is_sampling():

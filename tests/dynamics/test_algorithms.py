@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from fractions import Fraction
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,10 +11,8 @@ import pytest
 
 from anyorder import chains, dynamics
 from anyorder.chains import Dirichlet, Floored, Kernel, PointMass
-from anyorder.dynamics import objective
 from anyorder.dynamics.algorithms import preconditioned_direction
 from anyorder.errors import InputError
-from tests import oracles
 from tests import oracles_dynamics as own
 
 KEY = jax.random.key(5)
@@ -34,84 +30,6 @@ def random_model(order, normalise, length=12, excluded=False):
         r=jax.random.normal(r_key, (order,), jnp.float64),
         normalise=normalise,
     )
-
-
-def random_tokens(length=12, size=3):
-    return jax.random.randint(jax.random.key(99), (length,), 0, size, jnp.int32)
-
-
-@pytest.mark.parametrize(("order", "normalise", "excluded"), [(1, False, False), (1, True, True), (3, True, False)])
-def test_reduced_model_is_that_of_plain_loops_and_of_the_full_transformer(order, normalise, excluded):
-    model, tokens = random_model(order, normalise, excluded=excluded), random_tokens()
-    asked = np.array([[(i + j) % 3 for j in range(order)] for i in range(3)])
-    predicted = eqx.filter_jit(lambda model: model.predict(tokens, jnp.asarray(asked, jnp.int32), 3))(model)
-    p, r = np.asarray(model.p), np.asarray(model.r)
-    for context, distribution in zip(asked, predicted, strict=True):
-        expected = own.reduced(np.asarray(tokens), p, r, 2.5, context, 3, normalise)
-        np.testing.assert_allclose(distribution, expected, atol=1e-14)
-    full = np.asarray(dynamics.as_transformer(model, 3)(tokens))
-    for n in range(order - 1, len(tokens)):
-        seen = np.asarray(tokens)[: n + 1]
-        expected = own.reduced(seen, p, r, 2.5, seen[-order:], 3, normalise)
-        np.testing.assert_allclose(full[n], expected, atol=1e-14)
-
-
-def test_loss_and_its_gradient():
-    drawn = chains.sample(Dirichlet(2, 2), length=10, count=1, start="stationary", seed=KEY)
-    tokens, kernel = drawn.tokens[0], drawn.kernels[0]
-    model, rows = random_model(2, True, 10), np.asarray(kernel).reshape(4, 2)
-
-    def loss(p, a_2):
-        contexts = [(0, 0), (0, 1), (1, 0), (1, 1)]
-        total = 0.0
-        for context, row in zip(contexts, rows, strict=True):
-            mixed = (own.reduced(np.asarray(tokens), p, np.asarray(model.r), a_2, context, 2, True) + 0.01) / 1.02
-            total += (row * np.log(row / mixed)).sum() / 4
-        return total
-
-    @jax.jit
-    def both(p, a_2):
-        moved = dataclasses.replace(model, p=p, a_2=a_2)
-        return objective.model_excess(moved, tokens, kernel, 0.01)
-
-    p = np.asarray(model.p)
-    value, (by_p, by_a_2) = jax.value_and_grad(both, argnums=(0, 1))(model.p, model.a_2)
-    assert float(value) == pytest.approx(loss(p, 2.5), abs=1e-13)
-    step = 1e-6
-    numeric = [(loss(p + step * unit, 2.5) - loss(p - step * unit, 2.5)) / (2 * step) for unit in np.eye(10)]
-    np.testing.assert_allclose(by_p, numeric, atol=1e-8)
-    assert float(by_a_2) == pytest.approx((loss(p, 2.5 + step) - loss(p, 2.5 - step)) / (2 * step), abs=1e-8)
-
-
-def test_estimators_are_those_of_the_oracles():
-    tokens = [0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0, 1]
-    counts = objective.followers(jnp.array(tokens, jnp.int32), 2, 2)
-    kgram, bag = objective.frequencies(counts), objective.frequencies(objective.bagged(counts, 2))
-    for place, context in enumerate(objective.all_contexts(2, 2).tolist()):
-        expected = [oracles.normalise(found, 2) for found in (followers(tokens, context, False),
-                                                              followers(tokens, context, True))]  # fmt: skip
-        np.testing.assert_allclose(kgram[place], [float(value) for value in expected[0]])
-        np.testing.assert_allclose(bag[place], [float(value) for value in expected[1]])
-
-
-def followers(tokens, context, unordered):
-    key = sorted if unordered else list
-    found = oracles.Counter()
-    for i in range(len(context), len(tokens)):
-        if key(tokens[i - len(context) : i]) == key(context):
-            found[tokens[i]] += 1
-    return found
-
-
-def test_bayes_rows_are_exact_posterior_means():
-    counts = jnp.array([[3.0, 0.0, 2.0], [0.0, 0.0, 0.0], [1.0, 4.0, 1.0]])
-    floored = objective.bayes_rows(Floored(1, 3, gamma=0.2), 16)(counts)
-    for row, given in zip(counts, floored, strict=True):
-        expected = own.floored_row([int(count) for count in row], Fraction(1, 5))
-        np.testing.assert_allclose(given, [float(value) for value in expected], atol=1e-12)
-    plain = objective.bayes_rows(Dirichlet(1, 3), 16)(counts)
-    np.testing.assert_allclose(plain[0], [4 / 8, 1 / 8, 3 / 8])
-    assert objective.bayes_rows(chains.Reversible(1, 3), 16) is None
 
 
 def test_both_gradients_agree_and_more_so_for_longer_sequences():
@@ -188,17 +106,6 @@ def test_preconditioned_ends_at_one_over_k_and_is_the_bag():
     best = np.argmax([own.lag_score(STICKY.probabilities, lag) for lag in range(1, 6)]) + 1
     assert plain.attention[-1].argmax() == best
     assert plain.attention[-1, best] > 0.9
-
-
-def test_training_both_heads_tells_orders_apart():
-    found = dynamics.train_jointly(PointMass(STICKY), dynamics.JointTraining(length=32, steps=150, batch=32))
-    assert set(found.found) == {"from p = 0", "from dyadic", "from triadic"}
-    standings = found.evaluation.standings
-    assert standings["from dyadic"].excess < standings["dyadic, a_2 trained only"].excess
-    for one in found.found.values():
-        assert one.attention.sum() == pytest.approx(1)
-        assert one.query_attention.sum() == pytest.approx(1)
-        assert set(one.offsets) & {1, 2}
 
 
 def test_divergence_names_the_step_and_the_last_finite_value(request):

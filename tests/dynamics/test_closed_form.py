@@ -40,14 +40,6 @@ def test_closed_gradient_is_the_printed_sum(excluded):
     assert abs(expected).max() > 1e-3
 
 
-def test_power_law_agrees_with_polyfit():
-    x, y = np.array([8.0, 16, 32, 64]), np.array([0.9, 0.5, 0.24, 0.13])
-    coefficients, covariance = np.polyfit(np.log(x), np.log(y), 1, cov=True)
-    law = dynamics.power_law(x.tolist(), y)
-    assert law.exponent == pytest.approx(coefficients[0])
-    assert law.standard_error == pytest.approx(np.sqrt(covariance[0, 0]))
-
-
 def test_the_reading_of_the_transition_preference_decides_which_score_leads():
     keys = jax.random.split(KEY, 512)
     means = {}

@@ -1,0 +1,69 @@
+"""The assumptions of App. C and D on priors made for them and on others."""
+
+import jax
+import numpy as np
+import pytest
+
+from anyorder import chains
+from anyorder.chains import (
+    Dirichlet,
+    Floored,
+    Kernel,
+    PointMass,
+    Reversible,
+    ReversibleBinary,
+)
+from tests.chains.test_sampling import KEY
+
+
+@pytest.mark.parametrize(("size", "gamma"), [(2, 0.2), (3, 0.2), (4, 0.5)])
+def test_floored_prior_satisfies_all_four_assumptions(size, gamma):
+    checks = chains.check_first_order(Floored(1, size, gamma), gamma, KEY)
+    assert [check.holds for check in checks] == [True] * 4, "\n".join(map(str, checks))
+
+
+def test_the_checker_says_which_assumption_fails():
+    def failing(prior, gamma=0.2):
+        return [check.name for check in chains.check_first_order(prior, gamma, KEY) if not check.holds]
+
+    assert failing(Dirichlet(1, 3)) == ["minimum transition probability", "non-trivial mixing"]
+    assert failing(Floored(1, 2, 0.2, mixing=False)) == ["non-trivial mixing"]
+    one = PointMass(Kernel([[0.8, 0.2], [0.4, 0.6]]))
+    assert failing(one) == ["permutation invariance", "uniform expected transition matrix"]
+    sticky = Reversible(1, 3)  # stays where it is: invariant under renaming, but its mean is not uniform
+    assert "uniform expected transition matrix" in failing(sticky, gamma=0.01)
+
+
+def test_reversible_binary_kernels_satisfy_the_second_order_assumption():
+    kernels = np.asarray(jax.vmap(ReversibleBinary().draw)(jax.random.split(KEY, 200)))
+    for kernel in kernels:
+        checks = chains.check_second_order(Kernel(kernel))
+        assert all(check.holds for check in checks), "\n".join(map(str, checks))
+    flipped = Kernel(kernels[0][::-1])  # exchanges s_1: the preference turns round
+    assert [check.holds for check in chains.check_second_order(flipped)][1] is False
+
+
+@pytest.mark.parametrize(("order", "size"), [(1, 2), (1, 4), (2, 3), (3, 2)])
+def test_reversible_kernels_and_what_the_any_order_assumption_can_mean(order, size):
+    for seed in range(3):
+        kernel = Kernel(Reversible(order, size).draw(jax.random.key(seed)))
+        assert kernel.reversible
+        assert kernel.probabilities.min() > 0
+        checks = {check.name: check for check in chains.check_any_order(kernel)}
+        assert checks["irreducibility and aperiodicity"].holds
+        assert checks["time reversibility"].holds
+        assert checks["falling return count"].holds
+        # Printed, β_m is zero for every m ≥ 2: nothing can satisfy it.
+        assert not checks["non-degenerate projection"].holds
+        first = order == 1
+        assert checks["spectral assumptions: self-adjoint"].holds == first
+        if first:
+            assert checks["spectral assumptions: positive"].holds
+            assert checks["mended projection"].measured == pytest.approx(1.0)  # Σ_a φ_m(a)² μ(a)
+
+
+def test_no_irreducible_chain_above_order_one_is_self_adjoint():
+    for seed in range(20):
+        kernel = Kernel(np.random.default_rng(seed).dirichlet(np.ones(2), size=(2, 2)))
+        checks = {check.name: check for check in chains.check_any_order(kernel)}
+        assert checks["spectral assumptions: self-adjoint"].measured > 1e-3

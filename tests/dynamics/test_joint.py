@@ -1,0 +1,20 @@
+"""Training both heads."""
+
+from __future__ import annotations
+
+import pytest
+
+from anyorder import dynamics
+from anyorder.chains import PointMass
+from tests.dynamics.test_algorithms import STICKY
+
+
+def test_training_both_heads_tells_orders_apart():
+    found = dynamics.train_jointly(PointMass(STICKY), dynamics.JointTraining(length=32, steps=150, batch=32))
+    assert set(found.found) == {"from p = 0", "from dyadic", "from triadic"}
+    standings = found.evaluation.standings
+    assert standings["from dyadic"].excess < standings["dyadic, a_2 trained only"].excess
+    for one in found.found.values():
+        assert one.attention.sum() == pytest.approx(1)
+        assert one.query_attention.sum() == pytest.approx(1)
+        assert set(one.offsets) & {1, 2}

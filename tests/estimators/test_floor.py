@@ -1,0 +1,26 @@
+"""The floor is the Bayes predictor, or says why there is none."""
+
+import jax
+import numpy as np
+
+from anyorder import estimators
+from anyorder.chains import BagSymmetric, OrderMixture, Source, TransitionNoise, Tree
+from tests.chains.test_shared import KEY, drawn
+
+
+def test_the_floor_is_the_bayes_predictor_by_enumeration():
+    """The posterior mean of the next row over many kernels of the prior, weighted by what they give to the tokens."""
+    tokens = [0, 1, 1, 0, 1, 1, 1, 0]
+    for prior in (BagSymmetric(2, 2), OrderMixture(2, 0, 2), Tree(2, 2)):
+        kernels = np.concatenate([drawn(prior), np.asarray(jax.vmap(prior.draw)(jax.random.split(KEY, 60_000)))])
+        weights = np.ones(len(kernels))
+        for n in range(2, len(tokens)):
+            weights *= kernels[(slice(None), *tokens[n - 2 : n], tokens[n])]
+        expected = np.average(kernels[(slice(None), *tokens[-2:])], axis=0, weights=weights)
+        exact = estimators.floor(Source(prior, 9))(tokens).probabilities[-1]
+        np.testing.assert_allclose(exact, expected, atol=0.01)
+
+
+def test_where_no_floor_is_known_there_is_a_reason():
+    assert "rows of the tree prior under noise" in estimators.floor(Source(Tree(2), 8, TransitionNoise(0.1))).reason
+    assert estimators.floor(Source(Tree(2), 8)).reason is None

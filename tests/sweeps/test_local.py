@@ -1,0 +1,66 @@
+"""Workers that die, and workers whose sweep dies."""
+
+from __future__ import annotations
+
+import pathlib
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from anyorder.sweeps import engine, local, run, spec, table
+from anyorder.training import config as configs
+from tests.sweeps.test_run import GRID, TINY, in_process
+
+
+def test_a_killed_worker_changes_nothing_in_the_table(tmp_path):
+    engine = local.Local(2)
+    killed = []
+
+    def watch(progress):
+        if progress.done + progress.failed and not killed:
+            killed.append(progress.running)
+            for worker in engine._workers:
+                worker.process.send_signal(signal.SIGKILL)
+
+    planned = run.plan(GRID, tmp_path / "sweep")
+    assert (len(planned.missing), planned.shapes) == (12, 1)
+    with run.opened(engine):
+        rows = run.carry_out(planned, engine, watch)
+    assert killed
+    assert rows == in_process()
+    assert [row.ended.outcome for row in rows] == ["done"] * 8 + ["diverged"] * 4
+    assert table.read(tmp_path / "sweep") == (GRID, rows)
+    assert run.plan(GRID, tmp_path / "sweep").missing == []
+
+
+def test_a_run_that_takes_its_worker_with_it_fails_and_the_others_go_on(tmp_path, monkeypatch):
+    """A worker that dies on the second run of every chunk it gets, and answers for all others."""
+    program = tmp_path / "python"
+    program.write_text(
+        f'#!{sys.executable}\nimport json, os, sys\nprint(\'{{"backend": "cpu"}}\', flush=True)\n'
+        "for line in sys.stdin:\n    for number, _ in json.loads(line):\n"
+        "        if number == 5: os.kill(os.getpid(), 9)\n"
+        "        print(json.dumps([number, {'outcome': 'diverged', 'reason': None}, 0.1]), flush=True)\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    planned = run.plan(GRID, tmp_path / "sweep")
+    with run.opened(local.Local(2)) as engine:
+        rows = run.carry_out(planned, engine)
+    assert [row.run for row in rows if row.ended.outcome == "diverged"] == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
+    assert rows[5].ended.reason == "the worker ended with signal 9, 3 times"
+    assert run.plan(GRID, tmp_path / "sweep").missing == []
+    assert [one.number for one in run.plan(GRID, tmp_path / "sweep", again=True).missing] == [5]
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
+def test_workers_end_when_their_sweep_is_killed():
+    words = [sys.executable, "-m", "anyorder.sweeps.worker"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
+        worker.stdout.readline()
+        long = configs.changed(TINY, {"steps": 1_000_000})
+        worker.stdin.write(engine.pack([spec.Run(0, {}, 0, long)]) + "\n")
+        worker.stdin.close()  # as the system does for a process that is gone
+        assert worker.wait(timeout=10) == 0
