@@ -124,7 +124,7 @@ def check_any_order(kernel: Kernel) -> list[Check]:
     real = bool(np.abs(eigenvalues.imag).max() < 1e-9)
     smallest = float(eigenvalues.real.min()) if real else float("nan")
     sound = kernel.irreducible and kernel.aperiodic
-    printed, mended = _projections(kernel) if defect < 1e-9 else (float("nan"), float("nan"))
+    printed, corrected = _projections(kernel) if defect < 1e-9 else (float("nan"), float("nan"))
     counts = np.asarray(return_counts(jnp.asarray(kernel.probabilities), RETURN_STEPS))
     decay = float((counts[:-1] - counts[1:]).min())
     return [
@@ -138,7 +138,7 @@ def check_any_order(kernel: Kernel) -> list[Check]:
               "smallest eigenvalue of the lifted chain, NaN where some are complex"),
         Check("non-degenerate projection", bool(printed > 1e-9), printed, 0.0,
               "smallest β_m as printed, NaN where P is not self-adjoint"),
-        Check("mended projection", bool(mended > 1e-9), mended, 0.0,
+        Check("mended projection", bool(corrected > 1e-9), corrected, 0.0,
               "smallest β_m with f(a, b) = number of entries of a equal to the newest of b"),
         Check("falling return count", decay > 0, decay, 0.0,
               "smallest g_l - g_{l+1}, what the assumptions are for"),
@@ -190,8 +190,8 @@ def _projections(kernel: Kernel) -> tuple[float, float]:
     distinct = np.array([len(set(context)) for context in contexts], dtype=np.float64)
     matches = np.array([[context.count(other[-1]) for other in contexts] for context in contexts], np.float64)
     printed = (functions * distinct[:, None]).sum(axis=0) * (functions * weights[:, None]).sum(axis=0)
-    mended = np.einsum("am,bm,b,ab->m", functions, functions, weights, matches)
-    return float(printed.min()), float(mended.min())
+    corrected = np.einsum("am,bm,b,ab->m", functions, functions, weights, matches)
+    return float(printed.min()), float(corrected.min())
 
 
 def _standard_scores(samples: Float[np.ndarray, "count *shape"]) -> Float[np.ndarray, "*shape"]:

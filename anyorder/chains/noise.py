@@ -25,7 +25,7 @@ class TokenNoise(eqx.Module):
 
 
 class TransitionNoise(eqx.Module):
-    """Every step uses (1 - α)·P_d + α·P_r with a P_r of Dirichlet(1) rows drawn afresh for that step."""
+    """Every step uses (1 - α)·P_d + α·P_r with a P_r of Dirichlet(1) rows drawn for that step alone."""
 
     strength: float | Float[Array, ""]
 

@@ -66,7 +66,7 @@ def uniform_pairs(key: PRNGKeyArray, shape: tuple[int, ...]) -> Complex64[Array,
 def split(key: PRNGKeyArray, count: int) -> Key[Array, "count"]:
     """Independent keys, those of `jax.random.split(key, count)`.
 
-    The barrier keeps the compiler from computing a key anew wherever it is used.
+    The barrier keeps the compiler from computing a key again wherever it is used.
 
     >>> bool((split(jax.random.key(3), 5) == jax.random.split(jax.random.key(3), 5)).all())
     True

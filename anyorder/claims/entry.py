@@ -1,7 +1,7 @@
 """What an entry of the ledger is: a statement of the paper, a function that measures it, and the verdict it comes to.
 
 A verdict is never written down in an entry. A measuring function returns numbers, two comparisons made from
-them (does it hold as printed, does it hold as mended), and the sentence that each answer would need.
+them (does it hold as printed, does it hold as corrected), and the sentence that each answer would need.
 """
 
 from __future__ import annotations

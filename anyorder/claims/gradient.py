@@ -99,16 +99,16 @@ def assumption() -> Finding:
 def model_assumption() -> Finding:
     """Weights of one row at random p, with the sum up to i and up to n."""
     p = np.random.default_rng(0).normal(size=12)
-    printed, mended = np.exp(p) / np.cumsum(np.exp(p)), softmax(p)
+    printed, corrected = np.exp(p) / np.cumsum(np.exp(p)), softmax(p)
     ours = np.asarray(dynamics.reduced.first_layer(jnp.asarray(p), 12))[-1, ::-1]
     return judge(
         {
             "sum of the weights as printed": float(printed.sum()),
-            "with the sum up to n": float(mended.sum()),
-            "difference to the reduced model": float(np.abs(ours - mended).max()),
+            "with the sum up to n": float(corrected.sum()),
+            "difference to the reduced model": float(np.abs(ours - corrected).max()),
         },
         printed=abs(printed.sum() - 1) < 1e-12,
-        corrected=np.abs(ours - mended).max() < 1e-12,
+        corrected=np.abs(ours - corrected).max() < 1e-12,
         correction="the sum goes up to n, as in App. C.1, and weights are between zero and one",
         failure="neither is the attention of the model",
     )

@@ -38,7 +38,7 @@ def _routed(model: Transformer, layer: int, name: str, *routes: tuple[str, str, 
 @claim("eq-gate", "App. A and B, gate", "Z_n = 3^(k+1)/5 for n ≥ k + 1, and at most 3^k/5 before.")
 def gate() -> Finding:
     """Z_n read off the running model at every position, k = 1 … 4."""
-    printed = mended = 0.0
+    printed = corrected = 0.0
     separated = True
     values = {}
     for order in range(1, 5):
@@ -46,17 +46,17 @@ def gate() -> Finding:
         z = np.asarray(trace.block("gate", "attention 1"))[:, 0]
         printed = max(printed, float(np.abs(z[order + 1 :] - 3 ** (order + 1) / 5).max()))
         wanted = np.array([1.0] + [0.75 * (3.0 ** min(n, order) + 1) for n in range(1, len(z))])
-        mended = max(mended, float(np.abs(z - wanted).max()))
+        corrected = max(corrected, float(np.abs(z - wanted).max()))
         separated = separated and bool(z[:order].max() < z[order:].min())
         values[order] = [float(z[order - 1]), float(z[order])]
     return judge(
         {
             "largest error as printed": printed,
-            "largest error of ¾(3^m + 1)": mended,
+            "largest error of ¾(3^m + 1)": corrected,
             "Z with one token less and with a full window, k = 1 … 4": list(values.values()),
         },
         printed=printed < 1e-9,
-        corrected=mended < 1e-9 and separated,
+        corrected=corrected < 1e-9 and separated,
         correction="Z_n = ¾(3^m + 1) with m = min(n, k) tokens, full already at n = k; it separates as needed",
         failure="the gate does not separate",
     )
@@ -68,7 +68,7 @@ def gate() -> Finding:
     "I_n has the i from k + 1 (or k) to n with x_{i-1-j} = x_{n-j}, j = 0 … k.",
 )
 def index_set() -> Finding:
-    """Frequencies over the set as printed and as mended, against Definition 2, order 2."""
+    """Frequencies over the set as printed and as corrected, against Definition 2, order 2."""
     order, worst = 2, {"printed": 0.0, "j = 0 … k - 1, i from k + 1": 0.0, "j = 0 … k - 1, i from k": 0.0}
     readings = {
         "printed": (order, range(order + 1)),
@@ -105,7 +105,7 @@ def _errors(printed: dict[str, Transformer], read: dict[str, float], order: int)
     "Copies between blocks of S: A.2.1 from v_n to û_n and from v_n to v_n, B.1 from e_{x_n} to v_n.",
 )
 def mlp_matrices() -> Finding:
-    """Theorems 2 and 3 with each matrix as printed, and with only the columns of B.1's mended; order 2."""
+    """Theorems 2 and 3 with each matrix as printed, and with only the columns of B.1's corrected; order 2."""
     order = 2
 
     def changed(name: str, layer: int, read: str, write: str) -> Transformer:

@@ -37,11 +37,11 @@ def two_layer() -> Finding:
 def two_layer_qk() -> Finding:
     """As printed, and with 8 for 9, against arrays."""
     printed, counted = _formulas("two-layer-qk", lambda d, s, t: 8 * d**2 + d * (2 * t + 2 * s + 9))
-    mended, _ = _formulas("two-layer-qk", lambda d, s, t: 8 * d**2 + d * (2 * t + 2 * s + 8))
+    corrected, _ = _formulas("two-layer-qk", lambda d, s, t: 8 * d**2 + d * (2 * t + 2 * s + 8))
     return judge(
         {"(S, T)": SIZES, "printed": printed, "counted": counted},
         printed=printed == counted,
-        corrected=mended == counted,
+        corrected=corrected == counted,
         correction="8d² + d(2T + 2S + 8): two biases, and three norms with two vectors each",
         failure="the arrays have another number",
     )

@@ -101,13 +101,13 @@ CASES: dict[str, tuple[Prior, int]] = {
 )
 def row_gaps() -> Finding:
     """The smallest C at p = 0 and along 100 steps of the descent, orders 1 to 3, and at a p where others lead."""
-    as_printed, mended = {}, {}
+    as_printed, corrected = {}, {}
     for name, (prior, count) in CASES.items():
         order, contexts = prior.order, prior.alphabet_size**prior.order
         scores = mean_scores(prior, count)
         path = (descent_start(scores, order), *closed_descent(scores, order, contexts)[:100:20])
         as_printed[name] = min(row_gap(scores, p, order, contexts) for p in path)
-        mended[name] = min(row_gap(scores, p, order, contexts, share=order) for p in path)
+        corrected[name] = min(row_gap(scores, p, order, contexts, share=order) for p in path)
     elsewhere = np.zeros(len(mean_scores(PRIOR, 1024)))
     elsewhere[[0, 2]] = 5.0  # a low and a high score lead together: their mean is what p_2 is compared with
     behind = row_gap(mean_scores(PRIOR, 1024), elsewhere, 1, 3)
@@ -115,11 +115,11 @@ def row_gaps() -> Finding:
     return judge(
         {
             **{f"smallest C along the descent, {name}": value for name, value in as_printed.items()},
-            **{f"with att_r(1 - k·att_r), {name}": mended[name] for name in good[1:]},
+            **{f"with att_r(1 - k·att_r), {name}": corrected[name] for name in good[1:]},
             "C at order 1 where p_0 and p_2 lead": behind,
         },
         printed=min(*as_printed.values(), behind) > 1e-3,
-        corrected=min(mended[name] for name in good) > 1e-3,
+        corrected=min(corrected[name] for name in good) > 1e-3,
         correction="at order one while p_1 is at least every other p_j, which the descent keeps up. Above it where "
         "g_1 = … = g_k, that is on kernels of the bag over two symbols, and with att_r(1 - k·att_r): att_r tends to "
         "1/k, not to 1. Where g_1 > g_k, as on reversible chains, the pull on p_k turns once p_1 … p_k lead, and the "

@@ -34,7 +34,7 @@ def causal(length: int) -> Bool[Array, "length length"]:
 def window_matches(tokens: Int[Array, "length"], order: int) -> Bool[Array, "length length"]:
     """True at (n, i) where the k tokens before i equal the last k tokens up to n: Definition 2, k ≤ i ≤ n.
 
-    That is x_{i-j} = x_{n-j+1} for j = 1 … k, the index set of the paper's App. A with its erratum mended
+    That is x_{i-j} = x_{n-j+1} for j = 1 … k, the index set of the paper's App. A with its erratum corrected
     (k comparisons, not k + 1). Order zero matches everything.
 
     >>> window_matches(jnp.array([0, 1, 0, 1, 0]), 1)[-1].astype(int).tolist()

@@ -19,7 +19,7 @@ _STACKS = {"none": 0, "paper": 3, "published": 4, "gpt2": 8}
 
 
 def sequence(config: Config) -> float:
-    """Seconds for one sequence of a step, forth and back.
+    """Seconds for one sequence of a step, forward and backward.
 
     >>> from anyorder.training.config import Architecture
     >>> narrow, wide = (Config(architecture=Architecture(dimension=d)) for d in (64, 128))

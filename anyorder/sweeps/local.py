@@ -33,7 +33,7 @@ class _Died(Exception):
 
 
 class Worker:
-    """One process, and the lines that go to and fro."""
+    """One process, and the lines that go in and come out."""
 
     def __init__(self) -> None:
         self._said = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")  # noqa: SIM115

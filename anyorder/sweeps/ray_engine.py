@@ -1,4 +1,4 @@
-"""The Ray engine: a chunk is a task. Ray retries tasks whose worker or node died; a run starts anew.
+"""The Ray engine: a chunk is a task. Ray retries tasks whose worker or node died; a run starts again.
 
 Tasks take and give JSON, so that nothing of ours is pickled but the name of one function.
 """
@@ -49,7 +49,7 @@ class Ray:
         resources = ray.cluster_resources()
         gpus = int(resources.get("GPU", 0))
         self.workers, self.most = (gpus, STACK) if gpus else (max(1, int(resources.get("CPU", 1))), ROW)
-        # Two kinds of failure: of the task's process or node, which Ray mends, and of the run, which is a result.
+        # Two kinds of failure: of the task's process or node, which Ray repairs, and of the run, which is a result.
         options: dict[str, Any] = {"num_cpus": 1, "max_retries": ATTEMPTS - 1}
         self._task = ray.remote(**options, **({"num_gpus": 1} if gpus else {}))(work)
         self._pending: dict[Any, list[Run]] = {}
