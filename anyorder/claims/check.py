@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from anyorder.claims.entry import ROUNDING, TOLERANCE, Claim, Finding, Measure, Tables, Verdict, shown
-from anyorder.claims.registry import Record
+from anyorder.claims.registry import RecordedClaim
 from anyorder.files import Row
 from anyorder.records import as_json
 
@@ -65,7 +65,7 @@ class Checked:
 
 def check(
     claims: Iterable[Claim],
-    records: Mapping[str, Record],
+    records: Mapping[str, RecordedClaim],
     *,
     results: Mapping[str, Tables] | None = None,
     watch: Callable[[Claim], None] = lambda claim: None,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from anyorder.claims.entry import Claim, Verdict, shown
 from anyorder.claims.errata import ERRATA, NOTES
-from anyorder.claims.registry import PARTS, Record, recorded
+from anyorder.claims.registry import PARTS, RecordedClaim, recorded
 
 _INTRODUCTION = """# Claims
 
@@ -39,7 +39,7 @@ all of them slips that leave the result standing, each with our reading and the 
 """
 
 
-def page(records: Mapping[str, Record] | None = None) -> str:
+def page(records: Mapping[str, RecordedClaim] | None = None) -> str:
     """The page as Markdown."""
     records = recorded() if records is None else records
     lines = [_INTRODUCTION + _summary(records)]
@@ -49,7 +49,7 @@ def page(records: Mapping[str, Record] | None = None) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _summary(records: Mapping[str, Record]) -> str:
+def _summary(records: Mapping[str, RecordedClaim]) -> str:
     counted = Counter(record["verdict"] for record in records.values())
     quick = [entry for entries in PARTS.values() for entry in entries if entry.quick]
     seconds = sum(records[entry.id]["seconds"] for entry in quick)
@@ -59,7 +59,7 @@ def _summary(records: Mapping[str, Record]) -> str:
     return f"{table}\n\n{cost}\n"
 
 
-def _entry(entry: Claim, record: Record) -> str:
+def _entry(entry: Claim, record: RecordedClaim) -> str:
     detail = f": {record['detail']}" if record["detail"] else ""
     measured = "; ".join(f"{name}: {shown(value)}" for name, value in record["numbers"].items())
     cost = f"{_rounded(record['seconds'])} CPU s" + ("" if entry.quick else ", not in the quick set")

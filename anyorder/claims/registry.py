@@ -88,7 +88,7 @@ def _named(id: str) -> list[str]:
     return several
 
 
-class Record(TypedDict):
+class RecordedClaim(TypedDict):
     """What a claim came to when it was last measured."""
 
     verdict: str
@@ -98,6 +98,6 @@ class Record(TypedDict):
 
 
 @functools.cache
-def recorded() -> dict[str, Record]:
+def recorded() -> dict[str, RecordedClaim]:
     """What is on record, by id."""
     return json.loads(PATH.read_text(encoding="utf-8"))
