@@ -40,7 +40,7 @@ class Train(Command):
     """Folder for config, metrics, checkpoint, models and summary, new or empty; by default a new one under runs."""
     preset: str = "fast"
     """Defaults of all flags below: paper (the published setting), floor (the recipe of the recorded results) or
-    fast (the shortest time to the floor; 500 steps for each order); also published and gpt2."""
+    fast (the shortest time to the floor; steps and rate by the order); also published and gpt2."""
     config: str | None = None
     """Take these defaults from a JSON file instead, such as the config.json of a run."""
     resume: str | None = None
@@ -201,14 +201,14 @@ class Evaluate(Command):
         from anyorder.training import devices
 
         devices.prepare(1)
-        from anyorder.training.evaluation import evaluate, evaluation_set, reference
+        from anyorder.training.evaluation import evaluate_each, evaluation_set, reference
         from anyorder.training.folder import read_models
         from anyorder.training.run import measured, summarised
 
         step, models = read_models(Path(self.run_folder))
         data, measurement = changed.data, changed.measurement
         evaluation = evaluation_set(data, measurement.evaluation_count, measurement.evaluation_seed)
-        found = measured(config, [evaluate(model, evaluation) for model in models])
+        found = measured(config, evaluate_each(models, evaluation))
         summary = summarised(config, step, reference(evaluation), found)
         report = {"run": self.run_folder, "data": dataclasses.asdict(data), **dataclasses.asdict(summary)}
         return Outcome(report, Group(models_table(summary), f"run: {self.run_folder}, step {step}"))

@@ -18,7 +18,7 @@ from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, printed_series
 from anyorder.files import Row
 from anyorder.training.config import Config, Data
-from anyorder.training.evaluation import evaluate, evaluation_set, held_out
+from anyorder.training.evaluation import evaluate_each, evaluation_set, held_out
 from anyorder.transformer import Transformer
 
 READING = (
@@ -149,7 +149,7 @@ def on_clean(models: Sequence[Transformer], config: Config) -> list[float]:
     """Excess of models on sequences without noise."""
     clean = dataclasses.replace(config.data, token_noise=0.0, transition_noise=0.0)
     found = evaluation_set(clean, config.measurement.evaluation_count, config.measurement.evaluation_seed)
-    return [evaluate(model, found).excess for model in models]
+    return [one.excess for one in evaluate_each(models, found)]
 
 
 def chart(rows: list[Row], again: list[Row], printed: Mapping[float, Printed]) -> Plot:

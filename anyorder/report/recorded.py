@@ -72,7 +72,12 @@ def page(folder: Path = recorded.FOLDER) -> str:
         for one in EXPERIMENTS.values()
     ]
     found = {id: recorded.read(id, folder) for id in RECORDED}
-    parts = [_HEAD, "\n".join(listed), "\n\nMinutes are those of two free cores.\n", _BUDGETS]
+    parts = [
+        _HEAD,
+        "\n".join(listed),
+        "\n\nMinutes are those of two free cores; the ones in the recorded files were taken beside other work.\n",
+        _BUDGETS,
+    ]
     parts.append(f"\n## At the paper's budget\n\n{RULE} ± is over seeds, in `bits` over sequences.\n")
     parts += [_section(record) for record in found.values() if record is not None]
     missing = [f"`{id}`" for id, record in found.items() if record is None]

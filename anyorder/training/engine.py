@@ -7,6 +7,8 @@ accelerator the models are one stack under `vmap`, spread over the devices where
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -25,6 +27,12 @@ from anyorder.training.config import Config, structure
 from anyorder.training.optimiser import Numbers, numbers
 from anyorder.training.step import CHUNK, Advance, State, keys, program
 from anyorder.transformer import Transformer
+
+#: LLVM's second level: programs compile in less time than by its third, and run no slower. JAX can be told to leave
+#: out most optimisations, and then does.
+OPTIONS: dict[str, str | bool] = (
+    {} if os.environ.get("JAX_DISABLE_MOST_OPTIMIZATIONS") else {"xla_backend_optimization_level": "2"}
+)
 
 
 class ProgramInputs(NamedTuple):
@@ -67,12 +75,16 @@ class SideBySide:
         self._devices, self._members = jax.local_devices()[: len(states)], members
         self.states = [jax.device_put(state, self._devices[0]) for state in states]
 
+        tracing = threading.Lock()
+
         def compiled(device: jax.Device) -> jax.stages.Compiled:
             example = jax.device_put((states[0], *members[0], jnp.int32(0), jnp.int32(0)), device)
             leaves, tree = jax.tree.flatten(example)
             kind = device, tree, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
             if kind not in steps.compiled:
-                steps.compiled[kind] = jax.jit(steps.advance).lower(*example).compile()
+                with tracing:  # what one device has traced is there for the others
+                    lowered = jax.jit(steps.advance).lower(*example)
+                steps.compiled[kind] = lowered.compile(OPTIONS)
             return steps.compiled[kind]
 
         # Nobody waits for the programs before the first step: until then the caller prepares what it measures.

@@ -8,6 +8,8 @@ the same sequences, so that the error of the gap is far below that of either los
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import equinox as eqx
@@ -24,8 +26,8 @@ from anyorder.training.config import Data
 from anyorder.training.step import as_distributions
 from anyorder.transformer import Transformer
 
-#: Sequences that are measured at once.
-BATCH = 256
+#: Sequences that are measured at once: few, so that their attention maps stay in the cache of a core.
+BATCH = 32
 #: A query may give all its mass to the beginning token; what is left is then this, not zero.
 TINY = 1e-9
 #: Match lengths are told apart up to the order and this many more.
@@ -239,6 +241,27 @@ def evaluate(model: Transformer, evaluation: EvaluationSet) -> Evaluation:
             for sums in layers
         ],
     )
+
+
+def evaluate_each(models: Sequence[Transformer], evaluation: EvaluationSet) -> list[Evaluation]:
+    """Measure several models on the set, side by side on the devices of this process.
+
+    >>> from anyorder.constructions import construct
+    >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
+    >>> one, other = evaluate_each([model, model], evaluation_set(Data(order=1, length=8), 16, 0))
+    >>> one == other
+    True
+    """
+    devices = jax.local_devices()[: len(models)]
+
+    def one(index: int) -> Evaluation:
+        arrays, rest = eqx.partition(models[index], eqx.is_array)
+        given = (arrays, evaluation.tokens, evaluation.truth)
+        arrays, tokens, truth = jax.device_put(given, devices[index % len(devices)])
+        return evaluate(eqx.combine(arrays, rest), evaluation._replace(tokens=tokens, truth=truth))
+
+    with ThreadPoolExecutor(len(devices)) as pool:
+        return list(pool.map(one, range(len(models))))
 
 
 @eqx.filter_jit

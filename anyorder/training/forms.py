@@ -89,7 +89,7 @@ def command(config: Config) -> str:
 
     >>> command(changed(PRESETS["floor"], {"seeds": 1}))
     'anyorder train --preset floor --seeds 1'
-    >>> command(changed(Config(), {"order": 3, "steps": 1500}))
+    >>> command(preset("fast", order=3))
     'anyorder train --preset fast --order 3'
     """
 

@@ -20,7 +20,7 @@ from anyorder.files import Row
 from anyorder.training.checks import check
 from anyorder.training.config import Config
 from anyorder.training.engine import placed
-from anyorder.training.evaluation import Evaluation, Reference, evaluate, evaluation_set, reference
+from anyorder.training.evaluation import Evaluation, Reference, evaluate_each, evaluation_set, reference
 from anyorder.training.folder import Folder, opened, read_start
 from anyorder.training.initial import initial_model
 from anyorder.training.progress import OnRound, Progress, shown
@@ -183,7 +183,7 @@ class _Run:
         )
 
     def _measure(self, step: int, write: bool = True) -> None:
-        self.measured = measured(self.config, [evaluate(model, self.evaluation) for model in self._models()])
+        self.measured = measured(self.config, evaluate_each(self._models(), self.evaluation))
         if write:
             self._write(self._measurements(step))
 
