@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -14,7 +16,13 @@ from jaxtyping import Float
 from anyorder import files, training
 from anyorder.experiments.figures import Figure
 from anyorder.files import Row
+from anyorder.sweeps import spec
+from anyorder.sweeps.local import Local
+from anyorder.sweeps.row import SweepRow
+from anyorder.sweeps.run import Tally, carry_out, opened, plan
+from anyorder.sweeps.spec import Sweep
 from anyorder.training import config as configs
+from anyorder.training import devices
 from anyorder.training.config import Architecture, Config, Data
 from anyorder.training.folder import begun
 from anyorder.training.progress import Progress
@@ -63,7 +71,7 @@ class Task:
 
     A model that two experiments need is trained once, and training that was interrupted goes on from its
     checkpoint: the folder of a run is named by a digest of its config. `earlier` are the seconds that earlier calls
-    spent on a training, by that digest.
+    spent on a training or a sweep, by the name of its folder.
     """
 
     budget: Budget = "quick"
@@ -81,13 +89,36 @@ class Task:
 
         if self.runs is None:
             return training.train(config, watch=watch, progress=False)
-        name = digest(config)
-        folder, kept = self.runs / name, self.runs / f"{name}.{SECONDS}"
+        with self._counted(digest(config)) as folder:
+            return training.train(config, folder, resume=begun(folder), watch=watch, progress=False)
+
+    def sweep(self, sweep: Sweep, budget: int | None = None) -> list[SweepRow]:
+        """Run a sweep, or as many of its cells as the budget has, on the cores of this machine; rows are kept."""
+        if self.runs is None:
+            with tempfile.TemporaryDirectory() as nowhere:
+                return dataclasses.replace(self, runs=Path(nowhere)).sweep(sweep, budget)
+
+        def watch(tally: Tally) -> None:
+            ended = tally.done + tally.failed
+            self.watch(ended / tally.total, f"{ended}/{tally.total} runs")
+
+        with self._counted(f"{sweep.name}-{spec.digest(sweep)}") as folder:
+            planned = plan(sweep, folder, budget)
+            if not planned.missing:
+                return [planned.table.rows[run.number] for run in planned.runs]
+            with opened(Local(min(devices.cores(), planned.shapes))) as engine:
+                return carry_out(planned, engine, watch)
+
+    @contextmanager
+    def _counted(self, name: str) -> Iterator[Path]:
+        """The folder of a training or a sweep; the seconds spent on it are added to those of earlier calls."""
+        assert self.runs is not None
+        kept = self.runs / f"{name}.{SECONDS}"
         before = seconds(kept) if kept.exists() else 0.0
         self.earlier.setdefault(name, before)
         clock = time.perf_counter()
         try:
-            return training.train(config, folder, resume=begun(folder), watch=watch, progress=False)
+            yield self.runs / name
         finally:
             files.write_json(kept, {"seconds": before + time.perf_counter() - clock})
 

@@ -11,53 +11,52 @@ from anyorder.experiments.figures import Chart, Plot, different, series
 from anyorder.files import Row
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.builtin import paper_grid
-from anyorder.sweeps.spec import Run
+from anyorder.sweeps.spec import Sweep
 from anyorder.training import config as configs
 
 #: Cells that fit into an hour of two cores at the paper's budget, one seed each.
-CELLS: dict[Budget, int] = {"tiny": 1, "quick": 6, "paper": 24}
+CELLS: dict[Budget, int] = {"tiny": 1, "quick": 6, "paper": 48}
 
 
-def cells(task: Task) -> list[Run]:
-    """Cells spread over the grid, one seed each, with the steps of the budget.
+def sweep(budget: Budget) -> Sweep:
+    """The grid with the steps of the budget and one seed.
 
-    >>> len(cells(Task("paper")))
-    24
+    >>> sweep("paper").base.optimisation.steps, sweep("paper").cells
+    (30000, 3888)
     """
-    found = spec.runs(dataclasses.replace(paper_grid(), seeds=(0,)), CELLS[task.budget])
-    steps = STEPS[task.budget]
-    changes = {"steps": steps, "warmup": steps // 50}
-    if task.budget == "tiny":
-        changes |= {"dimension": 16, "batch": 16, "evaluation_count": 128}
-    return [run._replace(config=configs.changed(run.config, changes)) for run in found]
+    whole, steps = paper_grid(), STEPS[budget]
+    base = configs.changed(whole.base, {"steps": steps, "warmup": steps // 50})
+    if budget == "tiny":
+        base = configs.changed(base, {"evaluation_count": 128})
+    axes = whole.axes | ({"dimension": (16,), "batch": (16,)} if budget == "tiny" else {})
+    return dataclasses.replace(whole, base=base, axes=axes, seeds=(0,))
 
 
 def run(task: Task) -> Result:
-    """Train every cell, name the best, and say what the rest would take."""
-    chosen = cells(task)
-    rows: list[Row] = []
-    for part, cell in enumerate(chosen):
-        summary = task.train(cell.config, part, len(chosen)).summary
-        model, reference = summary.models[0], summary.reference
-        second = model.attention[1][0]
-        rows.append(
-            {
-                **cell.values,
-                "excess": model.excess,
-                "floor": reference.floor_excess,
-                "gap": model.gap,
-                "layer_2_on_matches": second.matching_mass,
-                "chance": reference.chance_matching_mass,
-            }
-        )
+    """Train cells spread over the grid, name the best, and say what the rest would take."""
+    grid, whole = sweep(task.budget), paper_grid().count
+    ended = task.sweep(grid, CELLS[task.budget])
+    rows: list[Row] = [
+        {
+            **row.values,
+            "excess": row.ended.measured.excess,
+            "floor": row.ended.measured.floor_excess,
+            "gap": row.ended.measured.gap,
+            "layer_2_on_matches": row.ended.measured.matching_mass,
+            "chance": row.ended.measured.chance_mass,
+        }
+        for row in ended
+        if row.ended.measured is not None
+    ]
     best = min(rows, key=lambda row: row["gap"])
-    whole = paper_grid().count
-    named = ", ".join(f"{axis} {best[axis]}" for axis in chosen[0].values)
-    seconds = float(np.mean([cost.seconds(cell.config) for cell in chosen]))
+    chosen = [cell.config for cell in spec.runs(grid, CELLS[task.budget])]
+    seconds = float(np.mean([cost.seconds(config) for config in chosen]))
+    failed = [f"{_named(grid, row.values)}: {row.ended.reason}" for row in ended if row.ended.measured is None]
     notes = (
-        f"Best cell by its gap to the floor, {best['gap']:.4f} nats: {named}.",
-        f"The whole grid is {whole} runs with five seeds; {len(rows)} were made here. By the estimate of sweeps a run "
-        f"takes {seconds:.0f} s of one core, the rest {(whole - len(rows)) * seconds / 3600:,.0f} core-hours.",
+        f"Best cell by its gap to the floor, {best['gap']:.4f} nats: {_named(grid, best)}.",
+        f"The whole grid is {whole} runs with five seeds; {len(ended)} were made here. By the estimate of sweeps a run "
+        f"takes {seconds:.0f} s of one core, the rest {(whole - len(ended)) * seconds / 3600:,.0f} core-hours.",
+        *(f"Without a result: {one}." for one in failed),
     )
     caption = (
         "Cells of the grid of App. H.5, one seed each: excess over the true loss and gap to the Bayes floor (nats)."
@@ -66,10 +65,14 @@ def run(task: Task) -> Result:
         {"cells": Table(caption, sorted(rows, key=lambda row: row["gap"]))},
         {"rates": chart(rows)},
         notes,
-        {"data": "order 2, Dirichlet(1) rows", "cells": len(rows)},
+        {"data": "order 2, Dirichlet(1) rows", "cells": len(ended)},
         "paper",
-        chosen[0].config,
+        chosen[0],
     )
+
+
+def _named(grid: Sweep, values: Row) -> str:
+    return ", ".join(f"{axis} {values[axis]}" for axis in grid.axes)
 
 
 def chart(rows: list[Row]) -> Plot:

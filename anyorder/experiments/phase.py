@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, spread
 from anyorder.experiments.figures import Figure, Heat, different
 from anyorder.files import Row
-from anyorder.sweeps import builtin, spec
+from anyorder.sweeps import builtin
 from anyorder.sweeps.analysis import attends, near
-from anyorder.sweeps.local import Local
 from anyorder.sweeps.row import RunMetrics, SweepRow
-from anyorder.sweeps.run import Tally, carry_out, opened, plan
 from anyorder.sweeps.spec import Sweep
-from anyorder.training import devices
 
 #: Orders, lengths, widths and steps; `paper` is a finer map with the steps of the floor recipe.
 GRIDS: dict[Budget, Callable[..., Sweep]] = {
@@ -32,23 +27,7 @@ def run(task: Task) -> Result:
     """Run the sweep `phase` on the cores of this machine, into a folder beside the trained models."""
     seeds = min(task.seeds, 2) if task.budget == "tiny" else task.seeds
     sweep = GRIDS[task.budget](seeds=seeds)
-    if task.runs is not None:
-        return tabulated(sweep, _rows(sweep, task.runs / f"phase-{spec.digest(sweep)}", task))
-    with tempfile.TemporaryDirectory() as folder:
-        return tabulated(sweep, _rows(sweep, Path(folder), task))
-
-
-def _rows(sweep: Sweep, folder: Path, task: Task) -> list[SweepRow]:
-    planned = plan(sweep, folder)
-
-    def watch(tally: Tally) -> None:
-        ended = tally.done + tally.failed
-        task.watch(ended / tally.total, f"{ended}/{tally.total} runs")
-
-    if not planned.missing:
-        return [planned.table.rows[run.number] for run in planned.runs]
-    with opened(Local(min(devices.cores(), planned.shapes))) as engine:
-        return carry_out(planned, engine, watch)
+    return tabulated(sweep, task.sweep(sweep))
 
 
 def tabulated(sweep: Sweep, rows: list[SweepRow]) -> Result:
