@@ -88,7 +88,7 @@ def _attend(head: Head, read: Float[Array, "rows d"], q: Quantiser) -> tuple[Arr
     scores = _product(queries, keys, q)
     if head.offset_keys is not None:
         by_offset = _product(queries, head.offset_keys, q)  # row n of the Toeplitz matrix of query n
-        scores = scores + jnp.diagonal(toeplitz(by_offset, len(read))).T
+        scores = scores + jnp.diagonal(toeplitz(by_offset, 0, len(read))).T
     scores = jnp.where(np.tri(len(read), dtype=bool), scores * head.scale, -jnp.inf)
     weights = q.share(jax.nn.softmax(scores, axis=-1))
     mixed = weights @ q.signed(values)

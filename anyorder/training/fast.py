@@ -9,12 +9,15 @@ All of it is algebra that holds exactly, up to rounding; the model file remains 
 - Matrices that always meet are multiplied first: W_Kᵀ W_Q in the scores and W_proj W_V in what a head writes, and
   W_o with them where nothing stands between the last head and the output.
 - A whole batch at a time, not one sequence: then the gradient of a matrix is one product over all rows.
+- In long sequences queries attend in blocks: the keys of a block end with its last query, so that half of the scores
+  are never computed, and those of a block fit the cache.
 - Norms, attention and linear maps have gradients written by hand: see `anyorder.training.gradients`.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +31,10 @@ from anyorder.transformer.mlp import ACTIVATIONS, Norm
 
 Rows = Float[Array, "rows width"]
 Scores = Float[Array, "batch queries keys"]
+Features = Float[Array, "batch length distinct"]
+
+#: Queries of a block, about: its scores fit the cache of a core.
+BLOCK = 128
 
 
 def covers(model: Transformer) -> bool:
@@ -56,9 +63,8 @@ def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) ->
     read = _normed(first.attention_norm, embedding)
     features, rows = [one_hot], [embedding]
     for head in first.heads:
-        weights, values = _first_attention(head, read, one_hot)
-        features.append(weights @ one_hot)
-        rows.append(values)
+        features.append(_first_attention(head, read, one_hot))
+        rows.append(read @ head.value.T @ _projection(head).T)
     table, flat = jnp.concatenate(rows), _flat(jnp.concatenate(features, axis=-1))
     x = linear(flat, table.T)
     met = linear(flat, first.mlp[0].weight @ table.T) if first.mlp and first.mlp_norm is None else None
@@ -102,35 +108,52 @@ def _stack(layer: Layer, x: Rows, met: Float[Array, "rows hidden"] | None) -> Ro
     return points[-1]
 
 
-def _first_attention(
-    head: Head, read: Float[Array, "distinct d"], one_hot: Float[Array, "batch length distinct"]
-) -> tuple[Scores, Float[Array, "distinct d"]]:
-    """Attention of a head of layer 1, and what it writes for each of the distinct vectors that the layer reads."""
+def blocks(length: int) -> list[tuple[int, int]]:
+    """The first query of every block, and the one after its last.
+
+    >>> blocks(33), blocks(257)
+    ([(0, 33)], [(0, 128), (128, 257)])
+    """
+    edges = np.linspace(0, length, max(1, round(length / BLOCK)) + 1).astype(int).tolist()
+    return list(pairwise(edges))
+
+
+def _projection(head: Head) -> Float[Array, "d width"]:
     assert head.projection is not None
+    return head.projection
+
+
+def _first_attention(head: Head, read: Float[Array, "distinct d"], one_hot: Features) -> Features:
+    """What a head of layer 1 reads: its attention to each of the distinct vectors."""
     queries, keys = read @ head.query.T, read @ head.key.T
     if head.normalise:
         queries, keys = unit(queries), unit(keys)
     queries = queries * head.scale
     by_key = jnp.einsum("bks,qs->bqk", one_hot, queries @ keys.T)  # [batch, symbol of the query, key]
-    scores = jnp.einsum("bns,bsk->bnk", one_hot, by_key)
-    if head.offset_keys is not None:
-        by_offset = toeplitz(queries @ head.offset_keys.T, one_hot.shape[1])
-        scores = scores + jnp.einsum("bns,snk->bnk", one_hot, by_offset)
-    return causal_softmax(scores), read @ head.value.T @ head.projection.T
+    found = []
+    for first, last in blocks(one_hot.shape[1]):
+        scores = jnp.einsum("bns,bsk->bnk", one_hot[:, first:last], by_key[:, :, :last])
+        if head.offset_keys is not None:
+            by_offset = toeplitz(queries @ head.offset_keys.T, first, last)
+            scores = scores + jnp.einsum("bns,snk->bnk", one_hot[:, first:last], by_offset)
+        found.append(causal_softmax(scores) @ one_hot[:, :last])
+    return jnp.concatenate(found, axis=1)
 
 
-def toeplitz(by_offset: Float[Array, "distinct offsets"], length: int) -> Float[Array, "distinct length length"]:
+def toeplitz(by_offset: Float[Array, "distinct offsets"], first: int, last: int) -> Float[Array, "distinct rows keys"]:
     """The matrices with entry (n, i) equal to that of offset n - i, zero beyond the offsets and above the diagonal.
 
-    >>> toeplitz(jnp.asarray([[1.0, 2.0]]), 3)[0].tolist()
+    Their rows are from `first` to before `last`, and `last` columns.
+
+    >>> toeplitz(jnp.asarray([[1.0, 2.0]]), 0, 3)[0].tolist()
     [[1.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 2.0, 1.0]]
     """
-    return jnp.pad(by_offset, ((0, 0), (0, 1)))[:, _offsets(length, by_offset.shape[1])]
+    return jnp.pad(by_offset, ((0, 0), (0, 1)))[:, _offsets(first, last, by_offset.shape[1])]
 
 
-def _offsets(length: int, table: int) -> Int[np.ndarray, "length length"]:
+def _offsets(first: int, last: int, table: int) -> Int[np.ndarray, "rows keys"]:
     """The offset of every query and key; those that a table of this size does not have are the one after its last."""
-    offset = np.arange(length)[:, None] - np.arange(length)[None, :]
+    offset = np.arange(first, last)[:, None] - np.arange(last)[None, :]
     return np.where((offset < 0) | (offset >= table), table, offset)
 
 
@@ -138,7 +161,6 @@ def _attend(
     head: Head, read: Rows, batch: int, output: Float[Array, "symbols d"] | None
 ) -> Float[Array, "rows written"]:
     """What a head writes to the stream, or with `output` what that adds to the logits."""
-    assert head.projection is not None
     width, d = head.query.shape
     folds = 2 * width > d  # else two narrow products are cheaper than one wide one
 
@@ -149,18 +171,24 @@ def _attend(
         queries, keys = linear(read, head.key.T @ head.query), read
     else:
         queries, keys = linear(read, head.query), linear(read, head.key)
-    products = unit_products if head.normalise else partial(jnp.einsum, "bnd,bkd->bnk")
-    scores = products(split(queries), split(keys))
+    by_offset = None
     if head.offset_keys is not None:
         if folds and not head.normalise:
             by_offset = split(linear(read, head.offset_keys @ head.query))
         else:
             by_offset = split(linear(unit(queries) if head.normalise else queries, head.offset_keys))
-        places = jnp.asarray(_offsets(by_offset.shape[1], by_offset.shape[2]), jnp.int32)[None]
-        scores = scores + jnp.take_along_axis(jnp.pad(by_offset, ((0, 0), (0, 0), (0, 1))), places, axis=2)
-    weights = causal_softmax(scores * head.scale)
     if output is not None:
-        return _flat(mix(weights, split(linear(read, output @ head.projection @ head.value))))
-    if folds:
-        return _flat(mix(weights, split(linear(read, head.projection @ head.value))))
-    return linear(_flat(mix(weights, split(linear(read, head.value)))), head.projection)
+        value = output @ _projection(head) @ head.value
+    else:
+        value = _projection(head) @ head.value if folds else head.value
+    products = unit_products if head.normalise else partial(jnp.einsum, "bnd,bkd->bnk")
+    queries, keys, values, found = split(queries), split(keys), split(linear(read, value)), []
+    for first, last in blocks(queries.shape[1]):
+        scores = products(queries[:, first:last], keys[:, :last])
+        if by_offset is not None:
+            places = jnp.asarray(_offsets(first, last, by_offset.shape[2]), jnp.int32)[None]
+            padded = jnp.pad(by_offset[:, first:last], ((0, 0), (0, 0), (0, 1)))
+            scores = scores + jnp.take_along_axis(padded, places, axis=2)
+        found.append(mix(causal_softmax(scores * head.scale), values[:, :last]))
+    read_by_head = _flat(jnp.concatenate(found, axis=1))
+    return read_by_head if folds or output is not None else linear(read_by_head, _projection(head))

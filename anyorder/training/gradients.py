@@ -18,7 +18,8 @@ from anyorder.transformer.mlp import EPSILON
 
 Rows = Float[Array, "rows width"]
 Scores = Float[Array, "batch queries keys"]
-Columns = Float[Array, "batch rows width"]
+Queries = Float[Array, "batch queries width"]
+Keys = Float[Array, "batch keys width"]
 
 
 def _over_rows(x: Rows) -> Float[Array, "width"]:
@@ -90,12 +91,13 @@ layer_norm.defvjp(_normalised, _normalised_back)
 
 @jax.custom_vjp
 def causal_softmax(scores: Scores) -> Scores:
-    """Attention weights of every query on the keys up to its own.
+    """Attention weights of every query on the keys up to its own; the last query stands at the last key.
 
     >>> causal_softmax(jnp.zeros((1, 2, 2))).tolist()
     [[[1.0, 0.0], [0.5, 0.5]]]
     """
-    return jax.nn.softmax(jnp.where(np.tri(scores.shape[-1], dtype=bool), scores, -jnp.inf), axis=-1)
+    rows, keys = scores.shape[-2:]
+    return jax.nn.softmax(jnp.where(np.tri(rows, keys, keys - rows, dtype=bool), scores, -jnp.inf), axis=-1)
 
 
 def _causal_softmax_back(weights: Scores, pulled: Scores) -> tuple[Scores]:
@@ -112,7 +114,7 @@ causal_softmax.defvjp(lambda scores: (causal_softmax(scores),) * 2, _causal_soft
 
 
 @jax.custom_vjp
-def mix(weights: Scores, values: Float[Array, "batch keys width"]) -> Float[Array, "batch queries width"]:
+def mix(weights: Scores, values: Keys) -> Queries:
     """What attention reads: values, added up with the weights.
 
     >>> mix(jnp.asarray([[[0.5, 0.5]]]), jnp.asarray([[[1.0], [3.0]]])).tolist()
@@ -128,7 +130,7 @@ mix.defvjp(
 
 
 @jax.custom_vjp
-def unit_products(queries: Float[Array, "batch queries width"], keys: Float[Array, "batch keys width"]) -> Scores:
+def unit_products(queries: Queries, keys: Keys) -> Scores:
     """Products of the directions of queries and keys, 0 for a zero vector.
 
     The products are divided by the lengths, not the vectors: in a short sequence there are fewer of them.
@@ -139,20 +141,18 @@ def unit_products(queries: Float[Array, "batch queries width"], keys: Float[Arra
     return _unit_products(queries, keys)[0]
 
 
-def _unit_products(
-    queries: Float[Array, "batch queries width"], keys: Float[Array, "batch keys width"]
-) -> tuple[Scores, Any]:
+def _unit_products(queries: Queries, keys: Keys) -> tuple[Scores, Any]:
     by_query, by_key = _inverse_lengths(queries), _inverse_lengths(keys).swapaxes(1, 2)
     products = jnp.einsum("bnd,bkd->bnk", queries, keys) * by_query * by_key
     return products, (queries, keys, by_query, by_key, products)
 
 
-def _inverse_lengths(rows: Columns) -> Float[Array, "batch rows 1"]:
+def _inverse_lengths(rows: Float[Array, "batch rows width"]) -> Float[Array, "batch rows 1"]:
     squared = _total(jnp.square(rows))
     return jax.lax.rsqrt(jnp.where(squared > 0, squared, jnp.ones_like(squared)))
 
 
-def _unit_products_back(kept: Any, pulled: Scores) -> tuple[Columns, Columns]:
+def _unit_products_back(kept: Any, pulled: Scores) -> tuple[Queries, Keys]:
     queries, keys, by_query, by_key, products = kept
     along, inner = pulled * products, pulled * by_query * by_key
     # What lengthens a vector does not change its direction: that part of the gradient is taken out.

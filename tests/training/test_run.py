@@ -20,7 +20,7 @@ from anyorder import transformer
 from anyorder.constructions import construct
 from anyorder.errors import InputError
 from anyorder.tensors import read_tensors, write_tensors
-from anyorder.training import checkpoint, devices
+from anyorder.training import checkpoint
 from anyorder.training.config import Architecture, Config, Data, Initial, Measurement, Optimisation
 from anyorder.training.folder import read_config, read_metrics
 from anyorder.training.run import Diverged, train
@@ -206,26 +206,6 @@ def test_a_diverging_run_stops_and_keeps_its_last_good_checkpoint(tmp_path):
     step, tensors = weights(tmp_path / "run")
     assert step == 0
     assert all(np.isfinite(values).all() for values in tensors.values())
-
-
-def test_the_environment_is_prepared_once_and_what_is_set_stays(monkeypatch, tmp_path):
-    monkeypatch.setenv("ANYORDER_CACHE", str(tmp_path))
-    assert devices.cache_folder() == tmp_path / "xla"
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))  # keeps JAX's own settings out of this test
-    monkeypatch.setattr(devices, "cores", lambda: 4)
-    monkeypatch.delenv("NPROC", raising=False)
-    for before, models, after in (
-        ("", 3, "--xla_force_host_platform_device_count=3"),
-        ("--xla_a=1", 8, "--xla_a=1 --xla_force_host_platform_device_count=4"),
-        ("--xla_force_host_platform_device_count=7", 2, "--xla_force_host_platform_device_count=7"),
-    ):
-        monkeypatch.setenv("XLA_FLAGS", before)
-        devices.prepare(models)
-        assert os.environ["XLA_FLAGS"] == after
-    assert os.environ["NPROC"] == "1"
-    monkeypatch.setenv("NPROC", "5")
-    devices.prepare(1)
-    assert os.environ["NPROC"] == "5"
 
 
 def test_sampled_targets_give_another_run(finished):

@@ -1,0 +1,39 @@
+"""Small models, settings and inputs that several tests of training share."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from anyorder.training.config import PRESETS, Config, Data, Initial
+from anyorder.training.optimiser import numbers
+
+VALUE_POSITIONS = {"value_positions": "all", "heads": (2, 1), "beginning": True}
+SYMBOLS, LENGTH = 3, 9
+
+
+def inputs(config, rate):
+    """The inputs of a compiled step besides the state and the key."""
+    return numbers(config, rate), config.source.as_inputs(config.optimisation.dtype)
+
+
+def settings(architecture, *, dtype="float64", length=LENGTH, **optimisation):
+    return Config(
+        data=Data(length=length, alphabet_size=SYMBOLS),
+        architecture=dataclasses.replace(PRESETS["paper"].architecture, **{"dimension": 8, **architecture}),
+        initial=Initial(zero_output=False),
+        optimisation=dataclasses.replace(PRESETS["paper"].optimisation, dtype=dtype, **{"batch": 4, **optimisation}),
+    )
+
+
+def moved(model, size=0.1):
+    """The model with every weight moved, so that no gain is one and no bias zero."""
+    weights, rest = eqx.partition(model, eqx.is_inexact_array)
+    leaves, structure = jax.tree.flatten(weights)
+    rng = np.random.default_rng(0)
+    leaves = [leaf + jnp.asarray(size * rng.normal(size=leaf.shape), leaf.dtype) for leaf in leaves]
+    return jax.tree.unflatten(structure, leaves), rest
