@@ -74,14 +74,16 @@ def check_first_order(
 
 
 def check_second_order(kernel: Kernel, newest_first: bool = False) -> list[Check]:
-    """App. D, Assumption 2, for one second-order binary kernel.
+    """App. D, Assumption 2, for one second-order binary kernel; its first part as printed and under its name.
 
-    Contexts of the transition preference are read oldest token first, or newest first as in the proofs.
+    Printed is that a word of three tokens is as probable as its cyclic shift; its name is time reversibility, which
+    every such chain has. Contexts of the transition preference are read oldest token first, or newest first as in
+    the proofs.
 
     >>> from anyorder.chains import ReversibleBinary
     >>> kernel = Kernel(ReversibleBinary().draw(jax.random.key(1)))
-    >>> all(check.holds for check in check_second_order(kernel))
-    True
+    >>> [check.name for check in check_second_order(kernel) if not check.holds]
+    ['cyclic shift, as printed']
     """
     require(
         kernel.order == 2 and kernel.alphabet_size == 2,
@@ -92,7 +94,10 @@ def check_second_order(kernel: Kernel, newest_first: bool = False) -> list[Check
     other = pi.transpose(1, 0, 2) if newest_first else pi
     preference = min(pi[0, 0, 0] - other[1, 0, 0], pi[1, 1, 1] - other[0, 1, 1])
     hop = float(second_hop(jnp.asarray(pi)))
+    words = kernel.stationary[..., None] * pi
+    shift = float(np.abs(words - words.transpose(2, 0, 1)).max())
     return [
+        Check("cyclic shift, as printed", shift < 1e-9, shift, 1e-9, "largest |μ(s_1 s_2 s') - μ(s_2 s' s_1)|"),
         _reversible(kernel),
         Check("transition preference", bool(preference > 0), float(preference), 0.0,
               "smaller of π(0|00) - π(0|10) and π(1|11) - π(1|01), "
@@ -138,7 +143,7 @@ def check_any_order(kernel: Kernel) -> list[Check]:
               "smallest eigenvalue of the lifted chain, NaN where some are complex"),
         Check("non-degenerate projection", bool(printed > 1e-9), printed, 0.0,
               "smallest β_m as printed, NaN where P is not self-adjoint"),
-        Check("mended projection", bool(corrected > 1e-9), corrected, 0.0,
+        Check("corrected projection", bool(corrected > 1e-9), corrected, 0.0,
               "smallest β_m with f(a, b) = number of entries of a equal to the newest of b"),
         Check("falling return count", decay > 0, decay, 0.0,
               "smallest g_l - g_{l+1}, what the assumptions are for"),

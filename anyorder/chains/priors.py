@@ -140,7 +140,9 @@ class Floored(Prior):
 
 
 class ReversibleBinary(Prior):
-    """Second-order binary kernels that satisfy the paper's Assumption 2 (App. D).
+    """Second-order binary kernels that meet Assumption 2 of App. D with its first part read as its name has it.
+
+    As printed that part asks for kernels of the bag: see `BagSymmetric`, and docs/assumptions.md.
 
     The four free numbers are π(0|s_1 s_2). They are drawn uniformly, ordered so that the transition
     preference holds (π(0|00) > π(0|10) and π(1|11) > π(1|01)), and drawn again while the second-hop

@@ -50,7 +50,7 @@ def any_order_assumption() -> Finding:
     return judge(
         {
             "largest |β_m| as printed, m ≥ 2, order 1": max(map(abs, printed)),
-            "smallest β_m with f(a, b), order 1": min(measured(first, "mended projection")),
+            "smallest β_m with f(a, b), order 1": min(measured(first, "corrected projection")),
             **defects,
         },
         printed=min(printed) > 1e-9 and max(defects.values()) < 1e-9,
