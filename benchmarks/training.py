@@ -65,7 +65,7 @@ def main() -> None:
     from anyorder.training import devices
     from benchmarks.step import measure
 
-    devices.prepare(MODELS)
+    devices.prepare()
     python, rows = torch_python(), []
     for length in (32, 64):
         side_by_side = prepared(length)

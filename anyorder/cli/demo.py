@@ -66,7 +66,7 @@ class Demo(Command):
     def _run(self) -> Outcome:
         from anyorder.training import devices
 
-        devices.prepare(1)
+        devices.prepare()
         import jax
 
         from anyorder.experiments import floor, story

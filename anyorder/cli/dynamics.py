@@ -118,7 +118,7 @@ class Dynamics(Command):
         two_stage = self.algorithm == "two-stage"
         from anyorder.training import devices
 
-        devices.prepare(1)
+        devices.prepare()
         import jax
 
         from anyorder import dynamics

@@ -54,7 +54,7 @@ class Reproduce(Command):
         )
         from anyorder.training import devices
 
-        devices.prepare(max(2, self.seeds or 5))
+        devices.prepare()
         from anyorder.experiments.experiment import SEEDS, Task
         from anyorder.experiments.registry import chosen
         from anyorder.experiments.runner import run_all

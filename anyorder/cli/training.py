@@ -72,7 +72,7 @@ class Train(Command):
         )
         from anyorder.training import devices
 
-        devices.prepare(len(self.settings.members))
+        devices.prepare()
         from anyorder.training.run import Diverged, train
 
         folder = self.out or self.resume or self._new_folder()
@@ -200,7 +200,7 @@ class Evaluate(Command):
         check(changed)
         from anyorder.training import devices
 
-        devices.prepare(1)
+        devices.prepare()
         from anyorder.training.evaluation import evaluate_each, evaluation_set, reference
         from anyorder.training.folder import read_models
         from anyorder.training.run import measured, summarised
@@ -247,7 +247,7 @@ class Show(Command):
         config = read_run(self.run_folder)
         from anyorder.training import devices
 
-        devices.prepare(1)
+        devices.prepare()
         from anyorder.report import training as figures
         from anyorder.report.style import write_figure
         from anyorder.training.folder import read_metrics, read_models

@@ -30,7 +30,7 @@ AHEAD = 4
 def work(packed: str) -> str:
     """What a task does; the worker's compiled programs stay with its process for the next one."""
     os.environ["NPROC"] = "1"  # as in the local engine: one thread for a model
-    devices.prepare(1)
+    devices.prepare()
     from anyorder.sweeps.work import results
 
     indices, configs = unpack(packed)

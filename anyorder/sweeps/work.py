@@ -68,7 +68,7 @@ def train_together(given: Sequence[Config], stacked: bool | None = None) -> list
         if len(diverged) == len(given):
             break
     frame = eqx.filter(models[0], eqx.is_inexact_array, inverse=True)
-    trained = [eqx.combine(state.weights, frame) for state in jax.device_put(running.states, jax.local_devices()[0])]
+    trained = [eqx.combine(state.weights, frame) for state in running.states]
     return [
         _diverged(diverged[place]) if place in diverged else _measured(config, model, float(taken.losses[place].mean()))
         for place, (config, model) in enumerate(zip(given, trained, strict=True))

@@ -27,7 +27,7 @@ def main() -> None:
     os.dup2(2, 1)  # whatever else is printed is no answer
     lines: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_listen, args=(lines,), daemon=True).start()
-    devices.prepare(1)
+    devices.prepare()
     import jax
 
     from anyorder.sweeps import work

@@ -1,4 +1,4 @@
-"""What must be decided before JAX starts: one device for each core, one thread for each device, a cache of programs."""
+"""What must be decided before JAX starts: one core for every call of a program, as many calls as cores, a cache."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 _COUNT = "--xla_force_host_platform_device_count"
 
 
-def prepare(models: int) -> None:
-    """Set the environment for this many models side by side; what the user has set stays as it is.
+def prepare() -> None:
+    """Let calls of programs run side by side, each on one core; what the user has set stays as it is.
 
-    Has no effect on the number of devices once JAX has run something.
+    Has no effect once JAX has run something.
     """
     os.environ.setdefault("NPROC", "1")  # small products: a second thread costs more than it brings
     flags = os.environ.get("XLA_FLAGS", "")
-    if _COUNT not in flags:
-        os.environ["XLA_FLAGS"] = f"{flags} {_COUNT}={min(models, cores())}".strip()
+    if _COUNT not in flags:  # XLA keeps a thread for every device; programs may all run on the first
+        os.environ["XLA_FLAGS"] = f"{flags} {_COUNT}={cores()}".strip()
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         import jax
 

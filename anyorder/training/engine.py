@@ -1,6 +1,6 @@
 """Where the models of a run are trained: side by side on the cores of a CPU, stacked on accelerators.
 
-On a CPU every model runs the same compiled program, one model a device, where a device is a core (see
+On a CPU every model runs the same compiled program, in threads of which each keeps one core busy (see
 `anyorder.training.devices`): what a model becomes does not depend on how many run with it, to the last bit. On an
 accelerator the models are one stack under `vmap`, spread over the devices where their number allows.
 """
@@ -8,7 +8,7 @@ accelerator the models are one stack under `vmap`, spread over the devices where
 from __future__ import annotations
 
 import os
-import threading
+from collections import deque
 from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -24,6 +24,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from anyorder.chains import Source
 from anyorder.numerics import dtype_of
 from anyorder.training.config import Config, structure
+from anyorder.training.devices import cores
 from anyorder.training.optimiser import Numbers, numbers
 from anyorder.training.step import CHUNK, Advance, State, keys, program
 from anyorder.transformer import Transformer
@@ -56,7 +57,7 @@ def _calls(first: int, last: int) -> list[tuple[Int[Array, ""], Int[Array, ""]]]
 
 
 class Programs(NamedTuple):
-    """The steps of one structure, and what they were compiled to: by device, shapes and dtypes of what they take."""
+    """The steps of one structure, and what they were compiled to: by shapes and dtypes of what they take."""
 
     advance: Advance
     compiled: dict[Hashable, jax.stages.Compiled]
@@ -69,43 +70,53 @@ def _steps(structure: Config, frame: Transformer) -> Programs:
 
 
 class SideBySide:
-    """One model a device."""
+    """One model a core: threads take the models in turn, so that three models keep two cores busy."""
 
     def __init__(self, steps: Programs, states: list[State], members: list[ProgramInputs]) -> None:
-        self._devices, self._members = jax.local_devices()[: len(states)], members
-        self.states = [jax.device_put(state, self._devices[0]) for state in states]
+        self.states, self._members = states, members
+        self._threads = min(len(states), cores())
 
-        tracing = threading.Lock()
-
-        def compiled(device: jax.Device) -> jax.stages.Compiled:
-            example = jax.device_put((states[0], *members[0], jnp.int32(0), jnp.int32(0)), device)
+        def compiled() -> jax.stages.Compiled:
+            example = (states[0], *members[0], jnp.int32(0), jnp.int32(0))
             leaves, tree = jax.tree.flatten(example)
-            kind = device, tree, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+            kind = tree, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
             if kind not in steps.compiled:
-                with tracing:  # what one device has traced is there for the others
-                    lowered = jax.jit(steps.advance).lower(*example)
-                steps.compiled[kind] = lowered.compile(OPTIONS)
+                steps.compiled[kind] = jax.jit(steps.advance).lower(*example).compile(OPTIONS)
             return steps.compiled[kind]
 
-        # Nobody waits for the programs before the first step: until then the caller prepares what it measures.
-        pool = ThreadPoolExecutor(len(self._devices))
-        self._programs = [pool.submit(compiled, device) for device in self._devices]
-        pool.shutdown(wait=False)
+        # Nobody waits for the program before the first step: until then the caller prepares what it measures.
+        compiling = ThreadPoolExecutor(1)
+        self._program = compiling.submit(compiled)
+        compiling.shutdown(wait=False)
 
     def run(self, first: int, last: int) -> Taken:
         """Take the steps from `first` to before `last`."""
-        models, calls, answers = len(self.states), _calls(first, last), []
-        programs = [program.result() for program in self._programs]
-        for turn, call in enumerate(calls):
-            for model, state in enumerate(self.states):
-                # Calls take the devices in turn and do not wait for each other: three models keep two cores busy.
-                place = (turn * models + model) % len(self._devices)
-                arguments = jax.device_put((state, *self._members[model], *call), self._devices[place])
-                self.states[model], losses, sound = programs[place](*arguments)
-                answers.append((losses, sound))
-        losses, sound = zip(*jax.device_get(answers), strict=True)
-        by_model = np.stack(losses).reshape(len(calls), models, CHUNK).swapaxes(0, 1).reshape(models, -1)
-        return Taken(by_model[:, : last - first], np.logical_and.reduce(np.stack(sound).reshape(-1, models)))
+        models, calls, program = range(len(self.states)), _calls(first, last), self._program.result()
+        answers: list[list[tuple[Array, Array]]] = [[] for _ in models]
+        waiting = deque(models)
+
+        def work() -> None:
+            while True:
+                try:
+                    model = waiting.popleft()
+                except IndexError:  # every other model is done or in another thread
+                    return
+                call = calls[len(answers[model])]
+                self.states[model], losses, sound = program(self.states[model], *self._members[model], *call)
+                answers[model].append(jax.device_get((losses, sound)))
+                if len(answers[model]) < len(calls):
+                    waiting.append(model)
+
+        with ThreadPoolExecutor(self._threads) as pool:
+            workers = [pool.submit(work) for _ in range(self._threads)]
+            try:
+                for worker in workers:
+                    worker.result()
+            finally:
+                waiting.clear()  # whoever is interrupted waits for the running calls only
+        losses = np.stack([np.concatenate([losses for losses, _ in each]) for each in answers])
+        sound = np.array([all(sound for _, sound in each) for each in answers])
+        return Taken(losses[:, : last - first], sound)
 
 
 class Stacked:

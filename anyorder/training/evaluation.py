@@ -23,6 +23,7 @@ from anyorder.chains import Chains, Source
 from anyorder.estimators import matching, pseudo_attention
 from anyorder.estimators.unknown_order import of_order
 from anyorder.training.config import Data
+from anyorder.training.devices import cores
 from anyorder.training.step import as_distributions
 from anyorder.transformer import Transformer
 
@@ -244,7 +245,7 @@ def evaluate(model: Transformer, evaluation: EvaluationSet) -> Evaluation:
 
 
 def evaluate_each(models: Sequence[Transformer], evaluation: EvaluationSet) -> list[Evaluation]:
-    """Measure several models on the set, side by side on the devices of this process.
+    """Measure several models on the set, side by side on the cores of this machine.
 
     >>> from anyorder.constructions import construct
     >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
@@ -252,16 +253,8 @@ def evaluate_each(models: Sequence[Transformer], evaluation: EvaluationSet) -> l
     >>> one == other
     True
     """
-    devices = jax.local_devices()[: len(models)]
-
-    def one(index: int) -> Evaluation:
-        arrays, rest = eqx.partition(models[index], eqx.is_array)
-        given = (arrays, evaluation.tokens, evaluation.truth)
-        arrays, tokens, truth = jax.device_put(given, devices[index % len(devices)])
-        return evaluate(eqx.combine(arrays, rest), evaluation._replace(tokens=tokens, truth=truth))
-
-    with ThreadPoolExecutor(len(devices)) as pool:
-        return list(pool.map(one, range(len(models))))
+    with ThreadPoolExecutor(min(len(models), cores())) as pool:
+        return list(pool.map(lambda model: evaluate(model, evaluation), models))
 
 
 @eqx.filter_jit

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import equinox as eqx
-import jax
 import numpy as np
 
 from anyorder.files import Row
@@ -169,8 +168,7 @@ class _Run:
         return Trained(models, step, finished, summary)
 
     def _models(self) -> list[Transformer]:
-        states = jax.device_put(self.placed.states, jax.local_devices()[0])  # wherever their last steps were taken
-        return [eqx.combine(state.weights, self.frame) for state in states]
+        return [eqx.combine(state.weights, self.frame) for state in self.placed.states]
 
     def _report(self, taken: Round) -> None:
         for model, step in taken.diverged.items():
