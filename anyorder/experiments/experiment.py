@@ -6,7 +6,7 @@ import dataclasses
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -19,7 +19,7 @@ from anyorder.files import Row
 from anyorder.sweeps import spec
 from anyorder.sweeps.local import Local
 from anyorder.sweeps.row import SweepRow
-from anyorder.sweeps.run import Tally, carry_out, opened, plan
+from anyorder.sweeps.run import Tally, carry_out, plan
 from anyorder.sweeps.spec import Sweep
 from anyorder.training import config as configs
 from anyorder.training import devices
@@ -106,7 +106,7 @@ class Task:
             planned = plan(sweep, folder, budget)
             if not planned.missing:
                 return [planned.table.rows[run.number] for run in planned.runs]
-            with opened(Local(min(devices.cores(), planned.shapes))) as engine:
+            with closing(Local(min(devices.cores(), planned.shapes))) as engine:
                 return carry_out(planned, engine, watch)
 
     @contextmanager
