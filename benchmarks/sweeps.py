@@ -14,11 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 
 from anyorder.sweeps import spec
 from anyorder.sweeps.engine import Engine
 from anyorder.sweeps.local import Local
-from anyorder.sweeps.run import carry_out, opened, plan
+from anyorder.sweeps.run import carry_out, plan
 from anyorder.training import config as configs
 from anyorder.training import devices, forms
 from anyorder.training.config import PRESETS
@@ -35,7 +36,7 @@ BASE = configs.changed(
 def swept(sweep: spec.Sweep, engine: Engine, folder: pathlib.Path) -> float:
     planned = plan(sweep, folder)
     began = time.perf_counter()
-    with opened(engine):
+    with closing(engine):
         rows = carry_out(planned, engine)
     assert all(row.ended.outcome == "done" for row in rows), rows
     return time.perf_counter() - began

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -65,7 +66,7 @@ class SweepCommand(Command):
         """Plan, say what it will take, run, and tabulate."""
         from anyorder.files import locked
         from anyorder.sweeps import builtin
-        from anyorder.sweeps.run import carry_out, opened, plan
+        from anyorder.sweeps.run import carry_out, plan
         from anyorder.training import devices
 
         sweep = builtin.find(self.source)
@@ -95,7 +96,7 @@ class SweepCommand(Command):
                 pass
             try:
                 # A cluster that does not answer is the only thing to be said then.
-                with opened(self._engine()) as engine, _Live(sweep, console) as live:
+                with closing(self._engine()) as engine, _Live(sweep, console) as live:
                     console.print(_said(sweep, planned, engine.workers), highlight=False)
                     rows = carry_out(planned, engine, live.show)
                     spent = live.seconds

@@ -27,9 +27,8 @@ CAPTION = (
 )
 
 
-def differences(
-    model: Transformer, data: Data, key: PRNGKeyArray, kernels: int, count: int
-) -> Float[np.ndarray, "kernels"]:
+@eqx.filter_jit
+def differences(model: Transformer, data: Data, key: PRNGKeyArray, kernels: int, count: int) -> Float[Array, "kernels"]:
     """Sampled loss of the model less that of the true kernel on other sequences, for every kernel, with its sign.
 
     >>> from anyorder.training.config import Config
@@ -38,13 +37,6 @@ def differences(
     >>> differences(model, Data(length=8), jax.random.key(1), kernels=2, count=4).shape
     (2,)
     """
-    return np.asarray(_differences(model, data, key, kernels, count))
-
-
-@eqx.filter_jit
-def _differences(
-    model: Transformer, data: Data, key: PRNGKeyArray, kernels: int, count: int
-) -> Float[Array, "kernels"]:
     drawn = data.source_of(data.tokens, per_kernel=2 * count).sample(key, 2 * kernels * count)
     tokens = drawn.tokens.reshape(kernels, 2 * count, -1)
     truth = drawn.truth.reshape(kernels, 2 * count, tokens.shape[2], -1)
@@ -64,7 +56,7 @@ def row(task: Task, models: Sequence[Transformer], data: Data, printed: Printed)
     """The columns of the table for the models of one kind, which all see the same kernels."""
     kernels, count = COUNTS[task.budget]
     key = jax.random.key(11)
-    found = np.abs([differences(model, data, key, kernels, count) for model in models])
+    found = np.abs([np.asarray(differences(model, data, key, kernels, count)) for model in models])
     by_kernel = found.mean(axis=0)
     over_seeds = found.std(axis=0, ddof=1) if len(models) > 1 else np.zeros(kernels)
     agreeing = [printed.agrees(*each) for each in zip(by_kernel.tolist(), over_seeds.tolist(), strict=True)]

@@ -7,19 +7,10 @@ from jaxtyping import Array, Int
 
 from anyorder import estimators
 from anyorder.experiments import learned_code
-from anyorder.experiments.experiment import (
-    Budget,
-    Experiment,
-    Result,
-    Table,
-    Task,
-    columns,
-    of_preset,
-    spread,
-)
-from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, Plot, series
+from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset
+from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, Plot, each, grouped, sequence_maps
 from anyorder.files import Row
-from anyorder.training.config import Config, Data
+from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 from anyorder.training.run import Summary
 
@@ -34,7 +25,7 @@ def run(task: Task) -> Result:
     found: dict[str, list[Row]] = {"attention": [], "offsets": [], "base": [], "confused": []}
     figures: dict[str, Figure] = {}
     cells = [(recipe, order) for recipe in RECIPES for order in ORDERS[task.budget]]
-    averages = []
+    averages: dict[str, list[AttentionMap]] = {}
     for part, (recipe, order) in enumerate(cells):
         config = of_preset(task, recipe, Data(order=order, length=32))
         trained = task.train(config, part, len(cells))
@@ -56,13 +47,13 @@ def run(task: Task) -> Result:
             found["base"].append(about | base._asdict() | {"construction": 3})
         found["confused"] += confusions(about, weights, [second for _, second in heads], tokens)
         best = min(range(len(heads)), key=lambda index: trained.summary.models[index].excess)
-        averages.append(AttentionMap(f"{recipe}, order {order}", np.asarray(heads[best][0], np.float32).mean(axis=0)))
-        figures[f"{recipe}-layer-2-order-{order}"] = layer_two(recipe, config, heads[best][1], tokens)
-    across = len(ORDERS[task.budget])
-    grid = [averages[start : start + across] for start in range(0, len(averages), across)]
+        first, second = heads[best]
+        average = AttentionMap(f"{recipe}, order {order}", np.asarray(first, np.float32).mean(axis=0))
+        averages.setdefault(recipe, []).append(average)
+        figures[f"{recipe}-layer-2-order-{order}"] = layer_two(recipe, order, second[:SEQUENCES], tokens[:SEQUENCES])
     figures = {
         "offsets": offsets_chart(found["offsets"]),
-        "layer-1": MapGrid("Layer 1 of the best seed, averaged over sequences.", grid),
+        "layer-1": MapGrid("Layer 1 of the best seed, averaged over sequences.", list(averages.values())),
         **figures,
     }
     return Result(
@@ -78,18 +69,19 @@ def attention_row(summary: Summary, weights: np.ndarray, order: int) -> Row:
     """One order: losses, attention of layer 1 by where it lies, of layer 2 on the matches."""
     models, reference = summary.models, summary.reference
     window, beyond = weights[:, 1 : order + 1].sum(axis=1), 1 - weights[:, : order + 1].sum(axis=1)
+    rise, end = np.sum([learned_code.rises_and_ends(row, order) for row in weights], axis=0).tolist()
     second = [model.attention[1][0] for model in models]
     return {
         **columns("excess", [model.excess for model in models]),
         "floor": reference.floor_excess,
-        "layer_1_on_last_k": spread(window)[0],
-        "layer_1_on_itself": spread(weights[:, 0])[0],
-        "layer_1_beyond_k": spread(beyond)[0],
-        "seeds_that_rise_to_k": sum(learned_code.rises(row, order) for row in weights),
-        "seeds_that_end_at_k": sum(learned_code.ends(row, order) for row in weights),
-        "layer_2_on_matches": spread([head.matching_mass for head in second])[0],
+        "layer_1_on_last_k": float(window.mean()),
+        "layer_1_on_itself": float(weights[:, 0].mean()),
+        "layer_1_beyond_k": float(beyond.mean()),
+        "seeds_that_rise_to_k": rise,
+        "seeds_that_end_at_k": end,
+        "layer_2_on_matches": float(np.mean([head.matching_mass for head in second])),
         "chance": reference.chance_matching_mass,
-        "distance_to_ideal": spread([head.distance for head in second])[0],
+        "distance_to_ideal": float(np.mean([head.distance for head in second])),
     }
 
 
@@ -105,31 +97,26 @@ def confusions(
         about
         | {
             "contexts": " ".join(same[0].contexts),
-            "code_distance": spread([pair.code_distance for pair in same])[0],
-            "weight_outside": spread(outside)[0],
+            "code_distance": float(np.mean([pair.code_distance for pair in same])),
+            "weight_outside": float(outside.mean()),
             "seeds_that_must": sum(
                 pair.code_distance < noise for pair, noise in zip(same, outside.tolist(), strict=True)
             ),
-            "attention_ratio": spread([pair.attention for pair in same])[0],
+            "attention_ratio": float(np.mean([pair.attention for pair in same])),
             "seeds_that_do": sum(pair.attention > learned_code.CONFUSED for pair in same),
         }
         for same in zip(*by_seed, strict=True)
     ]
 
 
-def layer_two(recipe: str, config: Config, second: learned_code.Maps, tokens: Int[Array, "count length"]) -> MapGrid:
+def layer_two(recipe: str, order: int, second: learned_code.Maps, tokens: Int[Array, "count length"]) -> MapGrid:
     """Layer 2 on a few sequences, the pseudo-attention map, and their difference."""
-    order = config.data.order
-    grid = []
-    for number, (row, map) in enumerate(zip(tokens[:SEQUENCES], second, strict=False), start=1):
-        ideal = np.asarray(estimators.pseudo_attention(row, order), np.float32)
-        begins = map.shape[0] - len(ideal)
-        ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
-        values = np.asarray(map, np.float32)
-        titles = {"layer 2": values, "pseudo-attention": ideal, "difference": np.abs(values - ideal)}
-        grid.append(
-            [AttentionMap(f"{title}, sequence {number}", shown, np.asarray(row)) for title, shown in titles.items()]
-        )
+    values = np.asarray(second, np.float32)
+    ideal = np.asarray([estimators.pseudo_attention(row, order) for row in tokens], np.float32)
+    begins = values.shape[1] - ideal.shape[1]
+    ideal = np.pad(ideal, ((0, 0), (begins, 0), (begins, 0)))
+    shown = {"layer 2": values, "pseudo-attention": ideal, "difference": np.abs(values - ideal)}
+    grid = list(zip(*(sequence_maps(title, maps, tokens) for title, maps in shown.items()), strict=True))
     caption = (
         f"Preset {recipe}, order {order}: layer 2 on three sequences, the pseudo-attention map, and their difference."
     )
@@ -139,11 +126,8 @@ def layer_two(recipe: str, config: Config, second: learned_code.Maps, tokens: In
 def offsets_chart(rows: list[Row]) -> Plot:
     """Weight of layer 1 at each offset, mean and standard deviation over seeds, one panel for each order."""
     charts = []
-    for order in sorted({row["order"] for row in rows}):
-        lines = []
-        for recipe in RECIPES:
-            own = [row for row in rows if row["order"] == order and row["preset"] == recipe]
-            lines.append(series(f"preset {recipe}", own, "offset", "weight_mean", "weight_std"))
+    for order, own in sorted(grouped(rows, "order").items()):
+        lines = each(own, "preset", "offset", "weight_mean", "weight_std", "preset {}", "o-")
         charts.append(Chart("offset", "weight of layer 1", lines, title=f"order {order}", from_zero=True))
     caption = (
         "Layer 1: mean weight at each offset, with the standard deviation over seeds; the window ends at offset k."

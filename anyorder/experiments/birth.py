@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from pathlib import Path
 
@@ -29,14 +30,15 @@ def config(task: Task, order: int) -> Config:
 def curves(task: Task, config: Config, part: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
     """Steps, and for each seed the spectrum of the last layer's first head at each of them."""
     with tempfile.TemporaryDirectory() as folder:
-        task = task if task.runs is not None else Task(task.budget, task.seeds, Path(folder), task.watch)
-        assert task.runs is not None
-        task.train(config, part, parts)
-        lines = [line for line in read_metrics(task.runs / digest(config)) if line["kind"] == "evaluation"]
-    steps = sorted({line["step"] for line in lines})
-    found = [[line["attention"][-1][0]["spectrum"] for line in lines if line["model"] == model] for model in
-             range(task.seeds)]  # fmt: skip
-    return np.array(steps), np.array(found, float)
+        runs = task.runs or Path(folder)
+        dataclasses.replace(task, runs=runs).train(config, part, parts)
+        lines = [line for line in read_metrics(runs / digest(config)) if line["kind"] == "evaluation"]
+    steps = np.unique([line["step"] for line in lines])
+    spectra = [
+        [line["attention"][-1][0]["spectrum"] for line in lines if line["model"] == model]
+        for model in range(task.seeds)
+    ]
+    return steps, np.array(spectra, float)
 
 
 def born(steps: np.ndarray, spectrum: np.ndarray, length: int) -> float | None:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Int
 from anyorder import estimators
 from anyorder.experiments import as_published, learned_code
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, columns, of_preset
-from anyorder.experiments.figures import AttentionMap, Chart, MapGrid, Plot, series
+from anyorder.experiments.figures import Chart, MapGrid, Plot, sequence_maps, series
 from anyorder.experiments.printed import DEPTH, printed_series
 from anyorder.files import Row
 from anyorder.training.config import PRESETS, Config, Data
@@ -32,28 +32,25 @@ def config(task: Task, layers: int) -> Config:
 
 def run(task: Task) -> Result:
     """Train both; keep the attention of the one-layer model on a few sequences."""
-    rows, published, maps = [], [], None
-    for part, (layers, printed) in enumerate(DEPTH.items()):
-        trained = task.train(config(task, layers), part, len(DEPTH))
-        reference = trained.summary.reference
-        excess = columns("excess", [model.excess for model in trained.summary.models])
+    rows, published = [], []
+    trained = {layers: task.train(config(task, layers), part, len(DEPTH)) for part, layers in enumerate(DEPTH)}
+    for layers, (models, _, _, summary) in trained.items():
+        reference = summary.reference
+        excess = columns("excess", [model.excess for model in summary.models])
         rows.append(
             {
                 "layers": layers,
                 **excess,
-                **printed.beside("excess", excess),
+                **DEPTH[layers].beside("excess", excess),
                 "floor": reference.floor_excess,
                 "gap": excess["excess_mean"] - reference.floor_excess,
                 "true_loss": reference.true_loss,
             }
         )
-        published.append({"layers": layers, **as_published.row(task, trained.models, DATA, printed)})
-        if layers == 1:
-            tokens = held_out(DATA, AVERAGED).tokens[:, :-1]
-            maps = one_layer_maps(trained.models[0], tokens[:SEQUENCES])
-            heads = [learned_code.first_heads(model, tokens)[0] for model in trained.models]
-            weights = np.stack([learned_code.offset_weights(head, DATA.order) for head in heads])
-    assert maps is not None
+        published.append({"layers": layers, **as_published.row(task, models, DATA, DEPTH[layers])})
+    tokens, one_layer = held_out(DATA, AVERAGED).tokens[:, :-1], trained[1].models
+    heads = [learned_code.first_heads(model, tokens)[0] for model in one_layer]
+    weights = np.stack([learned_code.offset_weights(head, DATA.order) for head in heads])
     diagonals = [{"offset": offset, **columns("weight", values)} for offset, values in enumerate(weights.T)]
     below = "Attention of the one-layer model at each offset, the mean over sequences; over seeds ± standard deviation."
     caption = "Excess cross-entropy over the true loss, nats per token; mean ± standard deviation over seeds."
@@ -63,7 +60,7 @@ def run(task: Task) -> Result:
             "as_published": Table(as_published.CAPTION, published),
             "diagonals": Table(below, diagonals),
         },
-        {"excess": chart(rows), "one-layer": maps},
+        {"excess": chart(rows), "one-layer": one_layer_maps(one_layer[0], tokens[:SEQUENCES])},
         settings={"data": "order 2, T = 32, Dirichlet(1) rows"},
         preset="paper",
         config=config(task, 2),
@@ -74,13 +71,7 @@ def one_layer_maps(model: Transformer, tokens: Int[Array, "count length"]) -> Ma
     """Attention of a one-layer model on a few sequences, above the pseudo-attention of each."""
     found = jax.vmap(lambda row: model.trace(row).attention[0][0])(tokens)
     ideal = jax.vmap(partial(estimators.pseudo_attention, order=DATA.order))(tokens)
-    grid = [
-        [
-            AttentionMap(f"{title}, sequence {number}", np.asarray(map, np.float32), np.asarray(row))
-            for number, (map, row) in enumerate(zip(maps, tokens, strict=True), start=1)
-        ]
-        for title, maps in (("one layer", found), ("pseudo-attention", ideal))
-    ]
+    grid = [sequence_maps("one layer", found, tokens), sequence_maps("pseudo-attention", ideal, tokens)]
     caption = "Attention of the one-layer model on four sequences: diagonals, not the matching positions below them."
     return MapGrid(caption, grid)
 

@@ -40,14 +40,10 @@ def run_two_stage(task: Task) -> Result:
         prior, settings, lengths, lambda done, total: task.watch(share * (1 + done), f"T = {lengths[done]}")
     )
     points = [
-        {
-            "length": point.length,
-            "attention": point.attention,
-            "a_2": point.a_2,
-            **{f"learned_{name}": value for name, value in point.learned._asdict().items()},
-            **{f"kgram_{name}": value for name, value in point.kgram._asdict().items()},
-            **{f"bayes_{name}": value for name, value in point.bayes._asdict().items()},
-        }
+        {"length": point.length, "attention": point.attention, "a_2": point.a_2}
+        | {f"learned_{name}": value for name, value in point.learned._asdict().items()}
+        | {f"kgram_{name}": value for name, value in point.kgram._asdict().items()}
+        | {f"bayes_{name}": value for name, value in point.bayes._asdict().items()}
         for point in swept.points
         if point.bayes is not None
     ]
@@ -84,16 +80,13 @@ def run_two_stage(task: Task) -> Result:
 
 def run_preconditioned(task: Task) -> Result:
     """Algorithm 2 on reversible and on Dirichlet chains, and gradient descent beyond it."""
-    orders = ORDERS[task.budget]
-    cells: list[tuple[int, str, Prior]] = []
-    for order in orders:
-        cells.append((order, "reversible", Reversible(order, 2)))
-        if task.budget != "tiny":
-            cells.append((order, "Dirichlet", Dirichlet(order, 2)))
+    tiny = task.budget == "tiny"
+    kinds: dict[str, type[Prior]] = {"reversible": Reversible} | ({} if tiny else {"Dirichlet": Dirichlet})
+    cells = [(order, name, kind(order, 2)) for order in ORDERS[task.budget] for name, kind in kinds.items()]
     rows, facts, jointly = [], [], []
     figures: dict[str, Figure] = {}
     settings = Preconditioned(length=64, rate=20000.0)
-    if task.budget == "tiny":
+    if tiny:
         settings = dataclasses.replace(settings, length=32, batch=32, steps=60)
     for part, (order, name, prior) in enumerate(cells):
         task.watch(part / len(cells), f"order {order}, {name} chains")
@@ -113,19 +106,14 @@ def run_preconditioned(task: Task) -> Result:
             }
         )
         if name == "reversible":
-            caption = (
-                f"Order {order}, reversible chains: p_1 … p_k rise together; the loss next to k-gram and bag of k."
-            )
-            figures[f"order-{order}"] = OverSteps(caption, run)
-        further = dynamics.JointTraining(length=settings.length, steps=60 if task.budget == "tiny" else 1000)
+            rise = f"Order {order}, reversible chains: p_1 … p_k rise together; the loss next to k-gram and bag of k."
+            figures[f"order-{order}"] = OverSteps(rise, run)
+        further = dynamics.JointTraining(length=settings.length, steps=60 if tiny else 1000)
         found = dynamics.train_jointly(prior, further, run.p[-1])
-        starts = {
-            start: {"offsets": " ".join(map(str, one.offsets)), "a_2": one.a_2} for start, one in found.found.items()
-        }
-        jointly += [
-            {**row, **starts.get(row["predictor"], {"offsets": None, "a_2": None})}
-            for row in standings(found.evaluation, order=order, chains=name)
-        ]
+        for row in standings(found.evaluation, order=order, chains=name):
+            start = found.found.get(row["predictor"])
+            offsets = None if start is None else " ".join(map(str, start.offsets))
+            jointly.append({**row, "offsets": offsets, "a_2": None if start is None else start.a_2})
     return Result(
         {
             "limit": Table(

@@ -6,7 +6,7 @@ import dataclasses
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -17,9 +17,10 @@ from anyorder import files, training
 from anyorder.experiments.figures import Figure
 from anyorder.files import Row
 from anyorder.sweeps import spec
+from anyorder.sweeps.analysis import spread
 from anyorder.sweeps.local import Local
 from anyorder.sweeps.row import SweepRow
-from anyorder.sweeps.run import Tally, carry_out, opened, plan
+from anyorder.sweeps.run import Tally, carry_out, plan
 from anyorder.sweeps.spec import Sweep
 from anyorder.training import config as configs
 from anyorder.training import devices
@@ -36,8 +37,6 @@ SEEDS: dict[Budget, int] = {"tiny": 1, "quick": 3, "paper": 5}
 
 #: Ends the names of the files that say how long something took: the only ones that differ between two equal calls.
 SECONDS = "seconds.json"
-
-Values = Sequence[float] | Float[np.ndarray, "seeds"]
 
 OnProgress = Callable[[float, str], None]
 """Called with the fraction that is done, and what is being done."""
@@ -106,7 +105,7 @@ class Task:
             planned = plan(sweep, folder, budget)
             if not planned.missing:
                 return [planned.table.rows[run.number] for run in planned.runs]
-            with opened(Local(min(devices.cores(), planned.shapes))) as engine:
+            with closing(Local(min(devices.cores(), planned.shapes))) as engine:
                 return carry_out(planned, engine, watch)
 
     @contextmanager
@@ -174,16 +173,7 @@ def of_preset(task: Task, name: str, data: Data, architecture: Architecture | No
     return config
 
 
-def spread(values: Values) -> tuple[float, float | None]:
-    """Mean and standard deviation over seeds; one seed has no deviation.
-
-    >>> spread([1.0, 3.0]), spread([1.0])
-    ((2.0, 1.4142135623730951), (1.0, None))
-    """
-    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
-
-
-def columns(name: str, values: Values) -> Row:
+def columns(name: str, values: Sequence[float] | Float[np.ndarray, "seeds"]) -> Row:
     """Mean, standard deviation and the value of each seed, as columns of a table.
 
     >>> columns("excess", [1.0, 3.0])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Real
+from jaxtyping import ArrayLike, Float, Int, Real
 
 from anyorder.dynamics import Trajectory
 from anyorder.dynamics.lengths import LengthSweep
@@ -122,13 +122,48 @@ class OverLengths:
     sweep: LengthSweep
 
 
-def different(rows: Iterable[Row], column: str) -> list[Any]:
-    """The different values of a column, in order of appearance.
+def grouped(rows: Iterable[Row], column: str) -> dict[Any, list[Row]]:
+    """The rows by their value in a column, in order of appearance.
 
-    >>> different([{"a": 2}, {"a": 1}, {"a": 2}], "a")
-    [2, 1]
+    >>> grouped([{"a": 2}, {"a": 1}, {"a": 2}], "a")
+    {2: [{'a': 2}, {'a': 2}], 1: [{'a': 1}]}
     """
-    return list(dict.fromkeys(row[column] for row in rows))
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row[column], []).append(row)
+    return found
+
+
+def each(
+    rows: Iterable[Row], by: str, x: str, y: str, error: str | None = None, label: str = "{}", style: str = "{}-"
+) -> list[Series]:
+    """A series for each value of the column `by`, which stands in its label; a style may leave its mark open.
+
+    >>> [line.style for line in each([{"k": 1, "T": 8, "loss": 0.5}, {"k": 2, "T": 8, "loss": 0.4}], "k", "T", "loss")]
+    ['o-', 's-']
+    """
+    return [
+        series(label.format(value), own, x, y, error, style.format(MARKS[number % len(MARKS)]))
+        for number, (value, own) in enumerate(grouped(rows, by).items())
+    ]
+
+
+def exact_orders(caption: str, rows: Iterable[Row], by: str, x: str, axis: str, log: str = "") -> Plot:
+    """Measured orders on the lines of those that are proven, for each value of the column `by` where these differ."""
+    lines = []
+    for number, (label, own) in enumerate(grouped(rows, by).items()):
+        if len({row["proven"] for row in own}) > 1:
+            lines.append(series(label, own, x, "measured", None, MARKS[number % len(MARKS)], number))
+            lines.append(series(f"{label}, proven", own, x, "proven", None, "-", number))
+    return Plot(caption, [Chart(axis, "order k", lines, log=log)], width=6.0, height=4.4)
+
+
+def sequence_maps(title: str, maps: Iterable[ArrayLike], tokens: Iterable[ArrayLike]) -> list[AttentionMap]:
+    """Maps of one kind, one for each sequence."""
+    return [
+        AttentionMap(f"{title}, sequence {number}", np.asarray(map, np.float32), np.asarray(row))
+        for number, (map, row) in enumerate(zip(maps, tokens, strict=True), start=1)
+    ]
 
 
 Figure = Plot | MapGrid | Heat | OverSteps | OverLengths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -13,9 +14,10 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder import chains, estimators
 from anyorder.estimators import Estimate, LossSummary
-from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset, spread
-from anyorder.experiments.figures import MARKS, Chart, Plot, series
+from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset
+from anyorder.experiments.figures import MARKS, Chart, Plot, grouped, series
 from anyorder.files import Row
+from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Data
 
 #: Predictors in the order in which they are shown. The first is the floor: optimal for Dirichlet(1) rows.
@@ -110,43 +112,40 @@ RECIPES = ("paper", "floor")
 def run(task: Task) -> Result:
     """Estimators over the whole grid, trained models in some of its cells."""
     orders, lengths = GRID[task.budget]
-    trained: dict[tuple[int, int], dict[str, list[float]]] = {}
-    parts = [(cell, recipe) for cell in TRAINED[task.budget] for recipe in RECIPES]
-    for part, (cell, recipe) in enumerate(parts):
-        config = of_preset(task, recipe, Data(order=cell[0], length=cell[1]))
-        summary = task.train(config, part, len(parts)).summary
-        trained.setdefault(cell, {})[recipe] = [model.gap for model in summary.models if model.gap is not None]
+    gaps: dict[tuple[int, int, str], list[float]] = {}
+    parts = [(*cell, recipe) for cell in TRAINED[task.budget] for recipe in RECIPES]
+    for part, (order, length, recipe) in enumerate(parts):
+        config = of_preset(task, recipe, Data(order=order, length=length))
+        models = task.train(config, part, len(parts)).summary.models
+        gaps[order, length, recipe] = [model.gap for model in models if model.gap is not None]
     rows, missed = [], []
-    for order in orders:
-        for length in lengths:
-            key = jax.random.fold_in(jax.random.key(0), 100 * order + length)
-            found = compare(key, order=order, length=length + 1, count=512 if task.budget == "tiny" else 8192)
-            floor = found.scores[FLOOR].excess
-            row: Row = {
+    for order, length in itertools.product(orders, lengths):
+        key = jax.random.fold_in(jax.random.key(0), 100 * order + length)
+        found = compare(key, order=order, length=length + 1, count=512 if task.budget == "tiny" else 8192)
+        floor = found.scores[FLOOR].excess
+        row: Row = {
+            "order": order,
+            "length": length,
+            "floor": floor.mean,
+            "floor_error": floor.standard_error,
+            "KT": found.scores["add-half (KT)"].excess.mean,
+        }
+        for recipe in RECIPES:
+            mean, deviation = spread(gaps.get((order, length, recipe), []))
+            row[f"{recipe} preset"] = None if mean is None else floor.mean + mean
+            row[f"{recipe} preset std"] = deviation
+        rows.append(row)
+        missed += [
+            {
                 "order": order,
                 "length": length,
-                "floor": floor.mean,
-                "floor_error": floor.standard_error,
-                "KT": found.scores["add-half (KT)"].excess.mean,
+                "predictor": name,
+                "zero_probability": found.scores[name].missed.mean,
+                "distance": found.scores[name].distance.mean,
+                "floor_distance": found.scores[FLOOR].distance.mean,
             }
-            for recipe in RECIPES:
-                gaps = trained.get((order, length), {}).get(recipe)
-                mean, deviation = spread(gaps) if gaps else (None, None)
-                row[f"{recipe} preset"] = None if mean is None else floor.mean + mean
-                row[f"{recipe} preset std"] = deviation
-            rows.append(row)
-            for name in ("k-gram", "bag of k"):
-                scores = found.scores[name]
-                missed.append(
-                    {
-                        "order": order,
-                        "length": length,
-                        "predictor": name,
-                        "zero_probability": scores.missed.mean,
-                        "distance": scores.distance.mean,
-                        "floor_distance": found.scores[FLOOR].distance.mean,
-                    }
-                )
+            for name in ("k-gram", "bag of k")
+        ]
     return Result(
         {
             "excess": Table(
@@ -168,9 +167,8 @@ def run(task: Task) -> Result:
 def chart(rows: list[Row]) -> Plot:
     """Excess against T, one panel for each order."""
     charts = []
-    for order in sorted({row["order"] for row in rows}):
-        own = [row for row in rows if row["order"] == order]
-        own = [row | {"two_errors": 2 * row["floor_error"]} for row in own]
+    doubled = [row | {"two_errors": 2 * row["floor_error"]} for row in rows]
+    for order, own in sorted(grouped(doubled, "order").items()):
         lines = [
             series("Bayes floor", own, "length", "floor", "two_errors", "--", "black"),
             series("add-half (KT)", own, "length", "KT", None, "-", 4),

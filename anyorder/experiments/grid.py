@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from anyorder.experiments.experiment import STEPS, Budget, Experiment, Result, Table, Task
-from anyorder.experiments.figures import Chart, Plot, different, series
+from anyorder.experiments.figures import Chart, Plot, each
 from anyorder.files import Row
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.builtin import paper_grid
@@ -78,10 +78,8 @@ def _named(grid: Sweep, values: Row) -> str:
 def chart(rows: list[Row]) -> Plot:
     """Gap against the learning rate, one mark for each length."""
     rows = [row | {"power": float(np.log10(row["learning_rate"]))} for row in rows]
-    lines = [
-        series(f"T = {length}", [row for row in rows if row["length"] == length], "power", "gap", None, "o")
-        for length in sorted(different(rows, "length"))
-    ]
+    rows = sorted(rows, key=lambda row: row["length"])
+    lines = each(rows, "length", "power", "gap", label="T = {}", style="o")
     ticks = {f"{10.0**power:g}": float(power) for power in (-4, -3, -2)}
     caption = "Gap to the Bayes floor against the learning rate, one point for each cell."
     return Plot(caption, [Chart("learning rate", "gap (nats)", lines, ticks=ticks, from_zero=True)], width=4.0)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 from anyorder.constructions import CONSTRUCTIONS, construct
 from anyorder.constructions.exact_orders import ExactOrder, label, precision_table
 from anyorder.constructions.parameters import count_arrays
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
-from anyorder.experiments.figures import MARKS, Chart, Plot, Series, different, series
+from anyorder.experiments.figures import Chart, Plot, Series, each, exact_orders
 from anyorder.files import Row
 from anyorder.numerics import DTYPES
 
@@ -27,17 +25,11 @@ def run(task: Task) -> Result:
         if entry.exactness == "exact" and entry.largest_order is None and entry.width is None
     ]
     table = {row.label: row for row in precision_table()}
-    variants = {
-        label(entry, options): options
-        for entry in CONSTRUCTIONS.values()
-        for options in ({}, *entry.variants)
-        if any("heads" in variant for variant in entry.variants)
-    }
     for part, name in enumerate(shown):
         task.watch(part / len(shown), name)
-        model = construct(name, order=ORDER, alphabet_size=SIZE, length=LENGTH, force=True)
-        assert model.certificate is not None
-        exact = table[name].measured
+        models = {k: construct(name, order=k, alphabet_size=SIZE, length=LENGTH, force=True) for k in ORDERS}
+        needed = {k: model.certificate.bits_needed for k, model in models.items() if model.certificate is not None}
+        model, exact, certified = models[ORDER], table[name].measured, table[name].certified
         rows.append(
             {
                 "construction": name,
@@ -47,37 +39,32 @@ def run(task: Task) -> Result:
                 "mlp_layers": sum(len(layer.mlp) for layer in model.layers),
                 "width": model.dimension,
                 "parameters": count_arrays(model),
-                "bits_certified": model.certificate.bits_needed,
+                "bits_certified": needed[ORDER],
                 "exact_float32": _order(exact["float32"]),
                 "exact_float64": _order(exact["float64"]),
-                "certified_float32": table[name].certified["float32"],
-                "certified_float64": table[name].certified["float64"],
+                "certified_float32": certified["float32"],
+                "certified_float64": certified["float64"],
             }
         )
-        for order in ORDERS:
-            other = construct(name, order=order, alphabet_size=SIZE, length=LENGTH, force=True)
-            assert other.certificate is not None
-            bits.append(
-                {
-                    "construction": name,
-                    "order": order,
-                    "bits_certified": other.certificate.bits_needed,
-                    "parameters": count_arrays(other),
-                }
-            )
+        bits += [
+            {"construction": name, "order": k, "bits_certified": needed[k], "parameters": count_arrays(models[k])}
+            for k in ORDERS
+        ]
     heads = [
         {
-            "construction": row.construction,
-            "heads": int(count),
+            "construction": entry.name,
+            "heads": options.get("heads", 1),
             "dtype": dtype,
-            "measured": _order(row.measured[dtype]),
-            "proven": row.certified[dtype],
+            "measured": _order(table[label(entry, options)].measured[dtype]),
+            "proven": table[label(entry, options)].certified[dtype],
         }
-        for row in table.values()
-        if row.label in variants
-        for count in [variants[row.label].get("heads", 1)]
+        for entry in CONSTRUCTIONS.values()
+        if any("heads" in variant for variant in entry.variants)
+        for options in ({}, *entry.variants)
         for dtype in DTYPES
     ]
+    named = [row | {"label": f"{row['construction']}, {row['dtype']}"} for row in heads]
+    over_heads = "Largest exact order over heads: measured points, and the lines H(p - 2); no order above 128 is built."
     return Result(
         {
             "cost": Table(
@@ -88,7 +75,7 @@ def run(task: Task) -> Result:
             "bits": Table("Certified bits and stored parameters by order.", bits),
             "heads": Table("The largest order that H heads carry: measured, and H(p - 2) as proven.", heads),
         },
-        {"trade-off": chart(bits), "heads": lines(heads)},
+        {"trade-off": chart(bits), "heads": exact_orders(over_heads, named, "label", "heads", "heads H", log="y")},
         settings={"order": ORDER, "alphabet_size": SIZE, "length": LENGTH},
     )
 
@@ -97,25 +84,9 @@ def _order(found: ExactOrder | None) -> int | None:
     return None if found is None else found.resolved
 
 
-def lines(rows: list[Row]) -> Plot:
-    """Measured orders over heads, on the lines that are proven."""
-    drawn = []
-    for index, (name, dtype) in enumerate(dict.fromkeys((row["construction"], row["dtype"]) for row in rows)):
-        own = [row for row in rows if (row["construction"], row["dtype"]) == (name, dtype)]
-        mark = MARKS[index % len(MARKS)]
-        drawn.append(series(f"{name}, {dtype}", own, "heads", "measured", None, mark, index))
-        drawn.append(series(f"{name}, {dtype}, proven", own, "heads", "proven", None, "-", index))
-    caption = "Largest exact order over heads: measured points, and the lines H(p - 2); no order above 128 is built."
-    return Plot(caption, [Chart("heads H", "order k", drawn, log="y")], width=6.0, height=4.4)
-
-
 def chart(rows: list[Row]) -> Plot:
     """Certified bits and stored parameters against the order."""
-    bits, parameters = [], []
-    for mark, name in zip(itertools.cycle(MARKS), different(rows, "construction"), strict=False):
-        own = [row for row in rows if row["construction"] == name]
-        bits.append(series(name, own, "order", "bits_certified", style=f"{mark}-"))
-        parameters.append(series(name, own, "order", "parameters", style=f"{mark}-"))
+    bits, parameters = (each(rows, "construction", "order", column) for column in ("bits_certified", "parameters"))
     ends = [ORDERS[0], ORDERS[-1]]
     bits += [Series(name, ends, [level] * 2, style=":", colour="0.6") for name, level in HELD.items()]
     charts = [

@@ -50,22 +50,14 @@ def offset_weights(maps: Maps, order: int) -> Float[np.ndarray, "offsets"]:
     return np.array([values[:, queries, queries - offset].mean() for offset in range(far + 1)])
 
 
-def rises(weights: Float[np.ndarray, "offsets"], order: int) -> bool:
-    """Whether the weight grows from offset 1 to offset k.
+def rises_and_ends(weights: Float[np.ndarray, "offsets"], order: int) -> tuple[bool, bool]:
+    """Whether the weight grows from offset 1 to offset k, and whether that at k + 1 is less than half of that at k.
 
-    >>> rises(np.array([0.0, 0.2, 0.8, 0.0]), 2), rises(np.array([0.0, 0.8, 0.2, 0.0]), 2)
-    (True, False)
+    >>> rises_and_ends(np.array([0.0, 0.2, 0.8, 0.0]), 2), rises_and_ends(np.array([0.0, 0.6, 0.2, 0.1]), 2)
+    ((True, True), (False, False))
     """
-    return bool((np.diff(weights[1 : order + 1]) > 0).all())
-
-
-def ends(weights: Float[np.ndarray, "offsets"], order: int) -> bool:
-    """Whether the weight at offset k + 1 is less than half of that at k.
-
-    >>> ends(np.array([0.1, 0.2, 0.6, 0.1]), 2), ends(np.array([0.1, 0.1, 0.4, 0.3]), 2)
-    (True, False)
-    """
-    return bool(weights[order + 1] < weights[order] / 2)
+    rises = (np.diff(weights[1 : order + 1]) > 0).all()
+    return bool(rises), bool(weights[order + 1] < weights[order] / 2)
 
 
 class Base(NamedTuple):
@@ -109,31 +101,28 @@ def pairs(
     The code of a context is the sum of the weights at the offsets where it has a one. Both directions of a pair
     count alike.
     """
-    read = np.asarray(tokens)
-    count, length = read.shape
-    values = np.asarray(second, np.float64)[:, -length:, -length:]
-    shifted = [read[:, j : length - order + 1 + j] << (order - 1 - j) for j in range(order)]
-    numbers = np.sum(shifted, axis=0)  # the window that ends at each token, as a number
-    of_query = np.full((count, length), -1)
-    of_query[:, order - 1 :] = numbers
-    of_key = np.full((count, length), -1)
-    of_key[:, order:] = numbers[:, :-1]  # the context of a key stands before it
-    contexts = 2**order
-    mass, cells = np.zeros((contexts, contexts)), np.zeros((contexts, contexts))
-    earlier = np.tri(length, dtype=bool)
-    for asked, kept in itertools.product(range(contexts), repeat=2):
-        both = (of_query[:, :, None] == asked) & (of_key[:, None, :] == kept) & earlier
-        # Weight times the number of keys: one is uniform attention, whatever the position of the query.
-        scaled = values * np.arange(1, length + 1)[None, :, None]
-        mass[asked, kept], cells[asked, kept] = scaled[both].sum(), both.sum()
-    attention = mass / np.maximum(cells, 1)
+    windows = np.lib.stride_tricks.sliding_window_view(np.asarray(tokens), order, axis=1)
+    numbers = windows @ 2 ** np.arange(order)[::-1]  # the window that ends at each token, as a number
+    # Queries from the first full window on, and keys with a window before them, which is their context.
+    values = _over_uniform(second, tokens)[:, order - 1 :, order:]
+    earlier = np.tri(tokens.shape[1], dtype=bool)[order - 1 :, order:]
+    attention = np.zeros((2**order, 2**order))
+    for asked, kept in itertools.product(range(2**order), repeat=2):
+        both = (numbers[:, :, None] == asked) & (numbers[:, None, :-1] == kept) & earlier
+        attention[asked, kept] = values[both].sum() / max(both.sum(), 1)
     shared = attention / np.maximum(np.diag(attention)[:, None], 1e-12)
     words = ["".join(map(str, word)) for word in itertools.product((0, 1), repeat=order)]  # oldest first
     codes = [sum(weights[order - place] for place, symbol in enumerate(word) if symbol == "1") for word in words]
     return [
         Pair((words[a], words[b]), float(abs(codes[a] - codes[b])), float((shared[a, b] + shared[b, a]) / 2))
-        for a, b in itertools.combinations(range(contexts), 2)
+        for a, b in itertools.combinations(range(2**order), 2)
     ]
+
+
+def _over_uniform(maps: Maps, tokens: Int[Array, "count length"]) -> Float[np.ndarray, "count length length"]:
+    """Weight times the number of keys: one is uniform attention, whatever the position of the query."""
+    length = tokens.shape[1]
+    return np.asarray(maps, np.float64)[:, -length:, -length:] * np.arange(1, length + 1)[:, None]
 
 
 def longer_match_ratio(second: Maps, tokens: Int[Array, "count length"], order: int) -> float:
@@ -141,8 +130,7 @@ def longer_match_ratio(second: Maps, tokens: Int[Array, "count length"], order: 
 
     One means that layer 2 does not look at the token beyond the window; the k-gram has one.
     """
-    length = tokens.shape[1]
-    values = np.asarray(second, np.float64)[:, -length:, -length:] * np.arange(1, length + 1)[None, :, None]
+    values = _over_uniform(second, tokens)
     matched, longer = (
         np.array(jax.vmap(partial(matching.window_matches, order=span))(tokens)) for span in (order, order + 1)
     )

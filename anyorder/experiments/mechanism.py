@@ -146,15 +146,10 @@ def chosen_pairs(tokens: Int[np.ndarray, "count length"], seed: int = 0) -> tupl
 def judged(model: Transformer, tokens: Int[np.ndarray, "count length"]) -> Row:
     """Both interventions on one model."""
     rows, queries, keys = (jnp.asarray(part) for part in chosen_pairs(tokens))
-    key_side, query_side = [], []
-    for offset in range(OFFSETS):
-        at = jax.vmap(partial(replaced, model), in_axes=(0, 0, 0, None))
-        kept = [np.median(np.asarray(part)) for part in at(rows, queries, keys, jnp.int32(offset))]
-        key_side.append(float(kept[0]))
-        query_side.append(float(kept[1]))
+    at = jax.vmap(partial(replaced, model), in_axes=(0, 0, 0, None))
+    kept = np.array([np.median(at(rows, queries, keys, jnp.int32(offset)), axis=1) for offset in range(OFFSETS)])
     directions = written_directions(model, tokens)
-    generator = np.random.default_rng(0)
-    random = generator.standard_normal((DIRECTIONS, model.dimension))
+    random = np.random.default_rng(0).standard_normal((DIRECTIONS, model.dimension))
     random /= np.linalg.norm(random, axis=1, keepdims=True)
 
     def without(direction: np.ndarray) -> tuple[float, float]:
@@ -163,8 +158,8 @@ def judged(model: Transformer, tokens: Int[np.ndarray, "count length"]) -> Row:
 
     by_offset, by_chance = [without(one) for one in directions], [without(one) for one in random]
     return {
-        "key_side": key_side,
-        "query_side": query_side,
+        "key_side": kept[:, 0].tolist(),
+        "query_side": kept[:, 1].tolist(),
         "on_matches": without(np.zeros(model.dimension))[0],
         "on_matches_without": [share for share, _ in by_offset],
         "on_matches_without_random": [share for share, _ in by_chance],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anyorder import chains, estimators
-from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset, spread
+from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset
 from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, printed_series
 from anyorder.files import Row
@@ -55,8 +56,7 @@ def clean_loss(data: Data, count: int) -> float:
     return float(np.asarray(jax.jit(jax.vmap(one))(found.kernels, found.clean)).mean())
 
 
-@dataclasses.dataclass(frozen=True)
-class References:
+class References(NamedTuple):
     """Excess over the true loss (reading A) of the best predictor that knows the kernel, and of that which does not."""
 
     kernel_known: estimators.LossSummary
@@ -76,15 +76,14 @@ def token_references(data: Data, count: int, points: int) -> References:
 
     @eqx.filter_jit
     def each(kernel: Array, tokens: Array, truth: Array) -> tuple[Float[Array, "n"], Float[Array, "n"]]:
-        true = estimators.true_loss(truth)
-        known = estimators.filtered(tokens, kernel, noise).probabilities
-        unknown = estimators.bayes_under_token_noise(tokens, noise, nodes)
-        losses = (estimators.exact_loss(predicted, truth) - true for predicted in (known, unknown))
-        known_loss, unknown_loss = (loss[data.order - 1 :] for loss in losses)
-        return known_loss, unknown_loss
+        def excess(predicted: Array) -> Float[Array, "n"]:
+            return (estimators.exact_loss(predicted, truth) - estimators.true_loss(truth))[data.order - 1 :]
 
-    known, unknown = jax.lax.map(lambda item: each(*item), (found.kernels, found.tokens, found.truth))
-    return References(estimators.summarise(np.asarray(known)), estimators.summarise(np.asarray(unknown)))
+        known = estimators.filtered(tokens, kernel, noise).probabilities
+        return excess(known), excess(estimators.bayes_under_token_noise(tokens, noise, nodes))
+
+    both = jax.lax.map(lambda item: each(*item), (found.kernels, found.tokens, found.truth))
+    return References(*(estimators.summarise(np.asarray(losses)) for losses in both))
 
 
 def run(
@@ -139,7 +138,7 @@ def measured(task: Task, prefix: str, data: Data, printed: Printed, part: int, p
         "floor_error": error,
         "kernel_known": known,
         "clean_less_true": clean - reference.true_loss,
-        "matching_mass": spread([model.attention[1][0].matching_mass for model in models])[0],
+        "matching_mass": float(np.mean([model.attention[1][0].matching_mass for model in models])),
         "chance_mass": reference.chance_matching_mass,
         **columns("distance", [model.attention[1][0].distance for model in models]),
     }

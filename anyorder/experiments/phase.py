@@ -7,12 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, spread
-from anyorder.experiments.figures import Figure, Heat, different
+from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task
+from anyorder.experiments.figures import Figure, Heat, grouped
 from anyorder.files import Row
 from anyorder.sweeps import builtin
-from anyorder.sweeps.analysis import attends, near
-from anyorder.sweeps.row import RunMetrics, SweepRow
+from anyorder.sweeps.analysis import by_cell, cells, judged
 from anyorder.sweeps.spec import Sweep
 
 #: Orders, lengths, widths and steps; `paper` is a finer map with the steps of the floor recipe.
@@ -24,34 +23,24 @@ GRIDS: dict[Budget, Callable[..., Sweep]] = {
 
 
 def run(task: Task) -> Result:
-    """Run the sweep `phase` on the cores of this machine, into a folder beside the trained models."""
-    seeds = min(task.seeds, 2) if task.budget == "tiny" else task.seeds
-    sweep = GRIDS[task.budget](seeds=seeds)
-    return tabulated(sweep, task.sweep(sweep))
-
-
-def tabulated(sweep: Sweep, rows: list[SweepRow]) -> Result:
-    """One line for every order, length and width: fractions of seeds, and what they are made of."""
-    cells: dict[tuple[object, ...], list[SweepRow]] = {}
-    for row in rows:
-        cells.setdefault((row.values["dimension"], row.values["order"], row.values["length"]), []).append(row)
-    rule, lines = sweep.success, []
-    for (dimension, order, length), seeds in cells.items():
+    """Run the sweep `phase` on the cores of this machine: fractions of seeds by order, length and width."""
+    sweep = GRIDS[task.budget](seeds=min(task.seeds, 2) if task.budget == "tiny" else task.seeds)
+    rows, rule, lines = task.sweep(sweep), sweep.success, []
+    means = (cells(sweep, rows, metric) for metric in ("gap", "attention", "matching_mass"))
+    for seeds, gap, attention, mass in zip(by_cell(rows), *means, strict=True):
+        near, attends = np.array([judged(row, rule) for row in seeds]).T
         done = [row.ended.measured for row in seeds if row.ended.measured is not None]
-        gap, deviation = _spread(done, "gap")
         lines.append(
             {
-                "dimension": dimension,
-                "order": order,
-                "length": length,
-                "success": sum(near(row, rule) and attends(row, rule) for row in seeds) / len(seeds),
-                "near_the_floor": sum(near(row, rule) for row in seeds) / len(seeds),
-                "on_the_matches": sum(attends(row, rule) for row in seeds) / len(seeds),
-                "gap_mean": gap,
-                "gap_std": deviation,
+                **seeds[0].values,
+                "success": float(np.mean(near & attends)),
+                "near_the_floor": float(np.mean(near)),
+                "on_the_matches": float(np.mean(attends)),
+                "gap_mean": gap.mean,
+                "gap_std": gap.deviation,
                 "floor": done[0].floor_excess if done else None,
-                "attention": _spread(done, "attention")[0],
-                "matching_mass": _spread(done, "matching_mass")[0],
+                "attention": attention.mean,
+                "matching_mass": mass.mean,
                 "chance": done[0].chance_mass if done else None,
                 "seeds": len(seeds),
                 "failed": len(seeds) - len(done),
@@ -71,13 +60,9 @@ def tabulated(sweep: Sweep, rows: list[SweepRow]) -> Result:
     return Result({"phase": Table(caption, lines)}, maps(lines), settings=about)
 
 
-def _spread(done: list[RunMetrics], name: str) -> tuple[float | None, float | None]:
-    return spread([getattr(measured, name) for measured in done]) if done else (None, None)
-
-
 def maps(rows: list[Row]) -> dict[str, Figure]:
     """Order against length, a map for each width: success, the gap, and attention."""
-    orders, lengths, widths = (different(rows, name) for name in ("order", "length", "dimension"))
+    orders, lengths, widths = (list(grouped(rows, name)) for name in ("order", "length", "dimension"))
     axes = ("order k", list(map(str, orders))), ("length T", list(map(str, lengths)))
     drawn: dict[str, Figure] = {}
     for column, label, caption in (

@@ -14,7 +14,7 @@ from anyorder.constructions.exact_orders import LEGEND, PrecisionRow, measure, p
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.constructions.verify import expected
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
-from anyorder.experiments.figures import MARKS, Chart, Plot, different, series
+from anyorder.experiments.figures import MARKS, Chart, Plot, exact_orders, grouped, series
 from anyorder.experiments.rounding import rounded, to_mantissa
 from anyorder.numerics import DTYPES, mantissa_bits
 from anyorder.transformer import Transformer
@@ -69,20 +69,11 @@ def run(task: Task) -> Result:
     bits = []
     for part, (name, order, length) in enumerate(cells):
         task.watch(part / len(cells), f"{name}, order {order}, T = {length}")
-        needed = bits_needed(name, order, length)
-        bits.append(
-            {
-                "construction": name,
-                "order": order,
-                "length": length,
-                "bits": needed,
-                "log2_T_plus_k": math.log2(length) + order,
-            }
-        )
+        about = {"construction": name, "order": order, "length": length}
+        bits.append(about | {"bits": bits_needed(name, order, length), "log2_T_plus_k": math.log2(length) + order})
     growth = []
-    for name in rounded_ones:
-        points = [(row["order"], row["bits"]) for row in bits if row["construction"] == name and row["bits"]]
-        across, up = np.array(points, np.float64).T
+    for name, own in grouped(bits, "construction").items():
+        across, up = np.array([(row["order"], row["bits"]) for row in own if row["bits"]], np.float64).T
         slope = float(np.polyfit(across, up, 1)[0]) if len(set(across)) > 1 else None
         growth.append({"construction": name, "bits_per_order": slope, "from": "rounded arithmetic"})
     table = list(precision_table())
@@ -119,28 +110,29 @@ def run(task: Task) -> Result:
 
 def law(table: list[PrecisionRow]) -> Plot:
     """Measured orders over mantissa bits, on the lines that are proven: every number type is a point."""
-    drawn = []
-    for index, row in enumerate(one for one in table if one.certified["float64"] > 1):
-        points = [
-            {"bits": BITS[dtype], "measured": None if found is None else found.resolved, "proven": row.certified[dtype]}
-            for dtype, found in row.measured.items()
-        ]
-        if len({point["proven"] for point in points}) > 1:  # else no bits are spent
-            drawn.append(series(row.label, points, "bits", "measured", None, MARKS[index % len(MARKS)], index))
-            drawn.append(series(f"{row.label}, proven", points, "bits", "proven", None, "-", index))
+    points = [
+        {
+            "label": row.label,
+            "bits": BITS[dtype],
+            "measured": None if found is None else found.resolved,
+            "proven": row.certified[dtype],
+        }
+        for row in table
+        if row.certified["float64"] > 1
+        for dtype, found in row.measured.items()
+    ]
     caption = "Largest exact order over mantissa bits: measured points, and the lines that the certificates prove."
-    return Plot(caption, [Chart("mantissa bits p", "order k", drawn)], width=6.0, height=4.4)
+    return exact_orders(caption, points, "label", "bits", "mantissa bits p")
 
 
 def chart(bits: list[dict], kept: list[dict]) -> Plot:
     """Measured bits against the order, and the largest exact orders by number type."""
-    needed, lengths = [], different(bits, "length")
-    for index, name in enumerate(different(bits, "construction")):
-        for line, length in zip(("-", "--", ":"), lengths, strict=False):
-            own = [row for row in bits if (row["construction"], row["length"]) == (name, length)]
-            needed.append(series(f"{name}, T = {length}", own, "order", "bits", None, MARKS[index] + line, index))
-    bound = [row for row in bits if row["length"] == lengths[0] and row["construction"] == bits[0]["construction"]]
-    needed.append(series(f"log2 T + k, T = {lengths[0]}", bound, "order", "log2_T_plus_k", None, "-", "0.5"))
+    needed, first = [], bits[0]
+    for index, (name, own) in enumerate(grouped(bits, "construction").items()):
+        for line, (length, at) in zip(("-", "--", ":"), grouped(own, "length").items(), strict=False):
+            needed.append(series(f"{name}, T = {length}", at, "order", "bits", None, MARKS[index] + line, index))
+    bound = [row for row in bits if (row["construction"], row["length"]) == (first["construction"], first["length"])]
+    needed.append(series(f"log2 T + k, T = {first['length']}", bound, "order", "log2_T_plus_k", None, "-", "0.5"))
     general = [row for row in kept if row["float64 certified"] > 1]
     shown = [row | {"place": float(place)} for place, row in enumerate(general)]
     exact = [series(dtype, shown, "place", dtype, style=mark) for dtype, mark in zip(DTYPES, MARKS, strict=False)]

@@ -6,6 +6,7 @@ values. Sums, norms, exponentials and the softmax's denominator are kept in full
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -14,7 +15,7 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
-from anyorder.experiments.rounding import Rounding, to_format, to_levels
+from anyorder.experiments.rounding import Rounding
 from anyorder.training.fast import toeplitz
 from anyorder.transformer import Head, Transformer
 from anyorder.transformer.arithmetic import unit
@@ -27,15 +28,23 @@ class Quantiser(NamedTuple):
     share: Rounding
 
 
+def to_levels(values: Float[Array, "*shape"], steps: int) -> Float[Array, "*shape"]:
+    """Rounded to this many equal steps from zero to the largest of each vector (the last axis)."""
+    largest = jnp.maximum(jnp.abs(values).max(axis=-1, keepdims=True), jnp.finfo(values.dtype).tiny)
+    return jnp.round(values / largest * steps) / steps * largest
+
+
 def bits(number: int) -> Quantiser:
     """Uniform levels, scaled to the largest entry of each vector: 2^b - 1 around zero, for shares 2^b from zero.
 
     Two bits are the levels -1, 0, 1, and 0, 1/3, 2/3, 1 for attention weights.
 
+    >>> bits(2).signed(jnp.array([1.0, 0.4, -0.6])).tolist()
+    [1.0, 0.0, -1.0]
     >>> bits(2).share(jnp.array([0.6, 0.25, 0.05], jnp.float64)).round(2).tolist()
     [0.6, 0.2, 0.0]
     """
-    return Quantiser(to_levels(number), to_levels(number, signed=False))
+    return Quantiser(partial(to_levels, steps=2 ** (number - 1) - 1), partial(to_levels, steps=2**number - 1))
 
 
 def narrow(dtype: DTypeLike) -> Quantiser:
@@ -44,7 +53,12 @@ def narrow(dtype: DTypeLike) -> Quantiser:
     >>> narrow(jnp.bfloat16).share(jnp.float32(1.001)).item()
     1.0
     """
-    return Quantiser(to_format(dtype), to_format(dtype))
+    largest = float(jnp.finfo(dtype).max)  # beyond it a format without infinity has only NaN
+
+    def rounding(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return jnp.clip(values, -largest, largest).astype(dtype).astype(values.dtype)
+
+    return Quantiser(rounding, rounding)
 
 
 def attention(model: Transformer, tokens: Int[Array, "length"], q: Quantiser) -> list[Float[Array, "heads rows rows"]]:

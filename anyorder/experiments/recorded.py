@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Mapping
 from pathlib import Path
 
 from anyorder.experiments.experiment import Experiment
@@ -49,15 +50,6 @@ def public(experiment: Experiment, record: Record, seconds: float | None) -> Row
     )
 
 
-def compared(tables: Mapping[str, Row]) -> Iterator[tuple[str, bool]]:
-    """The name and the agreement of every number that stands beside a printed one."""
-    for table in tables.values():
-        for row in table["rows"]:
-            for column, value in row.items():
-                if column.endswith("_agrees") and value is not None:
-                    yield column.removesuffix("_agrees"), value
-
-
 def verdict(tables: Mapping[str, Row]) -> Row | None:
     """How many numbers agree with print, by column, and the rule; None where nothing is printed.
 
@@ -65,15 +57,16 @@ def verdict(tables: Mapping[str, Row]) -> Row | None:
     {'excess': '1 of 2'}
     """
     found: dict[str, list[bool]] = {}
-    for name, agrees in compared(tables):
-        found.setdefault(name, []).append(agrees)
+    for row in itertools.chain.from_iterable(table["rows"] for table in tables.values()):
+        for column, agrees in row.items():
+            if column.endswith("_agrees") and agrees is not None:
+                found.setdefault(column.removesuffix("_agrees"), []).append(agrees)
     if not found:
         return None
-    whole = [name for name, values in found.items() if all(values)]
     return {
         "rule": RULE,
         "agree": {name: f"{sum(values)} of {len(values)}" for name, values in found.items()},
-        "holds": bool(whole),
+        "holds": any(map(all, found.values())),
     }
 
 

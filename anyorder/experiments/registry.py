@@ -7,7 +7,6 @@ from anyorder.experiments import (
     attention_maps,
     birth,
     bits,
-    breakdowns,
     depth,
     dynamics,
     floor,
@@ -15,10 +14,10 @@ from anyorder.experiments import (
     head_trade_off,
     mechanism,
     noise,
+    parameters,
     phase,
     precision,
     presets,
-    table_one,
     unknown_order,
 )
 from anyorder.experiments.experiment import Experiment
@@ -27,7 +26,7 @@ from anyorder.experiments.experiment import Experiment
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.id: experiment
     for experiment in (
-        table_one.EXPERIMENT,
+        parameters.TABLE_ONE,
         attention_maps.EXPERIMENT,
         depth.EXPERIMENT,
         presets.EXPERIMENT,
@@ -35,7 +34,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         noise.TRANSITION,
         bits.EXPERIMENT,
         grid.EXPERIMENT,
-        breakdowns.EXPERIMENT,
+        parameters.BREAKDOWNS,
         precision.EXPERIMENT,
         floor.EXPERIMENT,
         phase.EXPERIMENT,

@@ -8,7 +8,7 @@ from typing import TypeVar
 import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
-from jax.typing import ArrayLike, DTypeLike
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from anyorder import numerics as numerics
@@ -71,30 +71,3 @@ def to_mantissa(bits: Int[Array, ""]) -> Rounding:
         return jnp.where(jnp.isfinite(large), large - (large - values), values)
 
     return rounding
-
-
-def to_levels(bits: int, signed: bool = True) -> Rounding:
-    """Uniform quantisation scaled to the largest of each vector (the last axis).
-
-    There are 2^bits - 1 levels around zero, or 2^bits from zero up for numbers that are never below it.
-
-    >>> to_levels(2)(jnp.array([1.0, 0.4, -0.6])).tolist()
-    [1.0, 0.0, -1.0]
-    """
-    steps = 2 ** (bits - 1) - 1 if signed else 2**bits - 1
-
-    def rounding(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-        largest = jnp.maximum(jnp.abs(values).max(axis=-1, keepdims=True), jnp.finfo(values.dtype).tiny)
-        return jnp.round(values / largest * steps) / steps * largest
-
-    return rounding
-
-
-def to_format(dtype: DTypeLike) -> Rounding:
-    """Rounding to a narrow floating-point format.
-
-    >>> to_format(jnp.bfloat16)(jnp.float32(1.001)).item()
-    1.0
-    """
-    largest = float(jnp.finfo(dtype).max)  # beyond it a format without infinity has only NaN
-    return lambda values: jnp.clip(values, -largest, largest).astype(dtype).astype(values.dtype)

@@ -7,7 +7,6 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,18 +63,8 @@ def read(path: Path) -> Record:
     return read_record(path, FORM, (Record, *KINDS))
 
 
-@contextmanager
-def held(folder: Path, task: Task) -> Iterator[Task]:
-    """Hold the folder of a report; gives the task with a place for its models. Refused where it is another's."""
-    settings = {"budget": task.budget, "seeds": task.seeds}
-    _check(folder, settings)
-    with locked(folder):
-        if not _check(folder, settings):
-            write_json(folder / MANIFEST, settings)
-        yield dataclasses.replace(task, runs=folder / RUNS)
-
-
 def _check(folder: Path, settings: Row) -> bool:
+    """Whether the folder is that of a report of these settings; refused where it is another's."""
     if not holds(folder, MANIFEST):
         return False
     stored = read_json(folder / MANIFEST, "another folder", {"budget": str, "seeds": int})
@@ -94,11 +83,16 @@ def run_all(
     begin: Callable[[Experiment], None] = lambda experiment: None,
     watch: OnProgress = lambda fraction, doing: None,
 ) -> Iterator[Ran]:
-    """Every experiment in turn; one that raises is named, and the next begins."""
-    with held(folder, task) as placed:
+    """Every experiment in turn, in a folder that is held meanwhile; one that raises is named, and the next begins."""
+    settings = {"budget": task.budget, "seeds": task.seeds}
+    _check(folder, settings)
+    with locked(folder):
+        if not _check(folder, settings):
+            write_json(folder / MANIFEST, settings)
         for experiment in experiments:
             begin(experiment)
-            yield _run(experiment, folder / experiment.id, dataclasses.replace(placed, watch=watch, earlier={}))
+            own = dataclasses.replace(task, runs=folder / RUNS, watch=watch, earlier={})
+            yield _run(experiment, folder / experiment.id, own)
 
 
 def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from anyorder import probe
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset
-from anyorder.experiments.figures import Chart, Plot, different, series
+from anyorder.experiments.figures import Chart, Plot, each, series
 from anyorder.files import Row
 from anyorder.training.config import Config, Data, changed
 from anyorder.transformer import Transformer
@@ -63,12 +62,10 @@ def config(task: Task, trial: Trial) -> Config:
 
 def heads(models: Sequence[Transformer], longest: int, count: int) -> list[Row]:
     """What the probe reads off every head of the last layer."""
-    settings = probe.Settings(sequences=count, max_length=longest)
     found = []
     for seed, model in enumerate(models):
-        last = len(model.layers) - 1
-        own = probe.OwnModel(model, f"seed {seed}")
-        for head in probe.probe(own, dataclasses.replace(settings, layers=(last,))).heads:
+        settings = probe.Settings(sequences=count, max_length=longest, layers=(len(model.layers) - 1,))
+        for head in probe.probe(probe.OwnModel(model, f"seed {seed}"), settings).heads:
             found.append(
                 {
                     "seed": seed,
@@ -139,10 +136,7 @@ def chart(rows: list[Row]) -> Plot:
         source = "trees" if row["source"] == "tree" else f"K = {row['K']}"
         place = ticks.setdefault(f"{source}\nT = {row['T']}", float(len(ticks)))
         placed.append(row | {"place": place})
-    lines = [
-        series(name, [row for row in placed if row["model"] == name], "place", "gap_mean", "gap_std", "o", number)
-        for number, name in enumerate(different(rows, "model"))
-    ]
+    lines = each(placed, "model", "place", "gap_mean", "gap_std", style="o")
     lines.append(series("best fixed order", placed, "place", "best_fixed_order", None, "k_"))
     caption = (
         "Loss over the Bayes floor for sources of unknown order, on a logarithmic scale: the lower a model lies, the "

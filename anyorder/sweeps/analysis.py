@@ -6,87 +6,84 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
-from anyorder.sweeps.row import SweepRow
+from anyorder.sweeps.row import RunMetrics, SweepRow
 from anyorder.sweeps.spec import METRICS, Success, Sweep
 from anyorder.training import config as configs
 from anyorder.training import forms
 
 
 class Cell(NamedTuple):
-    """One combination of values: the metric of each seed that has one, and how many seeds there are and failed."""
+    """One combination of values: the metric by seed, its mean and deviation, how many seeds there are and failed."""
 
     values: dict[str, object]
     metric: list[float]
-    seeds: list[int]
+    mean: float | None
+    deviation: float | None
     runs: int
     failed: int
 
-    @property
-    def mean(self) -> float | None:
-        """Over seeds; None where no seed has the metric."""
-        return float(np.mean(self.metric)) if self.metric else None
 
-    @property
-    def deviation(self) -> float | None:
-        """Standard deviation over seeds; None for fewer than two."""
-        return float(np.std(self.metric, ddof=1)) if len(self.metric) > 1 else None
+def spread(values: Sequence[float] | Float[np.ndarray, "seeds"]) -> tuple[float | None, float | None]:
+    """Mean and standard deviation over seeds; None where there are too few.
+
+    >>> spread([1.0, 3.0]), spread([1.0]), spread([])
+    ((2.0, 1.4142135623730951), (1.0, None), (None, None))
+    """
+    mean = float(np.mean(values)) if len(values) else None
+    return mean, float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 def value(row: SweepRow, metric: str, success: Success) -> float | None:
     """The metric of a row; a run that diverged or failed has none, and is no success.
 
-    >>> from anyorder.sweeps.row import Ended, RunMetrics
+    >>> from anyorder.sweeps.row import Ended
     >>> row = SweepRow(0, {}, 0, Ended("done", measured=RunMetrics(gap=0.001, attention=0.7)))
     >>> value(row, "success", Success()), value(row, "gap", Success())
     (1.0, 0.001)
     """
     if metric == "success":
-        return float(near(row, success) and attends(row, success))
+        return float(all(judged(row, success)))
     return None if row.ended.measured is None else getattr(row.ended.measured, metric)
 
 
-def near(row: SweepRow, success: Success) -> bool:
-    """Whether the excess of a run is within the given distance of the floor."""
-    measured = row.ended.measured
-    return measured is not None and measured.gap is not None and measured.gap <= success.gap
+def judged(row: SweepRow, success: Success) -> tuple[bool, bool]:
+    """Whether a run is near the floor, and whether attention of the last layer sits on the matching positions."""
+    found = row.ended.measured or RunMetrics()
+    near = found.gap is not None and found.gap <= success.gap
+    return near, found.attention is not None and found.attention >= success.attention
 
 
-def attends(row: SweepRow, success: Success) -> bool:
-    """Whether attention of the last layer sits on the matching positions."""
-    measured = row.ended.measured
-    return measured is not None and measured.attention is not None and measured.attention >= success.attention
+def by_cell(rows: Iterable[SweepRow]) -> list[list[SweepRow]]:
+    """The rows of each combination of values, in the order of the rows."""
+    found: dict[str, list[SweepRow]] = {}
+    for row in rows:
+        found.setdefault(repr(row.values), []).append(row)
+    return list(found.values())
 
 
 def cells(sweep: Sweep, rows: Iterable[SweepRow], metric: str | None = None) -> list[Cell]:
-    """The rows by combination of values, in the order of the rows."""
-    metric = metric or sweep.metric
-    found: dict[str, Cell] = {}
-    for row in rows:
-        old = found.setdefault(repr(row.values), Cell(row.values, [], [], 0, 0))
-        number = value(row, metric, sweep.success)
-        found[repr(row.values)] = Cell(
-            row.values,
-            old.metric + ([] if number is None else [number]),
-            old.seeds + ([] if number is None else [row.seed]),
-            old.runs + 1,
-            old.failed + (row.ended.outcome != "done"),
-        )
-    return list(found.values())
+    """The metric by combination of values, in the order of the rows."""
+    found = []
+    for same in by_cell(rows):
+        values = [value(row, metric or sweep.metric, sweep.success) for row in same]
+        numbers = [number for number in values if number is not None]
+        failed = sum(row.ended.outcome != "done" for row in same)
+        found.append(Cell(same[0].values, numbers, *spread(numbers), len(same), failed))
+    return found
 
 
 def ranking(sweep: Sweep, rows: Sequence[SweepRow]) -> list[Cell]:
     """Cells from best to worst by the mean over seeds; those with a seed that failed come after those without."""
-    sign = 1 if METRICS[sweep.metric] else -1
+    found, sign = cells(sweep, rows), 1 if METRICS[sweep.metric] else -1
     # Many cells succeed with every seed: then the loss decides.
-    loss = {repr(cell.values): cell.mean for cell in cells(sweep, rows, "excess")}
-
-    def key(cell: Cell) -> tuple[bool, float, float]:
-        assert cell.mean is not None
-        tie = loss[repr(cell.values)]
-        return cell.failed > 0, sign * cell.mean, np.inf if tie is None else tie
-
-    return sorted((cell for cell in cells(sweep, rows) if cell.mean is not None), key=key)
+    keys = [
+        (cell.failed > 0, sign * cell.mean, np.inf if loss.mean is None else loss.mean, place)
+        for place, (cell, loss) in enumerate(zip(found, cells(sweep, rows, "excess"), strict=True))
+        if cell.mean is not None
+    ]
+    return [found[place] for *_, place in sorted(keys)]
 
 
 def command(sweep: Sweep, cell: Cell) -> str:

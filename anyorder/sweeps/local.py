@@ -98,8 +98,7 @@ class Local:
         except _Died as death:
             self.close()
             raise InputError(f"no worker could be started: {death}") from None
-        self.workers = 1 if backend != "cpu" else workers or devices.cores()
-        self.most = ROW if backend == "cpu" else STACK
+        self.workers, self.most = (workers or devices.cores(), ROW) if backend == "cpu" else (1, STACK)
 
     @property
     def running(self) -> int:
@@ -114,12 +113,8 @@ class Local:
         left = sum(map(len, work))
         with self._lock:
             self._workers += [Worker() for _ in range(min(self.workers, len(work)) - len(self._workers))]
-        threads = [
-            threading.Thread(target=self._serve, args=(place, work, answers, deaths), daemon=True)
-            for place in range(len(self._workers))
-        ]
-        for thread in threads:
-            thread.start()
+        for place in range(len(self._workers)):
+            threading.Thread(target=self._serve, args=(place, work, answers, deaths), daemon=True).start()
         while left:
             answer = answers.get()
             if isinstance(answer, BaseException):

@@ -5,6 +5,7 @@ Tasks take and give JSON, so that nothing of ours is pickled but the name of one
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 import os
@@ -42,7 +43,10 @@ class Ray:
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         require(workers is None or workers >= 1, f"workers is {workers}, must be at least 1; pass `workers=1` or more")
-        self._ray = ray = _ray()
+        try:
+            self._ray = ray = importlib.import_module("ray")
+        except ImportError:
+            raise InputError("the engine needs Ray; install it with: pip install 'anyorder[ray]'") from None
         if address is not None:
             _knock(address)
         _connect(ray, address, workers)
@@ -87,14 +91,6 @@ class Ray:
         self._ray.shutdown()
 
 
-def _ray() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise InputError("the engine needs Ray; install it with: pip install 'anyorder[ray]'") from None
-    return ray
-
-
 def _knock(address: str) -> None:
     """Refuse an address where nobody listens; `auto` is left to Ray, which only looks at this machine."""
     if address == "auto":
@@ -116,14 +112,13 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
     given: dict[str, Any] = {"address": address or "local", "log_to_driver": False, "logging_level": logging.ERROR}
     if address is None:
         given |= {"num_cpus": workers or devices.cores(), "include_dashboard": False}
-    outcome: list[BaseException | None] = []
+    failures: list[BaseException] = []
 
     def connect() -> None:
         try:
             ray.init(**given)
-            outcome.append(None)
         except BaseException as error:
-            outcome.append(error)
+            failures.append(error)
 
     if address is None:
         connect()
@@ -131,8 +126,8 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
         thread = threading.Thread(target=connect, daemon=True)
         thread.start()
         thread.join(PATIENCE)
-    if not outcome:
-        raise InputError(f"no Ray answers at {address} within {PATIENCE:g} s; start Ray there, or drop `address=`")
-    if outcome[0] is not None:
-        reason = (str(outcome[0]).splitlines() or [type(outcome[0]).__name__])[0]
+        wait = f"no Ray answers at {address} within {PATIENCE:g} s; start Ray there, or drop `address=`"
+        require(not thread.is_alive(), wait)
+    if failures:
+        reason = (str(failures[0]).splitlines() or [type(failures[0]).__name__])[0]
         raise InputError(f"no Ray at {address or 'this machine'} ({reason}); start it, or use the local engine")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from anyorder.errors import require
 from anyorder.files import locked
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.engine import Engine
 from anyorder.sweeps.row import SweepRow
-from anyorder.sweeps.spec import Run, Sweep
+from anyorder.sweeps.spec import MANY, Run, Sweep
 from anyorder.sweeps.table import SweepFolder
 from anyorder.training.versions import versions
 
@@ -40,8 +40,13 @@ class Tally(NamedTuple):
 
 
 def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = False, again: bool = False) -> SweepPlan:
-    """Look, and touch nothing; `again` counts runs that failed as missing."""
-    spec.confirm(sweep, budget, yes)
+    """Look, and touch nothing; `again` counts runs that failed as missing, `yes` confirms more than a million runs."""
+    require(budget is None or budget >= 1, f"budget is {budget}, must be at least 1; pass `budget=1` or more")
+    count = sweep.count if budget is None else min(sweep.count, budget)
+    require(
+        yes or count <= MANY,
+        f"the sweep {sweep.name} has {count:,} runs, more than {MANY:,}; thin it with `budget=N`, or pass `yes=True`",
+    )
     table = SweepFolder(folder, sweep, again)
     runs = spec.runs(sweep, budget)
     missing = [run for run in runs if run.number not in table.rows]
@@ -83,12 +88,3 @@ def _carry_out(plan: SweepPlan, engine: Engine, watch: Callable[[Tally], None]) 
     finally:
         table.sort()
     return [table.rows[run.number] for run in plan.runs]
-
-
-@contextmanager
-def opened(engine: Engine) -> Iterator[Engine]:
-    """The engine, closed at the end whatever happens."""
-    try:
-        yield engine
-    finally:
-        engine.close()

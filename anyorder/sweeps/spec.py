@@ -37,8 +37,6 @@ METRICS = {
     "distance": True,
     "success": False,
 }
-#: Axes that a table or a seed already has under another meaning.
-_SEEDS = ("seed", "seeds")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,15 +108,14 @@ def sweep(
     known: dict[str, tuple[object, ...]] = {}
     for axis, given in axes.items():
         spelt = configs.known(axis, source)
-        require(spelt not in _SEEDS, f"{source} has the axis {axis}; seeds are given by `seeds`")
+        require(spelt not in ("seed", "seeds"), f"{source} has the axis {axis}; seeds are given by `seeds`")
         require(spelt not in known, f"{source} has the axis {spelt} twice")
         known[spelt] = _values(base, spelt, given, source)
-    rates = known.get("learning_rate", (base.optimisation.learning_rate,))
-    for rate in rates:
-        require(
-            not isinstance(rate, list | tuple) or len(rate) == 1,
-            f"{source} has several learning rates in one run; make them an axis: learning_rate = [...]",
-        )
+    rates: tuple[Any, ...] = known.get("learning_rate", (base.optimisation.learning_rate,))
+    require(
+        all(np.size(rate) == 1 for rate in rates),
+        f"{source} has several learning rates in one run; make them an axis: learning_rate = [...]",
+    )
     return Sweep(name, base, known, numbers, metric, success or Success())
 
 
@@ -144,9 +141,9 @@ def _range(axis: str, given: Mapping[str, Any], source: str) -> list[int | float
     """{ from, to } with one of step, factor or count; count with log = true is even in the logarithm."""
     way_out = "{ from = a, to = b } takes one of step, factor, or count (with log = true if wanted)"
     ways = [way for way in ("step", "factor", "count") if way in given]
-    known = {"from", "to", "log", *ways}
+    optional = {"log"} if ways == ["count"] else set()
     require(
-        {"from", "to"} <= set(given) <= known and len(ways) == 1 and ("log" not in given or ways == ["count"]),
+        {"from", "to"} <= set(given) <= {"from", "to", *ways, *optional} and len(ways) == 1,
         f"{source} has the range {axis} = {dict(given)!r}; {way_out}",
     )
     first, last, way, amount = given["from"], given["to"], ways[0], given[ways[0]]
@@ -157,36 +154,27 @@ def _range(axis: str, given: Mapping[str, Any], source: str) -> list[int | float
         sound = sound and isinstance(amount, int) and amount >= 1 and (not given.get("log") or first > 0)
     require(sound, f"{source} has the range {axis} = {dict(given)!r}, which does not rise from `from` to `to`")
     if way == "count":
-        spaced = np.geomspace(first, last, amount) if given.get("log") else np.linspace(first, last, amount)
+        spaced = (np.geomspace if given.get("log") else np.linspace)(first, last, amount)
         whole = isinstance(first, int) and isinstance(last, int) and bool(np.all(spaced == np.round(spaced)))
-        return [int(value) if whole else float(f"{value:.12g}") for value in spaced.tolist()]
-    values = [first]
-    while True:
-        follows = values[-1] + amount if way == "step" else values[-1] * amount
-        follows = follows if isinstance(follows, int) else float(f"{follows:.12g}")  # 0.1 + 0.2 is 0.3 here
-        if follows > last * (1 + 1e-9):
-            return values
-        require(len(values) < MANY, f"{source} has more than {MANY:,} values of {axis}; make the step larger")
-        values.append(follows)
+        values = [int(value) if whole else value for value in spaced.tolist()]
+    else:
+        steps = (last - first) / amount if way == "step" else math.log(last / first, amount)
+        require(steps < MANY, f"{source} has more than {MANY:,} values of {axis}; make the step larger")
+        places = range(math.floor(steps + 1e-9) + 1)
+        values = [first + amount * place if way == "step" else first * amount**place for place in places]
+    return [value if isinstance(value, int) else float(f"{value:.12g}") for value in values]  # 0.1 + 0.2 is 0.3 here
 
 
 def read(path: str | Path) -> Sweep:
-    """The sweep in a TOML file; docs/sweeps.md says what stands in it."""
+    """The sweep in a TOML file, with paths relative to its folder; docs/sweeps.md says what stands in it."""
+    file, source = Path(path), str(path)
     data = files.read_bytes(path, "a TOML file or the name of a sweep")
     try:
         content = tomllib.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not TOML: {str(error).splitlines()[0]}; correct it") from None
-    return from_plain(content, str(path), Path(path).stem, Path(path).parent)
-
-
-_KEYS = ("name", "preset", "config", "seeds", "metric", "set", "axes", "success")
-
-
-def from_plain(content: Row, source: str, name: str, folder: Path = Path()) -> Sweep:
-    """The sweep of plain values, such as those of a TOML file; paths are relative to the folder."""
     for key in content:
-        configs.known(key, source, _KEYS)
+        configs.known(key, source, ("name", "preset", "config", "seeds", "metric", "set", "axes", "success"))
     groups = {key: content.get(key, {}) for key in ("set", "axes", "success")}
     for key, group in groups.items():
         require(isinstance(group, Mapping), f"{source} has {key} = {group!r}, must be a table: [{key}]")
@@ -196,11 +184,11 @@ def from_plain(content: Row, source: str, name: str, folder: Path = Path()) -> S
     )
     base = configs.preset(str(content.get("preset", "floor")))
     if "config" in content:
-        path = folder / str(content["config"])
-        values = read_json(path, "a JSON file")
-        base = forms.from_json(values.get("config", values), str(path))
+        named = file.parent / str(content["config"])
+        values = read_json(named, "a JSON file")
+        base = forms.from_json(values.get("config", values), str(named))
     return sweep(
-        str(content.get("name", name)),
+        str(content.get("name", file.stem)),
         configs.changed(base, groups["set"], source),
         groups["axes"],
         seeds=content.get("seeds", 1),
@@ -219,40 +207,23 @@ def _rule(given: Row, source: str) -> Success:
     return Success(**rule)
 
 
-def to_plain(sweep: Sweep) -> Row:
-    """The sweep as plain values, from which `from_stored` reads it again.
+def from_stored(plain: Row, source: str = "the sweep") -> Sweep:
+    """The sweep of the plain values that `records.as_json` gave.
 
     >>> grid = sweep("one", configs.PRESETS["floor"], {"order": [1]})
-    >>> from_stored(json.loads(json.dumps(to_plain(grid)))) == grid
+    >>> from_stored(as_json(grid)) == grid
     True
     """
-    return as_json(sweep)
-
-
-def from_stored(plain: Row, source: str = "the sweep") -> Sweep:
-    """The sweep that `to_plain` gave."""
     kinds = {"name": str, "base": dict, "axes": dict, "seeds": list, "metric": str, "success": dict}
     check_keys(dict(plain), source, "give the folder of a sweep", kinds)
     base = forms.from_json(plain["base"], source)
-    rule = _rule(plain["success"], source)
-    seeds, metric = plain["seeds"], plain["metric"]
-    return sweep(plain["name"], base, plain["axes"], seeds=seeds, metric=metric, success=rule)
+    success = _rule(plain["success"], source)
+    return sweep(plain["name"], base, plain["axes"], seeds=plain["seeds"], metric=plain["metric"], success=success)
 
 
 def digest(sweep: Sweep) -> str:
     """A name for what the runs of a sweep are; metric and success only judge them."""
-    plain = {key: value for key, value in to_plain(sweep).items() if key in ("base", "axes", "seeds")}
-    return files.digest(plain)
-
-
-def confirm(sweep: Sweep, budget: int | None, yes: bool) -> None:
-    """Refuse more than a million runs that nobody confirmed, and a budget that is none."""
-    require(budget is None or budget >= 1, f"budget is {budget}, must be at least 1; pass `budget=1` or more")
-    count = sweep.count if budget is None else min(sweep.count, budget)
-    require(
-        yes or count <= MANY,
-        f"the sweep {sweep.name} has {count:,} runs, more than {MANY:,}; thin it with `budget=N`, or pass `yes=True`",
-    )
+    return files.digest(as_json({"base": sweep.base, "axes": sweep.axes, "seeds": sweep.seeds}))
 
 
 def values_at(sweep: Sweep, cell: int) -> dict[str, object]:
@@ -285,20 +256,16 @@ def runs(sweep: Sweep, budget: int | None = None) -> list[Run]:
         config = configs.changed(sweep.base, values)
         try:
             check(config)
-            _check_metric(config, sweep.metric)
+            require(
+                sweep.metric not in ("gap", "success") or _has_floor(config.data),
+                f"metric is {sweep.metric}, these chains have no Bayes floor in closed form; choose the metric excess",
+            )
         except InputError as error:
             at = ", ".join(f"{name} = {value}" for name, value in values.items())
             raise InputError(f"the sweep {sweep.name} cannot run at {at}: {error}") from None
         for turn, seed in enumerate(sweep.seeds):
             found.append(Run(cell * per_cell + turn, values, seed, dataclasses.replace(config, seed=seed)))
     return found
-
-
-def _check_metric(config: Config, metric: str) -> None:
-    require(
-        metric not in ("gap", "success") or _has_floor(config.data),
-        f"metric is {metric}, these chains have no Bayes floor in closed form; choose the metric excess",
-    )
 
 
 @functools.cache

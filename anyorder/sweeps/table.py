@@ -11,6 +11,7 @@ from typing import get_args
 
 from anyorder.errors import InputError, require
 from anyorder.files import Row, append_lines, check_keys, holds, read_json, read_lines, write_json, write_lines
+from anyorder.records import as_json
 from anyorder.sweeps import spec
 from anyorder.sweeps.row import KINDS, Ended, Ending, SweepRow
 from anyorder.sweeps.spec import Run, Sweep
@@ -28,20 +29,16 @@ def is_sweep(folder: Path) -> bool:
 
 def read(folder: Path) -> tuple[Sweep, list[SweepRow]]:
     """The sweep in a folder, and its rows in order."""
-    sweep = _stored(folder)
-    lines = read_lines(folder / RUNS, {"run": int, "seed": int, "outcome": str})
-    rows = [_row(sweep, line, f"line {place} of {folder / RUNS}") for place, line in enumerate(lines, 1)]
-    return sweep, sorted(rows, key=lambda row: row.run)
-
-
-def _stored(folder: Path) -> Sweep:
     path = folder / SWEEP
     stored = read_json(path, _EXPECTED, {"format": str, "sweep": dict})
     require(stored["format"] == FORMAT, f"{path} holds {stored['format']!r}, must be {FORMAT!r}; give {_EXPECTED}")
     try:
-        return spec.from_stored(stored["sweep"], str(path))
+        sweep = spec.from_stored(stored["sweep"], str(path))
     except InputError as error:
         raise InputError(f"{path} does not describe a sweep: {error}") from None
+    lines = read_lines(folder / RUNS, {"run": int, "seed": int, "outcome": str})
+    rows = [_row(sweep, line, f"line {place} of {folder / RUNS}") for place, line in enumerate(lines, 1)]
+    return sweep, sorted(rows, key=lambda row: row.run)
 
 
 def _row(sweep: Sweep, row: Row, source: str) -> SweepRow:
@@ -56,12 +53,8 @@ def _row(sweep: Sweep, row: Row, source: str) -> SweepRow:
     outcomes = get_args(Ending)
     require(row["outcome"] in outcomes, f"{source} has the outcome {row['outcome']!r}, must be {', '.join(outcomes)}")
     needed = ("excess", "attention") if row["outcome"] == "done" else ()
-    check_keys(
-        row,
-        source,
-        way_out,
-        {name: kind for name, kind in KINDS.items() if name in needed or row.get(name) is not None},
-    )
+    kinds = {name: kind for name, kind in KINDS.items() if name in needed or row.get(name) is not None}
+    check_keys(row, source, way_out, kinds)
     return SweepRow(number, values, seed, Ended.from_json(row))
 
 
@@ -86,7 +79,7 @@ class SweepFolder:
     def begin(self, versions: dict[str, str]) -> None:
         """Write what the sweep is; from here on the folder is its own, and its rows are sorted and whole."""
         self._read()  # another process may have been there since it was looked at
-        about = {"format": FORMAT, "digest": spec.digest(self.sweep), "sweep": spec.to_plain(self.sweep)}
+        about = {"format": FORMAT, "digest": spec.digest(self.sweep), "sweep": as_json(self.sweep)}
         write_json(self.folder / SWEEP, {**about, "versions": versions})
         self.sort()
 
@@ -105,11 +98,11 @@ def difference(one: Sweep, other: Sweep) -> str:
     """The first thing in which the runs of two sweeps differ, in words; empty if they do not."""
     for axis in dict.fromkeys([*one.axes, *other.axes]):
         if one.axes.get(axis) != other.axes.get(axis):
-            values = [
+            first, second = (
                 f"{axis} {' '.join(map(str, axes[axis]))}" if axis in axes else f"no axis {axis}"
                 for axes in (one.axes, other.axes)
-            ]
-            return f"{values[0]}, not {values[1]}"
+            )
+            return f"{first}, not {second}"
     if list(one.axes) != list(other.axes):
         return "axes in another order"
     if one.seeds != other.seeds:

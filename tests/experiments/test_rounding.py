@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from anyorder.experiments.rounding import rounded, to_levels
+from anyorder.experiments import quantised
+from anyorder.experiments.rounding import rounded
 
 
 def test_every_result_is_rounded():
@@ -21,7 +22,7 @@ def test_every_result_is_rounded():
 
 @pytest.mark.parametrize("bits", [2, 4, 8])
 def test_levels_are_as_many_as_the_bits_say(bits):
-    signed = np.asarray(to_levels(bits)(jnp.linspace(-1, 1, 10_001, dtype=jnp.float64)))
+    signed = np.asarray(quantised.bits(bits).signed(jnp.linspace(-1, 1, 10_001, dtype=jnp.float64)))
     assert len(np.unique(signed)) == 2**bits - 1
-    shares = np.asarray(to_levels(bits, signed=False)(jnp.linspace(0, 1, 10_001, dtype=jnp.float64)))
+    shares = np.asarray(quantised.bits(bits).share(jnp.linspace(0, 1, 10_001, dtype=jnp.float64)))
     assert len(np.unique(shares)) == 2**bits

@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -26,7 +27,7 @@ def test_a_killed_worker_changes_nothing_in_the_table(tmp_path):
 
     planned = run.plan(GRID, tmp_path / "sweep")
     assert (len(planned.missing), planned.shapes) == (12, 1)
-    with run.opened(engine):
+    with closing(engine):
         rows = run.carry_out(planned, engine, watch)
     assert killed
     assert rows == in_process()
@@ -47,7 +48,7 @@ def test_a_run_that_takes_its_worker_with_it_fails_and_the_others_go_on(tmp_path
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     planned = run.plan(GRID, tmp_path / "sweep")
-    with run.opened(local.Local(2)) as engine:
+    with closing(local.Local(2)) as engine:
         rows = run.carry_out(planned, engine)
     assert [row.run for row in rows if row.ended.outcome == "diverged"] == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
     assert rows[5].ended.reason == "the worker ended with signal 9, 3 times"

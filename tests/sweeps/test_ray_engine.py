@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import signal
+from contextlib import closing
 
 import pytest
 
@@ -56,7 +57,7 @@ def test_a_killed_node_changes_nothing_in_the_table(cluster, tmp_path):
             killed.extend(busy[:1])
             os.kill(busy[0].pid, signal.SIGKILL)
 
-    with run.opened(Ray(started.address)) as engine:
+    with closing(Ray(started.address)) as engine:
         assert engine.workers == 2
         rows = run.carry_out(planned, engine, watch)
     assert killed[0].wait(10) == -signal.SIGKILL
