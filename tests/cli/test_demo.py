@@ -3,11 +3,11 @@
 import json
 import re
 
-from anyorder.experiments import certified
+from anyorder.experiments import story
 
 
 def test_demo_tells_the_whole_story(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(certified, "SHOWN", certified.SHOWN[:2])  # all of them are tested on their own
+    monkeypatch.setattr(story, "SHOWN", story.SHOWN[:2])  # all of them are tested on their own
     words = ("--orders", 1, "--length", 9, "--count", 32, "--steps", 20)
     code, text, _ = run("demo", "--out", tmp_path, *words, "--json")
     assert code == 0
