@@ -60,19 +60,19 @@ _MODULES = (
     "transformer",
     "web",
 )
-#: Name → where it lives, and what it is called there.
+#: Name → the module that it lives in.
 _NAMES = {
-    "Config": ("training.config", "Config"),
-    "InputError": ("errors", "InputError"),
-    "Transformer": ("transformer.model", "Transformer"),
-    "bayes": ("estimators", "bayes"),
-    "construct": ("constructions.registry", "construct"),
-    "kgram": ("estimators", "kgram"),
-    "load": ("transformer.storage", "load"),
-    "sample": ("chains", "sample"),
-    "save": ("transformer.storage", "save"),
-    "train": ("training.run", "train"),
-    "verify": ("constructions.verify", "verify"),
+    "Config": "training.config",
+    "InputError": "errors",
+    "Transformer": "transformer.model",
+    "bayes": "estimators",
+    "construct": "constructions.registry",
+    "kgram": "estimators",
+    "load": "transformer.storage",
+    "sample": "chains",
+    "save": "transformer.storage",
+    "train": "training.run",
+    "verify": "constructions.verify",
 }
 
 __all__ = ["__version__", *_MODULES, *_NAMES]
@@ -87,8 +87,7 @@ def __getattr__(name: str) -> object:
                 raise
             raise ImportError(f"anyorder.torch needs {error.name}; pip install 'anyorder[torch]'") from None
     if name in _NAMES:
-        module, attribute = _NAMES[name]
-        return getattr(importlib.import_module(f"anyorder.{module}"), attribute)
+        return getattr(importlib.import_module(f"anyorder.{_NAMES[name]}"), name)
     raise AttributeError(f"module 'anyorder' has no attribute {name!r}")
 
 

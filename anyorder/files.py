@@ -12,9 +12,9 @@ import hashlib
 import itertools
 import json
 import os
+import secrets
 import socket
 import stat
-import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BufferedIOBase
@@ -50,21 +50,21 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     """
     target = Path(path)
     require(not target.is_dir(), f"{target} is a folder; name a file to write to")
+    temporary = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}{target.suffix}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=UNFINISHED, suffix=target.suffix)
+        temporary.touch(exist_ok=False)
     except OSError as error:
         raise _no_folder(target.parent, error) from None
-    os.close(handle)
-    temporary = Path(name)
     try:
-        with _of_writing(target, name):
-            yield temporary
-        with _of_writing(target):
-            with temporary.open("rb+") as written:
-                os.fsync(written.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, target)
+        yield temporary
+        with temporary.open("rb+") as written:
+            os.fsync(written.fileno())
+        os.replace(temporary, target)
+    except OSError as error:  # of this file, or of no room for it; what the block does besides keeps its own error
+        if error.filename != str(temporary) and (error.filename or error.errno not in _NO_ROOM):
+            raise
+        raise InputError(f"cannot write {target}: {error.strerror}; nothing was written") from None
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -89,23 +89,6 @@ def _no_folder(folder: Path, error: OSError) -> InputError:
         if part.exists() and not part.is_dir():
             return InputError(f"{part} is a file where a folder is needed; choose another name")
     return InputError(f"cannot write to {folder}: {error.strerror}; choose a folder that you can write to")
-
-
-@contextlib.contextmanager
-def _of_writing(target: Path, name: str | None = None) -> Iterator[None]:
-    """Errors of the operating system become one line; with a name only those of that file, or of no room for it."""
-    try:
-        yield
-    except OSError as error:
-        if name is not None and error.filename != name and (error.filename or error.errno not in _NO_ROOM):
-            raise
-        raise InputError(f"cannot write {target}: {error.strerror}; nothing was written") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def write_json(path: str | Path, value: object) -> None:
@@ -279,11 +262,9 @@ def new_folder(parent: str | Path, name: str) -> Path:
         try:
             path.mkdir(parents=True)
             return path
-        except FileExistsError as error:
-            if not Path(parent).is_dir():
-                raise _no_folder(path, error) from None
         except OSError as error:
-            raise _no_folder(path, error) from None
+            if not path.exists():
+                raise _no_folder(path, error) from None
     raise AssertionError
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Int
 
 from anyorder.errors import InputError, require
-from anyorder.tokens import check_known, code_points, places
+from anyorder.tokens import numbered
 
 BLOCK = 1 << 20  # bytes or tokens at a time
 _LONGEST_WORD = 64  # more digits are no token
@@ -97,9 +97,7 @@ def text(
     """
     position = 0
     for piece, begins in _decoded(stream, source, line_ends, tally):
-        codes = code_points(piece)
-        tokens = places(codes, alphabet)
-        check_known(tokens, codes, alphabet, source, position)
+        tokens = numbered(piece, alphabet, source, position)
         position += tokens.size
         yield Piece(tokens, begins)
 

@@ -67,14 +67,6 @@ class SourceConfig:
         elif self.transition_noise:
             noise = chains.TransitionNoise(self.transition_noise)
         if prior is None:
-            prior = chains.named_prior(
-                self.prior,
-                self.order,
-                self.alphabet_size,
-                gamma=self.gamma,
-                concentration=self.concentration,
-                min_order=self.min_order,
-                max_order=self.max_order,
-                depth=self.depth,
-            )
+            own = {name: getattr(self, name) for name in ("gamma", "concentration", "min_order", "max_order", "depth")}
+            prior = chains.named_prior(self.prior, self.order, self.alphabet_size, **own)
         return chains.Source(prior, length, noise, self.start, per_kernel)

@@ -21,23 +21,21 @@ Estimated = TypeVar("Estimated")
 Tokens = Integer[Array, "length"] | Integer[np.ndarray, "length"] | Sequence[int] | str
 
 
-def as_tokens(
-    tokens: object, order: int | None, alphabet_size: int, *, alphabet: str | None = None
-) -> Int[Array, "length"]:
+_NO_ALPHABET = "the sequence is a string and has no alphabet; give its characters in order with `alphabet=`"
+
+
+def as_tokens(tokens: object, order: int | None, alphabet_size: int) -> Int[Array, "length"]:
     """What is given as `Tokens`, as an array of int32; refused where it is not one sequence over the alphabet.
 
-    With an order the sequence must be longer than it, without one it must have a token. The characters of a string are
-    numbered by their places in `alphabet`.
+    With an order the sequence must be longer than it, without one it must have a token.
 
-    >>> as_tokens("abba", None, 2, alphabet="ab").tolist()
-    [0, 1, 1, 0]
     >>> as_tokens([0, 1, 2], order=1, alphabet_size=2)
     Traceback (most recent call last):
     anyorder.errors.InputError: the sequence has token 2 at position 2, must be 0 to 1; raise the alphabet size to 3
     """
     check_alphabet(alphabet_size)
-    array = spelled(tokens, alphabet) if isinstance(tokens, str) else tokens
-    array = array if isinstance(array, jax.Array) else np.asarray(array)
+    require(not isinstance(tokens, str), _NO_ALPHABET)
+    array = tokens if isinstance(tokens, jax.Array) else np.asarray(tokens)
     require(array.ndim == 1, f"tokens have shape {array.shape}, must be one sequence (length,); use vmap for more")
     require(len(array) > 0, "the sequence is empty; give at least one token")
     require(
@@ -80,60 +78,34 @@ def check_characters(alphabet: str) -> None:
     require(len(alphabet) >= 2, f"the alphabet {alphabet!r} has {len(alphabet)} characters, must be at least 2")
 
 
-def code_points(text: str) -> Integer[np.ndarray, "length"]:
-    """The number of each character in Unicode.
+def numbered(text: str, alphabet: str, source: str = "the sequence", begin: int = 0) -> Int[np.ndarray, "length"]:
+    """The place of each character in the alphabet; one that is not there is refused, with where it is.
 
-    >>> code_points("ab").tolist()
-    [97, 98]
-    """
-    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
-
-
-def places(codes: Integer[np.ndarray, "length"], alphabet: str) -> Int[np.ndarray, "length"]:
-    """The place of each code point in the alphabet, and -1 where it is not there.
-
-    >>> places(code_points("abxa"), "ba").tolist()
-    [1, 0, -1, 1]
-    """
-    known = code_points(alphabet)
-    order = np.argsort(known)
-    found = order[np.minimum(np.searchsorted(known[order], codes), known.size - 1)]
-    return np.where(known[found] == codes, found, -1)
-
-
-def spelled(text: str, alphabet: str | None) -> Int[np.ndarray, "length"]:
-    """The characters of a text as the numbers of their places in the alphabet; every one must be there.
-
-    >>> spelled("abba", "ab").tolist()
-    [0, 1, 1, 0]
-    """
-    if alphabet is None:
-        raise InputError("the sequence is a string and has no alphabet; give its characters in order with `alphabet=`")
-    check_characters(alphabet)
-    numbers = places(code_points(text), alphabet)
-    check_known(numbers, code_points(text), alphabet)
-    return numbers
-
-
-def check_known(
-    numbers: Int[np.ndarray, "length"],
-    codes: Integer[np.ndarray, "length"],
-    alphabet: str,
-    source: str = "the sequence",
-    begin: int = 0,
-) -> None:
-    """Refuse characters that are not in the alphabet, naming the first; `numbers` are their places.
-
-    >>> check_known(np.array([0, -1]), code_points("ax"), "ab")
+    >>> numbered("abba", "ba").tolist()
+    [1, 0, 0, 1]
+    >>> numbered("ax", "ab")
     Traceback (most recent call last):
     anyorder.errors.InputError: the sequence has character 'x' at position 1, not in the alphabet 'ab'; add it
     """
-    unknown = np.flatnonzero(numbers < 0)
+    codes, known = (np.frombuffer(characters.encode("utf-32-le"), np.uint32) for characters in (text, alphabet))
+    order = np.argsort(known)
+    places = order[np.minimum(np.searchsorted(known[order], codes), known.size - 1)]
+    unknown = np.flatnonzero(known[places] != codes)
     if unknown.size:
-        character, position = chr(codes[unknown[0]]), begin + unknown[0]
+        first = unknown[0]
         raise InputError(
-            f"{source} has character {character!r} at position {position}, not in the alphabet {alphabet!r}; add it"
+            f"{source} has character {text[first]!r} at position {begin + first}, not in the alphabet {alphabet!r}; "
+            "add it"
         )
+    return places
+
+
+def spelled(text: str, alphabet: str | None) -> Int[np.ndarray, "length"]:
+    """The characters of a text as numbers, once its alphabet is known to be one."""
+    if alphabet is None:
+        raise InputError(_NO_ALPHABET)
+    check_characters(alphabet)
+    return numbered(text, alphabet)
 
 
 def takes_text(estimator: Callable[..., Estimated]) -> Callable[..., Estimated]:

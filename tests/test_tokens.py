@@ -9,7 +9,7 @@ import pytest
 
 import anyorder
 from anyorder.errors import InputError
-from anyorder.tokens import as_tokens, check_tokens, code_points, places
+from anyorder.tokens import as_tokens, check_tokens, numbered, spelled
 
 
 @pytest.mark.parametrize("given", [[0, 1, 1], (0, 1, 1), np.array([0, 1, 1], np.uint8), jnp.array([0, 1, 1])])
@@ -20,7 +20,7 @@ def test_lists_and_arrays_of_integers(given):
 
 
 def test_a_string_with_its_alphabet():
-    assert as_tokens("ba\nβ", None, 4, alphabet="βab\n").tolist() == [2, 1, 3, 0]
+    assert spelled("ba\nβ", "βab\n").tolist() == [2, 1, 3, 0]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_string_with_its_alphabet():
 )
 def test_what_is_refused(given, options, message):
     with pytest.raises(InputError) as caught:
-        as_tokens(given, options.get("order"), 2, alphabet=options.get("alphabet"))
+        as_tokens(spelled(given, **options) if "alphabet" in options else given, options.get("order"), 2)
     assert message in str(caught.value)
     assert "--" not in str(caught.value)
 
@@ -53,7 +53,8 @@ def test_traced_tokens_pass_unchecked():
 def test_places_of_parts_count_from_where_they_begin():
     with pytest.raises(InputError, match="at position 12,"):
         check_tokens(np.array([0, 1, 9]), 2, begin=10)
-    assert places(code_points("xay"), "ya").tolist() == [-1, 1, 0]
+    with pytest.raises(InputError, match="character 'x' at position 11,"):
+        numbered("ax", "ya", begin=10)
 
 
 @pytest.mark.parametrize("name", ["kgram", "bayes", "backoff", "mixture"])

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from anyorder.cli.command import facts
 
 PATH = Path(__file__).with_name("catalogue.json")
 
@@ -21,8 +22,8 @@ def listed(what: str) -> Any:
     >>> [entry["id"] for entry in listed("experiments")][:2]
     ['table-1', 'attention-maps']
     """
-    registry, made = _REGISTRIES[what]
-    return made() if registry in sys.modules else json.loads(PATH.read_text(encoding="utf-8"))[what]
+    registry, _ = _REGISTRIES[what]
+    return made(what) if registry in sys.modules else json.loads(PATH.read_text(encoding="utf-8"))[what]
 
 
 def _constructions() -> dict[str, object]:
@@ -33,31 +34,24 @@ def _constructions() -> dict[str, object]:
     precision: dict[str, list[dict[str, object]]] = {name: [] for name in CONSTRUCTIONS}
     for row in precision_table():
         orders = {
-            dtype: {**({} if found is None else dataclasses.asdict(found)), "certified": row.certified[dtype]}
+            dtype: {**({} if found is None else vars(found)), "certified": row.certified[dtype]}
             for dtype, found in row.measured.items()
         }
         precision[row.construction].append({"label": row.label, "largest_exact_order": orders})
     entries = [
         {
             "construction": name,
-            "title": entry.title,
-            "advice": entry.advice,
-            "source": entry.source,
-            "exactness": entry.exactness,
+            **facts(entry, "title", "advice", "source", "exactness"),
             "computes": tables.computes(entry),
-            "layers": entry.layers,
-            "heads": entry.heads,
-            "dimension": entry.dimension,
-            "mlp": None if entry.mlp is None else {"depth": entry.mlp[0], "width": entry.mlp[1]},
-            "parameters": entry.parameters,
-            "margin": entry.margin,
-            "options": [dataclasses.asdict(option) for option in entry.options],
+            **facts(entry, "layers", "heads", "dimension"),
+            "mlp": entry.mlp and dict(zip(("depth", "width"), entry.mlp, strict=True)),
+            **facts(entry, "parameters", "margin", "options"),
             "largest_exact_order": precision[name][0]["largest_exact_order"] if precision[name] else None,
             "variants": precision[name][1:],
         }
         for name, entry in CONSTRUCTIONS.items()
     ]
-    shown = [table()._asdict() for table in tables.TABLES.values()]
+    shown = [table() for table in tables.TABLES.values()]
     return {"tolerance": TOLERANCE, "entries": entries, "start": tables.START, "tables": shown, "legend": LEGEND}
 
 
@@ -70,14 +64,13 @@ def _estimators() -> dict[str, str]:
 def _experiments() -> list[dict[str, object]]:
     from anyorder.experiments.registry import EXPERIMENTS
 
-    return [{name: getattr(one, name) for name in ("id", "title", "where", "minutes")} for one in EXPERIMENTS.values()]
+    return [facts(one, "id", "title", "where", "minutes") for one in EXPERIMENTS.values()]
 
 
 def _claims() -> list[dict[str, object]]:
     from anyorder.claims.registry import PARTS
 
-    names = ("id", "where", "says", "quick")
-    return [{"part": part, **{name: getattr(one, name) for name in names}} for part in PARTS for one in PARTS[part]]
+    return [{"part": part, **facts(one, "id", "where", "says", "quick")} for part in PARTS for one in PARTS[part]]
 
 
 #: What is listed → the module of its registry, and how it is read there.
@@ -89,16 +82,19 @@ _REGISTRIES: dict[str, tuple[str, Callable[[], object]]] = {
 }
 
 
-def made() -> dict[str, object]:
-    """All lists as the registries have them now."""
-    return json.loads(json.dumps({what: make() for what, (_, make) in _REGISTRIES.items()}))
+def made(what: str) -> Any:
+    """A list as its registry has it now."""
+    from anyorder.records import as_json
+
+    _, make = _REGISTRIES[what]
+    return as_json(make())
 
 
 def write() -> None:
     """Keep what the registries have now."""
     from anyorder.files import write_json
 
-    write_json(PATH, made())
+    write_json(PATH, {what: made(what) for what in _REGISTRIES})
 
 
 if __name__ == "__main__":

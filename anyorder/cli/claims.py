@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group
 from rich.table import Table
 
 from anyorder.cli.catalogue import listed
@@ -60,62 +61,52 @@ class Claims(Command):
         seconds = sum(records[claim.id]["seconds"] for claim in claims if claim.id in records)
         if seconds >= 10:
             Console(stderr=True).print(f"{len(claims)} claims, about {seconds:.0f} CPU seconds", highlight=False)
+        begun = itertools.count()
         with progress() as bar:
             task = bar.add_task("claims", total=len(claims))
-            first = True
 
             def watch(claim: Claim) -> None:
-                nonlocal first
-                bar.update(task, advance=0 if first else 1, description=claim.id)
-                first = False
+                bar.update(task, completed=next(begun), description=claim.id)
 
             checked = check(claims, records, results=results, watch=watch)
+        verdicts = Counter(entry.finding.verdict.value for entry in checked)
         differing = [entry.claim.id for entry in checked if not entry.agrees]
         report = {
             "claims": [entry.as_dict() for entry in checked],
-            "verdicts": dict(_verdicts(checked)),
+            "verdicts": verdicts,
             "differing": differing,
-            "moved": {entry.claim.id: [moved._asdict() for moved in entry.moved] for entry in checked if entry.moved},
+            "moved": {entry.claim.id: entry.moved for entry in checked if entry.moved},
             "seconds": round(sum(entry.seconds for entry in checked), 2),
         }
-        shown = _in_full(checked) if self.ids else _table(checked)
-        return Outcome(report, Group(shown, _summary(checked)), passed=not differing)
+        shown = Group(*map(_in_full, checked)) if self.ids else _table(checked)
+        return Outcome(report, Group(shown, _summary(checked, verdicts, differing)), passed=not differing)
 
 
 def _listed() -> Outcome:
     found = listed("claims")
-    headings = ("claim", "where", "what it says")
-    shown = table(*headings, words=headings)
-    for one in found:
-        shown.add_row(one["id"], one["where"], one["says"].replace("[", "\\["))
-    return Outcome({"claims": found}, shown)
+    columns = {"claim": "<", "where": "<", "what it says": "<"}
+    return Outcome({"claims": found}, table(columns, ((one["id"], one["where"], one["says"]) for one in found)))
 
 
 def _table(checked: Sequence[Checked]) -> Table:
-    words = ("claim", "where", "verdict", "note")
-    shown = table(*words, "CPU s", words=words)
-    for entry in checked:
-        shown.add_row(entry.claim.id, entry.claim.where, _verdict(entry), entry.finding.detail, f"{entry.seconds:.1f}")
-    return shown
+    rows = ((one.claim.id, one.claim.where, _verdict(one), one.finding.detail, one.seconds) for one in checked)
+    return table({"claim": "<", "where": "<", "verdict": "<", "note": "<", "CPU s": ".1f"}, rows)
 
 
-def _in_full(checked: Sequence[Checked]) -> RenderableType:
+def _in_full(entry: Checked) -> str:
     from anyorder.claims.entry import shown
 
-    blocks = []
-    for entry in checked:
-        detail = f": {entry.finding.detail}" if entry.finding.detail else ""
-        lines = [
-            f"{entry.claim.id} ({entry.claim.where})",
-            f"  {entry.claim.says}",
-            f"  {_verdict(entry)}{detail}",
-            *(f"    {name}: {shown(value)}" for name, value in entry.finding.numbers.items()),
-            *(f"    MOVED {moved}" for moved in entry.moved),
-            *([f"  see also {', '.join(entry.claim.see)}"] if entry.claim.see else []),
-            f"  {entry.seconds:.1f} CPU seconds",
-        ]
-        blocks.append("\n".join(line.replace("[", "\\[") for line in lines))
-    return Group(*blocks)
+    detail = f": {entry.finding.detail}" if entry.finding.detail else ""
+    lines = [
+        f"{entry.claim.id} ({entry.claim.where})",
+        f"  {entry.claim.says}",
+        f"  {_verdict(entry)}{detail}",
+        *(f"    {name}: {shown(value)}" for name, value in entry.finding.numbers.items()),
+        *(f"    MOVED {moved}" for moved in entry.moved),
+        *([f"  see also {', '.join(entry.claim.see)}"] if entry.claim.see else []),
+        f"  {entry.seconds:.1f} CPU seconds",
+    ]
+    return "\n".join(lines)
 
 
 def _verdict(entry: Checked) -> str:
@@ -125,15 +116,10 @@ def _verdict(entry: Checked) -> str:
     return verdict if entry.agrees else f"{verdict}, {len(entry.moved)} MOVED"
 
 
-def _verdicts(checked: Sequence[Checked]) -> Counter[str]:
-    return Counter(entry.finding.verdict.value for entry in checked)
-
-
-def _summary(checked: Sequence[Checked]) -> str:
-    counted = ", ".join(f"{count} {verdict}" for verdict, count in _verdicts(checked).items())
-    differing = ", ".join(entry.claim.id for entry in checked if not entry.agrees)
-    ending = f"differing from the record: {differing}" if differing else "all as on record"
+def _summary(checked: Sequence[Checked], verdicts: Counter[str], differing: list[str]) -> str:
+    counted = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+    ending = f"differing from the record: {', '.join(differing)}" if differing else "all as on record"
     lines = [f"{counted}; {ending}; {sum(entry.seconds for entry in checked):.0f} CPU seconds"]
     for entry in checked:
         lines += [f"{entry.claim.id}: {one.number} moved from {one.recorded} to {one.measured}" for one in entry.moved]
-    return "\n".join(line.replace("[", "\\[") for line in lines)
+    return "\n".join(lines)

@@ -6,13 +6,18 @@ import abc
 import contextlib
 import dataclasses
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
+import tyro
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.status import Status
 from rich.table import Table
+
+if TYPE_CHECKING:  # NumPy and JAX take a second to import: not for --help
+    from anyorder.reading import SequenceFile
 
 
 class Outcome(NamedTuple):
@@ -58,31 +63,67 @@ class Command(abc.ABC):
         """Do the work; raise `InputError` for what the user can mend."""
 
 
-def progress() -> Progress:
-    """A progress bar on standard error, gone when the work is done and silent where that is no terminal."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SequenceCommand(Command):
+    """Flags that name a file and say how it is read."""
+
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """The sequence: whitespace-separated integers, text (with --alphabet), FASTA (.fa, .fasta) or .npy; - is standard
+    input."""
+    alphabet_size: int | None = None
+    """Number of symbols; by default the largest token plus one."""
+    alphabet: str | None = None
+    """Characters in the order of their numbers, or auto: distinct characters by first appearance. FASTA has ACGT."""
+    line_ends: Literal["keep", "space", "drop", "split"] = "drop"
+    """What the end of a line in text is: a symbol, a space, nothing, or the end of a sequence."""
+    row: int | None = None
+    """Only this sequence of a file that holds several: row of the .npy, line of the text, record of FASTA."""
+
+    def opened(self) -> contextlib.AbstractContextManager[SequenceFile]:
+        """The file, to be read in chunks."""
+        from anyorder.reading import open_sequences
+
+        return open_sequences(
+            self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row, line_ends=self.line_ends
+        )
+
+
+def facts(source: object, *names: str) -> dict[str, object]:
+    """Attributes for a report, by their names: flags of a command, fields of what was found.
+
+    >>> facts(Outcome({}), "report", "passed")
+    {'report': {}, 'passed': True}
+    """
+    return {name: getattr(source, name) for name in names}
+
+
+def progress(*numbers: ProgressColumn) -> Progress:
+    """A progress bar on standard error, gone when the work is done and silent where that is no terminal.
+
+    `numbers` stand after it; by default how many are done, and the time that is left.
+    """
     console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
+    numbers = numbers or (MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), *numbers)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
-def working(description: str) -> contextlib.AbstractContextManager[object]:
+def working(description: str) -> Status:
     """A sign of life on standard error for work of unknown length; silent where that is no terminal."""
-    console = Console(stderr=True)
-    return console.status(description) if console.is_terminal else contextlib.nullcontext()
+    return Console(stderr=True).status(description)
 
 
-def table(*headings: str, words: Collection[str] = (), title: str | None = None) -> Table:
-    """An empty table: columns of `words` on the left, all others, of numbers, on the right; the first is never cut."""
+def table(columns: Mapping[str, str], rows: Iterable[Iterable[object]], title: str | None = None) -> Table:
+    """Rows under headings, each with the format of its cells; `<` are words, on the left. None becomes a dash.
+
+    The first column is never cut.
+    """
     made = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for heading in headings:
-        made.add_column(heading, justify="left" if heading in words else "right", no_wrap=heading == headings[0])
+    for place, (heading, form) in enumerate(columns.items()):
+        made.add_column(heading, justify="left" if form == "<" else "right", no_wrap=place == 0)
+    forms = list(columns.values())
+    for row in rows:
+        made.add_row(*("–" if cell is None else format(cell, form) for cell, form in zip(row, forms, strict=False)))
     return made
 
 

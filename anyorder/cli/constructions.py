@@ -10,8 +10,7 @@ import tyro
 from rich.console import Group
 
 from anyorder.cli.catalogue import listed
-from anyorder.cli.command import Command, Outcome, key_value_table, table, working
-from anyorder.cli.sequence import SequenceCommand
+from anyorder.cli.command import Command, Outcome, SequenceCommand, facts, key_value_table, table, working
 from anyorder.errors import check_alphabet, check_order, require
 
 if TYPE_CHECKING:
@@ -45,17 +44,13 @@ class Chosen(Command):
     def complete(cls) -> type[Command]:
         """With a flag for every option that some construction of the registry has."""
         fields: list[tuple[str, object, object]] = []
-        own = {field.name for field in dataclasses.fields(cls)}
         for name, owners in _options().items():
-            if name in own:
-                continue
             option = next(iter(owners.values()))
             about, value = option["help"], option["default"]
             usual = ("on" if value else "off") if isinstance(value, bool) else value
             about = f"{about[0].upper()}{about[1:]} ({', '.join(owners)}; {usual} by default)."
             kind: Any = type(value)
-            flag = Annotated[kind | None, tyro.conf.arg(help=about)]
-            fields.append((name, flag, dataclasses.field(default=None)))
+            fields.append((name, Annotated[kind | None, tyro.conf.arg(help=about)], None))
         made = dataclasses.make_dataclass(cls.__name__, fields, bases=(cls,), frozen=True, kw_only=True)
         made.__doc__ = cls.__doc__
         return made
@@ -182,9 +177,7 @@ class Predict(Chosen, SequenceCommand):
         promise = {} if model.certificate is None else model.certificate.as_dict()
         passed = within(error, promise.get("bound"))
         report = {
-            "file": self.file,
-            "construction": self.construction,
-            "order": self.order,
+            **facts(self, "file", "construction", "order"),
             "alphabet_size": size,
             **({"alphabet": sequences.alphabet} if sequences.alphabet else {}),
             "dtype": self.dtype,
@@ -233,9 +226,9 @@ class Build(Chosen):
         model = self.planned(self.name, self.alphabet_size, self.length).build(self.force)
         save(model, self.out)
         certificate = {} if model.certificate is None else model.certificate.as_dict()
-        facts = {"out": self.out, "dimension": model.dimension, "parameters": count_arrays(model)}
-        report = {"construction": self.name, **facts, "certificate": certificate or None}
-        return Outcome(report, key_value_table(facts | certificate))
+        about = {"out": self.out, "dimension": model.dimension, "parameters": count_arrays(model)}
+        report = {"construction": self.name, **about, "certificate": certificate or None}
+        return Outcome(report, key_value_table(about | certificate))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -250,10 +243,7 @@ class Constructions(Command):
     def run(self) -> Outcome:
         """Read the registry and the measured orders."""
         found = listed("constructions")
-        shown = [table(*one["headings"], words=one["headings"]) for one in found["tables"]]
-        for made, one in zip(shown, found["tables"], strict=True):
-            for row in one["rows"]:
-                made.add_row(*row)
+        shown = [table(dict.fromkeys(one["headings"], "<"), one["rows"]) for one in found["tables"]]
         return Outcome(
             {"tolerance": found["tolerance"], "constructions": found["entries"]},
             Group(found["start"], *shown, found["legend"]),
@@ -292,34 +282,22 @@ class Parameters(Command):
             breakdown(name, alphabet_size=self.alphabet_size, length=self.length)
             for name in ("two-layer", "three-layer")
         ]
-        report = {
-            "order": self.order,
-            "alphabet_size": self.alphabet_size,
-            "length": self.length,
-            "table_1": [dataclasses.asdict(entry) for entry in entries],
-            "breakdowns": [dataclasses.asdict(table) for table in tables],
-        }
+        report = {**facts(self, "order", "alphabet_size", "length"), "table_1": entries, "breakdowns": tables}
         return Outcome(report, Group(_table_one(entries), *map(_breakdown, tables)))
 
 
 def _table_one(entries: Sequence[Entry]) -> Group:
-    shown = table("work", "formula", "printed", "corrected", "our arrays", words=("work", "formula"))
-    for entry in entries:
-        shown.add_row(entry.work, entry.formula, *map(_count, (entry.paper, entry.alternative, entry.stored)))
-    return Group("Table 1", shown, *(f"{entry.work}: {entry.note}" for entry in entries))
+    columns = {"work": "<", "formula": "<", "printed": ",", "corrected": ",", "our arrays": ","}
+    rows = ((one.work, one.formula, one.paper, one.alternative, one.stored) for one in entries)
+    return Group("Table 1", table(columns, rows), *(f"{one.work}: {one.note}" for one in entries))
 
 
 def _breakdown(breakdown: Breakdown) -> Group:
     title = f"\nApp. I: {breakdown.construction}, printed total {breakdown.formula}"
-    shown = table("component", "formula", "printed", "our model, counted so", words=("component", "formula"))
-    for row in breakdown.components:
-        shown.add_row(row.component, row.formula, _count(row.paper), _count(row.counted))
+    columns = {"component": "<", "formula": "<", "printed": ",", "our model, counted so": ","}
+    shown = table(columns, ((row.component, row.formula, row.paper, row.counted) for row in breakdown.components))
     shown.add_section()
-    shown.add_row("sum of the rows", "", _count(breakdown.sum_of_rows), _count(breakdown.counted))
-    shown.add_row("printed total", "", _count(breakdown.printed_total), "")
+    shown.add_row("sum of the rows", "", f"{breakdown.sum_of_rows:,}", f"{breakdown.counted:,}")
+    shown.add_row("printed total", "", f"{breakdown.printed_total:,}")
     left_out = ", ".join(f"{what} {number:,}" for what, number in breakdown.uncounted.items())
     return Group(title, shown, f"{breakdown.note}; not counted there: {left_out}")
-
-
-def _count(number: int | None) -> str:
-    return "–" if number is None else f"{number:,}"

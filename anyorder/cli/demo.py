@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.table import Table
 
-from anyorder.cli.command import Command, Outcome, progress, table
+from anyorder.cli.command import Command, Outcome, facts, progress, table
 from anyorder.errors import require
+from anyorder.training import devices
 
 if TYPE_CHECKING:
     from anyorder.constructions.verify import Verification
-    from anyorder.experiments.experiment import Result
+    from anyorder.estimators import LossSummary
     from anyorder.experiments.floor import Comparison
+    from anyorder.files import Row
 
 
 LEGEND = """\
@@ -58,25 +60,18 @@ class Demo(Command):
 
     def run(self) -> Outcome:
         """Measure, certify, train, descend, write the page."""
-        from anyorder.files import locked
-
-        with locked(self.out):
-            return self._run()
-
-    def _run(self) -> Outcome:
-        from anyorder.training import devices
-
         devices.prepare()
         import jax
 
         from anyorder.experiments import floor, story
         from anyorder.experiments.experiment import Task
+        from anyorder.files import locked
         from anyorder.report import story as page
 
         require(len(self.orders) > 0, "--orders is empty; give at least one order")
         require(self.steps >= 2, f"steps is {self.steps}, must be at least 2")
         comparisons, folder = [], Path(self.out)
-        with progress() as bar:
+        with locked(folder), progress() as bar:
             for order in bar.track(self.orders, description="estimators"):
                 key = jax.random.fold_in(jax.random.key(self.seed), order)
                 comparisons.append(floor.compare(key, order=order, length=self.length, count=self.count))
@@ -91,93 +86,73 @@ class Demo(Command):
             two_stage = story.two_stage(task("two-stage algorithm"), self.seed)
             measured = story.compared(comparisons), story.certified(verified), trained, two_stage
             index = page.write(folder, followed, *measured)
-        learned, facts = trained.tables["training"].rows[0], two_stage.tables["facts"].rows[0]
+        learned = trained.tables["training"].rows[0]
+        descent = {**two_stage.tables["facts"].rows[0], "standings": two_stage.tables["run"].rows}
         report = {
             "page": str(index),
-            "length": self.length,
-            "count": self.count,
-            "seed": self.seed,
+            **facts(self, "length", "count", "seed"),
             "orders": [_row(comparison) for comparison in comparisons],
-            "constructions": [dataclasses.asdict(verification) for verification in verified],
+            "constructions": verified,
             "training": learned,
-            "two_stage": {**facts, "standings": two_stage.tables["run"].rows},
+            "two_stage": descent,
         }
-        shown = Group(*map(_table, comparisons), LEGEND, _certified(verified), *_learned(trained, two_stage))
+        shown = Group(*map(_table, comparisons), LEGEND, _certified(verified), *_learned(learned, descent))
         passed = all(verification.passed for verification in verified)
         return Outcome(report, Group(shown, f"page: {index}\n", NEXT), passed)
 
 
-def _learned(trained: Result, two_stage: Result) -> list[str]:
-    row, facts = trained.tables["training"].rows[0], two_stage.tables["facts"].rows[0]
-    ends = {row["predictor"]: row["excess"] for row in two_stage.tables["run"].rows}
+def _learned(row: Row, descent: Row) -> list[str]:
+    ends = {one["predictor"]: one["excess"] for one in descent["standings"]}
     return [
         f"trained, order 2, {row['steps']} steps: excess {row['excess']:.4f}, floor {row['floor']:.4f}, gap "
         f"{row['gap']:+.4f} ± {row['gap_error']:.4f}; attention on matches {row['attention_on_matches']:.2f} "
         f"(chance {row['chance']:.2f})",
-        f"Algorithm 1, order 1: attention at offset 1 {facts['attention_1']:.3f}, p_1 "
-        f"{'led' if facts['p_1_leads'] else 'did NOT lead'} after every step, a_2 {facts['a_2_end']:.2f}; excess "
+        f"Algorithm 1, order 1: attention at offset 1 {descent['attention_1']:.3f}, p_1 "
+        f"{'led' if descent['p_1_leads'] else 'did NOT lead'} after every step, a_2 {descent['a_2_end']:.2f}; excess "
         f"{ends['learned']:.4f}, k-gram {ends['k-gram']:.4f}, Bayes {ends['Bayes']:.4f}",
     ]
 
 
 def _row(comparison: Comparison) -> dict[str, object]:
-    return {
-        "order": comparison.order,
-        "true_loss": comparison.true.mean,
-        "true_loss_error": comparison.true.standard_error,
-        "predictors": {
-            name: {
-                "excess": scores.excess.mean,
-                "excess_error": scores.excess.standard_error,
-                "zero_probability": scores.missed.mean,
-                "distance": scores.distance.mean,
-                "distance_error": scores.distance.standard_error,
-                "coverage": scores.excess.coverage,
-            }
-            for name, scores in comparison.scores.items()
-        },
+    predictors = {
+        name: {
+            **_mean("excess", excess),
+            "zero_probability": missed.mean,
+            **_mean("distance", distance),
+            "coverage": excess.coverage,
+        }
+        for name, (excess, missed, distance) in comparison.scores.items()
     }
+    return {"order": comparison.order, **_mean("true_loss", comparison.true), "predictors": predictors}
+
+
+def _mean(name: str, loss: LossSummary) -> dict[str, float]:
+    return {name: loss.mean, f"{name}_error": loss.standard_error}
 
 
 def _table(comparison: Comparison) -> Table:
     """One order: each predictor's excess next to the floor, and its distance to the truth."""
     from anyorder.experiments.floor import FLOOR
 
-    true = comparison.true
-    shown = table(
-        *("predictor", "excess loss", "to floor", "missed", "distance", "defined"),
-        words=("predictor",),
-        title=f"order {comparison.order}: true loss {true.mean:.4f} ± {true.standard_error:.4f} nats a token",
-    )
-    floor = comparison.scores[FLOOR].excess.mean
+    true, floor = comparison.true, comparison.scores[FLOOR].excess.mean
+    title = f"order {comparison.order}: true loss {true.mean:.4f} ± {true.standard_error:.4f} nats a token"
+    rows = []
     for name, (excess, missed, distance) in comparison.scores.items():
-        bounded = math.isfinite(excess.mean)
-        shown.add_row(
-            name,
-            f"{excess.mean:.4f}±{excess.standard_error:.4f}" if bounded else "infinite",
-            f"{excess.mean - floor:+.4f}" if bounded else "",
-            f"{missed.mean:.1%}",
-            f"{distance.mean:.4f}±{distance.standard_error:.4f}",
-            f"{excess.coverage:.1%}",
-        )
-    return shown
+        apart = f"{distance.mean:.4f}±{distance.standard_error:.4f}"
+        above = ("infinite", "")
+        if math.isfinite(excess.mean):
+            above = (f"{excess.mean:.4f}±{excess.standard_error:.4f}", f"{excess.mean - floor:+.4f}")
+        rows.append((name, *above, missed.mean, apart, excess.coverage))
+    columns = {"predictor": "<", "excess loss": "", "to floor": "", "missed": ".1%", "distance": "", "defined": ".1%"}
+    return table(columns, rows, title)
 
 
 def _certified(verified: list[Verification]) -> Table:
     """Each construction's worst error next to what its certificate promises."""
-    shown = table(
-        *("construction", "order", "dtype", "weights", "bits", "worst error", "bound"),
-        words=("construction", "dtype"),
-        title="transformers written down, compared with the exact estimator",
-    )
+    columns = {"construction": "<", "order": "", "dtype": "<", "weights": ",", "bits": ""}
+    rows = []
     for one in verified:
-        shown.add_row(
-            one.construction,
-            str(one.order),
-            one.dtype,
-            f"{one.parameters:,}",
-            f"{one.bits_needed}/{one.mantissa_bits}",
-            f"{one.max_error:.1e}",
-            f"{one.bound:.1e}",
-        )
-    return shown
+        bits = f"{one.bits_needed}/{one.mantissa_bits}"
+        rows.append((one.construction, one.order, one.dtype, one.parameters, bits, one.max_error, one.bound))
+    title = "transformers written down, compared with the exact estimator"
+    return table(columns | {"worst error": ".1e", "bound": ".1e"}, rows, title)

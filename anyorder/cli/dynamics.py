@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -13,8 +12,9 @@ import tyro
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from anyorder.cli.command import Command, Outcome, progress, table
+from anyorder.cli.command import Command, Outcome, facts, progress, table
 from anyorder.errors import require
+from anyorder.training import devices
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.chains import Check, Prior
@@ -92,49 +92,35 @@ class Dynamics(Command):
         >>> Dynamics.default(["two-stage", "--out", "preconditioned"]).order
         1
         """
-        quiet = io.StringIO()
-        try:  # read the words once to learn the algorithm; what is wrong with them the second reading says
-            with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
-                asked = tyro.cli(cls, args=[word for word in words if word not in ("-h", "--help")])
-        except SystemExit:
-            return cls()
-        if asked.algorithm == "two-stage":
-            return cls()
-        return cls(
+        higher = cls(
             algorithm="preconditioned", prior="reversible", order=2, alphabet_size=2, length=64, rate=20000.0, batch=64
         )
+        asked = [word for word in words if word not in ("-h", "--help")]
+        with contextlib.suppress(SystemExit):  # what is wrong with the words is said when they are read again
+            if tyro.cli(cls, args=asked, console_outputs=False).algorithm == higher.algorithm:
+                return higher
+        return cls()
 
     def run(self) -> Outcome:
         """Check the assumptions, run, measure, draw."""
         two_stage = self.algorithm == "two-stage"
         require(not (two_stage and self.jointly), "--jointly goes on from Algorithm 2; use it with preconditioned")
         require(two_stage or not self.sweep, "--sweep is about Algorithm 1; use it with two-stage")
-        from anyorder.files import locked
-
-        with locked(self.out):
-            return self._measured()
-
-    def _measured(self) -> Outcome:
-        two_stage = self.algorithm == "two-stage"
-        from anyorder.training import devices
-
         devices.prepare()
         import jax
 
         from anyorder import dynamics
         from anyorder.chains import conditions
-        from anyorder.files import whole_file
+        from anyorder.dynamics.algorithms import AlgorithmSettings
+        from anyorder.files import locked, whole_file
         from anyorder.report import dynamics as figures
         from anyorder.report.style import write_figure
 
         prior, folder = self._prior(), Path(self.out)
-        shared = {
-            name: getattr(self, name)
-            for name in ("length", "rate", "steps", "a_2", "batch", "epsilon", "gradient", "seed")
-        }
+        shared = {field.name: getattr(self, field.name) for field in dataclasses.fields(AlgorithmSettings)}
         key = jax.random.fold_in(jax.random.key(self.seed), 1 << 21)
         limit, sweep, joint = None, None, None
-        with progress() as bar:
+        with locked(folder), progress() as bar:
             task = bar.add_task("steps", total=self.steps + (self.steps_2 if two_stage else 0))
 
             def watch(step: int, total: int, excess: float) -> None:
@@ -160,22 +146,17 @@ class Dynamics(Command):
                 starts = bar.add_task("starts", total=4)
                 further = dynamics.JointTraining(length=self.length, epsilon=self.epsilon, seed=self.seed)
                 joint = dynamics.train_jointly(prior, further, trajectory.p[-1], lambda _: bar.advance(starts))
-        paths = {
-            "trajectory": folder / "trajectory.npz",
-            "figure": folder / "run.png",
-            "page": folder / "attention.html",
-        }
-        dynamics.write_trajectory(trajectory, paths["trajectory"])
-        write_figure(figures.draw_run(trajectory), paths["figure"])
-        with whole_file(paths["page"]) as temporary:
-            temporary.write_text(figures.attention_page(trajectory), encoding="utf-8")
-        if sweep is not None:
-            paths["sweep_figure"] = folder / "sweep.png"
-            write_figure(figures.draw_sweep(sweep), paths["sweep_figure"])
+            names = {"trajectory": "trajectory.npz", "figure": "run.png", "page": "attention.html"}
+            dynamics.write_trajectory(trajectory, folder / names["trajectory"])
+            write_figure(figures.draw_run(trajectory), folder / names["figure"])
+            with whole_file(folder / names["page"]) as temporary:
+                temporary.write_text(figures.attention_page(trajectory), encoding="utf-8")
+            if sweep is not None:
+                names["sweep_figure"] = "sweep.png"
+                write_figure(figures.draw_sweep(sweep), folder / names["sweep_figure"])
         found = Further(gradients, limit, sweep, joint)
-        report = report_of(trajectory, checks)
-        report |= {name: plain(value) for name, value in found._asdict().items() if value is not None}
-        report |= {"out": self.out, **{name: str(path) for name, path in paths.items()}}
+        paths = {name: str(folder / file) for name, file in names.items()}
+        report = {**report_of(trajectory, checks), **found.plain(), "out": self.out, **paths}
         return Outcome(report, shown(trajectory, checks, found, paths))
 
     def _prior(self) -> Prior:
@@ -194,61 +175,43 @@ class Further(NamedTuple):
     sweep: LengthSweep | None
     jointly: JointRuns | None
 
+    def plain(self) -> dict[str, object]:
+        """What there is, for JSON: the numbers of the agreement, and the first offsets of what was trained jointly."""
+        found: dict[str, object] = {name: value for name, value in self._asdict().items() if value is not None}
+        found["gradients"] = facts(self.gradients, "cosine", "relative_difference", "relative_noise")
+        if self.jointly is not None:
+            ends = {
+                name: {"attention": one.attention[:8], **facts(one, "query_attention", "a_2", "offsets")}
+                for name, one in self.jointly.found.items()
+            }
+            found["jointly"] = {"starts": ends, "standings": self.jointly.evaluation.standings}
+        return found
+
 
 def report_of(trajectory: Trajectory, checks: list[Check]) -> dict[str, object]:
     """A run as JSON-ready numbers."""
-    order, stage_one = trajectory.order, trajectory.attention[trajectory.stage_one_steps]
     return {
-        "algorithm": trajectory.algorithm,
-        "order": order,
-        "alphabet_size": trajectory.alphabet_size,
-        "settings": trajectory.settings,
-        "assumptions": [check._asdict() for check in checks],
+        **facts(trajectory, "algorithm", "order", "alphabet_size", "settings"),
+        "assumptions": checks,
         "violated": [check.name for check in checks if not check.holds],
         "leads_at_every_step": trajectory.leads,
         "spread_of_p_1_to_k": trajectory.spread,
-        "attention": stage_one[: order + 2].tolist(),
+        "attention": trajectory.attention[trajectory.stage_one_steps, : trajectory.order + 2],
         "a_2": float(trajectory.a_2[-1]),
         "true_loss": trajectory.true_loss,
         "bayes_floor": trajectory.floor,
-        "standings": {name: standing._asdict() for name, standing in trajectory.evaluation.standings.items()},
+        "standings": trajectory.evaluation.standings,
     }
 
 
-def plain(value: Agreement | LimitDistances | LengthSweep | JointRuns) -> dict[str, object]:
-    """What the further measurements found, as JSON-ready numbers."""
-    from anyorder.dynamics.algorithms import Agreement
-    from anyorder.dynamics.joint import JointRuns
-    from anyorder.records import as_json
-
-    if isinstance(value, JointRuns):
-        return {
-            "starts": {
-                name: {
-                    "attention": one.attention[:8].tolist(),
-                    "query_attention": one.query_attention.tolist(),
-                    "a_2": one.a_2,
-                    "offsets": list(one.offsets),
-                }
-                for name, one in value.found.items()
-            },
-            "standings": {name: standing._asdict() for name, standing in value.evaluation.standings.items()},
-        }
-    if isinstance(value, Agreement):
-        return {name: getattr(value, name) for name in ("cosine", "relative_difference", "relative_noise")}
-    return as_json(value)
-
-
-def shown(trajectory: Trajectory, checks: list[Check], found: Further, paths: dict[str, Path]) -> RenderableType:
+def shown(trajectory: Trajectory, checks: list[Check], found: Further, paths: dict[str, str]) -> RenderableType:
     """A run for a person: assumptions that fail, the attention that was learned, and losses next to the floor."""
     order, row = trajectory.order, trajectory.attention[trajectory.stage_one_steps]
     violated = [f"  {check}" for check in checks if not check.holds]
-    parts: list[RenderableType] = []
-    parts.append(
-        "\n".join(["assumptions that this prior violates:", *violated])
-        if violated
-        else f"all {len(checks)} assumptions on the prior hold"
-    )
+    assumed = ["assumptions that this prior violates:", *violated]
+    parts: list[RenderableType] = [
+        "\n".join(assumed) if violated else f"all {len(checks)} assumptions on the prior hold"
+    ]
     mass = ", ".join(f"{row[offset]:.4f}" for offset in range(1, order + 1))
     parts.append(
         f"softmax(p) at offsets 1 … {order}: {mass} (aim {1 / order:.4f} each); "
@@ -278,49 +241,36 @@ def shown(trajectory: Trajectory, checks: list[Check], found: Further, paths: di
 
 def standings_table(evaluation: Standings) -> Table:
     """Predictors on the same chains."""
-    shown = table("predictor", "excess over L*", "sup-norm error", words=("predictor",))
+    rows = []
     for name, one in evaluation.standings.items():
-        shown.add_row(
-            name,
-            f"{one.excess:.4f} ± {one.excess_error:.4f}",
-            f"{one.generalisation:.4f} ± {one.generalisation_error:.4f}",
-        )
-    return shown
+        apart = f"{one.generalisation:.4f} ± {one.generalisation_error:.4f}"
+        rows.append((name, f"{one.excess:.4f} ± {one.excess_error:.4f}", apart))
+    return table({"predictor": "<", "excess over L*": "", "sup-norm error": ""}, rows)
 
 
 def sweep_table(sweep: LengthSweep) -> Group:
     """Every length, and the exponents; "p at 1" is softmax(p)_1."""
-    shown = table("T", "p at 1", "a_2", "excess", "± s.e.", "floor", "k-gram", "sup norm")
-    for point in sweep.points:
-        shown.add_row(
-            str(point.length),
-            f"{point.attention:.4f}",
-            f"{point.a_2:.2f}",
-            f"{point.learned.excess:.4f}",
-            f"{point.learned.excess_error:.4f}",
-            "" if point.bayes is None else f"{point.bayes.excess:.4f}",
-            f"{point.kgram.excess:.4f}",
-            f"{point.learned.generalisation:.4f}",
-        )
+    numbers = ("excess", "± s.e.", "floor", "k-gram", "sup norm")
+    columns = {"T": "", "p at 1": ".4f", "a_2": ".2f", **dict.fromkeys(numbers, ".4f")}
+    rows = []
+    for length, attention, a_2, learned, kgram, bayes in sweep.points:
+        floor = None if bayes is None else bayes.excess
+        losses = (learned.excess, learned.excess_error, floor, kgram.excess, learned.generalisation)
+        rows.append((length, attention, a_2, *losses))
     laws = {"excess": sweep.excess, "sup-norm error": sweep.generalisation, "Bayes floor": sweep.floor}
     fitted = [
         f"{name} ~ (T+1)^({law.exponent:.3f} ± {law.standard_error:.3f})"
         for name, law in laws.items()
         if law is not None
     ]
-    return Group(shown, ";  ".join(fitted))
+    return Group(table(columns, rows), ";  ".join(fitted))
 
 
 def joint_tables(runs: JointRuns) -> list[RenderableType]:
     """What every start found, and how good it is."""
-    words = ("start", "attention at offsets 0, 1, …", "query at 0, 1, …")
-    shown = table(*words, "a_2", words=words, title="both heads and a_2 trained jointly")
+    rows = []
     for name, one in runs.found.items():
-        offsets = len(one.query_attention) + 2
-        shown.add_row(
-            name,
-            " ".join(f"{value:.3f}" for value in one.attention[:offsets]),
-            " ".join(f"{value:.3f}" for value in one.query_attention),
-            f"{one.a_2:.2f}",
-        )
-    return [shown, standings_table(runs.evaluation)]
+        heads = (one.attention[: len(one.query_attention) + 2], one.query_attention)
+        rows.append((name, *(" ".join(f"{value:.3f}" for value in head) for head in heads), one.a_2))
+    columns = {"start": "<", "attention at offsets 0, 1, …": "<", "query at 0, 1, …": "<", "a_2": ".2f"}
+    return [table(columns, rows, "both heads and a_2 trained jointly"), standings_table(runs.evaluation)]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from typing import Annotated
 
 import tyro
 
 from anyorder.cli.catalogue import listed
-from anyorder.cli.command import Outcome, key_value_table, progress
-from anyorder.cli.sequence import SequenceCommand
+from anyorder.cli.command import Outcome, SequenceCommand, facts, key_value_table, progress
 from anyorder.errors import check_order, in_flags, require
 
 #: Of the distributions that are written: they are held in memory.
@@ -64,44 +62,40 @@ class EstimateCommand(SequenceCommand):
                 f"the distributions need {needed / 2**30:.1f} GiB, the limit is {MOST_BYTES >> 30} GiB; "
                 "drop `out=` to score without keeping them",
             )
-            score, defined, kept = Score(), 0, []
+            score, defined, kept, ends = Score(), 0, [], False
             with progress() as bar:
                 task = bar.add_task(f"{self.estimator}, order {self.order}", total=length)
-                for part, after in itertools.pairwise(itertools.chain(sequences.chunks(), [None])):
-                    assert part is not None
-                    if part.begins:
+                for tokens, begins in sequences.chunks():
+                    if begins:
                         stream.begin_sequence()
+                        defined += ends
                     if self.out is None:
-                        score.add(stream.probabilities(part.tokens[:-1]))
+                        score.add(stream.probabilities(tokens[:-1]))
                     else:
-                        assigned, rows = stream.feed(part.tokens[:-1])
+                        assigned, rows = stream.feed(tokens[:-1])
                         score.add(assigned)
                         kept.append(rows)
-                    chance, row = stream.step(int(part.tokens[-1]))
+                    chance, row = stream.step(int(tokens[-1]))
                     score.add(np.array([chance]))
                     kept += [row[None]] if self.out is not None else []
-                    if after is None or after.begins:  # a prediction that no token follows
-                        defined += not np.isnan(row).any()
-                    bar.advance(task, part.tokens.size)
-        defined += score.scored
+                    ends = not np.isnan(row).any()  # counts where the sequence ends: no token follows to be scored
+                    bar.advance(task, tokens.size)
+        defined += score.scored + ends
         posterior = stream.posterior
         report: dict[str, object] = {
-            "file": self.file,
-            "estimator": self.estimator,
-            "order": self.order,
+            **facts(self, "file", "estimator", "order"),
             "alphabet_size": size,
             **({"alphabet": sequences.alphabet} if sequences.alphabet else {}),
             **({"sequences": sequences.count} if sequences.count > 1 else {}),
             "positions": score.positions,
             "defined": defined,
             "coverage": defined / score.positions,
-            "scored": score.scored,
-            "zero_probability": score.zero_probability,
+            **facts(score, "scored", "zero_probability"),
             "log_loss_nats": score.loss,
             "bits_per_symbol": score.bits,
             "uniform_bits_per_symbol": math.log2(size),
-            **({"posterior": posterior.tolist()} if posterior is not None else {}),
-            **({"notes": list(sequences.notes)} if sequences.notes else {}),
+            **({"posterior": posterior} if posterior is not None else {}),
+            **({"notes": sequences.notes} if sequences.notes else {}),
         }
         if self.out is not None:
             files.write_array(self.out, np.concatenate(kept))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import webbrowser
 
-from anyorder.cli.command import Command, Outcome, progress
+from anyorder.cli.command import Command, Outcome, facts, progress
 from anyorder.errors import require
+from anyorder.training import devices
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,19 +48,12 @@ class Explore(Command):
             task = bars.add_task("exporting")
             tour = None if self.tour is None else read_tour(self.tour)
             made = export(folder, tour, report=lambda done, total: bars.update(task, completed=done, total=total))
-        report = {
-            "index": str(made.index),
-            "files": made.files,
-            "bytes": made.bytes,
-            "constructions": made.constructions,
-            "tour": None if tour is None else tour.name,
-        }
+        found = facts(made, "files", "bytes", "constructions")
+        report = {"index": str(made.index), **found, "tour": None if tour is None else tour.name}
         return Outcome(report, f"{made.index}  ({made.bytes / 1e6:.1f} MB; open it in a browser, no server is needed)")
 
     def _serve(self) -> Outcome:
         require(0 <= self.port <= 65535, f"port is {self.port}, must be 0 to 65535; 0 picks a free one")
-        from anyorder.training import devices
-
         devices.prepare()
         from anyorder.web.models import Library
         from anyorder.web.server import address, listen, serve

@@ -94,12 +94,8 @@ def parse(words: list[str]) -> Command:
         raise InputError(f"{name!r} is not {what}; {nearest(name, [*COMMANDS, '--help', '--version'])}")
     from anyorder.cli.parsing import parsed
 
-    return parsed(name, _load(name), rest)
-
-
-def _load(name: str) -> type[Command]:
     module, attribute, _ = COMMANDS[name]
-    return getattr(importlib.import_module(f"anyorder.cli.{module}"), attribute)
+    return parsed(name, getattr(importlib.import_module(f"anyorder.cli.{module}"), attribute), rest)
 
 
 def _print(outcome: Outcome, wanted: bool) -> int:
@@ -110,7 +106,7 @@ def _print(outcome: Outcome, wanted: bool) -> int:
     elif outcome.shown is not None:
         from rich.console import Console
 
-        Console(soft_wrap=True).print(outcome.shown)
+        Console(soft_wrap=True, markup=False, emoji=False).print(outcome.shown)
     sys.stdout.flush()
     if outcome.then is not None:
         outcome.then()

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 
-from anyorder.cli.command import Outcome, progress, table
-from anyorder.cli.sequence import SequenceCommand
+from anyorder.cli.command import Outcome, SequenceCommand, facts, progress, table
 from anyorder.errors import in_flags
 
 if TYPE_CHECKING:
@@ -77,32 +76,25 @@ class OrderCommand(SequenceCommand):
 
             write_figure(draw_orders([*growth, report], others), self.figure)
         found = {
-            "file": self.file,
-            "beta": self.beta,
-            "max_order": self.max_order,
+            **facts(self, "file", "beta", "max_order"),
             "alphabet_size": sequences.alphabet_size,
             **({"alphabet": sequences.alphabet} if sequences.alphabet else {}),
             "sequences": sequences.count,
             "length": sequences.length,
-            "positions": report.positions,
-            "orders": [dataclasses.asdict(score) for score in report.orders],
-            "selected": report.selected,
+            **facts(report, "positions", "orders", "selected"),
             **_next_best(report),
-            "bic_selected": report.bic_selected,
-            "mixture_bits_per_symbol": report.mixture_bits_per_symbol,
-            "ctw_bits_per_symbol": report.ctw_bits_per_symbol,
+            **facts(report, "bic_selected", "mixture_bits_per_symbol", "ctw_bits_per_symbol"),
             "compressors": others,
             "uniform_bits_per_symbol": math.log2(sequences.alphabet_size),
             "sensitivity": [
                 {
-                    "beta": one.beta,
-                    "selected": one.selected,
+                    **facts(one, "beta", "selected"),
                     "bits_per_symbol": one.orders[one.selected].bits_per_symbol,
                     **_next_best(one),
                 }
                 for one in sensitivity
             ],
-            "notes": list(sequences.notes),
+            "notes": sequences.notes,
             **({"figure": self.figure} if self.figure else {}),
         }
         return Outcome(found, _shown(report, sequences, others, sensitivity))
@@ -119,19 +111,16 @@ def _next_best(report: OrderReport) -> dict[str, int | float | None]:
 def _shown(
     report: OrderReport, sequences: SequenceFile, others: dict[str, float], sensitivity: list[OrderReport]
 ) -> Group:
-    headings = ("order", "bits per symbol", "contexts", "posterior", "bits lost", "BIC, bits per symbol")
-    orders = table(*headings, words=("order",))
+    columns = {"order": "<", "bits per symbol": ".4f", "contexts": ",", "posterior": ".3g", "bits lost": ""}
+    rows = []
     best = report.ranked[0]
     for score in report.orders:
         lost = (best.log_marginal - score.log_marginal) / math.log(2)
-        orders.add_row(
-            f"{score.order} ←" if score is best else str(score.order),
-            f"{score.bits_per_symbol:.4f}",
-            f"{score.contexts:,}",
-            f"{score.posterior:.3g}",
-            f"{lost:,.1f}" if lost < 1e6 else f"{lost:.3g}",
-            _bic(score.bic, report.positions) + (" ←" if score.order == report.bic_selected else ""),
-        )
+        paid = f"{lost:,.1f}" if lost < 1e6 else f"{lost:.3g}"
+        bic = _bic(score.bic, report.positions) + " ←" * (score.order == report.bic_selected)
+        order = f"{score.order}{' ←' * (score is best)}"
+        rows.append((order, score.bits_per_symbol, score.contexts, score.posterior, paid, bic))
+    orders = table(columns | {"BIC, bits per symbol": ""}, rows)
     orders.add_section()
     compared = {
         "mixture": report.mixture_bits_per_symbol,
@@ -141,12 +130,13 @@ def _shown(
     }
     for name, bits in compared.items():
         orders.add_row(name, f"{bits:.4f}")
-    across = table("β", "order", "bits per symbol", "next best", "loses (bits)", "odds", words=("β",))
+    columns = {"β": "<", "order": "", "bits per symbol": ".4f", "next best": "", "loses (bits)": ",.1f", "odds": ""}
+    rows = []
     for one in sensitivity:
-        bits = one.orders[one.selected].bits_per_symbol
-        rest = [] if one.max_order == 0 else [str(one.ranked[1].order), f"{one.lead:,.1f}", _odds(one.lead)]
-        mark = " ←" if one.beta == report.beta else ""
-        across.add_row(f"{one.beta:g}{mark}", str(one.selected), f"{bits:.4f}", *rest)
+        rest = () if one.max_order == 0 else (one.ranked[1].order, one.lead, _odds(one.lead))
+        mark = " ←" * (one.beta == report.beta)
+        rows.append((f"{one.beta:g}{mark}", one.selected, one.orders[one.selected].bits_per_symbol, *rest))
+    across = table(columns, rows)
     notes = [f"Note: {in_flags(note)}." for note in sequences.notes]
     return Group(
         _sentence(report, sequences.count), *notes, orders, "The answer depends on β, the prior of the rows:", across

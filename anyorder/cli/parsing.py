@@ -37,12 +37,11 @@ def parsed(name: str, command: type[Command], words: list[str]) -> Command:
         raise InputError(wrong if wrong.endswith("?") else f"{wrong}; see anyorder {name} --help") from None
     if (seed := getattr(found, "seed", None)) is not None:
         check_seed(seed)
-    named = [(name, False) for name in command.writes] + [(name, True) for name in command.fills]
-    for name, folder in named:
-        if (path := getattr(found, name)) is not None:
+    for flag in (*command.writes, *command.fills):
+        if (path := getattr(found, flag)) is not None:
             from anyorder.files import check_writable
 
-            check_writable(path, folder=folder)
+            check_writable(path, folder=flag in command.fills)
     return found
 
 

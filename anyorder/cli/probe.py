@@ -13,7 +13,7 @@ from rich.table import Table
 from anyorder.cli.command import Command, Outcome, progress, table
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
-    from anyorder.probe import Probed, Settings
+    from anyorder.probe import Probed
 
 #: Heads that the table shows.
 SHOWN = 20
@@ -78,24 +78,16 @@ class Probe(Command):
             shown.append(f"written: {paths['json']}, {paths['png']}")
         return Outcome(report, Group(*shown))
 
-    def settings(self) -> Settings:
-        """What the flags ask for."""
-        from anyorder.probe import Settings
-
-        longest = self.max_length
-        if longest is None:
-            longest = 5 if self.order is None else max(5, self.order + 1)
-        return Settings(self.sequences, self.length, self.symbols, longest, self.layers, self.seed)
-
     def _measure(self) -> Probed:
-        from anyorder.probe import probe
+        from anyorder.probe import Settings, probe
         from anyorder.probe.opening import open_model
 
-        settings = self.settings()
+        longest = max(5, (self.order or 0) + 1) if self.max_length is None else self.max_length
         if Path(self.model).suffix == ".npz":
             from anyorder.probe.adapters.recorded import probe_recorded
 
-            return probe_recorded(self.model, max_length=settings.max_length, layers=self.layers)
+            return probe_recorded(self.model, max_length=longest, layers=self.layers)
+        settings = Settings(self.sequences, self.length, self.symbols, longest, self.layers, self.seed)
         with progress() as bar:
             task = bar.add_task("opening", total=None)
             model = open_model(
@@ -116,21 +108,16 @@ def _table(result: Probed) -> Table:
     by_place = {(head.layer, head.head): head for head in result.heads}
     best = strongest(result)
     title = f"{result.model}: {len(best)} of {len(result.heads)} heads have an order"
-    shown = table("head", "order", "mean step", "spectrum, ℓ = 0 …", "k - 1", "permuted", title=title)
-    for place in best[:SHOWN]:
-        head = by_place[place]
+    rows = []
+    for head in (by_place[place] for place in best[:SHOWN]):
         found = head.found
-        order = f"{'≥ ' if found.capped else ''}{found.order}{' graded' if found.graded else ''}"
-        order += " bag" if head.kind == "bag" else ""
-        shown.add_row(
-            f"L{head.layer} H{head.head}",
-            order,
-            f"{found.mean:.2f} ± {found.mean_error:.2f}",
-            " ".join(f"{value:.1f}" for value in head.spectrum),
-            f"{head.scores['distractor']:.2f}",
-            "–" if head.kind is None else f"{head.scores['permuted']:.2f}",
-        )
-    return shown
+        order = f"{'≥ ' * found.capped}{found.order}{' graded' * found.graded}{' bag' * (head.kind == 'bag')}"
+        mean = f"{found.mean:.2f} ± {found.mean_error:.2f}"
+        spectrum = " ".join(f"{value:.1f}" for value in head.spectrum)
+        permuted = None if head.kind is None else head.scores["permuted"]
+        rows.append((f"L{head.layer} H{head.head}", order, mean, spectrum, head.scores["distractor"], permuted))
+    columns = {"head": "", "order": "", "mean step": "", "spectrum, ℓ = 0 …": "", "k - 1": ".2f", "permuted": ".2f"}
+    return table(columns, rows, title)
 
 
 def _notes(result: Probed) -> list[str]:

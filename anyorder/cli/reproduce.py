@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.console import Console, Group
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from anyorder.cli.catalogue import listed
-from anyorder.cli.command import Command, Outcome, table
+from anyorder.cli.command import Command, Outcome, progress, table
 from anyorder.errors import require
+from anyorder.training import devices
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.experiments.experiment import Budget, Experiment, OnProgress
@@ -52,8 +53,6 @@ class Reproduce(Command):
         require(
             self.seeds is None or self.seeds >= 1, f"seeds is {self.seeds}, must be at least 1; pass `seeds=1` or more"
         )
-        from anyorder.training import devices
-
         devices.prepare()
         from anyorder.experiments.experiment import SEEDS, Task
         from anyorder.experiments.registry import chosen
@@ -92,20 +91,21 @@ class Reproduce(Command):
 
 def _listed() -> Outcome:
     found = listed("experiments")
-    shown = table("id", "what", "where", "quick", "paper", words=("id", "what", "where"))
+    rows = []
     for one in found:
         minutes = (f"{one['minutes'][name]:g} min" for name in ("quick", "paper"))
-        shown.add_row(one["id"], one["title"], one["where"], *minutes)
-    return Outcome({"experiments": found}, shown)
+        rows.append((one["id"], one["title"], one["where"], *minutes))
+    columns = {"id": "<", "what": "<", "where": "<", "quick": "", "paper": ""}
+    return Outcome({"experiments": found}, table(columns, rows))
 
 
 def _table(ran: list[Ran]) -> Table:
-    shown = table("experiment", "time", "outcome", words=("experiment", "outcome"))
+    rows = []
     for one in ran:
         time = f"{one.seconds:.0f} s" if one.seconds is not None else ""
         said = f"FAILED: {one.failure}" if one.failure is not None else "kept" if one.kept else "done"
-        shown.add_row(one.experiment.id, time, said)
-    return shown
+        rows.append((one.experiment.id, time, said))
+    return table({"experiment": "<", "time": "", "outcome": "<"}, rows)
 
 
 @contextlib.contextmanager
@@ -117,13 +117,7 @@ def _bars(experiments: list[Experiment], budget: Budget) -> Iterator[tuple[Calla
         f"{len(experiments)} experiments at budget {budget}, about {sum(minutes.values()):.0f} min on two cores: "
         + ", ".join(f"{id} {cost:g}" for id, cost in minutes.items())
     )
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    with progress(TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()) as bars:
         overall = bars.add_task("all", total=sum(minutes.values()))
         running = bars.add_task("", total=1.0)
         done = [0.0, 0.0]  # minutes of what is finished, and of what is running

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from anyorder.cli.command import Command, Outcome
+from anyorder.cli.command import Command, Outcome, facts
 from anyorder.errors import require
 from anyorder.source_config import SourceConfig
 
@@ -49,23 +49,13 @@ class Sample(SourceConfig, Command):
         drawn = source.sample(self.seed, self.count)
         tokens = np.asarray(drawn.tokens)
         report = {
-            "order": source.order,
-            "alphabet_size": source.alphabet_size,
-            "length": self.length,
-            "count": self.count,
-            "seed": self.seed,
+            **facts(source, "order", "alphabet_size"),
+            **facts(self, "length", "count", "seed"),
             "prior": source.prior.name,
-            "start": self.start,
-            "token_noise": self.token_noise,
-            "transition_noise": self.transition_noise,
-            "per_kernel": self.per_kernel,
-            "out": self.out,
+            **facts(self, "start", "token_noise", "transition_noise", "per_kernel", "out"),
         }
         if self.kernels is not None:
-            require(
-                self.kernels.endswith(".npy"),
-                f"--kernels {self.kernels} must end in .npy; kernels are arrays",
-            )
+            require(self.kernels.endswith(".npy"), f"--kernels {self.kernels} must end in .npy; kernels are arrays")
             files.write_array(self.kernels, np.asarray(drawn.kernels))
             report["kernels"] = self.kernels
         if self.out == reading.STANDARD_STREAM:

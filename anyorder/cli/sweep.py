@@ -6,15 +6,15 @@ import dataclasses
 import time
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 
-from anyorder.cli.command import Command, Outcome, table
+from anyorder.cli.command import Command, Outcome, facts, table
 from anyorder.errors import require
+from anyorder.training import devices
 
 if TYPE_CHECKING:
     from anyorder.sweeps.engine import Engine
@@ -67,7 +67,6 @@ class SweepCommand(Command):
         from anyorder.files import locked
         from anyorder.sweeps import builtin
         from anyorder.sweeps.run import carry_out, plan
-        from anyorder.training import devices
 
         sweep = builtin.find(self.source)
         require(self.out is not None or self.dry_run, "pass --out DIR for the table of the sweep, or --dry-run")
@@ -144,50 +143,38 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-class _Live:
+class _Live(Live):
     """Where the sweep stands, on standard error: redrawn on a terminal, now and then a line elsewhere."""
 
     def __init__(self, sweep: Sweep, console: Console) -> None:
-        self._sweep, self._console, self._last = sweep, console, time.monotonic()
-        self._live = Live(console=console, transient=True) if console.is_terminal else None
-        self.seconds = 0.0
-
-    def __enter__(self) -> _Live:
-        if self._live is not None:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
+        super().__init__(console=console, transient=True)
+        self._sweep, self._last, self.seconds = sweep, time.monotonic(), 0.0
 
     def show(self, tally: Tally) -> None:
         """Runs done, failed, running and to come; and the best so far."""
         self.seconds = tally.seconds
         left = "" if tally.seconds_left is None else f", {duration(tally.seconds_left)} left"
         line = f"{tally.done}/{tally.total} done, {tally.failed} failed or diverged, {tally.running} running" + left
-        if self._live is not None:
-            # Ranking all rows for every row would be slow on large grids.
-            if time.monotonic() - self._last > 1.0 or tally.total < 1000:
-                self._last = time.monotonic()
-                self._live.update(Group(line, best_table(self._sweep, list(tally.rows.values()))))
-        elif time.monotonic() - self._last > QUIET or tally.done + tally.failed == tally.total:
-            self._last = time.monotonic()
-            self._console.print(line, highlight=False)
+        now = time.monotonic()
+        # Ranking all rows for every row would be slow on large grids.
+        if self.console.is_terminal and (now - self._last > 1.0 or tally.total < 1000):
+            self._last = now
+            self.update(Group(line, best_table(self._sweep, list(tally.rows.values()))))
+        elif not self.console.is_terminal and (now - self._last > QUIET or tally.done + tally.failed == tally.total):
+            self._last = now
+            self.console.print(line, highlight=False)
 
 
 def best_table(sweep: Sweep, rows: list[SweepRow]) -> RenderableType:
     """The best cells by the metric of the sweep."""
     from anyorder.sweeps.analysis import ranking
 
-    shown = table(*(name.replace("_", " ") for name in (*sweep.axes, sweep.metric, "seeds")))
+    best = []
     for cell in ranking(sweep, rows)[:BEST]:
         spread = "" if cell.deviation is None else f" ± {cell.deviation:.2g}"
         values = [f"{value:g}" if isinstance(value, float) else str(value) for value in cell.values.values()]
-        shown.add_row(*values, f"{cell.mean:.5g}{spread}", f"{len(cell.metric)}/{cell.runs}")
-    return shown
+        best.append((*values, f"{cell.mean:.5g}{spread}", f"{len(cell.metric)}/{cell.runs}"))
+    return table({name.replace("_", " "): "" for name in (*sweep.axes, sweep.metric, "seeds")}, best)
 
 
 def summary(sweep: Sweep, rows: list[SweepRow]) -> tuple[dict[str, object], RenderableType]:
@@ -196,10 +183,7 @@ def summary(sweep: Sweep, rows: list[SweepRow]) -> tuple[dict[str, object], Rend
 
     ranked = ranking(sweep, rows)
     counts = {name: sum(row.ended.outcome == name for row in rows) for name in ("done", "diverged", "failed")}
-    best = [
-        {"values": cell.values, "mean": cell.mean, "deviation": cell.deviation, "seeds": len(cell.metric)}
-        for cell in ranked[:BEST]
-    ]
+    best = [{**facts(cell, "values", "mean", "deviation"), "seeds": len(cell.metric)} for cell in ranked[:BEST]]
     copied = command(sweep, ranked[0]) if ranked else None
     report: dict[str, object] = {"metric": sweep.metric, **counts, "best": best, "command": copied}
     lines: list[RenderableType] = [best_table(sweep, rows)] if ranked else ["no run has the metric " + sweep.metric]

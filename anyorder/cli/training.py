@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import sys
 from collections.abc import Sequence
@@ -11,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 from rich.console import Group
 
-from anyorder.cli.command import Command, Outcome, table
+from anyorder.cli.command import Command, Outcome, facts, table
 from anyorder.cli.signals import asked_to_stop
 from anyorder.errors import in_flags, require
 from anyorder.training import config as configs
-from anyorder.training import forms
+from anyorder.training import devices, forms
 from anyorder.training.checks import check
 from anyorder.training.config import Config
 
@@ -53,15 +54,23 @@ class Train(Command):
     @classmethod
     def default(cls, words: Sequence[str]) -> Train:
         """The config that the flags of this call change: of a run, of a file, or of a preset."""
-        named = {flag: _value(words, flag) for flag in ("resume", "config", "preset")}
-        given = [f"--{flag}" for flag, value in named.items() if value is not None]
+        parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+        for flag in ("resume", "config", "preset", "order"):
+            parser.add_argument(f"--{flag}", nargs="?")
+        named, _ = parser.parse_known_args(words)
+        given = [f"--{flag}" for flag in ("resume", "config", "preset") if getattr(named, flag) is not None]
         require(len(given) <= 1, f"{' and '.join(given)} together; each brings a whole config, choose one")
-        if named["resume"] is not None:
-            return cls(settings=read_run(named["resume"]))
-        if named["config"] is not None:
-            return cls(settings=read_config(named["config"]))
-        order = _value(words, "order") or ""
-        return cls(settings=configs.preset(named["preset"] or "fast", int(order) if order.isdecimal() else 2))
+        if named.resume is not None:
+            from anyorder.training.folder import read_config
+
+            return cls(settings=read_config(Path(named.resume)))
+        if named.config is not None:
+            from anyorder.files import read_json
+
+            values = read_json(named.config, "a JSON file")  # a config by itself, or the config.json of a run
+            return cls(settings=forms.from_json(values.get("config", values), named.config))
+        order = int(named.order) if (named.order or "").isdecimal() else 2
+        return cls(settings=configs.preset(named.preset or "fast", order))
 
     def run(self) -> Outcome:
         """Train, with progress on standard error, and tabulate."""
@@ -70,8 +79,6 @@ class Train(Command):
             self.out is None or self.resume is None,
             "pass --out DIR for a new run, or --resume DIR to continue one, not both",
         )
-        from anyorder.training import devices
-
         devices.prepare()
         from anyorder.training.run import Diverged, train
 
@@ -81,13 +88,12 @@ class Train(Command):
                 result = train(self.settings, folder, resume=self.resume is not None, stop=stop, progress=True)
             except Diverged as error:
                 kept = f"the last good checkpoint is in {folder}"
-                report = {"out": folder, "diverged": {"step": error.step, "seed": error.seed, "rate": error.rate}}
+                report = {"out": folder, "diverged": facts(error, "step", "seed", "rate")}
                 return Outcome(report, in_flags(f"{error}; {kept}"), passed=False)
         if not result.finished:
             raise KeyboardInterrupt(f"interrupted at step {result.step}; go on with: anyorder train --resume {folder}")
-        return Outcome(
-            {"out": folder, **dataclasses.asdict(result.summary)}, Group(models_table(result.summary), f"run: {folder}")
-        )
+        report = {"out": folder, **vars(result.summary)}
+        return Outcome(report, Group(models_table(result.summary), f"run: {folder}"))
 
     def _new_folder(self) -> str:
         from anyorder.files import new_folder
@@ -98,31 +104,6 @@ class Train(Command):
         return folder
 
 
-def _value(words: Sequence[str], flag: str) -> str | None:
-    """The word after a flag, wherever it stands."""
-    for place, word in enumerate(words):
-        if word == f"--{flag}" and place + 1 < len(words):
-            return words[place + 1]
-        if word.startswith(f"--{flag}="):
-            return word.partition("=")[2]
-    return None
-
-
-def read_config(source: str) -> Config:
-    """The config in a JSON file: a config by itself, or the config.json of a run."""
-    from anyorder.files import read_json
-
-    values = read_json(source, "a JSON file")
-    return forms.from_json(values.get("config", values), source)
-
-
-def read_run(folder: str) -> Config:
-    """The config of the run in a folder."""
-    from anyorder.training.folder import read_config as read
-
-    return read(Path(folder))
-
-
 def models_table(summary: Summary) -> Group:
     """Every model of a run next to the floor."""
     reference = summary.reference
@@ -130,18 +111,13 @@ def models_table(summary: Summary) -> Group:
     title = f"true loss {reference.true_loss:.4f} nats a token, " + (
         str(reference.no_floor) if floor is None else f"Bayes floor {floor:.4f} above it"
     )
-    result = table("seed", "rate", "excess", "gap to the floor", "matching mass", "at 1 … k", title=title)
+    rows = []
     for model in summary.models:
-        layers = model.attention
         gap = "" if model.gap is None else f"{model.gap:+.5f} ± {model.gap_error:.5f}"
-        result.add_row(
-            str(model.seed),
-            f"{model.learning_rate:g}",
-            f"{model.excess:.4f}",
-            gap,
-            ", ".join("/".join(f"{head.matching_mass:.2f}" for head in heads) for heads in layers),
-            "/".join(f"{sum(head.offset_mass):.2f}" for head in layers[0]),
-        )
+        matching = ", ".join("/".join(f"{head.matching_mass:.2f}" for head in heads) for heads in model.attention)
+        offsets = "/".join(f"{sum(head.offset_mass):.2f}" for head in model.attention[0])
+        rows.append((model.seed, model.learning_rate, model.excess, gap, matching, offsets))
+    columns = {"seed": "", "rate": "g", "excess": ".4f", "gap to the floor": "", "matching mass": "", "at 1 … k": ""}
     kgram = reference.kgram
     notes = [
         "matching mass: attention on the matching positions in layer 1, 2, … (heads separated by /); uniform attention "
@@ -154,7 +130,7 @@ def models_table(summary: Summary) -> Group:
         notes.append(f"excess of add-β smoothing of a fixed order: {fixed}")
     if summary.mean_gap is not None:
         notes.insert(0, f"mean gap {summary.mean_gap:+.5f}, largest {summary.largest_gap:+.5f} nats")
-    return Group(result, *notes)
+    return Group(table(columns, rows, title), *notes)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -184,33 +160,22 @@ class Evaluate(Command):
 
     def run(self) -> Outcome:
         """Read the checkpoint, measure, and tabulate."""
-        config = read_run(self.run_folder)
-        wanted = ("order", "length", "token_noise", "transition_noise")
-        changes = {name: getattr(self, name) for name in wanted if getattr(self, name) is not None}
-        measurement = config.measurement
-        changed = dataclasses.replace(
-            config,
-            data=dataclasses.replace(config.data, **changes),
-            measurement=dataclasses.replace(
-                measurement,
-                evaluation_count=measurement.evaluation_count if self.count is None else self.count,
-                evaluation_seed=measurement.evaluation_seed if self.seed is None else self.seed,
-            ),
-        )
-        check(changed)
-        from anyorder.training import devices
-
         devices.prepare()
         from anyorder.training.evaluation import evaluate_each, evaluation_set, reference
-        from anyorder.training.folder import read_models
+        from anyorder.training.folder import read_config, read_models
         from anyorder.training.run import measured, summarised
 
+        config = read_config(Path(self.run_folder))
+        wanted = facts(self, "order", "length", "token_noise", "transition_noise")
+        wanted |= {"evaluation_count": self.count, "evaluation_seed": self.seed}
+        changed = configs.changed(config, {name: value for name, value in wanted.items() if value is not None})
+        check(changed)
         step, models = read_models(Path(self.run_folder))
         data, measurement = changed.data, changed.measurement
         evaluation = evaluation_set(data, measurement.evaluation_count, measurement.evaluation_seed)
         found = measured(config, evaluate_each(models, evaluation))
         summary = summarised(config, step, reference(evaluation), found)
-        report = {"run": self.run_folder, "data": dataclasses.asdict(data), **dataclasses.asdict(summary)}
+        report = {"run": self.run_folder, "data": data, **vars(summary)}
         return Outcome(report, Group(models_table(summary), f"run: {self.run_folder}, step {step}"))
 
 
@@ -244,14 +209,12 @@ class Show(Command):
         folder = Path(self.out or self.run_folder)
         if is_sweep(Path(self.run_folder)):
             return sweep.show(Path(self.run_folder), folder)
-        config = read_run(self.run_folder)
-        from anyorder.training import devices
-
         devices.prepare()
         from anyorder.report import training as figures
         from anyorder.report.style import write_figure
-        from anyorder.training.folder import read_metrics, read_models
+        from anyorder.training.folder import read_config, read_metrics, read_models
 
+        config = read_config(Path(self.run_folder))
         step, models = read_models(Path(self.run_folder))
         for flag, value, count in (
             ("model", self.model, len(models)),

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from anyorder.errors import require
-from anyorder.tensors import check_finite, read_tensors, write_tensors
+from anyorder.records import check_finite, read_tensors, write_tensors
 from anyorder.training import forms
 from anyorder.training.config import Config
 from anyorder.training.step import State

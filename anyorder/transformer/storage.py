@@ -8,8 +8,7 @@ from pathlib import Path
 import jax.numpy as jnp
 
 from anyorder.errors import InputError, require
-from anyorder.records import described, read_record, write_record
-from anyorder.tensors import check_finite, digest
+from anyorder.records import check_finite, described, digest, read_record, write_record
 from anyorder.transformer.attention import Head
 from anyorder.transformer.certificate import Certificate
 from anyorder.transformer.mlp import LayerNorm, MLPLayer, UnitNorm

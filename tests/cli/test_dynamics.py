@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 from anyorder import chains, dynamics
-from anyorder.cli.dynamics import plain, sweep_table
+from anyorder.cli.dynamics import sweep_table
 from anyorder.cli.main import parse
+from anyorder.records import as_json
 from anyorder.report import dynamics as figures
 from anyorder.report.style import write_figure
 
@@ -61,7 +62,7 @@ def test_a_sweep_is_fitted_tabulated_and_drawn(tmp_path):
     prior = chains.PointMass(chains.Kernel([[0.2, 0.8], [0.7, 0.3]]))
     settings = dynamics.TwoStage(steps=50, steps_2=50, batch=16)
     found = dynamics.sweep_lengths(prior, settings, (8, 16, 32))
-    report = plain(found)
+    report = as_json(found)
     assert [point["length"] for point in report["points"]] == [8, 16, 32]
     excess = [point["learned"]["excess"] for point in report["points"]]
     assert report["excess"]["exponent"] == pytest.approx(np.polyfit(np.log([9, 17, 33]), np.log(excess), 1)[0])

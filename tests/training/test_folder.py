@@ -14,7 +14,7 @@ import pytest
 from anyorder import files, transformer
 from anyorder.constructions import construct
 from anyorder.errors import InputError
-from anyorder.tensors import read_tensors, write_tensors
+from anyorder.records import read_tensors, write_tensors
 from anyorder.training import folder as folders
 from anyorder.training.config import PRESETS, Config, Data, Initial, Measurement, Optimisation
 from anyorder.training.run import train

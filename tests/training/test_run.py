@@ -19,7 +19,7 @@ import pytest
 from anyorder import transformer
 from anyorder.constructions import construct
 from anyorder.errors import InputError
-from anyorder.tensors import read_tensors, write_tensors
+from anyorder.records import read_tensors, write_tensors
 from anyorder.training import checkpoint
 from anyorder.training.config import Architecture, Config, Data, Initial, Measurement, Optimisation
 from anyorder.training.folder import read_config, read_metrics

@@ -15,7 +15,7 @@ import safetensors.numpy
 import anyorder
 from anyorder.errors import InputError
 from anyorder.numerics import DTYPES
-from anyorder.tensors import read_tensors, write_tensors
+from anyorder.records import read_tensors, write_tensors
 from tests.transformer.test_model import random_model, tokens_of
 
 
