@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from anyorder.errors import require
+from anyorder.estimators import matching
 
 #: More sequences than this are not enumerated: a quarter of them take up to a minute.
 MOST_SEQUENCES = 1 << 20
@@ -51,39 +55,24 @@ def distributions(
     >>> distributions(np.array([[0, 1, 0]]), 1, 2, "kgram")[0, -1].tolist()
     [0.0, 1.0]
     """
-    length = batch.shape[1]
-    found = _matches(batch, order)
-    if estimator == "biased":
-        found |= _openings(batch, order)
-    one_hot = (batch[:, :, None] == np.arange(alphabet_size)).astype(np.float64)
-    counts = found.astype(np.float64) @ one_hot  # sums of ones
+    counts = np.asarray(_counts(jnp.asarray(batch, jnp.int32), order, alphabet_size, estimator == "biased"), np.float64)
     total = counts.sum(axis=2, keepdims=True)
     smoothing = beta if estimator == "bayes" else 0.0
     with np.errstate(invalid="ignore"):
         rows = (counts + smoothing) / (total + smoothing * alphabet_size)
-    rows[:, : min(order - 1, length)] = np.nan
+    rows[:, : order - 1] = np.nan
     return rows
 
 
-def _matches(batch: Int[np.ndarray, "batch length"], order: int) -> Bool[np.ndarray, "batch length length"]:
-    """True at (n, i), k ≤ i ≤ n, where the k tokens before i are the last k tokens up to n."""
-    length = batch.shape[1]
-    found = np.zeros((len(batch), length, length), bool)
-    for n in range(order - 1, length):
-        for i in range(order, n + 1):
-            found[:, n, i] = (batch[:, i - order : i] == batch[:, n - order + 1 : n + 1]).all(axis=1)
-    return found
+@partial(jax.jit, static_argnums=(1, 2, 3))
+def _counts(
+    batch: Int[Array, "batch length"], order: int, alphabet_size: int, openings: bool
+) -> Int[Array, "batch length symbols"]:
+    """What followed the last k tokens, or with `openings` also an opening that points the same way (E7)."""
 
+    def of_one(tokens: Int[Array, "length"]) -> Int[Array, "length symbols"]:
+        found = matching.window_matches(tokens, order)
+        found = found | matching.aligned_openings(tokens, order) if openings else found
+        return matching.counts(found, tokens, alphabet_size)
 
-def _openings(batch: Int[np.ndarray, "batch length"], order: int) -> Bool[np.ndarray, "batch length length"]:
-    """True at (n, i), i < k, where the opening before i and the window at n, repeated for ever, are one word (E7)."""
-    length = batch.shape[1]
-    found = np.zeros((len(batch), length, length), bool)
-    for n in range(order - 1, length):
-        window = batch[:, n - order + 1 : n + 1]
-        for i in range(min(order, n + 1)):
-            word = batch[:, : max(i, 1)]
-            both = order * word.shape[1]
-            repeated = [np.tile(part, both // part.shape[1]) for part in (window, word)]
-            found[:, n, i] = (repeated[0] == repeated[1]).all(axis=1)
-    return found
+    return jax.vmap(of_one)(batch)

@@ -79,7 +79,6 @@ K_HEAD = Construction(
 K_HEAD_BAYES = Construction(
     name="k-head-bayes",
     title="k-head with a beginning token as sink: add-β in every dtype",
-    source="ours",
     advice="Take it for the Bayes predictor at any order in any dtype, if you can afford k heads.",
     heads="k, 1",
     dimension="(k + 2)S + 1",

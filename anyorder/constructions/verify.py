@@ -183,8 +183,8 @@ def verify(
         else [hard_sequences(count=sequences, length=length, alphabet_size=alphabet_size, order=order, seed=seed)]
     )
     worst, checked = worst_over(model, batches, order, made.beta, exhaustive=exhaustive)
-    promise = made.certificate
-    bound = None if promise is None else promise.bound
+    promised = ("kappa", "margin", "bits_needed", "mantissa_bits", "bound")
+    promise = {name: getattr(made.certificate, name, None) for name in promised}
     return Verification(
         construction=name,
         order=order,
@@ -195,14 +195,10 @@ def verify(
         heads=tuple(len(layer.heads) for layer in model.layers),
         dimension=model.dimension,
         parameters=count_arrays(model),
-        kappa=None if promise is None else promise.kappa,
-        margin=None if promise is None else promise.margin,
-        bits_needed=None if promise is None else promise.bits_needed,
-        mantissa_bits=None if promise is None else promise.mantissa_bits,
-        bound=bound,
+        **promise,
         max_error=worst,
         positions_checked=checked,
-        passed=within(worst, bound) and all(assumptions.values()),
+        passed=within(worst, promise["bound"]) and all(assumptions.values()),
         sequences=alphabet_size**length if exhaustive else sequences,
         exhaustive=exhaustive,
         assumptions=assumptions,
