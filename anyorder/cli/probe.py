@@ -111,14 +111,10 @@ class Probe(Command):
 
 
 def _table(result: Probed) -> Table:
-    from anyorder.probe.measure import strongest
-
-    by_place = {(head.layer, head.head): head for head in result.heads}
-    best = strongest(result)
+    best = result.strongest
     title = f"{result.model}: {len(best)} of {len(result.heads)} heads have an order"
     shown = table("head", "order", "mean step", "spectrum, ℓ = 0 …", "k - 1", "permuted", title=title)
-    for place in best[:SHOWN]:
-        head = by_place[place]
+    for head in best[:SHOWN]:
         found = head.found
         order = f"{'≥ ' if found.capped else ''}{found.order}{' graded' if found.graded else ''}"
         order += " bag" if head.kind == "bag" else ""
