@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from anyorder.constructions import k_head, steps
+from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
 from anyorder.constructions.construction import Case, Construction
+from anyorder.constructions.k_head import K_HEAD
 from anyorder.constructions.parts import assemble, vanishing_pull
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Route, Stream
@@ -112,7 +113,7 @@ DISENTANGLED = Construction(
     parameters="(k + (k + 1)²)(S + T)² + T(S + T)",
     margin="1",
     build=disentangled,
-    analyse=k_head.analyse,
+    analyse=K_HEAD.analyse,
     steps=proof,
     width=width,
     last_order=4,
