@@ -104,8 +104,8 @@ def stationary_distribution(matrix: Matrix) -> Float[np.ndarray, "states"]:
     return distribution / distribution.sum()
 
 
-def leading_eigenvalues(matrix: Matrix, count: int | None = None) -> Complex[np.ndarray, "count"]:
-    """Eigenvalues by falling modulus: all of them for a dense matrix, by default six for a sparse one.
+def leading_eigenvalues(matrix: Matrix) -> Complex[np.ndarray, "leading"]:
+    """Eigenvalues by falling modulus: all of them for a dense matrix, six for a sparse one.
 
     >>> leading_eigenvalues(np.array([[0.9, 0.1], [0.5, 0.5]])).real.round(6).tolist()
     [1.0, 0.4]
@@ -114,8 +114,5 @@ def leading_eigenvalues(matrix: Matrix, count: int | None = None) -> Complex[np.
         values = scipy.linalg.eigvals(matrix)
     else:
         start = np.ones(matrix.shape[0])  # a fixed start keeps the answer the same from run to run
-        values = scipy.sparse.linalg.eigs(
-            matrix, k=min(count or 6, matrix.shape[0] - 2), v0=start, return_eigenvectors=False
-        )
-    values = values[np.argsort(-np.abs(values), kind="stable")]
-    return values[:count]
+        values = scipy.sparse.linalg.eigs(matrix, k=6, v0=start, return_eigenvectors=False)
+    return values[np.argsort(-np.abs(values), kind="stable")]

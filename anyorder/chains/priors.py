@@ -89,7 +89,6 @@ class Dirichlet(Prior):
         check_concentration(self.concentration)
 
     def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
-        """One kernel with independent Dirichlet rows."""
         return dirichlet_rows(key, dense_shape(self.order, self.alphabet_size), self.concentration, dtype)
 
 
@@ -123,7 +122,6 @@ class Floored(Prior):
 
     @eqx.filter_jit
     def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
-        """One kernel; drawn again while its rows are too alike, if `mixing`."""
         shape = dense_shape(self.order, self.alphabet_size)
         gamma = jnp.asarray(self.gamma, dtype)
 
@@ -169,8 +167,6 @@ class ReversibleBinary(Prior):
 
     @eqx.filter_jit
     def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
-        """One kernel that satisfies all three parts of the assumption."""
-
         def propose(key: PRNGKeyArray) -> Float[Array, "2 2 2"]:
             drawn = jax.random.uniform(key, (2, 2), dtype)  # [s_2, ·]: the two contexts that end in s_2
             low, high = drawn.min(axis=1), drawn.max(axis=1)
@@ -216,7 +212,6 @@ class Reversible(Prior):
 
     @eqx.filter_jit
     def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
-        """One kernel from random reversal-symmetric weights, whose return counts fall unless told otherwise."""
         if not self.falling:
             return self._gibbs(key, dtype)
         return draw_until(
@@ -282,7 +277,6 @@ class PointMass(Prior):
         self.order, self.alphabet_size = kernel.order, kernel.alphabet_size
 
     def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
-        """The kernel itself; the key is not used."""
         return self.probabilities.astype(dtype)
 
 

@@ -48,7 +48,6 @@ class BagSymmetric(Prior):
         check_concentration(self.concentration)
 
     def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
-        """One kernel with a row for each bag."""
         numbers = bags(self.order, self.alphabet_size)
         return dirichlet_rows(key, (int(numbers.max()) + 1, self.alphabet_size), self.concentration, dtype)[numbers]
 
@@ -84,7 +83,6 @@ class OrderMixture(Prior):
         return range(self.min_order, self.max_order + 1)
 
     def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
-        """One kernel, of the largest order; contexts that agree in their last tokens share a row."""
         which, *keys = jax.random.split(key, 1 + len(self.orders))
         shape = dense_shape(self.order, self.alphabet_size)
         kernels = [
@@ -122,7 +120,6 @@ class Tree(Prior):
         return range(self.depth + 1)
 
     def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
-        """One kernel; contexts that lead to the same leaf share a row."""
         size = self.alphabet_size
         last, *keys = jax.random.split(key, self.depth + 1)
         kernel = _rows(last, self.depth, size, self.concentration, dtype)

@@ -103,13 +103,10 @@ class Probe(Command):
 
 
 def _table(result: Probed) -> Table:
-    from anyorder.probe.measure import strongest
-
-    by_place = {(head.layer, head.head): head for head in result.heads}
-    best = strongest(result)
+    best = result.strongest
     title = f"{result.model}: {len(best)} of {len(result.heads)} heads have an order"
     rows = []
-    for head in (by_place[place] for place in best[:SHOWN]):
+    for head in best[:SHOWN]:
         found = head.found
         order = f"{'≥ ' * found.capped}{found.order}{' graded' * found.graded}{' bag' * (head.kind == 'bag')}"
         mean = f"{found.mean:.2f} ± {found.mean_error:.2f}"

@@ -93,7 +93,6 @@ ASSOCIATIVE = Construction(
     source="Bietti et al.",
     advice="Take it to see an associative memory at work: approximate by design, and without a certificate.",
     exactness="approximate",
-    heads="1, 1",
     dimension="any",
     parameters="9d² + dS + Td",
     build=associative,

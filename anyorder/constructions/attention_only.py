@@ -99,9 +99,7 @@ def proof(request: Request) -> tuple[Step, ...]:
 ATTENTION_ONLY = Construction(
     name="attention-only",
     title="no MLP, the most recent token weighs most",
-    source="ours",
     advice="Take it for small orders without any MLP; a context never seen falls back to its longest known suffix.",
-    heads="1, 1",
     dimension="3S + 1",
     parameters="2d² + d(4S + 6) + T(S + 1)",
     margin="≈ ⅔·9^-k",

@@ -79,7 +79,6 @@ BIGRAM = Construction(
     title="attention only, gated at position 0",
     source="Edelman et al.",
     advice="Take it for order 1: the smallest exact model, and the easiest to read.",
-    heads="1, 1",
     dimension="3S",
     parameters="21S² + 3TS",
     margin="1",

@@ -11,8 +11,6 @@ import dataclasses
 import math
 from collections.abc import Mapping
 
-import jax.numpy as jnp
-
 from anyorder.numerics import DTYPES, mantissa_bits
 from anyorder.transformer import Certificate
 
@@ -115,11 +113,7 @@ def certify(
     uneven = analysis.sensitivity * math.expm1(min(kappa * analysis.match_units * u, 700.0))
     return Certificate(
         construction=name,
-        order=request.order,
-        alphabet_size=request.alphabet_size,
-        length=request.length,
-        dtype=request.dtype,
-        target_error=request.target_error,
+        **dataclasses.asdict(request),
         estimator=analysis.estimator,
         margin=analysis.margin,
         kappa=kappa,
@@ -142,12 +136,3 @@ def bits_needed(request: Request, analysis: Analysis) -> int:
     wanted = math.log(request.length / (LEAKAGE_SHARE * request.target_error)) / analysis.margin
     evenness = analysis.sensitivity * wanted * analysis.match_units / request.target_error
     return max(math.ceil(separation), math.ceil(math.log2(max(evenness, 1.0))), analysis.code_bits)
-
-
-def shortcoming(certificate: Certificate, analysis: Analysis) -> str | None:
-    """Why the dtype cannot hold what the certificate promises, in half a sentence; None if it can."""
-    dtype = certificate.dtype
-    if certificate.bits_needed > certificate.mantissa_bits:
-        return f"needs {certificate.bits_needed} bits, {dtype} has {certificate.mantissa_bits}"
-    largest, limit = certificate.kappa * analysis.size, float(jnp.finfo(DTYPES[dtype]).max)
-    return f"has scores up to {largest:.3g}, {dtype} ends at {limit:.3g}" if largest > limit else None

@@ -88,10 +88,10 @@ class Construction:
 
     name: str
     title: str
-    source: str
+    source: str = "ours"
     advice: str
     exactness: str = "exact"
-    heads: str
+    heads: str = "1, 1"
     dimension: str
     mlp: tuple[str, str] | None = None
     parameters: str

@@ -56,6 +56,12 @@ def groups(order: int, heads: int, group: int) -> list[list[Group]]:
     return rounds
 
 
+def read_so_far(rounds: list[list[Group]], head: int) -> list[tuple[str, float]]:
+    """The blocks that these rounds read off the code of a head, each with what it is worth there."""
+    own = [one for together in rounds for one in together if one.head == head]
+    return [(block, 2.0**one.low) for one in own for block in one.blocks().values()]
+
+
 def digits(order: int, heads: int, group: int) -> dict[int, list[tuple[str, float]]]:
     """The token at each offset, as a sum of blocks."""
     plain = {j: [(f"back_{j}", 1.0)] for j in range(1, order + 1)}

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from anyorder.constructions import k_head, steps
+from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
 from anyorder.constructions.construction import Case, Construction
+from anyorder.constructions.k_head import K_HEAD
 from anyorder.constructions.parts import assemble, vanishing_pull
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Route, Stream
@@ -36,8 +37,10 @@ def disentangled(request: Request, kappa: float) -> Transformer:
         f"`disentangled` would have matrices of {width(request)}², at most {LARGEST_WIDTH}² fit; use `k-head`",
     )
     base = Stream(token=s, place=t)
-    first = Stream(token=s, place=t, **_copies(request, ""))
-    stream = Stream(token=s, place=t, **_copies(request, ""), output=s, output_place=t, **_copies(request, "output_"))
+    # layer one appends what every head copies, layer two what it reads
+    copies = {f"{name}_{j}": width for j in range(1, k + 1) for name, width in base.blocks}
+    first = Stream(**dict(base.blocks), **copies)
+    stream = Stream(**dict(first.blocks), **{_output(name): width for name, width in first.blocks})
 
     def copying(j: int) -> Head:
         # A^(1)_j: position n asks for position n - j
@@ -65,12 +68,6 @@ def disentangled(request: Request, kappa: float) -> Transformer:
         Layer((match,)),
         positions=stream.rows(t, place=np.eye(t)),
     )
-
-
-def _copies(request: Request, prefix: str) -> dict[str, int]:
-    """A token block and a position block for every head of layer one."""
-    widths = {"token": request.alphabet_size, "place": request.length}
-    return {f"{prefix}{name}_{j}": width for j in range(1, request.order + 1) for name, width in widths.items()}
 
 
 def _output(name: str) -> str:
@@ -112,7 +109,7 @@ DISENTANGLED = Construction(
     parameters="(k + (k + 1)²)(S + T)² + T(S + T)",
     margin="1",
     build=disentangled,
-    analyse=k_head.analyse,
+    analyse=K_HEAD.analyse,
     steps=proof,
     width=width,
     last_order=4,

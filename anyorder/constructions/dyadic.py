@@ -16,16 +16,11 @@ from __future__ import annotations
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request, nearest_miss
 from anyorder.constructions.construction import Case, Construction
-from anyorder.constructions.parts import anchor, assemble, rounding_pull, window_head
+from anyorder.constructions.parts import anchor, assemble, direction, rounding_pull, window_head
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
-from anyorder.transformer import Head, Layer, MLPLayer, Transformer, UnitNorm
-
-
-def blocks(alphabet_size: int) -> Stream:
-    """The stream of Theorem 3, d = 6S + 3."""
-    s = alphabet_size
-    return Stream(gate=1, unused=2, token=s, oldest=s, query=s, window=s, key=s, output=s)
+from anyorder.constructions.two_layer import blocks
+from anyorder.transformer import Head, Layer, MLPLayer, Transformer
 
 
 def analyse(request: Request) -> Analysis:
@@ -63,29 +58,21 @@ def first_head(request: Request, stream: Stream) -> Head:
 def isolate_and_normalise(request: Request, stream: Stream) -> tuple[MLPLayer, ...]:
     """The MLP of App. B.1, in units of 1/C and with the anchor taken off by the biases."""
     k, m = request.order, anchor(request)
-    norm = UnitNorm()
-    # c = LN(ReLU(v - (2^(k-1) - 1))): only the oldest symbol has 2^(k-1) or more, all others together less.
-    oldest = MLPLayer(
-        stream.map(("window", "oldest", 1.0)),
-        stream.vector(oldest=-(m + 2.0 ** (k - 1) - 1)),
-        norm=norm,
-        skip=0,
+    return (
+        # c = LN(ReLU(v - (2^(k-1) - 1))): only the oldest symbol has 2^(k-1) or more, all others together less.
+        direction(stream, ("window", "oldest", 1.0), skip=0, oldest=-(m + 2.0 ** (k - 1) - 1)),
+        # u_n = e_{x_n} + 2 v_n - 2^k e_{x_{n-k}} = Σ_{i=0..k-1} 2^i e_{x_{n-i}}
+        direction(
+            stream,
+            ("token", "query", 1.0),
+            ("window", "query", 2.0),
+            ("oldest", "query", -(2.0**k)),
+            skip=0,
+            query=-2 * m,
+        ),
+        # v_n + (gate - 2^k): v_n < 2^k, so that without a full window the ReLU leaves nothing
+        direction(stream, ("window", "key", 1.0), ("gate", "key", 1.0), skip=2, key=-(2 * m + 2.0**k)),
     )
-    # u_n = e_{x_n} + 2 v_n - 2^k e_{x_{n-k}} = Σ_{i=0..k-1} 2^i e_{x_{n-i}}
-    query = MLPLayer(
-        stream.map(("token", "query", 1.0), ("window", "query", 2.0), ("oldest", "query", -(2.0**k))),
-        stream.vector(query=-2 * m),
-        norm=norm,
-        skip=0,
-    )
-    # v_n + (gate - 2^k): v_n < 2^k, so that without a full window the ReLU leaves nothing
-    key = MLPLayer(
-        stream.map(("window", "key", 1.0), ("gate", "key", 1.0)),
-        stream.vector(key=-(2 * m + 2.0**k)),
-        norm=norm,
-        skip=2,
-    )
-    return oldest, query, key
 
 
 def matching_head(stream: Stream, kappa: float) -> Head:
@@ -146,9 +133,7 @@ def proof(request: Request) -> tuple[Step, ...]:
 DYADIC = Construction(
     name="dyadic",
     title="two-layer with base 2, exact codes, gated in the MLP",
-    source="ours",
     advice="Take it for the paper's architecture, one head and three MLP layers: about five times its certified order.",
-    heads="1, 1",
     dimension="6S + 3",
     mlp=("3", "d"),
     parameters="9d² + d(2T + 2S + 9)",

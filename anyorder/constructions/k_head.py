@@ -6,33 +6,14 @@ and no MLP. d = (k + 2) S + 1; every dtype holds every order.
 
 from __future__ import annotations
 
+from functools import partial
+
 from anyorder.constructions import steps
 from anyorder.constructions import unrolled as family
-from anyorder.constructions.certificate import Analysis, Request
+from anyorder.constructions.certificate import Request
 from anyorder.constructions.construction import BETA, Case, Construction
 from anyorder.constructions.steps import Step
 from anyorder.constructions.unrolled_proof import HEADS, agreement_step, sink_step
-from anyorder.transformer import Transformer
-
-
-def k_head(request: Request, kappa: float) -> Transformer:
-    """The weights, in float64."""
-    return family.unrolled(request, kappa, heads=request.order)
-
-
-def k_head_bayes(request: Request, kappa: float, beta: float = 1.0) -> Transformer:
-    """The same with a sink."""
-    return family.unrolled_bayes(request, kappa, beta, heads=request.order)
-
-
-def analyse(request: Request) -> Analysis:
-    """Margin 1, and no bits for a code."""
-    return family.analyse(request, heads=request.order)
-
-
-def analyse_bayes(request: Request, beta: float = 1.0) -> Analysis:
-    """The same with a sink."""
-    return family.analyse_bayes(request, beta, heads=request.order)
 
 
 def proof(request: Request) -> tuple[Step, ...]:
@@ -63,8 +44,8 @@ K_HEAD = Construction(
     dimension="(k + 2)S + 1",
     parameters="d(4(k + 1)(S + 1) - 2) + T(kS + k + 1)",
     margin="1",
-    build=k_head,
-    analyse=analyse,
+    build=partial(family.unrolled, heads=None),
+    analyse=partial(family.analyse, heads=None),
     steps=proof,
     last_order=16,
     instead=(),
@@ -79,14 +60,13 @@ K_HEAD = Construction(
 K_HEAD_BAYES = Construction(
     name="k-head-bayes",
     title="k-head with a beginning token as sink: add-β in every dtype",
-    source="ours",
     advice="Take it for the Bayes predictor at any order in any dtype, if you can afford k heads.",
     heads="k, 1",
     dimension="(k + 2)S + 1",
     parameters="d(4(k + 1)(S + 1) - 1) + T(kS + k + 1)",
     margin="1",
-    build=k_head_bayes,
-    analyse=analyse_bayes,
+    build=partial(family.unrolled_bayes, heads=None),
+    analyse=partial(family.analyse_bayes, heads=None),
     steps=proof_bayes,
     options=(BETA,),
     last_order=16,

@@ -1,4 +1,4 @@
-"""Parts that constructions share: the head that adds up a window, exact integers in the stream, the frame."""
+"""Parts that constructions share: the head of a window, directions, exact integers in the stream, the frame."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from jaxtyping import Array, Float
 
 from anyorder.constructions.certificate import Request, unit_roundoff
-from anyorder.constructions.stream import Stream, Value
-from anyorder.transformer import Head, Layer, Transformer
+from anyorder.constructions.stream import Route, Stream, Value
+from anyorder.transformer import Head, Layer, MLPLayer, Transformer, UnitNorm
 
 
 def window_head(
@@ -37,6 +37,11 @@ def window_head(
         key_positions=space.table({offset: {"score": math.log(w) + pull} for offset, w in weights.items()}),
         value_positions=None if positions is None else stream.table(positions),
     )
+
+
+def direction(stream: Stream, *routes: Route, skip: int, **bias: Value) -> MLPLayer:
+    """x + LN(ReLU(W x + b)): the direction of what the routes give; without routes only the skip connection is used."""
+    return MLPLayer(stream.map(*routes), stream.vector(**bias), norm=UnitNorm(), skip=skip)
 
 
 def vanishing_pull(request: Request) -> float:

@@ -15,7 +15,7 @@ from anyorder.constructions.associative import ASSOCIATIVE
 from anyorder.constructions.attention_only import ATTENTION_ONLY
 from anyorder.constructions.bayes import BAYES
 from anyorder.constructions.bigram import BIGRAM
-from anyorder.constructions.certificate import Analysis, Request, certify, default_target, shortcoming
+from anyorder.constructions.certificate import Analysis, Request, certify, default_target
 from anyorder.constructions.construction import Construction, OptionValue
 from anyorder.constructions.disentangled import DISENTANGLED
 from anyorder.constructions.dyadic import DYADIC
@@ -75,7 +75,11 @@ class Plan:
         """Why the dtype cannot hold what would be promised, in half a sentence; None if it can."""
         if self.analysis is None or self.certificate is None:
             return None
-        return shortcoming(self.certificate, self.analysis)
+        promise, dtype = self.certificate, self.request.dtype
+        if promise.bits_needed > promise.mantissa_bits:
+            return f"needs {promise.bits_needed} bits, {dtype} has {promise.mantissa_bits}"
+        largest, limit = promise.kappa * self.analysis.size, float(jnp.finfo(DTYPES[dtype]).max)
+        return f"has scores up to {largest:.3g}, {dtype} ends at {limit:.3g}" if largest > limit else None
 
     @property
     def refusal(self) -> str | None:
@@ -98,10 +102,7 @@ class Plan:
     def at(self, kappa: float) -> Plan:
         """The same request at another temperature."""
         require(kappa > 0, f"kappa is {kappa}, must be above 0; leave it out to take what suffices")
-        if self.analysis is None:
-            return dataclasses.replace(self, kappa=kappa)
-        certificate = certify(self.construction.name, self.request, self.analysis, kappa, self.options)
-        return dataclasses.replace(self, kappa=kappa, certificate=certificate)
+        return _plan(self.construction, self.request, self.options, kappa)
 
     def build(self, force: bool = False) -> Transformer:
         """The model with its certificate; what the dtype cannot hold is refused unless `force`."""
@@ -197,12 +198,12 @@ def find(name: str) -> Construction:
     return CONSTRUCTIONS[name]
 
 
-def _plan(entry: Construction, request: Request, options: dict[str, OptionValue]) -> Plan:
+def _plan(entry: Construction, request: Request, options: dict[str, OptionValue], kappa: float | None = None) -> Plan:
     if entry.analyse is None:
         assert entry.default_kappa is not None, f"{entry.name} promises nothing and has no default kappa"
-        return Plan(entry, request, options, entry.default_kappa(request))
+        return Plan(entry, request, options, kappa or entry.default_kappa(request))
     analysis = entry.analyse(request, **options)
-    certificate = certify(entry.name, request, analysis, options=options)
+    certificate = certify(entry.name, request, analysis, kappa, options)
     return Plan(entry, request, options, certificate.kappa, analysis, certificate)
 
 

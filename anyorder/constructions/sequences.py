@@ -1,4 +1,4 @@
-"""Sequences that are hard for a construction, each from an explicit generator.
+"""Sequences that constructions are verified on: hard ones, each from an explicit generator, or all there are.
 
 Random ones see many contexts, periodic ones with flips see long contexts again and near misses of them,
 sparse ones see the nearest miss of all (a run of one symbol, and the run with its newest token changed), and
@@ -7,12 +7,16 @@ de Bruijn cycles see every context of their order equally often.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from jaxtyping import Int
 
-from anyorder.errors import check_seed
+from anyorder.errors import check_seed, require
+
+#: More sequences than this are not enumerated: a quarter of them take up to a minute.
+MOST_SEQUENCES = 1 << 20
+BATCH = 1 << 12
 
 Maker = Callable[[np.random.Generator, int, int, int], Int[np.ndarray, "length"]]
 
@@ -80,3 +84,32 @@ def hard_sequences(
     rng = np.random.default_rng(seed)
     makers = list(KINDS.values())
     return np.stack([makers[i % len(makers)](rng, length, alphabet_size, order) for i in range(count)])
+
+
+def all_sequences(alphabet_size: int, length: int) -> Iterator[Int[np.ndarray, "batch length"]]:
+    """All sequences in the order of their numbers in base S, some thousand at a time; the last batch may be short.
+
+    >>> next(all_sequences(2, 2)).tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    total = alphabet_size**length
+    places = alphabet_size ** np.arange(length - 1, -1, -1, dtype=np.int64)
+    for start in range(0, total, BATCH):
+        numbers = np.arange(start, min(start + BATCH, total), dtype=np.int64)
+        yield numbers[:, None] // places % alphabet_size
+
+
+def check_count(alphabet_size: int, length: int) -> None:
+    """Refuse lengths with more sequences than are enumerated, and lengths below 2.
+
+    >>> check_count(2, 30)
+    Traceback (most recent call last):
+    anyorder.errors.InputError: 2^30 sequences of length 30, at most 1048576 are enumerated; use length 20 or less
+    """
+    require(length >= 2, f"length is {length}, must be at least 2 to enumerate sequences")
+    longest = max(t for t in range(1, 64) if alphabet_size**t <= MOST_SEQUENCES)
+    require(
+        alphabet_size**length <= MOST_SEQUENCES,
+        f"{alphabet_size}^{length} sequences of length {length}, at most {MOST_SEQUENCES} are enumerated; "
+        f"use length {longest} or less",
+    )

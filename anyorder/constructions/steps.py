@@ -105,9 +105,6 @@ class Step:
     here: Here = ""
 
 
-QUERY, KEY, VALUE = "layers.{}.heads.0.query", "layers.{}.heads.0.key", "layers.{}.heads.0.value"
-
-
 def sum_window(
     order: int, *, weights: str, code: str, source: str, layer: int = 0, head: int = 0, gate: str, text: str
 ) -> Step:
@@ -216,13 +213,13 @@ def match(
     title: str = "Find the same window earlier",
 ) -> Step:
     """The last layer compares the query with all keys; `before` is the point at which it reads the stream."""
+    head = f"layers.{layer}.heads.0"
     return Step(
         title,
         text,
         equation,
         source,
-        {QUERY.format(layer): query, KEY.format(layer): key}
-        | ({} if scale is None else {f"layers.{layer}.heads.0.scale": scale}),
+        {f"{head}.query": query, f"{head}.key": key} | ({} if scale is None else {f"{head}.scale": scale}),
         (
             Overlay("u_n", layer, before),
             Scores("score", layer, before),
@@ -241,7 +238,7 @@ def count(source: str, layer: int = 1) -> Step:
         "output = Σ_i att(n, i) e_{x_i} = (1 / |I_n|) Σ_{i ∈ I_n} e_{x_i}",
         source,
         {
-            VALUE.format(layer): "writes the token that stands at a match to `output`",
+            f"layers.{layer}.heads.0.value": "writes the token that stands at a match to `output`",
             "output": "W_o reads `output`; the output map is a ReLU, no softmax",
         },
         (Block("output", "output", f"attention {layer + 1}"), Prediction()),

@@ -71,12 +71,7 @@ def advice() -> Listing:
     return Listing(("construction", "advice"), [(entry.name, entry.advice) for entry in CONSTRUCTIONS.values()])
 
 
-TABLES: dict[str, Callable[[], Listing]] = {
-    "advice": advice,
-    "sources": sources,
-    "shapes": shapes,
-    "precision": precision,
-}
+TABLES: dict[str, Callable[[], Listing]] = {made.__name__: made for made in (advice, sources, shapes, precision)}
 
 
 def markdown(table: Listing) -> str:

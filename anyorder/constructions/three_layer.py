@@ -9,28 +9,24 @@ from __future__ import annotations
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
 from anyorder.constructions.construction import Case, Construction
-from anyorder.constructions.parts import assemble
+from anyorder.constructions.parts import assemble, direction
 from anyorder.constructions.steps import Step
-from anyorder.constructions.stream import Stream
-from anyorder.constructions.two_head import blocks, normalise, recent_head, recent_step
+from anyorder.constructions.two_head import blocks, recent_head, recent_step
 from anyorder.constructions.two_layer import analyse, gated_step, matching_head, normalise_step, window, window_step
-from anyorder.transformer import Layer, MLPLayer, Transformer, UnitNorm
+from anyorder.transformer import Layer, Transformer
 
 
 def three_layer(request: Request, kappa: float) -> Transformer:
     """Three layers with one head each."""
     stream = blocks(request.alphabet_size)
+    query, key = direction(stream, ("recent", "query", 1.0), skip=0), direction(stream, ("window", "key", 1.0), skip=0)
+    idle = direction(stream, skip=1)
     return assemble(
         stream,
-        Layer((recent_head(request, stream),), (normalise(stream, "recent", "query", 0), idle(stream, 1))),
-        Layer((window(request, stream),), (normalise(stream, "window", "key", 0), idle(stream, 1))),
-        Layer((matching_head(stream, kappa, gated=True),), (idle(stream, 0), idle(stream, 1))),
+        Layer((recent_head(request, stream),), (query, idle)),
+        Layer((window(request, stream),), (key, idle)),
+        Layer((matching_head(stream, kappa),), (direction(stream, skip=0), idle)),
     )
-
-
-def idle(stream: Stream, skip: int) -> MLPLayer:
-    """A layer with zero weights: only its skip connection is used."""
-    return MLPLayer(stream.map(), stream.vector(), norm=UnitNorm(), skip=skip)
 
 
 def proof(request: Request) -> tuple[Step, ...]:

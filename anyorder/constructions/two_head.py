@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
 from anyorder.constructions.construction import Case, Construction
-from anyorder.constructions.parts import assemble, vanishing_pull, window_head
+from anyorder.constructions.parts import assemble, direction, vanishing_pull, window_head
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
 from anyorder.constructions.two_layer import (
@@ -19,7 +19,7 @@ from anyorder.constructions.two_layer import (
     window,
     window_step,
 )
-from anyorder.transformer import Head, Layer, MLPLayer, Transformer, UnitNorm
+from anyorder.transformer import Head, Layer, MLPLayer, Transformer
 
 
 def blocks(alphabet_size: int) -> Stream:
@@ -40,19 +40,18 @@ def recent_head(request: Request, stream: Stream) -> Head:
     )
 
 
-def normalise(stream: Stream, read: str, write: str, skip: int) -> MLPLayer:
-    """x + LN(ReLU(W x)) with W a copy from one block to another: the direction of what was read."""
-    return MLPLayer(stream.map((read, write, 1.0)), stream.vector(), norm=UnitNorm(), skip=skip)
+def directions(stream: Stream) -> tuple[MLPLayer, ...]:
+    """The MLP of App. A.2.1: u_n / ‖u_n‖ and v_n / ‖v_n‖."""
+    return direction(stream, ("recent", "query", 1.0), skip=0), direction(stream, ("window", "key", 1.0), skip=1)
 
 
 def two_head(request: Request, kappa: float) -> Transformer:
     """App. A.2.1: the MLP only normalises u_n and v_n."""
     stream = blocks(request.alphabet_size)
-    mlp = (normalise(stream, "recent", "query", 0), normalise(stream, "window", "key", 1))
     return assemble(
         stream,
-        Layer((recent_head(request, stream), window(request, stream)), mlp),
-        Layer((matching_head(stream, kappa, gated=True),)),
+        Layer((recent_head(request, stream), window(request, stream)), directions(stream)),
+        Layer((matching_head(stream, kappa),)),
     )
 
 

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request, nearest_miss
 from anyorder.constructions.construction import Case, Construction
-from anyorder.constructions.parts import assemble, vanishing_pull, window_head
+from anyorder.constructions.parts import assemble, direction, vanishing_pull, window_head
 from anyorder.constructions.steps import Step
-from anyorder.constructions.stream import Stream
-from anyorder.transformer import Head, Layer, MLPLayer, Transformer, UnitNorm
+from anyorder.constructions.stream import Route, Stream
+from anyorder.transformer import Head, Layer, MLPLayer, Transformer
 
 
 def blocks(alphabet_size: int) -> Stream:
@@ -65,20 +65,25 @@ def window(request: Request, stream: Stream) -> Head:
 def isolate(request: Request, stream: Stream) -> MLPLayer:
     """W_mlp^(1): c = LN(ReLU(v_n - (3^(k-1) - 1) / 2C)) = e_{x_{n-k}}: all later tokens weigh no more."""
     threshold = (3 ** (request.order - 1) - 1) / (2 * code_total(request.order))
-    return MLPLayer(stream.map(("window", "oldest", 1.0)), stream.vector(oldest=-threshold), norm=UnitNorm(), skip=0)
+    return direction(stream, ("window", "oldest", 1.0), skip=0, oldest=-threshold)
 
 
-def matching_head(stream: Stream, kappa: float, *, gated: bool) -> Head:
+def shift(order: int) -> tuple[Route, ...]:
+    """W_mlp^(2): u_n = e_{x_n} / C + 3 v_n - 3^k / C · e_{x_{n-k}}."""
+    c = code_total(order)
+    return ("token", "query", 1 / c), ("window", "query", 3.0), ("oldest", "query", -(3.0**order) / c)
+
+
+def matching_head(stream: Stream, kappa: float) -> Head:
     """Layer 2: score kappa · Z_i Z_n + kappa · cos(v_i, u_n), with √kappa in W_Q and in W_K.
 
     The columns are those of the blocks named; the paper's index of W_Q^(2) is off by one block of S.
     """
     symbols = dict(stream.blocks)["token"]
     space = Stream(gate=1, code=symbols, unused=stream.dimension - 1 - symbols)
-    gate = [("gate", "gate", kappa**0.5)] if gated else []
     return Head(
-        query=stream.map(*gate, ("query", "code", kappa**0.5), to=space),
-        key=stream.map(*gate, ("key", "code", kappa**0.5), to=space),
+        query=stream.map(("gate", "gate", kappa**0.5), ("query", "code", kappa**0.5), to=space),
+        key=stream.map(("gate", "gate", kappa**0.5), ("key", "code", kappa**0.5), to=space),
         value=stream.map(("token", "output", 1.0)),
     )
 
@@ -86,37 +91,17 @@ def matching_head(stream: Stream, kappa: float, *, gated: bool) -> Head:
 def two_layer(request: Request, kappa: float) -> Transformer:
     """App. B.1: three MLP layers."""
     stream = blocks(request.alphabet_size)
-    k, c = request.order, code_total(request.order)
-    # W_mlp^(2): u_n = e_{x_n} / C + 3 v_n - 3^k / C · e_{x_{n-k}}; its skip starts at the stack's input
-    query = MLPLayer(
-        stream.map(("token", "query", 1 / c), ("window", "query", 3.0), ("oldest", "query", -(3.0**k) / c)),
-        stream.vector(),
-        norm=UnitNorm(),
-        skip=0,
-    )
-    # W_mlp^(3): the identity reads the block of v_n (E4)
-    key = MLPLayer(stream.map(("window", "key", 1.0)), stream.vector(), norm=UnitNorm(), skip=2)
+    query = direction(stream, *shift(request.order), skip=0)  # the skip starts at the stack's input
+    key = direction(stream, ("window", "key", 1.0), skip=2)  # W_mlp^(3): the identity reads the block of v_n (E4)
     mlp = (isolate(request, stream), query, key)
-    return assemble(stream, Layer((window(request, stream),), mlp), Layer((matching_head(stream, kappa, gated=True),)))
+    return assemble(stream, Layer((window(request, stream),), mlp), Layer((matching_head(stream, kappa),)))
 
 
 def two_layer_qk(request: Request, kappa: float) -> Transformer:
     """App. B.2: two MLP layers, the second linear and without skip; Q and K normalised after projection."""
     stream = blocks(request.alphabet_size)
-    k, c = request.order, code_total(request.order)
-    combine = MLPLayer(
-        stream.map(
-            ("gate", "gate", 1.0),
-            ("unused", "unused", 1.0),
-            ("token", "token", 1.0),
-            ("window", "window", 1.0),
-            ("token", "query", 1 / c),
-            ("window", "query", 3.0),
-            ("oldest", "query", -(3.0**k) / c),
-        ),
-        stream.vector(),
-        activation="none",
-    )
+    kept: list[Route] = [(name, name, 1.0) for name in ("gate", "unused", "token", "window")]
+    combine = MLPLayer(stream.map(*kept, *shift(request.order)), stream.vector(), activation="none")
     return assemble(
         stream,
         Layer((window(request, stream),), (isolate(request, stream), combine)),
@@ -224,7 +209,6 @@ TWO_LAYER = Construction(
     title="one head, three MLP layers, base 3",
     source="Theorem 3, App. B.1",
     advice="Take it to study the paper's own weights, at small orders in float64.",
-    heads="1, 1",
     dimension="6S + 3",
     mlp=("3", "d"),
     parameters="9d² + d(2T + 2S + 9)",
@@ -241,7 +225,6 @@ TWO_LAYER_QK = Construction(
     source="App. B.2",
     advice="Take it to see the bias that a missing gate leaves (E7).",
     exactness="biased",
-    heads="1, 1",
     dimension="6S + 3",
     mlp=("2", "d"),
     parameters="8d² + d(2T + 2S + 8)",

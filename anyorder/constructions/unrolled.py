@@ -4,7 +4,7 @@ Layer one writes the window as the number v_n = Σ_{i=1..m} 2^(i-1) e_{x_{n-i}},
 `dyadic` does. Its digits are one-hot tokens: the MLP takes them off from the top, two layers for each group of
 digits, and layer two counts agreements: margin 1 whatever the order is. With p mantissa bits a head holds
 m = p - 2 offsets. With H heads each writes the number of its own share of the offsets, so that the order is H(p - 2);
-`k-head` is the member with one offset a head, whose number is its digit: it needs no MLP.
+`k-head` is the member with one offset a head (`heads` is None), whose number is its digit: it needs no MLP.
 
 Everything before layer two is a whole number below 2^p, and exact:
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
@@ -28,7 +29,7 @@ from jaxtyping import Array, Float
 
 from anyorder.constructions.certificate import EQUAL_SCORES, WHOLE_SUMS, Analysis, Request, unit_roundoff
 from anyorder.constructions.construction import BETA, Case, Construction, Option
-from anyorder.constructions.digits import Group, digits, groups, shares
+from anyorder.constructions.digits import Group, digits, groups, read_so_far, shares
 from anyorder.constructions.parts import assemble, vanishing_pull
 from anyorder.constructions.stream import Route, Stream, Value
 from anyorder.constructions.unrolled_proof import proof, proof_bayes
@@ -42,9 +43,9 @@ def anchor(request: Request) -> float:
     return 0.5 / unit_roundoff(request.dtype)
 
 
-def analyse(request: Request, heads: int = 1, group: int = 2) -> Analysis:
+def analyse(request: Request, heads: int | None = 1, group: int = 2) -> Analysis:
     """At most k + 1 agreements, each worth kappa = a power of two: sums of them round at most once each."""
-    k = request.order
+    k, heads = request.order, heads or request.order
     require(heads <= k, f"heads is {heads}, must be at most the order {k}, one an offset; pass `heads={k}` or less")
     longest, agreements = shares(k, heads)[0][1], k + 1.0
     return Analysis(
@@ -57,66 +58,64 @@ def analyse(request: Request, heads: int = 1, group: int = 2) -> Analysis:
     )
 
 
-def analyse_bayes(request: Request, beta: float = 1.0, heads: int = 1, group: int = 2) -> Analysis:
+def analyse_bayes(request: Request, beta: float = 1.0, heads: int | None = 1, group: int = 2) -> Analysis:
     """The sink is rounded in log(β S) and in exp, and moves p by 1/4 of that at most."""
     sink = (abs(math.log(beta * request.alphabet_size)) + 2) / 4
     return dataclasses.replace(analyse(request, heads, group), output_units=4 + sink, estimator="bayes")
 
 
-def unrolled(request: Request, kappa: float, heads: int = 1, group: int = 2) -> Transformer:
+def unrolled(request: Request, kappa: float, heads: int | None = 1, group: int = 2) -> Transformer:
     """`full` is 1 with a full window: one agreement more, so that no partial window reaches a full match."""
-    rounds = groups(request.order, heads, group)
-    stream = blocks(request, rounds, heads, {"gate": 1, "full": 1} if rounds else {"gate": 1})
-    match = matching_head(
-        request,
-        stream,
-        kappa,
-        digits(request.order, heads, group),
-        query=[("token", "extra", kappa)],
-        key=[("full" if rounds else "gate", "extra", 1.0)],
-    )
-    return assemble(
-        stream,
-        Layer(window_heads(request, stream, heads, gate=True), reading(request, stream, rounds)),
-        Layer((match,)),
-        constants=anchored(request, stream),
+    gates = ["gate"] if heads in (None, request.order) else ["gate", "full"]
+    return _member(
+        request, kappa, heads, group, gates, query=[("token", "extra", kappa)], key=[(gates[-1], "extra", 1.0)]
     )
 
 
-def unrolled_bayes(request: Request, kappa: float, beta: float = 1.0, heads: int = 1, group: int = 2) -> Transformer:
+def unrolled_bayes(
+    request: Request, kappa: float, beta: float = 1.0, heads: int | None = 1, group: int = 2
+) -> Transformer:
     """A match scores kappa·k - kappa·k = 0, the beginning token log(β S).
 
     A window with the beginning token lacks a digit there, so it needs no gate.
     """
     k, s = request.order, request.alphabet_size
-    rounds = groups(k, heads, group)
-    stream = blocks(request, rounds, heads, {"beginning": 1})
-    match = matching_head(
+    return _member(
         request,
-        stream,
         kappa,
-        digits(k, heads, group),
+        heads,
+        group,
+        ["beginning"],
         query=[("token", "extra", 1.0)],
         key=[("token", "extra", -kappa * k), ("beginning", "extra", math.log(beta * s))],
-        value=(("beginning", "output", 1 / s),),
+        value=[("beginning", "output", 1 / s)],
     )
+
+
+def _member(
+    request: Request, kappa: float, heads: int | None, group: int, single: list[str], **further: Sequence[Route]
+) -> Transformer:
+    """The number of the window, its digits, and their match; `single` blocks have width one."""
+    heads = heads or request.order
+    rounds = groups(request.order, heads, group)
+    stream = blocks(request, rounds, heads, single)
     constants = anchored(request, stream)
     return assemble(
         stream,
-        Layer(window_heads(request, stream, heads, gate=False), reading(request, stream, rounds)),
-        Layer((match,)),
+        Layer(window_heads(request, stream, heads, gate="gate" in single), reading(request, stream, rounds)),
+        Layer((matching_head(request, stream, kappa, digits(request.order, heads, group), **further),)),
         constants=constants,
-        beginning=stream.vector(beginning=1.0, **constants),
+        beginning=stream.vector(beginning=1.0, **constants) if "beginning" in single else None,
     )
 
 
-def blocks(request: Request, rounds: list[list[Group]], heads: int, extra: dict[str, int]) -> Stream:
+def blocks(request: Request, rounds: list[list[Group]], heads: int, single: list[str]) -> Stream:
     """`token`, the code of each head, the blocks that its digits are read into, `output`."""
     s = request.alphabet_size
     read = [block for together in rounds for one in together for block in one.blocks().values()]
     codes = [f"code_{head}" for head in range(1, heads + 1)] if rounds else []
     backs = read if rounds else [f"back_{j}" for j in range(1, request.order + 1)]
-    return Stream(**extra, token=s, **dict.fromkeys((*codes, *backs), s), output=s)
+    return Stream(**dict.fromkeys(single, 1), token=s, **dict.fromkeys((*codes, *backs), s), output=s)
 
 
 def anchored(request: Request, stream: Stream) -> dict[str, Value]:
@@ -172,8 +171,7 @@ def reading(request: Request, stream: Stream, rounds: list[list[Group]]) -> tupl
         routes: list[Route] = []
         thresholds: dict[str, Value] = {}
         for one in together:
-            above = [other for earlier in rounds[:turn] for other in earlier if other.head == one.head]
-            taken = [(block, 2.0**other.low) for other in above for block in other.blocks().values()]
+            taken = read_so_far(rounds[:turn], one.head)
             for value, block in one.blocks().items():
                 routes += [(f"code_{one.head + 1}", block, -1.0), ("token", block, 1.0)]
                 routes += [(read, block, size) for read, size in taken]
@@ -199,9 +197,9 @@ def matching_head(
     kappa: float,
     backs: dict[int, list[tuple[str, float]]],
     *,
-    query: list[Route],
-    key: list[Route],
-    value: tuple[Route, ...] = (),
+    query: Sequence[Route],
+    key: Sequence[Route],
+    value: Sequence[Route] = (),
 ) -> Head:
     """Agreements x_{n-j+1} = x_{i-j}, j = 1 … k, kappa each; further routes go through `extra`."""
     s, k = request.alphabet_size, request.order
@@ -235,9 +233,7 @@ _OPTIONS = (
 UNROLLED = Construction(
     name="unrolled",
     title="one head, the MLP reads its code digit by digit",
-    source="ours",
     advice="Take it for high orders: one head carries order 22 in float32 and 51 in float64, H heads H times that.",
-    heads="1, 1",
     dimension="(⌊3k/2⌋ + 3)S + 2",
     mlp=("2⌈k/2⌉", "3S + 1"),
     parameters="d(2kS + 6S + 6 + 2(⌊3k/2⌋S + 1) + ⌈k/2⌉) + ⌊3k/2⌋S + 1 + T(kS + 2)",
@@ -263,9 +259,7 @@ UNROLLED = Construction(
 UNROLLED_BAYES = Construction(
     name="unrolled-bayes",
     title="unrolled with a beginning token as sink: add-β smoothing",
-    source="ours",
     advice="Take it for the Bayes predictor with one head, up to the same orders.",
-    heads="1, 1",
     dimension="(⌊3k/2⌋ + 3)S + 1",
     mlp=("2⌈k/2⌉", "3S"),
     parameters="d(2kS + 6S + 7 + 2⌊3k/2⌋S + ⌈k/2⌉) + ⌊3k/2⌋S + T(kS + 2)",

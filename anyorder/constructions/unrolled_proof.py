@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
-from anyorder.constructions.digits import groups, shares
+from anyorder.constructions.digits import groups, read_so_far, shares
 from anyorder.constructions.steps import Show, Step
 
 #: What copies the tokens.
@@ -78,25 +78,16 @@ def code_step(order: int, heads: int) -> Step:
 
 def reading_steps(order: int, heads: int, group: int) -> tuple[Step, ...]:
     """The MLP: digits appear one group after the other."""
-    made = []
-    for turn, together in enumerate(groups(order, heads, group)):
+    made, rounds = [], groups(order, heads, group)
+    for turn, together in enumerate(rounds):
         found = {offset: blocks for one in together for offset, blocks in one.digits()}
         point = f"mlp 1.{2 * turn + 2}"
         rest: list[Show] = []
         for one in together:
             name = f"head {one.head + 1}, " if heads > 1 else ""
-            read = [other for earlier in groups(order, heads, group)[: turn + 1] for other in earlier]
-            taken = [
-                (block, -(2.0**other.low))
-                for other in read
-                if other.head == one.head
-                for block in other.blocks().values()
-            ]
-            rest.append(
-                steps.Combined(
-                    f"{name}what is left of v_n", ((f"code_{one.head + 1}", 1.0), ("token", -1.0), *taken), point
-                )
-            )
+            taken = [(block, -size) for block, size in read_so_far(rounds[: turn + 1], one.head)]
+            left = ((f"code_{one.head + 1}", 1.0), ("token", -1.0), *taken)
+            rest.append(steps.Combined(f"{name}what is left of v_n", left, point))
         offsets = ", ".join(map(str, sorted(found)))
         made.append(
             Step(

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from anyorder.constructions.backend import ASSUMPTIONS
 from anyorder.constructions.construction import OptionValue
-from anyorder.constructions.exhaustive import all_sequences, check_count, distributions
 from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.registry import find, plan
-from anyorder.constructions.sequences import hard_sequences
+from anyorder.constructions.sequences import all_sequences, check_count, hard_sequences
 from anyorder.errors import require
+from anyorder.estimators import matching
 from anyorder.estimators.streaming import StreamingEstimator
 from anyorder.notebook import as_html
 from anyorder.transformer import Transformer
@@ -86,6 +87,37 @@ def expected(
     rows = StreamingEstimator(order, model.alphabet_size, _estimator(model), beta=beta).distributions(tokens)
     rows[order - 1 : order - 1 + _opening(model)] = np.nan
     return rows
+
+
+def distributions(
+    batch: Int[np.ndarray, "batch length"], order: int, alphabet_size: int, estimator: str, beta: float = 1.0
+) -> Float[np.ndarray, "batch length symbols"]:
+    """The exact estimator of every sequence after every position, as a quotient of counts; NaN where undefined.
+
+    >>> distributions(np.array([[0, 1, 0]]), 1, 2, "kgram")[0, -1].tolist()
+    [0.0, 1.0]
+    """
+    counts = np.asarray(_counts(jnp.asarray(batch, jnp.int32), order, alphabet_size, estimator == "biased"), np.float64)
+    total = counts.sum(axis=2, keepdims=True)
+    smoothing = beta if estimator == "bayes" else 0.0
+    with np.errstate(invalid="ignore"):
+        rows = (counts + smoothing) / (total + smoothing * alphabet_size)
+    rows[:, : order - 1] = np.nan
+    return rows
+
+
+@partial(jax.jit, static_argnums=(1, 2, 3))
+def _counts(
+    batch: Int[Array, "batch length"], order: int, alphabet_size: int, openings: bool
+) -> Int[Array, "batch length symbols"]:
+    """What followed the last k tokens, or with `openings` also an opening that points the same way (E7)."""
+
+    def of_one(tokens: Int[Array, "length"]) -> Int[Array, "length symbols"]:
+        found = matching.window_matches(tokens, order)
+        found = found | matching.aligned_openings(tokens, order) if openings else found
+        return matching.counts(found, tokens, alphabet_size)
+
+    return jax.vmap(of_one)(batch)
 
 
 def errors(
@@ -172,19 +204,16 @@ def verify(
     )
     made = plan(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
     model = made.build(force)
-    assumptions = (
-        {}
-        if made.analysis is None
-        else {assumed: ASSUMPTIONS[assumed](model, made.request) for assumed in made.analysis.assumes}
-    )
+    assumes: tuple[str, ...] = getattr(made.analysis, "assumes", ())
+    assumptions = {assumed: ASSUMPTIONS[assumed](model, made.request) for assumed in assumes}
     batches = (
         all_sequences(alphabet_size, length)
         if exhaustive
         else [hard_sequences(count=sequences, length=length, alphabet_size=alphabet_size, order=order, seed=seed)]
     )
     worst, checked = worst_over(model, batches, order, made.beta, exhaustive=exhaustive)
-    promise = made.certificate
-    bound = None if promise is None else promise.bound
+    promised = ("kappa", "margin", "bits_needed", "mantissa_bits", "bound")
+    promise = {name: getattr(made.certificate, name, None) for name in promised}
     return Verification(
         construction=name,
         order=order,
@@ -195,14 +224,10 @@ def verify(
         heads=tuple(len(layer.heads) for layer in model.layers),
         dimension=model.dimension,
         parameters=count_arrays(model),
-        kappa=None if promise is None else promise.kappa,
-        margin=None if promise is None else promise.margin,
-        bits_needed=None if promise is None else promise.bits_needed,
-        mantissa_bits=None if promise is None else promise.mantissa_bits,
-        bound=bound,
+        **promise,
         max_error=worst,
         positions_checked=checked,
-        passed=within(worst, bound) and all(assumptions.values()),
+        passed=within(worst, promise["bound"]) and all(assumptions.values()),
         sequences=alphabet_size**length if exhaustive else sequences,
         exhaustive=exhaustive,
         assumptions=assumptions,

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int
 
 from anyorder.constructions.parts import assemble
 from anyorder.constructions.stream import Stream
-from anyorder.constructions.two_head import normalise
+from anyorder.constructions.two_head import directions
 from anyorder.errors import require
 from anyorder.transformer import Head, Layer, Transformer
 
@@ -140,7 +140,7 @@ def as_transformer(model: Reduced, alphabet_size: int) -> Transformer:
 
     # Offsets beyond r are not attended to: -∞ for every offset that p has.
     recent = jnp.full_like(model.p, EXCLUDED).at[: model.order].set(model.r)
-    mlp = (normalise(stream, "recent", "query", 0), normalise(stream, "window", "key", 1)) if model.normalise else ()
+    mlp = directions(stream) if model.normalise else ()
     query, key = ("query", "key") if model.normalise else ("recent", "window")
     match = Head(
         query=stream.map((query, "code", 1.0), to=code),

@@ -88,7 +88,7 @@ class OrderStream(CountedStream):
 
     def feed(self, tokens: Sequence[int] | np.ndarray) -> None:
         """Count a chunk."""
-        self._feed(self._checked(tokens), np.empty(0), np.empty((0, self.alphabet_size)))
+        self._feed(tokens)
 
     @property
     def positions(self) -> int:

@@ -55,52 +55,43 @@ class Estimator:
 
 
 _COUNTING, _UNKNOWN = "anyorder.estimators.counting", "anyorder.estimators.unknown_order"
-_COUNTERS = "anyorder.estimators.counters"
+_WINDOWS, _SUFFIXES, _PATHS = (f"anyorder.estimators.counters:{name}" for name in ("Windows", "Suffixes", "Paths"))
 
 ESTIMATORS: dict[str, Estimator] = {
-    "kgram": Estimator(
-        "what followed the last k tokens (Definition 2)",
-        f"{_COUNTING}:kgram",
-        f"{_COUNTERS}:Windows",
-        finite=False,
-    ),
+    "kgram": Estimator("what followed the last k tokens (Definition 2)", f"{_COUNTING}:kgram", _WINDOWS, finite=False),
     "bayes": Estimator(
         "add-β smoothing of the k-gram: optimal for order k and Dirichlet(β) rows",
         f"{_COUNTING}:add_beta",
-        f"{_COUNTERS}:Windows",
+        _WINDOWS,
         beta=1.0,
     ),
     "bag": Estimator(
-        "what followed the last k tokens in any order",
-        f"{_COUNTING}:bag",
-        f"{_COUNTERS}:Windows",
-        {"bag": True},
-        finite=False,
+        "what followed the last k tokens in any order", f"{_COUNTING}:bag", _WINDOWS, {"bag": True}, finite=False
     ),
     "biased": Estimator(
         "the k-gram that also counts aligned opening windows",
         f"{_COUNTING}:biased",
-        f"{_COUNTERS}:Windows",
+        _WINDOWS,
         {"early": True},
         finite=False,
     ),
     "backoff": Estimator(
         "what followed the longest suffix of the last k tokens seen before",
         f"{_COUNTING}:backoff",
-        f"{_COUNTERS}:Suffixes",
+        _SUFFIXES,
         finite=False,
     ),
     "mixture": Estimator(
         "the Bayes mixture over orders 0 to k, each with Dirichlet(β) rows",
         f"{_UNKNOWN}:mixture",
-        f"{_COUNTERS}:Paths",
+        _PATHS,
         order="max_order",
         beta=1.0,
     ),
     "ctw": Estimator(
         "context-tree weighting: the Bayes mixture over context trees of depth k with Dirichlet(β) leaves",
         f"{_UNKNOWN}:ctw",
-        f"{_COUNTERS}:Paths",
+        _PATHS,
         {"kind": "trees"},
         order="depth",
         beta=0.5,

@@ -92,13 +92,20 @@ class CountedStream:
         )
         return chunk
 
-    def _feed(self, chunk: np.ndarray, chances: np.ndarray, distributions: np.ndarray) -> None:
+    def _feed(
+        self, tokens: Sequence[int] | np.ndarray, *, chances: bool = False, distributions: bool = False
+    ) -> tuple[Float64[np.ndarray, "_"], Float64[np.ndarray, "_ symbols"]]:
+        """Count a chunk; give the probability of each token and the distribution after it, those that are asked for."""
+        chunk = self._checked(tokens)
+        given = np.full(chunk.size * chances, np.nan)
+        after = np.full((chunk.size * distributions, self.alphabet_size), np.nan)
         for begin in range(0, chunk.size, _SLICE):
             part = slice(begin, begin + _SLICE)
             stream = np.append(self._tail, chunk[part].astype(self._tail.dtype))
-            self._counter.feed(stream, self._seen - self._begun, chances[part], distributions[part])
+            self._counter.feed(stream, self._seen - self._begun, given[part], after[part])
             self._tail = stream[stream.size - self.order :].copy()
             self._seen += stream.size - self.order
+        return given, after
 
 
 class StreamingEstimator(CountedStream):
@@ -124,26 +131,17 @@ class StreamingEstimator(CountedStream):
 
     def distributions(self, tokens: Sequence[int] | np.ndarray) -> Float64[np.ndarray, "chunk symbols"]:
         """Feed a chunk; row j is the distribution of the token after the chunk's token j."""
-        chunk = self._checked(tokens)
-        distributions = np.full((chunk.size, self.alphabet_size), np.nan)
-        self._feed(chunk, np.empty(0), distributions)
-        return distributions
+        return self._feed(tokens, distributions=True)[1]
 
     def probabilities(self, tokens: Sequence[int] | np.ndarray) -> Float64[np.ndarray, "chunk"]:
         """Feed a chunk; element j is the probability that its token j was given just before it came."""
-        chunk = self._checked(tokens)
-        chances = np.full(chunk.size, np.nan)
-        self._feed(chunk, chances, np.empty((0, self.alphabet_size)))
-        return chances
+        return self._feed(tokens, chances=True)[0]
 
     def feed(
         self, tokens: Sequence[int] | np.ndarray
     ) -> tuple[Float64[np.ndarray, "chunk"], Float64[np.ndarray, "chunk symbols"]]:
         """Feed a chunk; give both, the probability of each token and the distribution after it."""
-        chunk = self._checked(tokens)
-        chances, distributions = np.full(chunk.size, np.nan), np.full((chunk.size, self.alphabet_size), np.nan)
-        self._feed(chunk, chances, distributions)
-        return chances, distributions
+        return self._feed(tokens, chances=True, distributions=True)
 
     def step(self, token: int) -> tuple[float, Float64[np.ndarray, "symbols"]]:
         """Feed one token; give the probability that it had, and the distribution after it."""

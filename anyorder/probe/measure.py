@@ -129,18 +129,12 @@ def probe(
     places = [(layer, head) for layer in settings.layers for head in range(model.heads[layer])]
     acts = behaviour(np.stack(collected.predicted), drawn.tokens, max_length=settings.max_length)
     about = {**dataclasses.asdict(settings), "start": model.start, **model.about}
-    result = analyse(model.name, places, collected, acts, about)
-    best = strongest(result)
-    off = ablation(model, best, length=settings.length, seed=settings.seed) if ablate else None
-    matching = dict(zip(places, np.mean(scored, axis=0).tolist(), strict=True))
-    result = result.finished(matching, _placebo(blank) if wide else None, collected.maps(places, best))
-    return dataclasses.replace(result, ablation=off)
-
-
-def strongest(result: Probed) -> list[tuple[int, int]]:
-    """The heads that have an order, the largest contrast first."""
-    with_order = [head for head in result.heads if head.found.order is not None]
-    return [(head.layer, head.head) for head in sorted(with_order, key=lambda head: -head.found.contrast)]
+    no_repeat = _placebo(blank) if wide else None
+    result = analyse(model.name, places, collected, np.mean(scored, axis=0), acts, about, no_repeat)
+    if not ablate:
+        return result
+    best = [head.place for head in result.strongest]
+    return dataclasses.replace(result, ablation=ablation(model, best, length=settings.length, seed=settings.seed))
 
 
 class Collected:
@@ -203,14 +197,19 @@ def analyse(
     name: str,
     places: Sequence[tuple[int, int]],
     collected: Collected,
+    prefix_matching: Float[np.ndarray, "heads"],
     acts: Behaviour | None,
     settings: Mapping[str, object],
+    no_repeat: Placebo | None = None,
 ) -> Probed:
-    """Orders, controls and scores from what was collected; `places` are the layer and the number of every head."""
+    """Orders, controls and scores from what was collected; `places` are the layer and the number of every head.
+
+    What is measured on other sequences is given: the usual score of every head, and the placebo.
+    """
     kept, longest = collected.rows, collected.max_length
     halves = [tally(kept.of(kept.sequence % 2 == half), longest) for half in (0, 1)]
     whole, balanced = tally(kept, longest), tally(kept, longest, "offsets")
-    scores, tokens = collected.scores(), np.stack(collected.tokens)
+    scores, tokens = {"prefix_matching": prefix_matching, **collected.scores()}, np.stack(collected.tokens)
     ratio, error = whole.ratio, whole.error
     heads, chosen = [], 0
     for number, (layer, head) in enumerate(places):
@@ -247,13 +246,14 @@ def analyse(
             )
         )
     confirmed = sum(head.found.order is not None for head in heads)
-    return Probed(
+    result = Probed(
         name,
         tuple(heads),
         acts,
-        Controls(HeldOut(chosen, confirmed), LEVEL),
+        Controls(HeldOut(chosen, confirmed), LEVEL, no_repeat),
         {**settings, "queries": len(kept.sequence), "least_contrast": LEAST_CONTRAST},
     )
+    return dataclasses.replace(result, maps=collected.maps(places, [head.place for head in result.strongest]))
 
 
 def _placebo(blank: Collected) -> Placebo:

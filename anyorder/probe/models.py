@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 if TYPE_CHECKING:
-    from anyorder.transformer import Head, Transformer
+    from anyorder.transformer import Transformer
 
 #: Stands before a sequence where the start is no token of the vocabulary.
 NO_TOKEN = -1
@@ -74,18 +74,11 @@ class OwnModel:
 
 def _without(model: Transformer, off: Sequence[tuple[int, int]]) -> Transformer:
     """The model with the values of some heads set to zero: they attend as before and write nothing."""
+    import equinox as eqx
+    import jax.numpy as jnp
 
-    def silent(head: Head) -> Head:
-        positions = head.value_positions
-        return dataclasses.replace(
-            head, value=head.value * 0, value_positions=None if positions is None else positions * 0
-        )
+    def values(model: Transformer) -> list[object]:
+        heads = [model.layers[layer].heads[head] for layer, head in off]
+        return [part for head in heads for part in (head.value, head.value_positions) if part is not None]
 
-    layers = tuple(
-        dataclasses.replace(
-            layer,
-            heads=tuple(silent(head) if (place, number) in off else head for number, head in enumerate(layer.heads)),
-        )
-        for place, layer in enumerate(model.layers)
-    )
-    return dataclasses.replace(model, layers=layers)
+    return eqx.tree_at(values, model, replace_fn=jnp.zeros_like)

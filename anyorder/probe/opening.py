@@ -6,7 +6,7 @@ from pathlib import Path
 
 from anyorder.errors import InputError, require
 from anyorder.probe.measure import Settings
-from anyorder.probe.models import Model
+from anyorder.probe.models import Model, OwnModel
 
 CONSTRUCTION = "construction:"
 #: Endings of files whose weights are pickled: opening them runs code that the file brings.
@@ -34,15 +34,12 @@ def open_model(
     name = str(word)
     if name.startswith(CONSTRUCTION):
         require(order is not None, f"{name} needs an order; pass `order=1` or more")
-        from anyorder.probe.adapters.own import constructed
+        from anyorder.constructions import construct
 
         assert order is not None
-        return constructed(
-            name.removeprefix(CONSTRUCTION),
-            order=order,
-            alphabet_size=alphabet_size,
-            length=(settings or Settings()).test_length,
-        )
+        name, length = name.removeprefix(CONSTRUCTION), (settings or Settings()).test_length
+        model = construct(name, order=order, alphabet_size=alphabet_size, length=length)
+        return OwnModel(model, f"{name}, order {order}", {"construction": name, "order": order})
     path = Path(word)
     require(path.exists(), f"no file or folder {path}; give {_KINDS}, or construction:NAME")
     if path.suffix in PICKLED:
@@ -54,18 +51,18 @@ def open_model(
 
         return GGUFModel(path)
     require(path.suffix == ".safetensors", f"{path} is no model that can be probed; give {_KINDS}")
-    from anyorder.probe.adapters.own import saved
+    from anyorder.transformer import load
 
-    return saved(path)
+    return OwnModel(load(path), path.name)
 
 
 def _folder(path: Path, member: int) -> Model:
-    from anyorder.training.folder import METRICS
+    from anyorder.training.folder import METRICS, read_models
 
     if (path / METRICS).exists():
-        from anyorder.probe.adapters.own import trained
-
-        return trained(path, member)
+        step, models = read_models(path)
+        require(0 <= member < len(models), f"member is {member}, the run in {path} has 0 to {len(models) - 1}")
+        return OwnModel(models[member], f"{path.name}, model {member}, step {step}", {"step": step})
     require((path / "config.json").exists(), f"{path} holds no config.json; give {_KINDS}")
     weights = [file.name for file in sorted(path.iterdir()) if file.suffix in (".safetensors", *PICKLED)]
     if not any(name.endswith(".safetensors") for name in weights):

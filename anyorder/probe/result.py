@@ -27,6 +27,11 @@ class ProbedHead:
     sink_mass: float
     scores: dict[str, float]
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its layer, and its number there."""
+        return self.layer, self.head
+
 
 @dataclasses.dataclass(frozen=True)
 class Placebo:
@@ -83,48 +88,28 @@ class Probed:
         """K, the longest match length that is told apart."""
         return len(self.heads[0].spectrum) - 1
 
-    def finished(
-        self, prefix_matching: Mapping[tuple[int, int], float], no_repeat: Placebo | None, maps: Maps
-    ) -> Probed:
-        """The result with what is measured on other sequences: the usual score of every head, and the placebo."""
-        heads = tuple(
-            dataclasses.replace(head, scores={"prefix_matching": prefix_matching[head.layer, head.head], **head.scores})
-            for head in self.heads
-        )
-        controls = dataclasses.replace(self.controls, no_repeat=no_repeat)
-        return dataclasses.replace(self, heads=heads, maps=maps, controls=controls)
+    @property
+    def strongest(self) -> list[ProbedHead]:
+        """The heads that have an order, the largest contrast first."""
+        with_order = [head for head in self.heads if head.found.order is not None]
+        return sorted(with_order, key=lambda head: -head.found.contrast)
 
 
 def as_json(result: Probed, *, maps: bool = False) -> dict[str, object]:
     """The result as JSON values, numbers that JSON does not have as null; `maps` adds attention, in thousandths."""
-    heads = [
-        {
-            "layer": head.layer,
-            "head": head.head,
-            **dataclasses.asdict(head.found),
-            "kind": head.kind,
-            "spectrum": head.spectrum,
-            "spectrum_error": head.spectrum_error,
-            "sink_mass": head.sink_mass,
-            "scores": head.scores,
-        }
-        for head in result.heads
+    report = records.as_json(dataclasses.replace(result, maps=None))
+    del report["maps"]
+    # What was found of a head stands beside its place.
+    report["heads"] = [
+        {"layer": head.pop("layer"), "head": head.pop("head"), **head.pop("found"), **head} for head in report["heads"]
     ]
-    report = {
-        "model": result.model,
-        "heads": heads,
-        "behaviour": result.behaviour,
-        "controls": result.controls,
-        "settings": result.settings,
-        "ablation": result.ablation,
-    }
     if maps and result.maps is not None:
         report["maps"] = {
-            "tokens": result.maps.tokens,
+            "tokens": result.maps.tokens.tolist(),
             "heads": [
                 {"layer": layer, "head": head, "thousandths": [row[: place + 1] for place, row in enumerate(whole)]}
                 for (layer, head), attention in result.maps.attention.items()
                 for whole in [np.rint(1000 * attention).astype(int).tolist()]
             ],
         }
-    return records.as_json(report)
+    return report

@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
-from anyorder.probe.measure import strongest
 from anyorder.probe.result import Probed, ProbedHead
 from anyorder.report.style import COLOURS, STYLE
 
@@ -21,8 +20,7 @@ def draw_probe(result: Probed) -> Figure:
     with plt.rc_context(STYLE):
         figure, (grid, curves, beside) = plt.subplots(1, 3, figsize=(11, 4.2), width_ratios=(1.2, 1.5, 1.2))
         _grid(grid, result)
-        by_place = {(head.layer, head.head): head for head in result.heads}
-        best = [by_place[place] for place in strongest(result)[:BEST]]
+        best = result.strongest[:BEST]
         _spectra(curves, result, best)
         _controls(beside, result, best)
         figure.suptitle(result.model)

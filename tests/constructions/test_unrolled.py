@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from anyorder.constructions import CONSTRUCTIONS, backend, construct, plan
-from anyorder.constructions.verify import verify
+from anyorder.constructions.sequences import all_sequences
+from anyorder.constructions.verify import distributions, verify
 from anyorder.errors import InputError
 from tests import oracles_constructions as oracles
 
@@ -128,8 +129,6 @@ def test_every_sequence_of_nine_tokens(name):
 
 @pytest.mark.parametrize(("name", "oracle"), [("kgram", "kgram"), ("bayes", "add_beta"), ("biased", "biased")])
 def test_exhaustive_counts_are_those_of_the_oracle(name, oracle):
-    from anyorder.constructions.exhaustive import all_sequences, distributions
-
     batch = np.concatenate(list(all_sequences(2, 7)))
     assert len({tuple(row) for row in batch.tolist()}) == 2**7
     for order in (1, 2, 3):

@@ -8,6 +8,7 @@ Hugging Face turns j and j + width/2), and quantised matrices are expanded to fl
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -140,10 +141,10 @@ def _weights(reader: GGUFReader, layers: int) -> dict[str, Float[Array, "..."]]:
 
 def _bits(reader: GGUFReader) -> str:
     """The storage types of the matrices, by how many numbers they hold."""
-    sizes: dict[str, int] = {}
+    sizes: Counter[str] = Counter()
     for tensor in reader.tensors:
-        sizes[tensor.tensor_type.name] = sizes.get(tensor.tensor_type.name, 0) + int(tensor.n_elements)
-    return ", ".join(sorted(sizes, key=lambda name: -sizes[name]))
+        sizes[tensor.tensor_type.name] += int(tensor.n_elements)
+    return ", ".join(name for name, _ in sizes.most_common())
 
 
 @partial(jax.jit, static_argnums=(1, 2))

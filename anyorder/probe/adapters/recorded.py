@@ -10,7 +10,7 @@ import numpy as np
 from anyorder.errors import InputError, require
 from anyorder.probe import controls
 from anyorder.probe.behaviour import behaviour
-from anyorder.probe.measure import Collected, analyse, strongest
+from anyorder.probe.measure import Collected, analyse
 from anyorder.probe.result import Probed
 from anyorder.probe.spectrum import check
 
@@ -63,8 +63,5 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
         "layers": list(numbers),
         "source": "recorded attention",
     }
-    result = analyse(Path(path).name, places, collected, acts, settings)
     matching = np.mean([controls.prefix_matching(*pair) for pair in zip(attention, tokens, strict=True)], axis=0)
-    return result.finished(
-        {place: float(matching[place]) for place in places}, None, collected.maps(places, strongest(result))
-    )
+    return analyse(Path(path).name, places, collected, matching[list(numbers)].ravel(), acts, settings)
