@@ -71,24 +71,20 @@ def page(folder: Path = recorded.FOLDER) -> str:
         f"| `{one.id}` | {one.title} | {one.where} | {one.minutes['quick']:g} min | {one.minutes['paper']:g} min |"
         for one in EXPERIMENTS.values()
     ]
-    found = {id: recorded.read(id, folder) for id in RECORDED}
+    found = {id: record for id in RECORDED if (record := recorded.read(id, folder)) is not None}
     parts = [
         _HEAD,
         "\n".join(listed),
         "\n\nMinutes are those of two free cores; the ones in the recorded files were taken beside other work.\n",
         _BUDGETS,
+        f"\n## At the paper's budget\n\n{RULE} ± is over seeds, in `bits` over sequences.\n",
+        *map(_section, found.values()),
     ]
-    parts.append(f"\n## At the paper's budget\n\n{RULE} ± is over seeds, in `bits` over sequences.\n")
-    parts += [_section(record) for record in found.values() if record is not None]
-    missing = [f"`{id}`" for id, record in found.items() if record is None]
+    missing = [f"`{id}`" for id in RECORDED if id not in found]
     if missing:
         parts.append(f"\nNot recorded yet: {', '.join(missing)}.\n")
-    tables = {
-        id: {name: table["rows"] for name, table in record["tables"].items()}
-        for id, record in found.items()
-        if record is not None
-    }
-    parts += ["\n## Where ours differ from print, and what was tried\n\n"]
+    tables = {id: {name: table["rows"] for name, table in record["tables"].items()} for id, record in found.items()}
+    parts.append("\n## Where ours differ from print, and what was tried\n\n")
     parts += [f"- {paragraph}\n" for paragraph in differences(tables)]
     parts.append('\nIn Python: `registry.EXPERIMENTS["depth"].run(Task("quick", seeds=3))` gives the tables.\n')
     return "".join(parts)
