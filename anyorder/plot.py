@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
@@ -21,9 +20,9 @@ from anyorder.errors import require
 from anyorder.estimators import Estimate
 from anyorder.estimators.counting import Tokens
 from anyorder.experiments.figures import AttentionMap
-from anyorder.report.maps import draw_maps
-from anyorder.report.style import STYLE, Drawing
-from anyorder.report.training import ACROSS, draw_loss
+from anyorder.report.figures import ACROSS, draw_maps
+from anyorder.report.style import Drawing, styled
+from anyorder.report.training import draw_loss
 from anyorder.training.folder import read_metrics
 from anyorder.transformer import Transformer
 
@@ -50,6 +49,7 @@ def attention(model: Transformer, tokens: Tokens) -> Figure:
     return draw_maps([together] if len(together) <= ACROSS else layers)
 
 
+@styled
 def predictions(tokens: Tokens, **predictors: Transformer | Estimate) -> Figure:
     """The distribution of the next token after every position, a strip for each predictor; blank where undefined.
 
@@ -61,22 +61,22 @@ def predictions(tokens: Tokens, **predictors: Transformer | Estimate) -> Figure:
     """
     require(len(predictors) > 0, "nothing to draw; name a predictor, as in predictions(tokens, kgram=estimate)")
     row = np.asarray(tokens)
-    with matplotlib.rc_context(STYLE):
-        figure = Drawing(figsize=(max(4.0, 0.16 * len(row)), 0.6 + 1.1 * len(predictors)))
-        strips = figure.subplots(len(predictors), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, (name, predictor) in zip(strips, predictors.items(), strict=True):
-            predicted = predictor.probabilities if isinstance(predictor, Estimate) else predictor(tokens)
-            image = axes.imshow(np.asarray(predicted, np.float64).T, vmin=0, vmax=1, cmap="viridis", aspect="auto")
-            axes.set_title(name)
-            axes.set_ylabel("next token")
-            axes.set_yticks(range(np.shape(predicted)[1]))
-        if len(row) <= 64:
-            strips[-1].set_xticks(range(len(row)), [str(token) for token in row], fontsize=6)
-        strips[-1].set_xlabel("tokens so far")
-        figure.colorbar(image, ax=strips, label="probability")
-        return figure
+    figure = Drawing(figsize=(max(4.0, 0.16 * len(row)), 0.6 + 1.1 * len(predictors)))
+    strips = figure.subplots(len(predictors), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (name, predictor) in zip(strips, predictors.items(), strict=True):
+        predicted = predictor.probabilities if isinstance(predictor, Estimate) else predictor(tokens)
+        image = axes.imshow(np.asarray(predicted, np.float64).T, vmin=0, vmax=1, cmap="viridis", aspect="auto")
+        axes.set_title(name)
+        axes.set_ylabel("next token")
+        axes.set_yticks(range(np.shape(predicted)[1]))
+    if len(row) <= 64:
+        strips[-1].set_xticks(range(len(row)), [str(token) for token in row], fontsize=6)
+    strips[-1].set_xlabel("tokens so far")
+    figure.colorbar(image, ax=strips, label="probability")
+    return figure
 
 
+@styled
 def kernel(kernel: Kernel | ArrayLike) -> Figure:
     """The rows of a kernel: for every context, oldest token first, the probability of each next token.
 
@@ -85,17 +85,16 @@ def kernel(kernel: Kernel | ArrayLike) -> Figure:
     """
     shown = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
     contexts = [" ".join(map(str, context)) for context in np.ndindex(shown.probabilities.shape[:-1])]
-    with matplotlib.rc_context(STYLE):
-        figure = Drawing(figsize=(1.6 + 0.5 * shown.alphabet_size, 0.8 + min(0.25 * len(contexts), 8.0)))
-        axes = figure.subplots()
-        image = axes.imshow(shown.rows, vmin=0, vmax=1, cmap="viridis", aspect="auto")
-        axes.set_xlabel("next token")
-        axes.set_xticks(range(shown.alphabet_size))
-        axes.set_ylabel("context")
-        if len(contexts) <= 64:
-            axes.set_yticks(range(len(contexts)), contexts)
-        figure.colorbar(image, ax=axes, label="probability")
-        return figure
+    figure = Drawing(figsize=(1.6 + 0.5 * shown.alphabet_size, 0.8 + min(0.25 * len(contexts), 8.0)))
+    axes = figure.subplots()
+    image = axes.imshow(shown.rows, vmin=0, vmax=1, cmap="viridis", aspect="auto")
+    axes.set_xlabel("next token")
+    axes.set_xticks(range(shown.alphabet_size))
+    axes.set_ylabel("context")
+    if len(contexts) <= 64:
+        axes.set_yticks(range(len(contexts)), contexts)
+    figure.colorbar(image, ax=axes, label="probability")
+    return figure
 
 
 def training(folder: str | Path) -> Figure:

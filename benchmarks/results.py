@@ -1,4 +1,4 @@
-"""Record results of the paper's budget in the repository, and write docs/reproduce.md from what is recorded.
+"""Record results of the paper's budget in the repository, and write the parts of docs/reproduce.md that show them.
 
 anyorder reproduce depth bits --budget paper --out OUT   # hours; goes on where it stopped
 python -m benchmarks.results OUT                         # OUT's numbers and figures to results/paper, and the page
@@ -14,7 +14,7 @@ from pathlib import Path
 from anyorder.errors import require
 from anyorder.experiments import recorded
 from anyorder.files import whole_file
-from anyorder.report.recorded import RECORDED, page
+from anyorder.report.recorded import RECORDED, regenerated
 
 PAGE = Path(__file__).parents[1] / "docs" / "reproduce.md"
 
@@ -38,4 +38,4 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         record(Path(sys.argv[1]))
     with whole_file(PAGE) as temporary:
-        temporary.write_text(page(), encoding="utf-8")
+        temporary.write_text(regenerated(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

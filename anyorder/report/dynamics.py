@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.resources
 import json
 
-import matplotlib
 import numpy as np
 from jaxtyping import Int
 from matplotlib.axes import Axes
@@ -15,7 +14,7 @@ from anyorder.dynamics.lengths import LengthSweep
 from anyorder.dynamics.reduced import EXCLUDED
 from anyorder.dynamics.trajectory import Trajectory
 from anyorder.files import Row
-from anyorder.report.style import COLOURS, STYLE, Drawing
+from anyorder.report.style import COLOURS, Drawing, styled
 
 #: Offsets that the page shows one by one; what is beyond is one bar.
 SHOWN = 12
@@ -23,32 +22,29 @@ SHOWN = 12
 FRAMES = 160
 
 
+@styled
 def draw_run(trajectory: Trajectory) -> Figure:
     """p by step, a_2 by step (where it is learned), and the loss against L*, the floor and the k-gram."""
     learns_a_2 = bool(np.ptp(trajectory.a_2) > 0)
-    with matplotlib.rc_context(STYLE):
-        figure = Drawing(figsize=(4.6, 6.6 if learns_a_2 else 5.0))
-        panels = figure.subplots(3 if learns_a_2 else 2, 1, sharex=True)
-        _draw_p(panels[0], trajectory)
-        if learns_a_2:
-            panels[1].plot(trajectory.a_2, color=COLOURS[0])
-            panels[1].set_ylabel("$a_2$")
-        _draw_loss(panels[-1], trajectory)
-        for panel in panels:
-            if learns_a_2:
-                panel.axvline(trajectory.stage_one_steps, color="0.8", linewidth=1.0, zorder=0)
-        panels[-1].set_xlabel("step" + (" (the line divides the stages)" if learns_a_2 else ""))
-        return figure
+    figure = Drawing(figsize=(4.6, 6.6 if learns_a_2 else 5.0))
+    panels = figure.subplots(3 if learns_a_2 else 2, 1, sharex=True)
+    _draw_p(panels[0], trajectory)
+    if learns_a_2:
+        panels[1].plot(trajectory.a_2, color=COLOURS[0])
+        panels[1].set_ylabel("$a_2$")
+    _draw_loss(panels[-1], trajectory)
+    for panel in panels if learns_a_2 else []:
+        panel.axvline(trajectory.stage_one_steps, color="0.8", linewidth=1.0, zorder=0)
+    panels[-1].set_xlabel("step" + (" (the line divides the stages)" if learns_a_2 else ""))
+    return figure
 
 
 def _draw_p(panel: Axes, trajectory: Trajectory) -> None:
     p, order = trajectory.p, trajectory.order
     inside = range(1, order + 1)
     others = [offset for offset in range(p.shape[1]) if offset not in inside and p[0, offset] > EXCLUDED / 2]
-    panel.fill_between(
-        np.arange(len(p)), p[:, others].min(axis=1), p[:, others].max(axis=1), color="0.75", linewidth=0,
-        label="all others",
-    )  # fmt: skip
+    low, high = p[:, others].min(axis=1), p[:, others].max(axis=1)
+    panel.fill_between(np.arange(len(p)), low, high, color="0.75", linewidth=0, label="all others")
     for index, offset in enumerate(inside):
         dashes = "-" if index == 0 else (0, (4, 2 + 2 * index))  # equal curves lie on top of each other
         panel.plot(p[:, offset], color=COLOURS[index % len(COLOURS)], linestyle=dashes, label=f"$p_{{{offset}}}$")
@@ -71,32 +67,30 @@ def _draw_loss(panel: Axes, trajectory: Trajectory) -> None:
     panel.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
 
 
+@styled
 def draw_sweep(sweep: LengthSweep) -> Figure:
     """Excess loss and sup-norm error against T + 1, with the fitted power laws, the k-gram and the Bayes floor."""
-    across = np.array([point.length + 1 for point in sweep.points])
+    points = sweep.points
+    across = np.array([point.length + 1 for point in points])
     panels_of = {"excess": "excess loss (nats)", "generalisation": "mean sup-norm error"}
-    with matplotlib.rc_context(STYLE):
-        figure = Drawing(figsize=(6.4, 3.4))
-        for panel, (measured, label) in zip(figure.subplots(1, 2), panels_of.items(), strict=True):
-            values = [getattr(point.learned, measured) for point in sweep.points]
-            errors = [2 * getattr(point.learned, f"{measured}_error") for point in sweep.points]
-            panel.errorbar(across, values, errors, fmt="o", markersize=4, color=COLOURS[0], label="learned")
-            law = getattr(sweep, measured)
-            panel.plot(
-                across, law.factor * across**law.exponent, color=COLOURS[0], linewidth=1.0,
-                label=f"$T^{{{law.exponent:.2f} \\pm {law.standard_error:.2f}}}$",
-            )  # fmt: skip
-            panel.plot(across, [getattr(p.kgram, measured) for p in sweep.points], "s-.", markersize=3,
-                       color=COLOURS[1], linewidth=1.0, label="k-gram")  # fmt: skip
-            floors = [getattr(p.bayes, measured) for p in sweep.points if p.bayes is not None]
-            if len(floors) == len(across):
-                panel.plot(across, floors, "k--", linewidth=1.0, label="Bayes floor")
-            panel.set_xscale("log", base=2)
-            panel.set_yscale("log")
-            panel.set_xlabel("T + 1")
-            panel.set_ylabel(label)
-            panel.legend()
-        return figure
+    figure = Drawing(figsize=(6.4, 3.4))
+    for panel, (measured, label) in zip(figure.subplots(1, 2), panels_of.items(), strict=True):
+        values = [getattr(point.learned, measured) for point in points]
+        errors = [2 * getattr(point.learned, f"{measured}_error") for point in points]
+        panel.errorbar(across, values, errors, fmt="o", markersize=4, color=COLOURS[0], label="learned")
+        law = getattr(sweep, measured)
+        fitted = f"$T^{{{law.exponent:.2f} \\pm {law.standard_error:.2f}}}$"
+        panel.plot(across, law.factor * across**law.exponent, color=COLOURS[0], linewidth=1.0, label=fitted)
+        kgram = [getattr(point.kgram, measured) for point in points]
+        panel.plot(across, kgram, "s-.", markersize=3, color=COLOURS[1], linewidth=1.0, label="k-gram")
+        floors = [getattr(point.bayes, measured) for point in points if point.bayes is not None]
+        if len(floors) == len(across):
+            panel.plot(across, floors, "k--", linewidth=1.0, label="Bayes floor")
+        panel.set_xscale("log", base=2)
+        panel.set_yscale("log")
+        panel.set(xlabel="T + 1", ylabel=label)
+        panel.legend()
+    return figure
 
 
 def attention_page(trajectory: Trajectory) -> str:

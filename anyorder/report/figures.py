@@ -2,50 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-import matplotlib
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from anyorder.experiments import figures
-from anyorder.experiments.figures import MARKS, Chart, Heat, MapGrid, OverLengths, OverSteps, Plot, Series
-from anyorder.report import dynamics, sweeps
-from anyorder.report.maps import draw_maps
-from anyorder.report.style import COLOURS, STYLE, Drawing
+from anyorder.experiments.figures import MARKS, AttentionMap, Chart, Heat, MapGrid, OverLengths, OverSteps, Plot, Series
+from anyorder.report import dynamics
+from anyorder.report.style import COLOURS, Drawing, styled
+
+#: Panels in a row of small multiples.
+ACROSS = 4
+#: Tokens are written along the axes of an attention map up to this many.
+LABELLED = 40
 
 
 def draw(figure: figures.Figure) -> Figure:
     """The picture of a figure."""
-    with matplotlib.rc_context(STYLE):
-        match figure:
-            case Plot():
-                return _plot(figure)
-            case MapGrid(grid=grid):
-                return draw_maps(grid)
-            case Heat(_, maps, down, across, label, fraction, less):
-                return sweeps.draw_heat(maps, down, across, label, fraction=fraction, less=less)
-            case OverSteps(trajectory=trajectory):
-                return dynamics.draw_run(trajectory)
-            case OverLengths(sweep=sweep):
-                return dynamics.draw_sweep(sweep)
+    match figure:
+        case Plot():
+            return _plot(figure)
+        case MapGrid(grid=grid):
+            return draw_maps(grid)
+        case Heat():
+            return draw_heat(figure)
+        case OverSteps(trajectory=trajectory):
+            return dynamics.draw_run(trajectory)
+        case OverLengths(sweep=sweep):
+            return dynamics.draw_sweep(sweep)
 
 
+@styled
 def _plot(plot: Plot) -> Figure:
     across = len(plot.charts)
     picture = Drawing(figsize=(plot.width * across + 0.2, plot.height))
     panels = picture.subplots(1, across, squeeze=False, sharey=plot.shared)[0]
+    named: dict[str, Artist] = {}
     for panel, chart in zip(panels, plot.charts, strict=True):
         _chart(panel, chart)
+        named |= {label: handle for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}
     for panel in panels[1:] if plot.shared else []:
         panel.set_ylabel("")
-    named = {
-        label: handle
-        for panel in panels
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
-    }  # fmt: skip
     if named:
         columns = max(1, int(picture.get_figwidth() / (0.5 + 0.07 * max(map(len, named)))))
         picture.legend(named.values(), named, loc="outside lower center", ncols=columns, fontsize="small")
@@ -80,3 +83,75 @@ def _series(panel: Axes, series: Series) -> None:
     if error is not None and not marked:
         middle = np.asarray(series.y, np.float64)
         panel.fill_between(series.x, middle - error, middle + error, alpha=0.2, linewidth=0, **style)
+
+
+@styled
+def draw_maps(grid: Sequence[Sequence[AttentionMap]]) -> Figure:
+    """Rows of attention maps, with one bar for the colours of all."""
+    down, across = len(grid), max(map(len, grid))
+    figure = Drawing(figsize=(2.6 * across + 0.6, 2.75 * down + 0.2))
+    axes = figure.subplots(down, across, squeeze=False)
+    for row, panels in zip(axes, grid, strict=True):
+        for place in row[len(panels) :]:
+            place.set_visible(False)
+        for place, panel in zip(row, panels, strict=False):
+            image = place.imshow(panel.values, vmin=0, vmax=1, cmap="viridis", interpolation="nearest")
+            place.set_title(panel.title)
+            _name_tokens(place, panel)
+        row[0].set_ylabel("query")
+    for place in axes[-1]:
+        place.set_xlabel("key")
+    figure.colorbar(image, ax=axes, shrink=0.8 if down == 1 else 0.5, label="attention")
+    return figure
+
+
+def _name_tokens(place: Axes, panel: AttentionMap) -> None:
+    """Tokens on both axes where there is room for them."""
+    place.spines[["right", "top"]].set_visible(True)
+    if panel.tokens is None or len(panel.tokens) > LABELLED:
+        return
+    names = ["·"] * (len(panel.values) - len(panel.tokens)) + [str(token) for token in panel.tokens]
+    for axis in (place.xaxis, place.yaxis):
+        axis.set_ticks(range(len(names)), names, fontsize=5)
+        axis.set_tick_params(length=0)
+
+
+@styled
+def draw_heat(heat: Heat) -> Figure:
+    """Heat maps side by side with one scale, every cell with its number; grey where there is none."""
+    (down, rows), (across, columns), fraction, less = heat.down, heat.across, heat.fraction, heat.less
+    wide = min(len(heat.maps), ACROSS)
+    high = -(-len(heat.maps) // wide)
+    width, height = 0.62 * len(columns) + 0.7, 0.42 * len(rows) + 0.8
+    figure = Drawing(figsize=(max(width * wide + 1.1, 3.2), max(height * high, 2.0)))
+    panels = figure.subplots(high, wide, squeeze=False, sharex=True, sharey=True)
+    norm = _norm(np.concatenate([values[np.isfinite(values)] for values in heat.maps.values()]), fraction)
+    colours = "viridis_r" if less else "viridis"
+    for panel, (title, values) in zip(panels.flat, heat.maps.items(), strict=False):
+        panel.set_facecolor("0.85")
+        image = panel.imshow(values, norm=norm, cmap=colours, aspect="auto", interpolation="nearest")
+        for place, value in np.ndenumerate(values):
+            if np.isfinite(value):
+                text = f"{value:.2f}" if fraction else f"{value:.2g}"
+                colour = "white" if (norm(value) < 0.5) != less else "black"
+                panel.text(place[1], place[0], text, ha="center", va="center", fontsize="x-small", color=colour)
+        panel.set_title(title)
+        panel.set_xticks(range(len(columns)), columns)
+        panel.set_yticks(range(len(rows)), rows)
+        panel.spines[["right", "top"]].set_visible(True)
+    for panel in panels.flat[len(heat.maps) :]:
+        panel.set_visible(False)
+    for panel in panels[-1]:
+        panel.set_xlabel(across.replace("_", " "))
+    for row in panels:
+        row[0].set_ylabel(down.replace("_", " "))
+    figure.colorbar(image, ax=panels, label=heat.label)
+    return figure
+
+
+def _norm(known: np.ndarray, fraction: bool) -> Normalize:
+    if fraction:
+        return Normalize(0, 1)
+    if len(known) and known.min() > 0 and known.max() / known.min() > 20:
+        return LogNorm(known.min(), known.max())
+    return Normalize(*((known.min(), known.max()) if len(known) else (0, 1)))

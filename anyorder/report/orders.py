@@ -9,38 +9,33 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from anyorder.estimators.order_scores import OrderReport
-from anyorder.report.style import STYLE, Drawing
+from anyorder.report.style import Drawing, styled
 
 #: Orders whose posterior never reaches this are left out of the second panel.
 _VISIBLE = 0.01
 
 
+@styled
 def draw_orders(growth: Sequence[OrderReport], others: Mapping[str, float] | None = None) -> Figure:
     """Draw reports of a growing sequence, the whole one last; `others` are bits per symbol to compare with."""
     whole = growth[-1]
-    with matplotlib.rc_context(STYLE):
-        figure = Drawing(figsize=(8, 3.2))
-        left, right = figure.subplots(1, 2)
-        left.plot(
-            [one.order for one in whole.orders], [one.bits_per_symbol for one in whole.orders], "o-", color="black"
-        )
-        left.plot(
-            whole.selected, whole.orders[whole.selected].bits_per_symbol, "o", color="black", markersize=10, mfc="none"
-        )
-        lines = {"mixture": whole.mixture_bits_per_symbol, "ctw": whole.ctw_bits_per_symbol, **(others or {})}
-        for number, (name, level) in enumerate(lines.items()):
-            left.axhline(level, color=f"C{number}", linewidth=1, label=name)
-        left.set_xlabel("order")
-        left.xaxis.set_major_locator(MaxNLocator(integer=True))
-        left.set_ylabel("bits per symbol")
-        left.legend()
-        for order in range(whole.max_order + 1):
-            posterior = [report.orders[order].posterior for report in growth]
-            if max(posterior) > _VISIBLE:
-                colour = matplotlib.colormaps["viridis"](order / max(whole.max_order, 1))
-                right.plot([report.positions for report in growth], posterior, color=colour, label=f"order {order}")
-        right.set_xscale("log")
-        right.set_xlabel("symbols coded")
-        right.set_ylabel("posterior")
-        right.legend()
-        return figure
+    figure = Drawing(figsize=(8, 3.2))
+    left, right = figure.subplots(1, 2)
+    bits = [one.bits_per_symbol for one in whole.orders]
+    left.plot([one.order for one in whole.orders], bits, "o-", color="black")
+    left.plot(whole.selected, bits[whole.selected], "o", color="black", markersize=10, mfc="none")
+    lines = {"mixture": whole.mixture_bits_per_symbol, "ctw": whole.ctw_bits_per_symbol, **(others or {})}
+    for number, (name, level) in enumerate(lines.items()):
+        left.axhline(level, color=f"C{number}", linewidth=1, label=name)
+    left.set(xlabel="order", ylabel="bits per symbol")
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
+    left.legend()
+    for order in range(whole.max_order + 1):
+        posterior = [report.orders[order].posterior for report in growth]
+        if max(posterior) > _VISIBLE:
+            colour = matplotlib.colormaps["viridis"](order / max(whole.max_order, 1))
+            right.plot([report.positions for report in growth], posterior, color=colour, label=f"order {order}")
+    right.set_xscale("log")
+    right.set(xlabel="symbols coded", ylabel="posterior")
+    right.legend()
+    return figure

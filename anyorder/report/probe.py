@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
 from anyorder.probe.result import Probed, ProbedHead
-from anyorder.report.style import COLOURS, STYLE
+from anyorder.report.style import COLOURS, Drawing, styled
 
 #: Spectra that are drawn.
 BEST = 6
 
 
+@styled
 def draw_probe(result: Probed) -> Figure:
     """Layers × heads by order; spectra with standard errors; distractor, permuted windows and recency of each."""
-    with plt.rc_context(STYLE):
-        figure, (grid, curves, beside) = plt.subplots(1, 3, figsize=(11, 4.2), width_ratios=(1.2, 1.5, 1.2))
-        _grid(grid, result)
-        best = result.strongest[:BEST]
-        _spectra(curves, result, best)
-        _controls(beside, result, best)
-        figure.suptitle(result.model)
+    figure = Drawing(figsize=(11, 4.2))
+    grid, curves, beside = figure.subplots(1, 3, width_ratios=(1.2, 1.5, 1.2))
+    _grid(grid, result)
+    best = result.strongest[:BEST]
+    _spectra(curves, result, best)
+    _controls(beside, result, best)
+    figure.suptitle(result.model)
     return figure
 
 
@@ -33,7 +34,7 @@ def _grid(axes: Axes, result: Probed) -> None:
     orders = np.full((len(layers), max(head.head for head in result.heads) + 1), np.nan)
     for head in result.heads:
         orders[layers.index(head.layer), head.head] = head.found.order or 0
-    colours = ListedColormap(["#E8E8E8", *plt.get_cmap("viridis")(np.linspace(0.9, 0.0, longest))])
+    colours = ListedColormap(["#E8E8E8", *matplotlib.colormaps["viridis"](np.linspace(0.9, 0.0, longest))])
     norm = BoundaryNorm(np.arange(longest + 2) - 0.5, colours.N)
     image = axes.imshow(orders, cmap=colours, norm=norm, aspect="auto", origin="lower")
     axes.set(xlabel="head", ylabel="layer", title="order of every head")

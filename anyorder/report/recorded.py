@@ -1,8 +1,9 @@
-"""docs/reproduce.md, made from the experiments and from what is recorded at the paper's budget."""
+"""The parts of docs/reproduce.md that are made from the experiments and from what is recorded at the paper's budget."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
+from collections.abc import Mapping
 
 from anyorder.experiments import recorded
 from anyorder.experiments.printed import RULE
@@ -16,82 +17,34 @@ RECORDED = ("depth", "presets", "attention-maps", "token-noise", "transition-noi
 #: Tables with more rows than this are left to the file.
 LONG = 16
 
-_HEAD = """# Reproducing the paper
 
-```sh
-anyorder reproduce                                    # all, quick
-anyorder reproduce depth bits --out two               # some
-anyorder reproduce depth --budget paper --out paper   # 30,000 steps and five seeds, as in App. H.5
-anyorder reproduce list                               # ids, and what each costs
-```
-
-The result is one page, `index.html`, that needs no network: for every experiment what the paper says, how we read it,
-what was measured, and how it was run. `<id>.json` has all numbers of an experiment: tables with mean, standard
-deviation and each seed, printed values beside ours, steps, seeds, preset, config, versions and minutes. Beside it lie
-every table as CSV, every figure as PNG and SVG, and the trained models. The same command again goes on where it was
-interrupted; a model that two experiments need is trained once. The command says how long it takes before it starts.
-
-"""
-
-_BUDGETS = """
-## Budgets
-
-`paper` has the 30,000 steps of App. H.5 and five seeds. `quick` has the same architecture, batch and width, but 2,000
-steps with a rate of 3e-3 that decays to zero, and three seeds. It shows that two layers are better than one, and what
-noise does to the loss. It does not show the attention of App. H.1: after 2,000 steps layer 2 of the preset `paper` has
-hardly more mass on the matching positions than uniform attention. `tiny` shows only that everything runs.
-
-## Readings
-
-- **Losses.** Excess is over the true loss on the same sequences, mean over predictions from a full window, with the
-  expectation over the next token taken exactly. "As published" is the evaluation of the authors' code: one random
-  kernel, all positions, sampled losses of model and optimum on different sequences, and the absolute value.
-- **Noise.** The paper does not say which truth is subtracted. Reading A takes the distribution that each observed token
-  was really drawn from; reading B the entropy of the undisturbed chain; reading C measures the model that was trained
-  with noise on sequences without. Over two symbols, replacing half of the tokens by the other one leaves a fair coin:
-  reading A must be zero there, and readings B and C log 2 less the clean entropy, about 0.22. The text replaces a token
-  by an "alternative", that is another one; a second table shows what comes out if it is drawn from all symbols. Under
-  token noise two references stand beside the models: the exact filter that knows the kernel, which no predictor from
-  the tokens can beat, and the Bayes predictor that does not know it, by integration over all kernels.
-- **Attention maps** are those of the preset `paper` and, next to them, of the preset `floor`.
-- **Bits.** Weights, activations, queries, keys, values and attention weights are rounded wherever they enter a matrix
-  product, scaled to the largest entry of each vector, to 2^b - 1 levels around zero; attention weights, which are never
-  negative, to 2^b levels from zero. Two bits are the levels -1, 0, 1 and 0, 1/3, 2/3, 1. Sums, norms and the
-  denominator of the softmax are kept.
-- **Precision.** To count bits, every weight and every intermediate number of a construction is rounded to b significant
-  bits. The constructions with an anchor (`dyadic`, `attention-only`, `bayes`) rely on the rounding of the type that
-  they are built for, so their bits are read off the orders that float32 and float64 reach.
-"""
+def regenerated(page: str) -> str:
+    """The page with its parts as they are now; each stands between `<!-- part: NAME -->` and `<!-- end -->`."""
+    found = {id: record for id in RECORDED if (record := recorded.read(id)) is not None}
+    parts = {"experiments": _experiments(), "recorded": _recorded(found), "differences": _differences(found)}
+    return re.sub(
+        r"(<!-- part: (\w+) -->\n).*?(?=<!-- end -->)", lambda at: at[1] + parts[at[2]], page, flags=re.DOTALL
+    )
 
 
-def page(folder: Path = recorded.FOLDER) -> str:
-    """The page as Markdown."""
+def _experiments() -> str:
     listed = ["| id | what | where | quick | paper |", "|---|---|---|---|---|"]
     listed += [
         f"| `{one.id}` | {one.title} | {one.where} | {one.minutes['quick']:g} min | {one.minutes['paper']:g} min |"
         for one in EXPERIMENTS.values()
     ]
-    found = {id: recorded.read(id, folder) for id in RECORDED}
-    parts = [
-        _HEAD,
-        "\n".join(listed),
-        "\n\nMinutes are those of two free cores; the ones in the recorded files were taken beside other work.\n",
-        _BUDGETS,
-    ]
-    parts.append(f"\n## At the paper's budget\n\n{RULE} ± is over seeds, in `bits` over sequences.\n")
-    parts += [_section(record) for record in found.values() if record is not None]
-    missing = [f"`{id}`" for id, record in found.items() if record is None]
-    if missing:
-        parts.append(f"\nNot recorded yet: {', '.join(missing)}.\n")
-    tables = {
-        id: {name: table["rows"] for name, table in record["tables"].items()}
-        for id, record in found.items()
-        if record is not None
-    }
-    parts += ["\n## Where ours differ from print, and what was tried\n\n"]
-    parts += [f"- {paragraph}\n" for paragraph in differences(tables)]
-    parts.append('\nIn Python: `registry.EXPERIMENTS["depth"].run(Task("quick", seeds=3))` gives the tables.\n')
-    return "".join(parts)
+    return "\n".join(listed) + "\n"
+
+
+def _recorded(found: Mapping[str, Row]) -> str:
+    missing = ", ".join(f"`{id}`" for id in RECORDED if id not in found)
+    parts = [f"{RULE} ± is over seeds, in `bits` over sequences.\n", *map(_section, found.values())]
+    return "".join(parts) + (f"\nNot recorded yet: {missing}.\n" if missing else "")
+
+
+def _differences(found: Mapping[str, Row]) -> str:
+    tables = {id: {name: table["rows"] for name, table in one["tables"].items()} for id, one in found.items()}
+    return "".join(f"- {paragraph}\n" for paragraph in differences(tables))
 
 
 def _section(record: Row) -> str:

@@ -20,16 +20,12 @@ LEAD = (
 def section(folder: Path, ran: Ran) -> Section:
     """What the report says of one experiment; its files are written unless they lie there from an earlier call."""
     experiment, record = ran.experiment, ran.record
-    facts = {}
-    if experiment.paper is not None:
-        facts["The paper says"] = experiment.paper
-    if experiment.reading is not None:
-        facts["How it is read"] = experiment.reading
+    notes = [] if record is None else record.result.notes
+    said = {"The paper says": experiment.paper, "How it is read": experiment.reading, "To note": " ".join(notes)}
+    facts = {term: text for term, text in said.items() if text}
     if record is None:
         return Section(experiment.id, experiment.title, experiment.where, facts, {}, {}, "", ran.failure)
     result = record.result
-    if result.notes:
-        facts["To note"] = " ".join(result.notes)
     how = "; ".join(f"{name} {value}" for name, value in result.settings.items())
     made = ", ".join(f"{name} {version}" for name, version in record.versions.items())
     how = f"Run with {how}. Budget {record.budget}, {record.seeds} seeds from 0. {made}."

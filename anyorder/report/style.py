@@ -14,7 +14,7 @@ from anyorder.files import whole_file
 
 #: Okabe and Ito's colours, which stay apart for colour-blind readers.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-STYLE: Any = {
+_STYLE: Any = {
     "axes.prop_cycle": cycler(color=COLOURS),
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -22,8 +22,9 @@ STYLE: Any = {
     "figure.constrained_layout.use": True,
     "font.size": 9.0,
     "legend.frameon": False,
-    "savefig.dpi": 150,
 }
+#: Decorates what draws a figure.
+styled = matplotlib.rc_context(_STYLE)
 
 
 class Drawing(Figure):

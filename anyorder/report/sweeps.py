@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from anyorder.report.style import COLOURS, STYLE, Drawing
+from anyorder.experiments.figures import Heat
+from anyorder.report.figures import ACROSS, draw_heat
+from anyorder.report.style import COLOURS, Drawing, styled
 from anyorder.sweeps.analysis import cells
 from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.spec import METRICS, Sweep
@@ -24,19 +24,17 @@ LABELS = {
     "distance": "distance to pseudo-attention",
     "success": "fraction of seeds that succeed",
 }
-#: Panels in a row of small multiples.
-ACROSS = 4
 
 
+@styled
 def draw(sweep: Sweep, rows: Sequence[SweepRow]) -> Figure:
     """What fits the axes that have more than one value."""
     axes = [axis for axis, values in sweep.axes.items() if len(values) > 1] or list(sweep.axes)[:1]
-    with matplotlib.rc_context(STYLE):
-        if len(axes) == 1:
-            return _curve(sweep, rows, axes[0])
-        if len(axes) <= 3:
-            return _maps(sweep, rows, axes)
-        return _marginals(sweep, rows, axes)
+    if len(axes) == 1:
+        return _curve(sweep, rows, axes[0])
+    if len(axes) <= 3:
+        return _maps(sweep, rows, axes)
+    return _marginals(sweep, rows, axes)
 
 
 def tick(value: object) -> str:
@@ -129,8 +127,8 @@ def _maps(sweep: Sweep, rows: Sequence[SweepRow], axes: list[str]) -> Figure:
         part = [row for row in rows if value is None or row.values[axes[0]] == value]
         maps[title] = grid(sweep, part, axes[-2], axes[-1])
     down, across = ((axis, [tick(value) for value in sweep.axes[axis]]) for axis in axes[-2:])
-    label, success = LABELS[sweep.metric], sweep.metric == "success"
-    return draw_heat(maps, down, across, label, fraction=success, less=METRICS[sweep.metric])
+    success, less = sweep.metric == "success", METRICS[sweep.metric]
+    return draw_heat(Heat("", maps, down, across, LABELS[sweep.metric], fraction=success, less=less))
 
 
 def grid(sweep: Sweep, rows: Sequence[SweepRow], down: str, across: str) -> np.ndarray:
@@ -141,56 +139,3 @@ def grid(sweep: Sweep, rows: Sequence[SweepRow], down: str, across: str) -> np.n
             place = sweep.axes[down].index(cell.values[down]), sweep.axes[across].index(cell.values[across])
             values[place] = cell.mean
     return values
-
-
-def draw_heat(
-    maps: Mapping[str, np.ndarray],
-    down: tuple[str, list[str]],
-    across: tuple[str, list[str]],
-    label: str,
-    *,
-    fraction: bool = False,
-    less: bool = False,
-) -> Figure:
-    """Heat maps side by side with one scale, every cell with its number; grey where there is none."""
-    columns = min(len(maps), ACROSS)
-    lines = -(-len(maps) // columns)
-    width, height = 0.62 * len(across[1]) + 0.7, 0.42 * len(down[1]) + 0.8
-    with matplotlib.rc_context(STYLE):
-        figure = Drawing(figsize=(max(width * columns + 1.1, 3.2), max(height * lines, 2.0)))
-        panels = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
-        known = np.concatenate([values[np.isfinite(values)] for values in maps.values()])
-        norm = _norm(known, fraction)
-        image = None
-        for panel, (title, values) in zip(panels.flat, maps.items(), strict=False):
-            panel.set_facecolor("0.85")
-            image = panel.imshow(
-                values, norm=norm, cmap="viridis_r" if less else "viridis", aspect="auto", interpolation="nearest"
-            )
-            for place, value in np.ndenumerate(values):
-                if np.isfinite(value):
-                    dark = (norm(value) < 0.5) != less
-                    text = f"{value:.2f}" if fraction else f"{value:.2g}"
-                    panel.text(place[1], place[0], text, ha="center", va="center", fontsize="x-small",
-                               color="white" if dark else "black")  # fmt: skip
-            panel.set_title(title)
-            panel.set_xticks(range(len(across[1])), across[1])
-            panel.set_yticks(range(len(down[1])), down[1])
-            panel.spines[["right", "top"]].set_visible(True)
-        for panel in panels.flat[len(maps) :]:
-            panel.set_visible(False)
-        for panel in panels[-1]:
-            panel.set_xlabel(across[0].replace("_", " "))
-        for row in panels:
-            row[0].set_ylabel(down[0].replace("_", " "))
-        assert image is not None
-        figure.colorbar(image, ax=panels, label=label)
-        return figure
-
-
-def _norm(known: np.ndarray, fraction: bool) -> Normalize:
-    if fraction:
-        return Normalize(0, 1)
-    if len(known) and known.min() > 0 and known.max() / known.min() > 20:
-        return LogNorm(known.min(), known.max())
-    return Normalize(*((known.min(), known.max()) if len(known) else (0, 1)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import jax
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -13,26 +12,21 @@ from anyorder import estimators
 from anyorder.errors import require
 from anyorder.experiments.figures import AttentionMap
 from anyorder.files import Row
-from anyorder.report.maps import draw_maps
-from anyorder.report.style import COLOURS, STYLE, Drawing
+from anyorder.report.figures import ACROSS, draw_maps
+from anyorder.report.style import Drawing, styled
 from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
 
 #: Sequences over which the maps of layer 1 are averaged.
 AVERAGED = 256
-#: Panels in a row of the attention figure.
-ACROSS = 4
 
 Metrics = Sequence[Row]
 
 
-def _kind(metrics: Metrics, kind: str) -> list[Row]:
-    return [line for line in metrics if line["kind"] == kind]
-
-
-def _by_model(lines: Metrics) -> dict[str, list[Row]]:
-    """Lines of every model, by what names it in a legend."""
+def _by_model(metrics: Metrics, kind: str) -> dict[str, list[Row]]:
+    """Lines of a kind for every model, by what names it in a legend."""
+    lines = [line for line in metrics if line["kind"] == kind]
     several = len({line["learning_rate"] for line in lines}) > 1
     named: dict[str, list[Row]] = {}
     for line in lines:
@@ -42,42 +36,40 @@ def _by_model(lines: Metrics) -> dict[str, list[Row]]:
 
 
 def _reference(metrics: Metrics) -> Row:
-    found = _kind(metrics, "reference")
+    found = [line for line in metrics if line["kind"] == "reference"]
     require(len(found) > 0, "the run has no metrics yet; let it take its first steps")
     return found[0]
 
 
+@styled
 def draw_loss(metrics: Metrics) -> Figure:
     """Above, the loss on training batches; below, the gap to the floor (or the excess) on the evaluation set."""
     reference = _reference(metrics)
     true, floor = reference["true_loss"], reference["floor_excess"]
     measured = "excess" if floor is None else "gap"
-    with matplotlib.rc_context(STYLE):
-        figure = Drawing(figsize=(6.4, 5.0))
-        above, below = figure.subplots(2, 1, sharex=True)
-        for index, (name, lines) in enumerate(_by_model(_kind(metrics, "loss")).items()):
-            colour = COLOURS[index % len(COLOURS)]
-            above.plot(*_curve(lines, "loss"), color=colour, linewidth=1.0, label=name)
-        above.axhline(true, color="0.5", linestyle=":", label="true loss")
-        if floor is not None:
-            above.axhline(true + floor, color="black", linestyle="--", linewidth=1.0, label="Bayes floor")
-        for index, lines in enumerate(_by_model(_kind(metrics, "evaluation")).values()):
-            steps, values = _curve(lines, measured)
-            errors = np.array([line[f"{measured}_error"] for line in lines])
-            colour = COLOURS[index % len(COLOURS)]
-            below.errorbar(steps, values, 2 * errors, color=colour, marker="o", markersize=3, linewidth=1.0)
-        below.set_yscale("log")
-        below.set_xlabel("step")
-        above.set_ylabel("training loss (nats)")
-        below.set_ylabel("excess loss (nats)" if floor is None else "gap to the floor (nats)")
-        figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        return figure
+    figure = Drawing(figsize=(6.4, 5.0))
+    above, below = figure.subplots(2, 1, sharex=True)
+    for name, lines in _by_model(metrics, "loss").items():
+        above.plot(_column(lines, "step"), _column(lines, "loss"), linewidth=1.0, label=name)
+    above.axhline(true, color="0.5", linestyle=":", label="true loss")
+    if floor is not None:
+        above.axhline(true + floor, color="black", linestyle="--", linewidth=1.0, label="Bayes floor")
+    for lines in _by_model(metrics, "evaluation").values():
+        steps, values, errors = (_column(lines, name) for name in ("step", measured, f"{measured}_error"))
+        below.errorbar(steps, values, 2 * errors, marker="o", markersize=3, linewidth=1.0)
+    below.set_yscale("log")
+    below.set_xlabel("step")
+    above.set_ylabel("training loss (nats)")
+    below.set_ylabel("excess loss (nats)" if floor is None else "gap to the floor (nats)")
+    figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
 
 
-def _curve(lines: Metrics, name: str) -> tuple[np.ndarray, np.ndarray]:
-    return np.array([line["step"] for line in lines]), np.array([line[name] for line in lines])
+def _column(lines: Metrics, name: str) -> np.ndarray:
+    return np.array([line[name] for line in lines])
 
 
+@styled
 def draw_positions(metrics: Metrics) -> Figure:
     """Every model at every position, with bands of two standard errors: its excess, and below it the gap to the floor.
 
@@ -86,25 +78,23 @@ def draw_positions(metrics: Metrics) -> Figure:
     reference = _reference(metrics)
     positions, floor = np.array(reference["position"]), reference["floor_excess_by_position"]
     shown = ["excess"] if floor is None else ["excess", "gap"]
-    with matplotlib.rc_context(STYLE):
-        figure = Drawing(figsize=(6.4, 2.4 * len(shown) + 0.6))
-        panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
-        for index, (name, lines) in enumerate(_by_model(_kind(metrics, "evaluation")).items()):
-            colour = COLOURS[index % len(COLOURS)]
-            for panel, measured in zip(panels, shown, strict=True):
-                mean = np.array(lines[-1][f"{measured}_by_position"])
-                error = np.array(lines[-1][f"{measured}_by_position_error"])
-                panel.plot(positions, mean, color=colour, linewidth=1.0, label=name)
-                panel.fill_between(positions, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, linewidth=0)
-        if floor is not None:
-            for panel, line in zip(panels, (floor, np.zeros(len(positions))), strict=True):
-                panel.plot(positions, line, color="black", linestyle="--", linewidth=1.0, label="Bayes floor")
-            panels[1].set_ylabel("gap to the floor (nats)")
-        panels[0].set_ylabel("excess loss (nats)")
-        panels[0].set_ylim(0, None)
-        panels[-1].set_xlabel("position of the predicted token")
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        return figure
+    figure = Drawing(figsize=(6.4, 2.4 * len(shown) + 0.6))
+    panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
+    for name, lines in _by_model(metrics, "evaluation").items():
+        for panel, measured in zip(panels, shown, strict=True):
+            mean = np.array(lines[-1][f"{measured}_by_position"])
+            error = 2 * np.array(lines[-1][f"{measured}_by_position_error"])
+            (line,) = panel.plot(positions, mean, linewidth=1.0, label=name)
+            panel.fill_between(positions, mean - error, mean + error, color=line.get_color(), alpha=0.2, linewidth=0)
+    if floor is not None:
+        for panel, floors in zip(panels, (floor, np.zeros(len(positions))), strict=True):
+            panel.plot(positions, floors, color="black", linestyle="--", linewidth=1.0, label="Bayes floor")
+        panels[1].set_ylabel("gap to the floor (nats)")
+    panels[0].set_ylabel("excess loss (nats)")
+    panels[0].set_ylim(0, None)
+    panels[-1].set_xlabel("position of the predicted token")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
 
 
 def draw_attention(model: Transformer, config: Config, sequence: int) -> Figure:
@@ -117,13 +107,11 @@ def draw_attention(model: Transformer, config: Config, sequence: int) -> Figure:
     begins = maps[0].shape[1] - len(ideal)
     ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
     row = np.asarray(tokens[sequence])
-    panels = [AttentionMap(f"layer 1, head {head + 1} (mean)", values, row) for head, values in enumerate(first)]
+    shown = {f"layer 1, head {head} (mean)": values for head, values in enumerate(first, start=1)}
     for number, layer in enumerate(maps[1:], start=2):
-        panels += [AttentionMap(f"layer {number}, head {head + 1}", values, row) for head, values in enumerate(layer)]
+        shown |= {f"layer {number}, head {head}": values for head, values in enumerate(layer, start=1)}
     # The head that comes nearest to the ideal is the one to hold against it.
     nearest = min((head for layer in maps for head in layer), key=lambda head: float(np.square(head - ideal).sum()))
-    panels += [
-        AttentionMap("pseudo-attention", ideal, row),
-        AttentionMap("difference, nearest head", np.abs(nearest - ideal), row),
-    ]
+    shown |= {"pseudo-attention": ideal, "difference, nearest head": np.abs(nearest - ideal)}
+    panels = [AttentionMap(title, values, row) for title, values in shown.items()]
     return draw_maps([panels[start : start + ACROSS] for start in range(0, len(panels), ACROSS)])

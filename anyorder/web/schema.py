@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from jaxtyping import Shaped
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from anyorder.constructions import CONSTRUCTIONS, Option
 from anyorder.errors import require
@@ -25,13 +25,17 @@ EXAMPLE = "barbara had a banana bar and a barbarian band"
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
-def finite(value: float) -> float | None:
+def finite(value: float | None) -> float | None:
     """The number, or None where JSON has none.
 
     >>> finite(0.5), finite(math.inf)
     (0.5, None)
     """
-    return value if math.isfinite(value) else None
+    return value if value is not None and math.isfinite(value) else None
+
+
+#: A number of an answer: null where it is infinite, or where nothing is defined.
+Number = Annotated[float | None, BeforeValidator(finite)]
 
 
 class Asked(BaseModel):
@@ -343,7 +347,7 @@ class Exactness(BaseModel):
     """The worst error on this sequence, next to what was promised."""
 
     compared_with: str
-    max_error: float | None = Field(description="null where it is infinite or nothing is defined")
+    max_error: Number = Field(description="null where it is infinite or nothing is defined")
     at: int | None
     bound: float | None
     positions_checked: int
@@ -357,9 +361,9 @@ class Losses(BaseModel):
     """Mean exact loss in nats after every position with a full window; null where it is infinite."""
 
     true_loss: float
-    model_excess: float | None
+    model_excess: Number
     bayes_excess: float
-    kgram_excess: float | None
+    kgram_excess: Number
 
 
 class View(BaseModel):
@@ -384,7 +388,7 @@ class View(BaseModel):
     bayes_name: str
     estimated: Matrix | None = Field(description="what the estimator that was asked for predicts")
     truth: Matrix | None
-    errors: list[float | None] = Field(description="largest error of a probability at every position")
+    errors: list[Number] = Field(description="largest error of a probability at every position")
     exactness: Exactness
     losses: Losses | None
 
@@ -403,8 +407,8 @@ class Over(BaseModel):
     kind: Literal["match", "near miss"]
     position: int
     word: list[str]
-    values: list[float | None]
-    score: float | None
+    values: list[Number]
+    score: Number
 
 
 class Part(BaseModel):
@@ -414,8 +418,8 @@ class Part(BaseModel):
     name: str
     read: str = Field(description="where in the trace it was read")
     labels: list[str]
-    values: list[float | None]
-    line: float | None = Field(None, description="a threshold to draw across")
+    values: list[Number]
+    line: Number = Field(None, description="a threshold to draw across")
     marks: list[int] = Field([], description="bars that matter")
     first: int = Field(0, description="keys: the position of the first one, -1 for the beginning token")
     unit: str = Field("", description="of the values")
@@ -456,7 +460,7 @@ class Verified(BaseModel):
     dtype: str
     kappa: float | None
     bound: float | None
-    max_error: float | None
+    max_error: Number
     positions_checked: int
     passed: bool
 
@@ -470,8 +474,8 @@ class Film(BaseModel):
     steps: list[int] = Field(description="the number of steps taken at each frame")
     stage_one_steps: int
     attention: Matrix = Field(description="softmax(p), the first layer's attention by offset, one row for each frame")
-    a_2: list[float | None]
-    excess: list[float | None] = Field(description="loss of the frame's batch above the entropy of its own kernels")
+    a_2: list[Number]
+    excess: list[Number] = Field(description="loss of the frame's batch above the entropy of its own kernels")
     true_loss: float
-    floor_excess: float | None = Field(description="excess of Bayes for independent rows, where it is known")
+    floor_excess: Number = Field(description="excess of Bayes for independent rows, where it is known")
     standings: dict[str, float] = Field(description="excess loss of the last state and of others, on fresh chains")

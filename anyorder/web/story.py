@@ -8,23 +8,25 @@ weights make of the stream that is.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from anyorder.constructions import steps
 from anyorder.constructions.steps import Show, Step
 from anyorder.constructions.stream import Stream
 from anyorder.estimators import matching
-from anyorder.transformer import Head, MLPLayer, Transformer
+from anyorder.transformer import Head, Transformer
 from anyorder.transformer.arithmetic import linear, stored, unit
 from anyorder.web import schema
 from anyorder.web.schema import finite
 from anyorder.web.sentences import about, here
 from anyorder.web.traced import Traced, TracedPosition
+
+Numbers = Float[np.ndarray, "values"]
 
 
 def tell(traced: Traced, position: int) -> schema.Story:
@@ -82,64 +84,58 @@ def _(what: steps.Combined, look: TracedPosition) -> schema.Part:
 @show.register
 def _(what: steps.Inside, look: TracedPosition) -> schema.Part:
     read = f"W x + b of layers.{what.layer}.mlp.{what.place} in block `{what.of}`"
-    return bars(look, what.name, read, _inside(look, what)).model_copy(update={"line": 0.0})
+    return bars(look, what.name, read, _inside(look, what), line=0.0)
 
 
 @show.register
 def _(what: steps.Threshold, look: TracedPosition) -> schema.Part:
     part = show(what.shown, look)
     left = _inside(look, what.inside)
-    line = finite(float(np.mean(np.array(part.values, float) - left)))
+    part.line = finite(float(np.mean(np.array(part.values, float) - left)))
     # Of equal numbers a rounded difference can be left; the norm that follows makes nothing of it.
-    marks = np.flatnonzero(left > 1e-6 * np.abs(left).max()).tolist()
-    return part.model_copy(update={"line": line, "marks": marks})
+    part.marks = np.flatnonzero(left > 1e-6 * np.abs(left).max()).tolist()
+    return part
 
 
 @show.register
 def _(what: steps.Attention, look: TracedPosition) -> schema.Part:
     weights = np.asarray(look.traced.trace.attention[what.layer], np.float64)[what.head, look.row, : look.row + 1]
-    part = keys(
-        look, what.name, f"attention of layer {what.layer + 1}, head {what.head + 1}, row {look.position}", weights
-    )
+    read = f"attention of layer {what.layer + 1}, head {what.head + 1}, row {look.position}"
     if what.offsets is None:
-        return part
+        return keys(look, what.name, read, weights, look.matches)
     near = range(max(look.position - what.offsets[1], 0), look.position - what.offsets[0] + 1)
-    return part.model_copy(update={"marks": [position - part.first for position in near]})
+    return keys(look, what.name, read, weights, near)
 
 
 @show.register
 def _(what: steps.Scores, look: TracedPosition) -> schema.Part:
-    x, head = look.traced.trace.stream(what.point), look.model.layers[what.layer].heads[what.head]
-    product = np.asarray(_scores(head, x, jnp.int32(look.row)))[: look.row + 1] / _kappa(look.model)
-    unit_of = "" if look.model.certificate is None else " / kappa"
-    part = keys(look, what.name, f"score of layer {what.layer + 1}, head {what.head + 1}{unit_of}", product)
-    return part.model_copy(update={"unit": unit_of.removeprefix(" / ")})
+    queries, found = _sides(look.model.layers[what.layer].heads[what.head], look.traced.trace.stream(what.point))
+    scores = np.asarray(stored(found @ queries[look.row]), np.float64)[: look.row + 1]
+    kappa, name = _scale(look.model)
+    read = f"score of layer {what.layer + 1}, head {what.head + 1}" + (f" / {name}" if name else "")
+    return keys(look, what.name, read, scores / kappa, look.matches, unit=name)
 
 
 @show.register
 def _(what: steps.Overlay, look: TracedPosition) -> schema.Part:
     head = look.model.layers[what.layer].heads[what.head]
-    queries, found = (np.asarray(side) for side in _sides(head, look.traced.trace.stream(what.point)))
+    queries, found = (np.asarray(side, np.float64) for side in _sides(head, look.traced.trace.stream(what.point)))
     product, begins, k = found @ queries[look.row], look.traced.begins, look.order
     coordinates, symbols = symbol_coordinates(look.model, head)
+    kappa, name = _scale(look.model)
     over = []
     misses = [i for i in range(k, look.position + 1) if i not in look.matches]
     nearest = max(misses, key=lambda i: (product[i + begins], i), default=None)
     for kind, at in (("match", look.matches[-1] if look.matches else None), ("near miss", nearest)):
         if at is not None:
             word = [look.name(position) for position in range(at - k, at)]
-            values = [finite(value) for value in _direction(found[at + begins, coordinates]).tolist()]
-            score = finite(float(product[at + begins] / _kappa(look.model)))
-            over.append(schema.Over(kind=kind, position=at, word=word, values=values, score=score))
-    part = bars(
-        look,
-        what.name,
-        "directions of the query at n and of two keys",
-        _direction(queries[look.row, coordinates]),
-    )
+            values, score = _direction(found[at + begins, coordinates]), float(product[at + begins] / kappa)
+            over.append(schema.Over(kind=kind, position=at, word=word, values=values.tolist(), score=score))
+    read, values = "directions of the query at n and of two keys", _direction(queries[look.row, coordinates])
     labels = [look.traced.symbols[symbol] for symbol in symbols]
-    unit_of = "" if look.model.certificate is None else "kappa"
-    return part.model_copy(update={"kind": "overlay", "labels": labels, "over": over, "unit": unit_of})
+    return schema.Part(
+        kind="overlay", name=what.name, read=read, labels=labels, values=values.tolist(), over=over, unit=name
+    )
 
 
 def symbol_coordinates(model: Transformer, head: Head) -> tuple[list[int], list[int]]:
@@ -161,13 +157,14 @@ def symbol_coordinates(model: Transformer, head: Head) -> tuple[list[int], list[
     return [row for row, _ in found], [symbol for _, symbol in found]
 
 
-def _direction(values: Float[np.ndarray, "width"]) -> Float[np.ndarray, "width"]:
+def _direction(values: Numbers) -> Numbers:
     length = np.linalg.norm(values)
     return values / length if length > 0 else values
 
 
-def _kappa(model: Transformer) -> float:
-    return 1.0 if model.certificate is None else model.certificate.kappa
+def _scale(model: Transformer) -> tuple[float, str]:
+    """What scores are divided by, and what it is called: kappa where there is one."""
+    return (1.0, "") if model.certificate is None else (model.certificate.kappa, "kappa")
 
 
 @show.register
@@ -176,20 +173,20 @@ def _(what: steps.Prediction, look: TracedPosition) -> schema.Part:
     return bars(look, what.name, "output of the model", row)
 
 
-def bars(look: TracedPosition, name: str, read: str, values: Float[np.ndarray, "bars"], label: str = "") -> schema.Part:
+def bars(look: TracedPosition, name: str, read: str, values: Numbers, label: str = "", **more: Any) -> schema.Part:
     """A part with one bar for every symbol, or with one label for all."""
     labels = look.traced.symbols if len(values) == look.traced.alphabet_size else [label] * len(values)
-    numbers = [finite(value) for value in np.asarray(values, float).tolist()]
-    return schema.Part(kind="bars", name=name, read=read, labels=labels, values=numbers)
+    return schema.Part(kind="bars", name=name, read=read, labels=labels, values=values.tolist(), **more)
 
 
-def keys(look: TracedPosition, name: str, read: str, values: Float[np.ndarray, "keys"]) -> schema.Part:
-    """A part with one number for every key; the exact matches are marked."""
+def keys(look: TracedPosition, name: str, read: str, values: Numbers, at: Iterable[int], **more: Any) -> schema.Part:
+    """A part with one number for every key; marked are those at some positions."""
     first = -look.traced.begins
     labels = [look.name(position) for position in range(first, look.position + 1)]
-    marks = [match - first for match in look.matches]
-    numbers = [finite(value) for value in np.asarray(values, float).tolist()]
-    return schema.Part(kind="keys", name=name, read=read, labels=labels, values=numbers, marks=marks, first=first)
+    marks = [position - first for position in at]
+    return schema.Part(
+        kind="keys", name=name, read=read, labels=labels, values=values.tolist(), marks=marks, first=first, **more
+    )
 
 
 def unknown(order: int, model: Transformer) -> tuple[Step, ...]:
@@ -230,31 +227,15 @@ def unknown(order: int, model: Transformer) -> tuple[Step, ...]:
     return (*made, prediction)
 
 
-def _inside(look: TracedPosition, what: steps.Inside) -> Float[np.ndarray, "width"]:
+def _inside(look: TracedPosition, what: steps.Inside) -> Numbers:
     mlp = look.model.layers[what.layer].mlp[what.place]
-    inputs = np.asarray(_inputs(mlp, look.traced.trace.stream(what.point)))
+    inputs = np.asarray(linear(look.traced.trace.stream(what.point), mlp.weight, mlp.bias), np.float64)
     return inputs[look.row, Stream(**dict(look.model.blocks or ())).place(what.of)]
 
 
 @eqx.filter_jit
-def _inputs(mlp: MLPLayer, x: Float[Array, "rows d"]) -> Float[Array, "rows outputs"]:
-    return linear(x, mlp.weight, mlp.bias).astype(jnp.float64)
-
-
-@eqx.filter_jit
-def _scores(head: Head, x: Float[Array, "rows d"], row: Int[Array, ""]) -> Float[Array, "rows"]:
-    """All rows at once, so that every position is one compiled program."""
-    queries, found = _projected(head, x)
-    return stored(found @ queries[row]).astype(jnp.float64)
-
-
-@eqx.filter_jit
 def _sides(head: Head, x: Float[Array, "rows d"]) -> tuple[Float[Array, "rows head"], Float[Array, "rows head"]]:
-    queries, found = _projected(head, x)
-    return queries.astype(jnp.float64), found.astype(jnp.float64)
-
-
-def _projected(head: Head, x: Float[Array, "rows d"]) -> tuple[Float[Array, "rows head"], Float[Array, "rows head"]]:
+    """The queries and keys of a head, whose products are its scores."""
     queries, found = linear(x, head.query), linear(x, head.key)
     if head.normalise:
         queries, found = unit(queries), unit(found)

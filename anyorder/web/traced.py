@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from anyorder import estimators
+from anyorder.estimators.registry import find_estimator
 from anyorder.transformer import Trace, Transformer
 from anyorder.web import limits
 from anyorder.web.models import Opened
@@ -72,6 +73,12 @@ class Traced:
         """The attention weights of one head, counted from 1."""
         rows = self.length + self.begins
         return np.asarray(self.trace.attention[layer - 1][head - 1, :rows, :rows], np.float64)
+
+    def estimate(self, name: str, beta: float | None = None) -> Float[np.ndarray, "length symbols"]:
+        """What an estimator of the registry predicts after every position, with the order of the model."""
+        order, size = self.opened.order, self.alphabet_size
+        found = find_estimator(name).predict(self.padded, order=order, alphabet_size=size, beta=beta)
+        return np.asarray(found.probabilities)[: self.length]
 
     @property
     def pseudo_attention(self) -> Float[np.ndarray, "rows rows"]:

@@ -16,25 +16,9 @@ from anyorder.constructions.certificate import unit_roundoff
 from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.verify import expected, within
 from anyorder.errors import InputError, require
-from anyorder.estimators.registry import find_estimator
-from anyorder.web import limits
+from anyorder.web import limits, schema
 from anyorder.web.models import Library, Opened, build
-from anyorder.web.schema import (
-    Chain,
-    Constructed,
-    Exactness,
-    HowExact,
-    Losses,
-    Map,
-    MapRequest,
-    Matrix,
-    ModelInfo,
-    Promise,
-    Tour,
-    View,
-    ViewRequest,
-    finite,
-)
+from anyorder.web.schema import Matrix
 from anyorder.web.sequence import NamedTokens, draw, source
 from anyorder.web.tours import shipped_tours
 from anyorder.web.traced import Traced
@@ -53,7 +37,7 @@ def _give_back() -> None:
 class Explorer:
     """Runs models and keeps the last traces; safe to call from several threads."""
 
-    def __init__(self, library: Library, tour: Tour | None = None) -> None:
+    def __init__(self, library: Library, tour: schema.Tour | None = None) -> None:
         self.library = library
         self.tours = [*([tour] if tour else []), *shipped_tours()]
         self.opening = tour.name if tour else None
@@ -61,9 +45,9 @@ class Explorer:
         self._programs: set[tuple[object, ...]] = set()
         self._lock = threading.Lock()
 
-    def traced(self, asked: ViewRequest, check: CheckCancelled) -> Traced:
+    def traced(self, asked: schema.ViewRequest, check: CheckCancelled) -> Traced:
         """The model's trace on the sequence, run now or kept."""
-        stamp = "" if isinstance(asked.model, Constructed) else str(self.library.stamp(asked.model.path))
+        stamp = "" if isinstance(asked.model, schema.Constructed) else str(self.library.stamp(asked.model.path))
         key = f"{asked.model.model_dump_json()}{asked.sequence.model_dump_json()}{stamp}"
         with self._lock:
             if key in self._kept:
@@ -76,7 +60,7 @@ class Explorer:
                 self._kept.popitem(last=False)
         return traced
 
-    def _run(self, asked: ViewRequest, check: CheckCancelled) -> Traced:
+    def _run(self, asked: schema.ViewRequest, check: CheckCancelled) -> Traced:
         drawn = draw(asked.sequence)
         check()
         opened = self._open(asked, drawn)
@@ -90,7 +74,7 @@ class Explorer:
             raise
         except Exception as error:
             require(
-                isinstance(asked.model, Constructed),
+                isinstance(asked.model, schema.Constructed),
                 f"{opened.source} cannot be run on this sequence ({type(error).__name__}); is it a whole model?",
             )
             raise
@@ -109,10 +93,10 @@ class Explorer:
                 jax.clear_caches()
                 _give_back()
 
-    def _open(self, asked: ViewRequest, drawn: NamedTokens) -> Opened:
+    def _open(self, asked: schema.ViewRequest, drawn: NamedTokens) -> Opened:
         """The model, if the sequence fits it."""
         wanted = asked.model
-        if isinstance(wanted, Constructed):
+        if isinstance(wanted, schema.Constructed):
             size = wanted.alphabet_size or max(2, len(drawn.symbols))
             _check_fit(drawn, size, wanted.order, "lower it, or lengthen the sequence")
             return build(wanted, size, limits.padded(len(drawn.tokens)))
@@ -120,18 +104,15 @@ class Explorer:
         _check_fit(drawn, opened.model.alphabet_size, opened.order, "lengthen the sequence")
         return opened
 
-    def view(self, asked: ViewRequest, check: CheckCancelled) -> View:
+    def view(self, asked: schema.ViewRequest, check: CheckCancelled) -> schema.View:
         """All that the page shows except the story, with the maps if they are asked for."""
         traced = self.traced(asked, check)
-        order, size = traced.opened.order, traced.alphabet_size
-        kgram = np.asarray(estimators.kgram(traced.padded, order=order, alphabet_size=size).probabilities)[
-            : traced.length
-        ]
+        kgram = traced.estimate("kgram")
         bayes, bayes_name = _bayes(traced, asked)
         check()
         wrong, exactness = _exactness(traced, bayes, bayes_name)
         truth = traced.sequence.truth
-        return View(
+        return schema.View(
             symbols=traced.symbols,
             tokens=traced.sequence.tokens.tolist(),
             outcome=traced.sequence.outcome,
@@ -139,7 +120,7 @@ class Explorer:
             model=model_info(traced.opened),
             nearest=list(traced.nearest),
             maps=[
-                Map(layer=layer, head=head, weights=Matrix.of(traced.weights(layer, head)))
+                schema.Map(layer=layer, head=head, weights=Matrix.of(traced.weights(layer, head)))
                 for layer, head in (traced.heads if asked.maps else [])
             ],
             pseudo_attention=Matrix.of(traced.pseudo_attention) if asked.maps else None,
@@ -148,14 +129,14 @@ class Explorer:
             kgram=Matrix.of(kgram),
             bayes=Matrix.of(bayes),
             bayes_name=bayes_name,
-            estimated=_estimated(traced, asked.estimator),
-            truth=None if truth is None else Matrix.of(_wide(truth[1:], size)),
-            errors=[finite(value) for value in wrong.tolist()],
+            estimated=None if asked.estimator is None else Matrix.of(traced.estimate(asked.estimator)),
+            truth=None if truth is None else Matrix.of(_wide(truth[1:], traced.alphabet_size)),
+            errors=wrong.tolist(),
             exactness=exactness,
             losses=_losses(traced, bayes, kgram),
         )
 
-    def map(self, asked: MapRequest, check: CheckCancelled) -> Matrix:
+    def map(self, asked: schema.MapRequest, check: CheckCancelled) -> Matrix:
         """One map of a view."""
         traced = self.traced(asked, check)
         if asked.map != "head":
@@ -184,31 +165,22 @@ def _wide(rows: Float[np.ndarray, "length own"], size: int) -> Float[np.ndarray,
     return np.pad(rows, ((0, 0), (0, size - rows.shape[1])))
 
 
-def _estimated(traced: Traced, name: str | None) -> Matrix | None:
-    """What an estimator of the registry predicts, with the order of the model."""
-    if name is None:
-        return None
-    found = find_estimator(name).predict(traced.padded, order=traced.opened.order, alphabet_size=traced.alphabet_size)
-    return Matrix.of(np.asarray(found.probabilities)[: traced.length])
-
-
-def _bayes(traced: Traced, asked: ViewRequest) -> tuple[Float[np.ndarray, "length symbols"], str]:
+def _bayes(traced: Traced, asked: schema.ViewRequest) -> tuple[Float[np.ndarray, "length symbols"], str]:
     """The Bayes predictor where one is known, add-β where none is."""
-    order, size, sequence, tokens = traced.opened.order, traced.alphabet_size, asked.sequence, traced.padded
-    beta = traced.opened.beta
-    if isinstance(sequence, Chain) and order == sequence.order and size == sequence.alphabet_size:
+    sequence, tokens, beta = asked.sequence, traced.padded, traced.opened.beta
+    shape = traced.opened.order, traced.alphabet_size
+    if isinstance(sequence, schema.Chain) and shape == (sequence.order, sequence.alphabet_size):
         beta, noise = sequence.concentration, sequence.transition_noise
         floor = estimators.floor(source(sequence, len(tokens)))
         if floor.reason is None:
             name = f"Bayes under noise {noise:g}" if noise else f"Bayes: add-{beta:g}"
             return np.asarray(floor(tokens).probabilities)[: traced.length], name
-    smoothed = estimators.add_beta(tokens, order=order, alphabet_size=size, beta=beta)
-    return np.asarray(smoothed.probabilities)[: traced.length], f"add-{beta:g}"
+    return traced.estimate("bayes", beta), f"add-{beta:g}"
 
 
 def _exactness(
     traced: Traced, bayes: Float[np.ndarray, "length symbols"], bayes_name: str
-) -> tuple[Float[np.ndarray, "length"], Exactness]:
+) -> tuple[Float[np.ndarray, "length"], schema.Exactness]:
     """The largest error of a probability at every position: against the promise, or against Bayes without one."""
     opened, promise = traced.opened, traced.opened.model.certificate
     constructed = opened.construction is not None
@@ -224,9 +196,9 @@ def _exactness(
         "biased": "the biased k-gram",
         "bayes": f"add-{opened.beta:g} smoothing",
     }
-    return wrong, Exactness(
+    return wrong, schema.Exactness(
         compared_with=names[promise.estimator if promise is not None else "kgram"] if constructed else bayes_name,
-        max_error=finite(worst) if defined.any() else None,
+        max_error=worst if defined.any() else None,
         at=at,
         bound=bound,
         positions_checked=int(defined.sum()),
@@ -235,7 +207,7 @@ def _exactness(
     )
 
 
-def how_exact(error: float, bound: float | None, dtype: str) -> HowExact:
+def how_exact(error: float, bound: float | None, dtype: str) -> schema.HowExact:
     """What an error is called: `exact` at the level of rounding, `within` or `beyond` its bound, `open` without one.
 
     >>> [how_exact(error, bound, "float64") for error, bound in ((1e-16, 1e-7), (1e-9, 1e-7), (0.1, 1.0))]
@@ -253,7 +225,7 @@ _loss = jax.jit(estimators.exact_loss)
 
 def _losses(
     traced: Traced, bayes: Float[np.ndarray, "length symbols"], kgram: Float[np.ndarray, "length symbols"]
-) -> Losses | None:
+) -> schema.Losses | None:
     """Mean exact loss wherever there is a full window, at the padded length so that lengths share one program."""
     if traced.sequence.truth is None:
         return None
@@ -267,18 +239,18 @@ def _losses(
         return float(np.asarray(_loss(filled, truth))[traced.opened.order - 1 : length].mean())
 
     least = mean(truth[1:])
-    return Losses(
+    return schema.Losses(
         true_loss=least,
-        model_excess=finite(mean(traced.predicted) - least),
+        model_excess=mean(traced.predicted) - least,
         bayes_excess=mean(bayes) - least,
-        kgram_excess=finite(mean(kgram) - least),
+        kgram_excess=mean(kgram) - least,
     )
 
 
-def model_info(opened: Opened) -> ModelInfo:
+def model_info(opened: Opened) -> schema.ModelInfo:
     """What kind of model it is."""
     model, promise = opened.model, opened.model.certificate
-    return ModelInfo(
+    return schema.ModelInfo(
         title=opened.title,
         source=opened.source,
         construction=opened.construction,
@@ -291,5 +263,5 @@ def model_info(opened: Opened) -> ModelInfo:
         parameters=count_arrays(model),
         certified_kappa=opened.certified_kappa,
         refusal=opened.refusal,
-        certificate=None if promise is None else Promise.model_validate(promise),
+        certificate=None if promise is None else schema.Promise.model_validate(promise),
     )
