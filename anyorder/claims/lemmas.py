@@ -16,7 +16,7 @@ from anyorder.chains import Dirichlet, Floored, Kernel, PointMass, Prior, Revers
 from anyorder.claims.entry import Finding, claim, judge
 from anyorder.claims.gradient import GAMMA, PRIOR
 from anyorder.claims.measures import drawn
-from anyorder.dynamics import expected_lag_scores, pair_distribution, power_law
+from anyorder.dynamics import lag_scores_of, pair_distribution, power_law
 from anyorder.estimators import mean_and_error
 
 _pairs = jax.jit(pair_distribution, static_argnums=1)
@@ -24,7 +24,7 @@ _pairs = jax.jit(pair_distribution, static_argnums=1)
 
 def previous_token_gap(prior: Prior, key: PRNGKeyArray, *, lags: int, count: int) -> tuple[float, float, int | None]:
     """The smallest g_1 - g_j over j ≠ 1, its standard error, and its j: None is infinity, where g is zero."""
-    scores = expected_lag_scores(prior, key, lags=lags, count=count).drawn
+    scores = lag_scores_of(prior, key, lags=lags, count=count)
     scores = np.concatenate([scores, np.zeros((count, 1))], axis=1)  # lag infinity stands for all that are longer
     gaps, errors = mean_and_error(scores[:, 1:2] - scores)
     gaps[1] = np.inf
