@@ -61,20 +61,18 @@ def run_algorithm_two(prior: Prior, note: str) -> Finding:
 
 
 @claim(
-    "bag-algorithm-2",
     "ours, after Assumption 2(1)",
     "On kernels of the bag, with nothing else asked of them, Algorithm 2 keeps p_1 = p_2 ahead and comes to 1/2 each.",
     quick=False,
     see=("alg-2", "bag-scores"),
     tolerances={"*": 0.02},
 )
-def algorithm_two_on_bags() -> Finding:
+def bag_algorithm_2() -> Finding:
     """A run with sampled gradients on bag-symmetric chains of order 2, T = 64."""
     return run_algorithm_two(BagSymmetric(2, 2), "and the bag of 2 has a smaller loss than the 2-gram")
 
 
 @claim(
-    "bag-scores",
     "ours, after Assumption 2(1)",
     "For two symbols a kernel of the bag has g_1 = … = g_k, so that plain gradient descent moves p_1 … p_k alike.",
     see=("asm-second-order", "eq-g-monotone", "eq-preconditioner", "bag-algorithm-2", "lem-D3"),
@@ -101,7 +99,6 @@ def bag_scores() -> Finding:
 
 
 @claim(
-    "bag-consistency",
     "ours, after Assumption 2(1)",
     "On kernels of the bag the bag of k estimates π: its error falls with T, below that of the k-gram.",
     quick=False,

@@ -43,46 +43,42 @@ def _as_stated(entry: Verification) -> bool:
 
 
 @claim(
-    "thm-three-layer",
     "Theorem 1",
     "Three layers with one head each represent the conditional k-gram; d = O(S).",
     see=("thm-every-sequence",),
 )
-def three_layer() -> Finding:
+def thm_three_layer() -> Finding:
     """Rajaraman et al., as the paper recalls it."""
     return _exact("three-layer")
 
 
 @claim(
-    "thm-two-head",
     "Theorem 2, App. A",
     "Two layers with two heads and one represent the k-gram; d = 6S + 3.",
     see=("thm-every-sequence",),
 )
-def two_head() -> Finding:
+def thm_two_head() -> Finding:
     """App. A.2.1."""
     return _exact("two-head")
 
 
 @claim(
-    "thm-two-layer",
     "Theorem 3, App. B",
     "Two layers with one head each represent the k-gram; d = 6S + 3.",
     see=("thm-every-sequence",),
 )
-def two_layer() -> Finding:
+def thm_two_layer() -> Finding:
     """App. B.1 with its errata (E2, E3, E4, E18) read as they can be meant."""
     return _exact("two-layer")
 
 
 @claim(
-    "thm-every-sequence",
     "Theorems 1 to 3",
     "The constructions compute their estimator on every sequence, not only on likely ones.",
     quick=False,
     see=("thm-three-layer", "thm-two-head", "thm-two-layer"),
 )
-def every_sequence() -> Finding:
+def thm_every_sequence() -> Finding:
     """All binary sequences of nine tokens through every construction that promises something, against counts."""
     found = [
         verify(name, order=entry.largest_order or 2, alphabet_size=2, length=9, exhaustive=True)
@@ -102,12 +98,8 @@ def every_sequence() -> Finding:
     )
 
 
-@claim(
-    "rem-depth-width",
-    "Remark 1",
-    "A second head in layer one replaces a layer: depth three and width one, or two and two.",
-)
-def depth_width() -> Finding:
+@claim("Remark 1", "A second head in layer one replaces a layer: depth three and width one, or two and two.")
+def rem_depth_width() -> Finding:
     """The two models side by side on the same sequences."""
     order = 3
     deep, wide = built("three-layer", order), built("two-head", order)
@@ -121,11 +113,10 @@ def depth_width() -> Finding:
 
 
 @claim(
-    "rem-bits",
     "Remark 2, Table 1, App. H.4",
     "Order log T + k bits per parameter are enough for an additive error of order 1/T.",
 )
-def bits() -> Finding:
+def rem_bits() -> Finding:
     """The largest order with a certified error of at most 1/T in every dtype, for the printed and the dyadic scores."""
     cases = (("dyadic", 64), ("dyadic", 256), ("two-layer", 64), ("two-layer", 256))
     orders = {case: [_certified_order(case[0], dtype, case[1]) for dtype in DTYPES] for case in cases}
@@ -159,23 +150,21 @@ def _certified_order(name: str, dtype: str, length: int) -> int:
 
 
 @claim(
-    "thm-two-head-variants",
     "App. A, theorem",
     "Two equivalent configurations: two MLP layers, or none and normalised queries and keys; both give the k-gram.",
     see=("thm-two-layer-variants", "claim-bias-vanishes"),
 )
-def two_head_variants() -> Finding:
+def thm_two_head_variants() -> Finding:
     """The variant without MLP against the k-gram, and against the biased estimator that it computes."""
     return _variants("two-head", "two-head-qk")
 
 
 @claim(
-    "thm-two-layer-variants",
     "App. B, theorem",
     "Two equivalent configurations: three MLP layers, or two and normalised queries and keys; both give the k-gram.",
     see=("thm-two-head-variants", "claim-bias-vanishes"),
 )
-def two_layer_variants() -> Finding:
+def thm_two_layer_variants() -> Finding:
     """As before, for one head."""
     return _variants("two-layer", "two-layer-qk")
 

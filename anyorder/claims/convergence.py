@@ -29,14 +29,13 @@ def _run(length: int) -> dynamics.Trajectory:
 
 
 @claim(
-    "alg-1",
     "App. C, Algorithm 1",
     "T_1 steps on p without norms, then T_2 steps on a_2 with norms: layer one finds the previous "
     "token, then attention sharpens.",
     quick=False,
     tolerances=TRAINED,
 )
-def algorithm_one() -> Finding:
+def alg_1() -> Finding:
     """A run with sampled gradients, T = 128."""
     run = _run(128)
     stage, end = run.stage_one_steps, run.evaluation.standings["learned"].excess
@@ -56,14 +55,13 @@ def algorithm_one() -> Finding:
 
 
 @claim(
-    "thm-grad",
     "Theorem 4; App. C, convergence",
     "After Algorithm 1 the loss is above L* by at most about log T / T^(cγ).",
     quick=False,
     see=("thm-grad-constant", "thm-generalisation"),
     tolerances=TRAINED,
 )
-def convergence() -> Finding:
+def thm_grad() -> Finding:
     """Excess loss of runs at four T, its exponent, and the Bayes floor beside it."""
     ends = [_run(length).evaluation.standings for length in LENGTHS]
     excess = [end["learned"].excess for end in ends]
@@ -89,14 +87,13 @@ CONSTANTS = tuple((gamma, size) for size in (2, 4) for gamma in (0.1, 0.4))
 
 
 @claim(
-    "thm-grad-constant",
     "Theorem 4; App. C, convergence",
     "The constant c of the bound log T / T^(cγ) does not depend on γ and S.",
     quick=False,
     see=("thm-grad",),
     tolerances=TRAINED,
 )
-def constant() -> Finding:
+def thm_grad_constant() -> Finding:
     """The exponent of the excess over T = 16, 32, 64 at two γ and two S: one c must be below each over its γ."""
     exponents, errors = [], []
     for gamma, size in CONSTANTS:
@@ -140,14 +137,13 @@ def generalisation_error(model: dynamics.Reduced, prior: PointMass) -> Float[Arr
 
 
 @claim(
-    "thm-generalisation",
     "App. C, generalisation",
     "On a new chain with transitions above γ/S the output is within about log n / n^(cγ) of its kernel.",
     quick=False,
     see=("thm-grad",),
     tolerances=TRAINED,
 )
-def generalisation() -> Finding:
+def thm_generalisation() -> Finding:
     """The sup-norm distance to the true row on the training prior and on the corners of π ≥ γ/S, and exponents."""
     runs = [_run(length) for length in LENGTHS]
     inside = [run.evaluation.standings["learned"].generalisation for run in runs]

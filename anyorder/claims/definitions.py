@@ -29,8 +29,8 @@ from anyorder.experiments import floor
 STANDARD_ERRORS = 5.0
 
 
-@claim("def-markov", "Definition 1", "The law of x_{n+1} given the whole past depends on the last k tokens, for n ≥ k.")
-def markov() -> Finding:
+@claim("Definition 1", "The law of x_{n+1} given the whole past depends on the last k tokens, for n ≥ k.")
+def def_markov() -> Finding:
     """Frequencies after every whole past, held against the kernel's row of its last k tokens."""
     kernel, order, count = Kernel(drawn(Dirichlet(2, 2), 1)[0]), 2, 1 << 15
     tokens = np.asarray(chains.sample(PointMass(kernel), length=5, count=count, seed=2).tokens)
@@ -50,8 +50,8 @@ def markov() -> Finding:
     )
 
 
-@claim("def-kgram", "Definition 2", "The conditional k-gram: relative frequency of what followed the last k tokens.")
-def conditional_kgram() -> Finding:
+@claim("Definition 2", "The conditional k-gram: relative frequency of what followed the last k tokens.")
+def def_kgram() -> Finding:
     """The sums of Definition 2 in exact fractions, on every binary sequence of eight tokens, orders 1 to 3."""
     sequences, worst, undefined, rows = list(itertools.product(range(2), repeat=8)), 0.0, 0, 0
     for order in (1, 2, 3):
@@ -74,10 +74,8 @@ def conditional_kgram() -> Finding:
     )
 
 
-@claim(
-    "def-kgram-denominator", "Definition 2", "Assuming that the denominator is not zero: the context occurred before."
-)
-def denominator() -> Finding:
+@claim("Definition 2", "Assuming that the denominator is not zero: the context occurred before.")
+def def_kgram_denominator() -> Finding:
     """Coverage of the k-gram on Dirichlet chains of order 2, and where constructions look on an unseen context."""
     sequences = np.asarray(chains.sample(Dirichlet(2, 2), length=64, count=128, seed=2).tokens)
     coverage = [float(np.mean([_seen_before(tokens, order) for tokens in sequences])) for order in (1, 2, 3, 6)]
@@ -120,11 +118,10 @@ def _unseen() -> dict[str, float]:
 
 
 @claim(
-    "def-data",
     "Sec. 2.1, data",
     "Rows of the kernel are Dirichlet(1, …, 1), that is uniform on the simplex; the first k tokens are uniform.",
 )
-def data() -> Finding:
+def def_data() -> Finding:
     """First and second moments of the rows, and frequencies of the openings, in standard errors."""
     size, order, count = 3, 2, 4096
     drawn_chains = chains.sample(Dirichlet(order, size), length=4, count=count, seed=0)
@@ -143,11 +140,10 @@ def data() -> Finding:
 
 
 @claim(
-    "def-transformer",
     "Definition 3",
     "Embedding, relative attention with key and value positions, residual, MLP with norm and skips, linear output.",
 )
-def transformer() -> Finding:
+def def_transformer() -> Finding:
     """A reading of the definition in NumPy, with the query printed and with that of position n."""
     model, tokens = built("two-layer", 2), hard(2)[0][:64]
     ours = np.asarray(model(tokens))
@@ -165,12 +161,11 @@ def transformer() -> Finding:
 
 
 @claim(
-    "def-induction-head",
     "Definition 4",
     "A head is an induction head of order k if att_{T,i} is maximal exactly where "
     "the k tokens before i are the last k tokens.",
 )
-def induction_head() -> Finding:
+def def_induction_head() -> Finding:
     """The positions of largest attention of three constructions, against the positions that match."""
     order, seen, agree, unseen = 3, 0, 0, 0
     for name in ("two-layer", "dyadic", "k-head"):
@@ -193,12 +188,8 @@ def induction_head() -> Finding:
     )
 
 
-@claim(
-    "claim-bayes",
-    "Sec. 3, opening",
-    "The k-gram is close to Laplace smoothing, which is the Bayes predictor of the next token.",
-)
-def bayes() -> Finding:
+@claim("Sec. 3, opening", "The k-gram is close to Laplace smoothing, which is the Bayes predictor of the next token.")
+def claim_bayes() -> Finding:
     """Excess loss of add-one against other predictors on Dirichlet(1) chains of order 2, T = 32."""
     compared = floor.compare(jax.random.key(0), order=2, length=33, count=2048)
     excess = {name: scores.excess.mean for name, scores in compared.scores.items()}
@@ -218,11 +209,10 @@ def bayes() -> Finding:
 
 
 @claim(
-    "claim-layer-norm",
     "App. A.1",
     "Standard layer norm of [x; -x], divided by √d, is x / ‖x‖: the mean is 0, the standard deviation ‖x‖/√d.",
 )
-def layer_norm() -> Finding:
+def claim_layer_norm() -> Finding:
     """Layer norm without its epsilon, and with the usual 1e-5."""
     x = np.random.default_rng(0).normal(size=(64, 15)) * np.logspace(-2, 2, 64)[:, None]
     both = np.concatenate([x, -x], axis=1)
@@ -243,11 +233,10 @@ def layer_norm() -> Finding:
 
 
 @claim(
-    "claim-one-layer",
     "Abstract, Sec. 1",
     "One layer with one head cannot represent an induction head unless it is exponentially wide.",
 )
-def one_layer() -> Finding:
+def claim_one_layer() -> Finding:
     """A lower bound over all weights, cited from elsewhere."""
     return untestable(
         "a lower bound over all weights, cited from Sanford et al.; no finite number of runs decides it. Trained "

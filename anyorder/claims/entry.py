@@ -88,26 +88,26 @@ def untestable(why: str, numbers: Mapping[str, Measure] | None = None) -> Findin
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """One statement: a stable id, where it stands, what it says in our words, and how it is measured.
+    """One statement: where it stands, what it says in our words, how it is measured, and a stable id.
 
+    The id is the name of the entry in its module, with hyphens; the registry gives it.
     `quick` entries decide in seconds. An entry with `experiments` is measured on the tables of these, one
-    argument each, in the order named; the others take no argument. `see` names entries about the same fact, and
-    `tolerances` the numbers that may differ from the record by more than `TOLERANCE`, as a share of them; `*` stands
-    for all others.
+    argument each, in the order named, and is never quick; the others take no argument. `see` names entries about the
+    same fact, and `tolerances` the numbers that may differ from the record by more than `TOLERANCE`, as a share of
+    them; `*` stands for all others.
     """
 
-    id: str
     where: str
     says: str
     measure: Callable[..., Finding]
-    quick: bool = True
-    experiments: tuple[str, ...] = ()
-    see: tuple[str, ...] = ()
-    tolerances: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    quick: bool
+    experiments: tuple[str, ...]
+    see: tuple[str, ...]
+    tolerances: Mapping[str, float]
+    id: str = ""
 
 
 def claim(
-    id: str,
     where: str,
     says: str,
     *,
@@ -118,15 +118,15 @@ def claim(
 ) -> Callable[[Callable[..., Finding]], Claim]:
     """Make an entry of the measuring function that it stands above.
 
-    >>> @claim("one", "Sec. 1", "One is one.")
-    ... def one() -> Finding:
+    >>> @claim("Sec. 1", "One is one.")
+    ... def eq_one() -> Finding:
     ...     return judge({"one": 1}, printed=True)
-    >>> one.id, one.measure().verdict.value
-    ('one', 'holds')
+    >>> eq_one.says, eq_one.measure().verdict.value
+    ('One is one.', 'holds')
     """
 
     def entry(measure: Callable[..., Finding]) -> Claim:
-        return Claim(id, where, says, measure, quick, experiments, see, tolerances or {})
+        return Claim(where, says, measure, quick and not experiments, experiments, see, tolerances or {})
 
     return entry
 

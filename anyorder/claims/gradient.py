@@ -71,12 +71,11 @@ def kernel_scores(kernels: Float[np.ndarray, "count *kernel"], lags: int) -> Flo
 
 
 @claim(
-    "asm-first-order",
     "App. C, Assumption 1",
     "A prior over first-order kernels with transitions above γ/S, rows that "
     "differ, invariance under renaming, and mean 1/S.",
 )
-def assumption() -> Finding:
+def asm_first_order() -> Finding:
     """The four parts for a prior made for them, and for the data of the experiments."""
     made = chains.check_first_order(PRIOR, GAMMA, jax.random.key(0))
     data = chains.check_first_order(Dirichlet(1, 3), GAMMA, jax.random.key(0))
@@ -92,11 +91,10 @@ def assumption() -> Finding:
 
 
 @claim(
-    "asm-model",
     "Sec. 5, assumption (iii); App. C",
     "Layer one's weight at offset i is exp(p_i) / Σ_{j ≤ i} exp(p_j), zero or one.",
 )
-def model_assumption() -> Finding:
+def asm_model() -> Finding:
     """Weights of one row at random p, with the sum up to i and up to n."""
     p = np.random.default_rng(0).normal(size=12)
     printed, corrected = np.exp(p) / np.cumsum(np.exp(p)), softmax(p)
@@ -114,13 +112,8 @@ def model_assumption() -> Finding:
     )
 
 
-@claim(
-    "eq-reduced",
-    "App. C.1",
-    "With p and a_2 in its weights the two-layer transformer is the reduced model.",
-    quick=False,
-)
-def reduced() -> Finding:
+@claim("App. C.1", "With p and a_2 in its weights the two-layer transformer is the reduced model.", quick=False)
+def eq_reduced() -> Finding:
     """The reduced model and the same as a transformer on one sequence, with and without norms."""
     tokens, gap = hard(1, 3)[0][:24], 0.0
     p = jnp.asarray(np.random.default_rng(1).normal(size=24))
@@ -132,11 +125,10 @@ def reduced() -> Finding:
 
 
 @claim(
-    "eq-optimal-loss",
     "Sec. 5, eq. 1 and Theorem 4",
     "The loss is an expectation over sequences of the chain, and its optimum is L* = E[(1/S) Σ_s H(π(·|s))].",
 )
-def optimal_loss() -> Finding:
+def eq_optimal_loss() -> Finding:
     """The loss of the true kernel with contexts as they occur, and with all weighted alike, less L*; paired."""
     kernels = drawn(PRIOR, 1024)
     entropies = -(kernels * np.log(kernels)).sum(axis=2)
@@ -159,8 +151,8 @@ def optimal_loss() -> Finding:
     )
 
 
-@claim("eq-taylor", "App. C.2", "softmax(a Z) = 1/n + a(I/n - 11ᵀ/n²)Z to first order in a.")
-def taylor() -> Finding:
+@claim("App. C.2", "softmax(a Z) = 1/n + a(I/n - 11ᵀ/n²)Z to first order in a.")
+def eq_taylor() -> Finding:
     """The error of the expansion at small a, with n + 1 positions 0 … n, divided by n and by n + 1."""
     z, scales, errors = np.random.default_rng(0).random(33), (0.1, 0.01, 0.001), {}
     for name, n in (("n", 32), ("n + 1", 33)):
@@ -180,8 +172,8 @@ def taylor() -> Finding:
     )
 
 
-@claim("eq-g", "App. C.2", "g_{i,j} = Σ π(s'|s)/μ(s')·(P(x_i = s', x_{i-j} = s) - P(x_{i-j} = s) μ(s')) = Σ π/μ·P - 1.")
-def lag_score() -> Finding:
+@claim("App. C.2", "g_{i,j} = Σ π(s'|s)/μ(s')·(P(x_i = s', x_{i-j} = s) - P(x_{i-j} = s) μ(s')) = Σ π/μ·P - 1.")
+def eq_g() -> Finding:
     """Both forms and the package's on 16 kernels, lags 0 … 5, by matrix powers."""
     gap, kernels = 0.0, drawn(PRIOR, 1024)[:16]
     for kernel, ours in zip(kernels, kernel_scores(kernels, 6), strict=True):
@@ -195,12 +187,11 @@ def lag_score() -> Finding:
 
 
 @claim(
-    "eq-gradient",
     "App. C.2",
     "dL/dp_m = -(a/Sn) Σ_{i ≥ m} att_{i,m} (g_m - Σ_j att_{i,j} g_j) at small a and long sequences.",
     quick=False,
 )
-def closed_gradient() -> Finding:
+def eq_gradient() -> Finding:
     """Automatic differentiation on 1,024 chains of two lengths against the closed form, p = 0, a = 0.01."""
     lengths = (32, 96)
     found = [
@@ -217,8 +208,8 @@ def closed_gradient() -> Finding:
     )
 
 
-@claim("eq-stage-one", "App. C.2, requirement", "In every row dL/dp_1 is positive and larger than every other dL/dp_j.")
-def stage_one() -> Finding:
+@claim("App. C.2, requirement", "In every row dL/dp_1 is positive and larger than every other dL/dp_j.")
+def eq_stage_one() -> Finding:
     """Rows of the closed form at p = 0, with the sign as printed and turned."""
     scores = mean_scores(PRIOR, 1024)
     rows = [scores[: i + 1] - scores[: i + 1].mean() for i in range(1, len(scores))]  # -dL/dp_m up to a factor
@@ -236,10 +227,8 @@ def stage_one() -> Finding:
     )
 
 
-@claim(
-    "claim-stage-one", "App. C.2, end", "p_1 leads after every step, the attention on the previous token tends to one."
-)
-def stage_one_descent() -> Finding:
+@claim("App. C.2, end", "p_1 leads after every step, the attention on the previous token tends to one.")
+def claim_stage_one() -> Finding:
     """400 steps in the limit a → 0."""
     p = closed_descent(mean_scores(PRIOR, 1024), 1, 3)
     others = np.delete(p, 1, axis=1).max(axis=1)

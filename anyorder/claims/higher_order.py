@@ -93,12 +93,11 @@ def cyclic_defect(kernels: Binary) -> Float[np.ndarray, "count"]:
 
 
 @claim(
-    "asm-second-order",
     "App. D, Assumption 2, as printed",
     "The first part, called \"time reversibility\": μ(s1,s2)π(s'|s1,s2) = μ(s2,s')π(s1|s2,s').",
     see=("asm-second-order-reversal", "thm-second-order-weights", "bag-scores", "lem-second-order", "eq-g-monotone"),
 )
-def second_order_assumption() -> Finding:
+def asm_second_order() -> Finding:
     """Both sides for kernels of the bag and for random ones, against reversal; and what follows on 4,000 kernels."""
     bags, others, met = drawn(BagSymmetric(2, 2), 64), random_kernels(64), as_printed()
     apart = np.abs(others[:, 0, 1, 0] - others[:, 1, 0, 0])  # |π(0|01) - π(0|10)|, zero for a kernel of the bag
@@ -127,12 +126,11 @@ def second_order_assumption() -> Finding:
 
 
 @claim(
-    "asm-second-order-reversal",
     "App. D, Assumption 2, under its name",
     "The chain is reversible in time, π(0|0,0) > π(0|1,0) and π(1|1,1) > π(1|0,1), and Σ_s π²(s|s,s) ≥ 1.",
     see=("asm-second-order", "lem-second-order"),
 )
-def second_order_reversal() -> Finding:
+def asm_second_order_reversal() -> Finding:
     """How many of 4,000 uniform kernels meet all three parts, in both readings of a context; reversal for 64."""
     kernels = random_kernels(4000)
     met = {name: int(hypotheses(kernels)[f"{name} and Σ π² ≥ 1"].sum()) for name in READINGS}
@@ -151,12 +149,11 @@ def second_order_reversal() -> Finding:
 
 
 @claim(
-    "lem-second-order",
     "App. F, first lemma",
     "If π(0|0,0) - π(0|1,0) and π(1|1,1) - π(1|0,1) are at least δ' > 0, then P^i(0|0,0) and P^i(1|1,1) fall with i.",
     see=("lem-second-order-gap", "eq-recursion", "asm-second-order", "asm-second-order-reversal"),
 )
-def second_order_monotone() -> Finding:
+def lem_second_order() -> Finding:
     """Random kernels that prefer to stay, contexts read newest first, oldest first and both; and kernels of the bag."""
     kernels = random_kernels(4000)
     falling, met = fall(kernels), hypotheses(kernels)
@@ -173,12 +170,11 @@ def second_order_monotone() -> Finding:
 
 
 @claim(
-    "lem-second-order-gap",
     "App. F, first lemma, second clause",
     "Moreover E[P^1(0|0,0) + P^1(1|1,1)] - E[P^i(0|0,0) + P^i(1|1,1)] ≥ δ > 0 for all i ≥ 4.",
     see=("lem-second-order",),
 )
-def second_order_gap() -> Finding:
+def lem_second_order_gap() -> Finding:
     """The smallest gap over i = 4 … 12, in the mean over a prior and for its worst kernel, which is a prior too."""
     kernels, names = random_kernels(4000), ("newest first", "oldest first", "newest first and Σ π² ≥ 1")
     chosen = {name: kernels[hypotheses(kernels)[name]] for name in names} | {"Assumption 2 as printed": as_printed()}
@@ -199,12 +195,11 @@ def second_order_gap() -> Finding:
 
 
 @claim(
-    "eq-recursion",
     "App. F, first lemma, proof",
     "P^(i+1)(0|0,0) = π(0|1,0) + (π(0|0,0) - π(0|1,0)) P^i(0|0,0).",
     see=("lem-second-order",),
 )
-def recursion_of_returns() -> Finding:
+def eq_recursion() -> Finding:
     """The recursion against the chain: one kernel in full, and the share of random ones where it fails."""
     zero = np.array([[0.8, 0.3], [0.45, 0.25]])  # π(0 | older, newer); the paper's π(0|1,0) is newest first: 0.3
     example, kernels = np.stack([zero, 1 - zero], axis=-1)[None], random_kernels(100)

@@ -32,8 +32,8 @@ def previous_token_gap(prior: Prior, key: PRNGKeyArray, *, lags: int, count: int
     return float(gaps[worst]), float(errors[worst]), None if worst == lags else worst
 
 
-@claim("lem-D2", "App. G, first lemma (Nichani et al., D.2)", "g_1 ≥ g_j + γ³/2S for all j ≥ 0, j ≠ 1.")
-def first_lag_leads() -> Finding:
+@claim("App. G, first lemma (Nichani et al., D.2)", "g_1 ≥ g_j + γ³/2S for all j ≥ 0, j ≠ 1.")
+def lem_D2() -> Finding:
     """The smallest gap over lags, γ = 0.2."""
     gap, error, lag = previous_token_gap(PRIOR, jax.random.key(0), lags=16, count=1024)
     bound = GAMMA**3 / (2 * PRIOR.alphabet_size)
@@ -59,14 +59,13 @@ def covariance_ratio(kernel: Kernel) -> float:
 
 
 @claim(
-    "lem-covariance",
     "App. G, second lemma (Levin, Peres)",
     "|Cov(f(z_t), f(z_t'))| ≤ λ^|t-t'| Var f for a reversible chain; the next lemma takes it for lifted chains of "
     "every order.",
     quick=False,
     see=("asm-any-order", "lem-variance"),
 )
-def covariance() -> Finding:
+def lem_covariance() -> Finding:
     """The largest ratio of both sides: reversible chains of order one, and lifted chains of order two."""
     first, second = (
         max(covariance_ratio(Kernel(kernel)) for kernel in drawn(prior, 64)[:16])
@@ -93,13 +92,12 @@ def scaled_variances(kernel: Kernel, lengths: Sequence[int]) -> Float[np.ndarray
 
 
 @claim(
-    "lem-variance",
     "App. G, third lemma",
     "E[(μ̂(s) - μ(s))²] ≤ C/(n(1 - λ)) with one C for all stationary chains of order k.",
     quick=False,
     see=("lem-covariance",),
 )
-def variance() -> Finding:
+def lem_variance() -> Finding:
     """The exact variance times n(1 - λ) over random kernels of orders 1 to 3, n = 64 and 1,024."""
     priors = (Dirichlet(1, 3), Dirichlet(1, 3, 0.2), Dirichlet(2, 2), Dirichlet(2, 2, 0.2), Dirichlet(3, 2, 0.2))
     found = [
@@ -167,14 +165,13 @@ def _ratio_finding(order: int, power: float, correction: str = "") -> Finding:
 
 
 @claim(
-    "lem-G2-first",
     "App. G, fourth lemma",
     "Replacing μ̂ by μ in the gradient costs at most C/√(n(1 - λ)) if ε ≥ C'/√(n(1 - λ)); the "
     "proof ends with C/(n(1 - λ)).",
     quick=False,
     see=("lem-G2-second",),
 )
-def frequency_ratio() -> Finding:
+def lem_G2_first() -> Finding:
     """The largest error over symbols and lags at three lengths, order 1, and its exponent."""
     return _ratio_finding(
         1,
@@ -184,12 +181,11 @@ def frequency_ratio() -> Finding:
 
 
 @claim(
-    "lem-G2-second",
     "App. G, fifth lemma",
     "The same for the mean over the k tokens of a context, order k.",
     quick=False,
     see=("lem-G2-first",),
 )
-def mean_frequency_ratio() -> Finding:
+def lem_G2_second() -> Finding:
     """The same at order 2: a mean of terms is at most the largest of them."""
     return _ratio_finding(2, -0.5)

@@ -35,8 +35,8 @@ def _routed(model: Transformer, layer: int, name: str, *routes: tuple[str, str, 
     return eqx.tree_at(lambda m: getattr(m.layers[layer].heads[0], name), model, kept + stream.map(*routes, to=space))
 
 
-@claim("eq-gate", "App. A and B, gate", "Z_n = 3^(k+1)/5 for n ≥ k + 1, and at most 3^k/5 before.")
-def gate() -> Finding:
+@claim("App. A and B, gate", "Z_n = 3^(k+1)/5 for n ≥ k + 1, and at most 3^k/5 before.")
+def eq_gate() -> Finding:
     """Z_n read off the running model at every position, k = 1 … 4."""
     printed = corrected = 0.0
     separated = True
@@ -62,12 +62,8 @@ def gate() -> Finding:
     )
 
 
-@claim(
-    "eq-index-set",
-    "App. A and B, index set I_n",
-    "I_n has the i from k + 1 (or k) to n with x_{i-1-j} = x_{n-j}, j = 0 … k.",
-)
-def index_set() -> Finding:
+@claim("App. A and B, index set I_n", "I_n has the i from k + 1 (or k) to n with x_{i-1-j} = x_{n-j}, j = 0 … k.")
+def eq_index_set() -> Finding:
     """Frequencies over the set as printed and as corrected, against Definition 2, order 2."""
     order, worst = 2, {"printed": 0.0, "j = 0 … k - 1, i from k + 1": 0.0, "j = 0 … k - 1, i from k": 0.0}
     readings = {
@@ -100,11 +96,10 @@ def _errors(printed: dict[str, Transformer], read: dict[str, float], order: int)
 
 
 @claim(
-    "eq-mlp-matrices",
     "App. A.2.1, W_mlp^(1) and W_mlp^(2); App. B.1, W_mlp^(3)",
     "Copies between blocks of S: A.2.1 from v_n to û_n and from v_n to v_n, B.1 from e_{x_n} to v_n.",
 )
-def mlp_matrices() -> Finding:
+def eq_mlp_matrices() -> Finding:
     """Theorems 2 and 3 with each matrix as printed, and with only the columns of B.1's corrected; order 2."""
     order = 2
 
@@ -133,8 +128,8 @@ def mlp_matrices() -> Finding:
     )
 
 
-@claim("eq-margin", "App. A and B, margin", "Directions of different contexts are at least 3^-k apart.")
-def margin() -> Finding:
+@claim("App. A and B, margin", "Directions of different contexts are at least 3^-k apart.")
+def eq_margin() -> Finding:
     """The smallest distance over all pairs of contexts, times 3^k: S = 2 to k = 8, S = 3 to k = 5."""
     scaled = {s: [nearest(codes(s, k)) * 3.0**k for k in range(1, last + 1)] for s, last in ((2, 8), (3, 5))}
     smallest = min(min(values) for values in scaled.values())
@@ -147,12 +142,11 @@ def margin() -> Finding:
 
 
 @claim(
-    "eq-projections",
     "App. A and B, W_Q^(2), W_K^(2) and W_V of head 1",
     "The identity of W_Q^(2) stands after 1 + (2 + 3S) columns, that of W_K^(2) after 1 + (2 + 4S); W_V of head 1 in "
     "App. A writes rows 3 + 3S … 3 + 4S.",
 )
-def projections() -> Finding:
+def eq_projections() -> Finding:
     """Each matrix as printed, by the block that its place names, in the constructions that have it; order 2."""
     order, printed = 2, {}
     for name in ("two-layer", "two-head"):
@@ -181,12 +175,11 @@ def projections() -> Finding:
 
 
 @claim(
-    "claim-temperature",
     "Sec. 3 and 4, App. D",
     "Raising the temperature of the softmax to infinity gives the k-gram.",
     see=("thm-second-order-limit",),
 )
-def temperature() -> Finding:
+def claim_temperature() -> Finding:
     """Error of `two-head` with scores divided by a temperature above and below its own."""
     order = 2
     model = built("two-head", order)
@@ -212,8 +205,8 @@ def temperature() -> Finding:
     )
 
 
-@claim("def-output", "Sec. 2.2, output", "The output is f(W_o x + b_o) with f = ReLU, called logits.")
-def logits() -> Finding:
+@claim("Sec. 2.2, output", "The output is f(W_o x + b_o) with f = ReLU, called logits.")
+def def_output() -> Finding:
     """What a softmax on top would do to a construction that is exact without it."""
     order, model = 2, built("two-layer", 2)
     sums = max(float(np.abs(np.asarray(model(x)).sum(axis=1)[order:] - 1).max()) for x in hard(order))

@@ -13,38 +13,34 @@ COUNT = 4096
 
 
 @claim(
-    "ours-order-mixture",
     "ours, not the paper's: unknown order",
     "Two symbols, T = 64, the order uniform on 1, 2, 3: the Bayes mixture over orders has an excess of 0.068 nats, "
     "and the best add-one smoothing of a fixed order lies 0.010 above it.",
     see=("ours-trained-unknown-order",),
 )
-def order_mixture() -> Finding:
+def ours_order_mixture() -> Finding:
     """Exact expectations on fresh chains; the difference is paired."""
     return _floor(Data(prior="order-mixture", length=64), excess=0.068, above=0.010)
 
 
 @claim(
-    "ours-context-trees",
     "ours, not the paper's: unknown order",
     "Two symbols, T = 64, random context trees of depth 3: context-tree weighting has an excess of 0.050 nats, and "
     "the best add-one smoothing of a fixed order lies 0.012 above it.",
 )
-def context_trees() -> Finding:
+def ours_context_trees() -> Finding:
     """Exact expectations on fresh chains; the difference is paired."""
     return _floor(Data(prior="tree", depth=3, length=64), excess=0.050, above=0.012)
 
 
 @claim(
-    "ours-trained-unknown-order",
     "ours, not the paper's: unknown order",
     "Two layers with four heads come within 0.002 nats of the Bayes mixture over the orders 1, 2, 3 at T = 64; one "
     "layer, and two layers without MLPs, stay above the best fixed order.",
-    quick=False,
     experiments=("unknown-order",),
     see=("ours-order-mixture",),
 )
-def trained(tables: Tables) -> Finding:
+def ours_trained_unknown_order(tables: Tables) -> Finding:
     """Gaps of the trained models of the experiment; the error of a gap is that of the evaluation set."""
     require("gaps" in tables, "the results have no table 'gaps'; run the experiment again")
     rows = [row for row in tables["gaps"] if row["source"] == "order-mixture"]

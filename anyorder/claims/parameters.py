@@ -19,10 +19,8 @@ def _formulas(name: str, printed: Callable[[int, int, int], int]) -> tuple[list[
     return [printed(6 * s + 3, s, t) for s, t in SIZES], counted
 
 
-@claim(
-    "rem-parameters", "Remark 2, Table 1", "The two-layer construction has 9d² + d(2T + 2S + 9) parameters, d = 6S + 3."
-)
-def two_layer() -> Finding:
+@claim("Remark 2, Table 1", "The two-layer construction has 9d² + d(2T + 2S + 9) parameters, d = 6S + 3.")
+def rem_parameters() -> Finding:
     """The formula against arrays at three sizes."""
     printed, counted = _formulas("two-layer", lambda d, s, t: 9 * d**2 + d * (2 * t + 2 * s + 9))
     return judge(
@@ -33,8 +31,8 @@ def two_layer() -> Finding:
     )
 
 
-@claim("rem-parameters-qk", "Remark 2", "The variant of App. B.2 has 8d² + d(2T + 2S + 9) parameters.")
-def two_layer_qk() -> Finding:
+@claim("Remark 2", "The variant of App. B.2 has 8d² + d(2T + 2S + 9) parameters.")
+def rem_parameters_qk() -> Finding:
     """As printed, and with 8 for 9, against arrays."""
     printed, counted = _formulas("two-layer-qk", lambda d, s, t: 8 * d**2 + d * (2 * t + 2 * s + 9))
     corrected, _ = _formulas("two-layer-qk", lambda d, s, t: 8 * d**2 + d * (2 * t + 2 * s + 8))
@@ -47,8 +45,8 @@ def two_layer_qk() -> Finding:
     )
 
 
-@claim("tab-breakdown", "App. I, first table", "The rows of the breakdown add up to 9d² + d(2T + 2S + 9).")
-def first_breakdown() -> Finding:
+@claim("App. I, first table", "The rows of the breakdown add up to 9d² + d(2T + 2S + 9).")
+def tab_breakdown() -> Finding:
     """Every row against the arrays, and the sum against the total."""
     tables = [breakdown("two-layer", alphabet_size=s, length=t) for s, t in SIZES]
     rows = all(row.paper == row.counted for table in tables for row in table.components)
@@ -66,12 +64,8 @@ def first_breakdown() -> Finding:
     )
 
 
-@claim(
-    "tab-breakdown-three-layer",
-    "App. I, second table; Table 1",
-    "The three-layer construction has 15d² + d(3T + 2S + 10) parameters.",
-)
-def second_breakdown() -> Finding:
+@claim("App. I, second table; Table 1", "The three-layer construction has 15d² + d(3T + 2S + 10) parameters.")
+def tab_breakdown_three_layer() -> Finding:
     """The printed total, the sum of the printed rows, and the arrays."""
     tables = [breakdown("three-layer", alphabet_size=s, length=t) for s, t in SIZES]
     dimensions = [6 * s + 3 for s, _ in SIZES]
@@ -91,8 +85,8 @@ def second_breakdown() -> Finding:
     )
 
 
-@claim("tab-one-edelman", "Table 1, Edelman et al.", "Order 1 with two layers and one head: 21S² + 3TS parameters.")
-def edelman() -> Finding:
+@claim("Table 1, Edelman et al.", "Order 1 with two layers and one head: 21S² + 3TS parameters.")
+def tab_one_edelman() -> Finding:
     """One matrix a layer, an embedding and one table of positions, d = 3S; and the same by the rules of App. I."""
     printed = [21 * s**2 + 3 * t * s for s, t in SIZES]
     dimensions = [(3 * s, s, t) for s, t in SIZES]
@@ -108,8 +102,8 @@ def edelman() -> Finding:
     )
 
 
-@claim("tab-one-bietti", "Table 1, Bietti et al.", "Order 1 with two layers and one head: 9d² + dS + Td parameters.")
-def bietti() -> Finding:
+@claim("Table 1, Bietti et al.", "Order 1 with two layers and one head: 9d² + dS + Td parameters.")
+def tab_one_bietti() -> Finding:
     """The value at d = 256, and a two-layer model of that width by the rules of App. I."""
     d = 256
     printed = [9 * d**2 + d * s + t * d for s, t in SIZES]
@@ -120,10 +114,8 @@ def bietti() -> Finding:
     )
 
 
-@claim(
-    "tab-one-nichani", "Table 1, Nichani et al.", "Order k with k heads: (k + (k + 1)²)(S + T)² + T(S + T) parameters."
-)
-def nichani() -> Finding:
+@claim("Table 1, Nichani et al.", "Order k with k heads: (k + (k + 1)²)(S + T)² + T(S + T) parameters.")
+def tab_one_nichani() -> Finding:
     """The matrices of the running model, the tail as printed, and the tail as the output matrix."""
     k, s, t = 2, 3, 20
     model = construct("disentangled", order=k, alphabet_size=s, length=t)
@@ -148,11 +140,10 @@ def nichani() -> Finding:
 
 
 @claim(
-    "claim-compact",
     "Sec. 1, App. I",
     "As order and length grow, the two-layer construction stays the one with the fewest parameters.",
 )
-def compact() -> Finding:
+def claim_compact() -> Finding:
     """Table 1 over a grid of k, S and T; rows for order 1 take part only there."""
     smallest = total = first_orders = 0
     crossing: dict[tuple[int, int], int] = {}

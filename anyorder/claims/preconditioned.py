@@ -20,8 +20,8 @@ from anyorder.dynamics.objective import all_contexts, bagged, followers, frequen
 from anyorder.estimators import bag, kgram, mean_and_error
 
 
-@claim("eq-higher-query", "App. D.2", "The score is Z_i = <(e_{x_n} + e_{x_{n-1}} + … + e_{x_{n-k}})/k, v_i>.")
-def higher_query() -> Finding:
+@claim("App. D.2", "The score is Z_i = <(e_{x_n} + e_{x_{n-1}} + … + e_{x_{n-k}})/k, v_i>.")
+def eq_higher_query() -> Finding:
     """Weights of the query as printed and as in the model of App. D.1, orders 1 to 3, and the reduced model's."""
     printed = [(order + 1) / order for order in (1, 2, 3)]
     model = [float(jax.nn.softmax(dynamics.initial(length=8, a_2=1.0, order=order).r).sum()) for order in (1, 2, 3)]
@@ -36,12 +36,11 @@ def higher_query() -> Finding:
 
 
 @claim(
-    "eq-start",
     "App. D.2, gradient at the start",
     "With p_0 = -∞ and p = 0 elsewhere, row i of the gradient is -(1/(i-1))·(g_m - Σ_{j=1..i} g_j/(i-1)), up to a "
     "factor.",
 )
-def gradient_at_the_start() -> Finding:
+def eq_start() -> Finding:
     """The rows of the closed form at p_0 = -∞, with i - 1 and with i tokens, on reversible chains of order 2."""
     scores, errors = mean_scores(Reversible(2, 2), 64), {}
     for name, less in (("i - 1", 1), ("i", 0)):
@@ -62,12 +61,11 @@ def gradient_at_the_start() -> Finding:
 
 
 @claim(
-    "eq-g-any-order",
     "App. D.2",
     "g_{i,j,l} = Σ π(s'|s_1 … s_k)/μ(s')·P(x_i = s', x_{i-j} = s_l) - S^(k-1); for binary second-order chains their "
     "sum over l is 2(Σ π(s'|0,0)/μ·P(s', 0) + Σ π(s'|1,1)/μ·P(s', 1) - 1).",
 )
-def any_order_scores() -> Finding:
+def eq_g_any_order() -> Finding:
     """Both forms on random second-order kernels, lags 0 … 5, from the lifted chain by plain sums."""
     gap, kernels = 0.0, random_kernels(8)
     for pi, ours in zip(kernels, kernel_scores(kernels, 6), strict=True):
@@ -82,13 +80,8 @@ def any_order_scores() -> Finding:
     return judge({"largest difference of the three": float(gap)}, printed=gap < 1e-9, failure="the forms differ")
 
 
-@claim(
-    "eq-g-second-order",
-    "App. D.2.1",
-    "Detailed balance gives g_{i,j} = 2(Σ_s P^|i-j|(s|s,s) - 1).",
-    see=("eq-g-monotone",),
-)
-def second_order_identity() -> Finding:
+@claim("App. D.2.1", "Detailed balance gives g_{i,j} = 2(Σ_s P^|i-j|(s|s,s) - 1).", see=("eq-g-monotone",))
+def eq_g_second_order() -> Finding:
     """g_j against 2(Σ_s P^m(s|s,s) - 1) with m = j + 1, which the derivation gives, and with m = j."""
 
     def errors(kernels: np.ndarray, shift: int) -> np.ndarray:
@@ -117,12 +110,11 @@ def second_order_identity() -> Finding:
 
 
 @claim(
-    "eq-g-monotone",
     "App. D.2.1",
     "Under Assumption 2, g_{i,0} > g_{i,1} > g_{i,2} > … .",
     see=("eq-g-second-order", "asm-second-order", "bag-scores"),
 )
-def second_order_scores() -> Finding:
+def eq_g_monotone() -> Finding:
     """E[g_j] and single kernels: Assumption 2 as printed, and under its name, newest and oldest first."""
     cases = {"as printed": as_printed()} | {name: drawn(prior, 400) for name, prior in READINGS.items()}
     numbers: Numbers = {}
@@ -146,8 +138,8 @@ def second_order_scores() -> Finding:
     )
 
 
-@claim("eq-g-positive", "App. D.2", "Assumptions 2 and 3 give g_{i,1} > 1, and so -dL/dp_1 ≥ 0 at the start.")
-def leading_score() -> Finding:
+@claim("App. D.2", "Assumptions 2 and 3 give g_{i,1} > 1, and so -dL/dp_1 ≥ 0 at the start.")
+def eq_g_positive() -> Finding:
     """E[g_1] under all readings of Assumption 2 and on reversible chains, against 1 and against the mean of g."""
     scores = {"Assumption 2 as printed": kernel_scores(as_printed(), 64).mean(axis=0)}
     scores |= {name: mean_scores(prior, 400) for name, prior in READINGS.items()}
@@ -164,13 +156,12 @@ def leading_score() -> Finding:
 
 
 @claim(
-    "eq-preconditioner",
     "App. D.2",
     "D⁻¹ = diag(0, 1, d_1/d_2, …, d_1/d_k, 1, …) moves p_1 … p_k alike.",
     quick=False,
     see=("lem-D3", "bag-scores"),
 )
-def preconditioner() -> Finding:
+def eq_preconditioner() -> Finding:
     """The scalars p_1 … p_k over 400 steps of the closed form, orders 2 and 3."""
     spreads = []
     for order in (2, 3):
@@ -189,12 +180,11 @@ def _ends(scores: Float[np.ndarray, "offsets"], order: int) -> list[float]:
 
 
 @claim(
-    "thm-second-order-weights",
     "App. D, second-order theorem, first statement",
     "Under Assumption 2, Algorithm 2 ends with weights 1/2 on offsets 1 and 2.",
     see=("asm-second-order", "thm-second-order-limit"),
 )
-def second_order_weights() -> Finding:
+def thm_second_order_weights() -> Finding:
     """The closed form under Assumption 2 as printed, and under its name in both readings of a context."""
     printed = _ends(kernel_scores(as_printed(), 64).mean(axis=0), 2)
     named = {name: _ends(mean_scores(prior, 400), 2) for name, prior in READINGS.items()}
@@ -211,13 +201,12 @@ def second_order_weights() -> Finding:
 
 
 @claim(
-    "thm-second-order-limit",
     "App. D, second-order theorem, second statement",
     "As the temperature changes, the model with weights 1/2 on offsets 1 and 2 becomes the conditional 2-gram "
     "estimator.",
     see=("thm-second-order-weights", "thm-any-order", "bag-consistency", "claim-temperature"),
 )
-def second_order_limit() -> Finding:
+def thm_second_order_limit() -> Finding:
     """Codes of contexts under equal weights; the head at large kappa; errors to π on chains of the assumption."""
     order, uniform = 2, codes(2, 2, base=1.0)
     collisions = [(a, b) for b in range(4) for a in range(b) if np.allclose(uniform[a], uniform[b])]
@@ -269,13 +258,12 @@ def _distances(order: int, prior: Prior, p: Float[Array, "offsets"]) -> dict[str
 
 
 @claim(
-    "thm-any-order",
     "App. D, any-order theorem",
     "Under Assumption 3, Algorithm 2 ends with weights 1/k on offsets 1 … k, and the model becomes the k-gram.",
     quick=False,
     see=("asm-any-order", "thm-second-order-limit", "bag-consistency"),
 )
-def any_order() -> Finding:
+def thm_any_order() -> Finding:
     """The closed form on reversible and on bag-symmetric chains of orders 2 and 3, and what weights 1/k give."""
     numbers: Numbers = {}
     for order in (2, 3):
@@ -296,13 +284,12 @@ def any_order() -> Finding:
 
 
 @claim(
-    "alg-2",
     "App. D, Algorithm 2",
     "Preconditioned steps on the second head's scalars, p_0 = -∞, first head fixed: p_1 = … = p_k lead.",
     quick=False,
     see=("bag-algorithm-2",),
     tolerances={"*": 0.02},
 )
-def algorithm_two() -> Finding:
+def alg_2() -> Finding:
     """A run with sampled gradients on reversible chains of order 2, T = 64."""
     return run_algorithm_two(Reversible(2, 2), "the chains are reversible as processes; no chain meets Assumption 3")

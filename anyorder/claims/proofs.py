@@ -32,11 +32,10 @@ from anyorder.transformer import MLPLayer
 
 
 @claim(
-    "eq-first-attention",
     "App. A and B, layer 1",
     "att_{n,n-i} = 3^(i-1)/C for 1 ≤ i ≤ min(n, k) (head 1: 3^i/C for 0 ≤ i < k), and 0 elsewhere.",
 )
-def first_attention() -> Finding:
+def eq_first_attention() -> Finding:
     """Attention of layer one read off the running model, against the formula with C for min(n, k) terms."""
     order, tokens = 3, hard(3)[0]
     weights = np.asarray(built("two-head", order).trace(tokens).attention[0])
@@ -62,11 +61,10 @@ def first_attention() -> Finding:
 
 
 @claim(
-    "eq-isolation",
     "App. B.1, W_mlp^(1)",
     "Subtracting (3^(k-1) - 1)/2C and taking ReLU and norm leaves the one-hot vector of the oldest token x_{n-k}.",
 )
-def isolation() -> Finding:
+def eq_isolation() -> Finding:
     """Every context, S = 2 to k = 8 and S = 3 to k = 5, with the printed bias and with 3^(k-1)/2C of the text."""
     wrong = {"bias": 0, "text": 0}
     smallest, checked = np.inf, 0
@@ -95,12 +93,11 @@ def isolation() -> Finding:
 
 
 @claim(
-    "eq-query",
     "Sec. 4, MLP; App. B.1, W_mlp^(2)",
     "u_n is e_{x_n}/C + 3 v_n - 3^k e_{x_{n-k}}/C, the code of the last k "
     "tokens (Sec. 4 prints (3 e_{x_{n-k}} v_n)/C for 3 v_n).",
 )
-def query() -> Finding:
+def eq_query() -> Finding:
     """Both formulas on all contexts and next tokens, S = 3, k = 4."""
     symbols, order = 3, 4
     total, gaps = (3**order - 1) / 2, {"appendix": 0.0, "section": 0.0}
@@ -124,12 +121,11 @@ def query() -> Finding:
 
 
 @claim(
-    "eq-score",
     "App. A and B, layer 2",
     "The score written as a distance: kappa·cos(v_i, u_n) = 2 - kappa·‖v̂_i - û_n‖² (2·kappa in the softmax), and "
     "<LN, LN> = 2·cos in the qk variants.",
 )
-def score() -> Finding:
+def eq_score() -> Finding:
     """Both sides on all pairs of contexts, S = 2, k = 5."""
     units, kappa = directions(codes(2, 5)), 7.0
     cosine = units @ units.T
@@ -148,11 +144,10 @@ def score() -> Finding:
 
 
 @claim(
-    "eq-uniform-attention",
     "App. A and B, layer 2",
     "As kappa grows, the attention of layer two tends to the uniform distribution on the matching positions.",
 )
-def uniform_attention() -> Finding:
+def eq_uniform_attention() -> Finding:
     """Largest distance to the pseudo-attention at growing kappa, where something matches."""
     order, gaps, factors = 3, [], (0.125, 0.25, 0.5, 1.0)
     model = built("two-layer", order)
@@ -189,12 +184,11 @@ def _fall(gap: Float[np.ndarray, "count positions"]) -> tuple[list[float], float
 
 
 @claim(
-    "claim-bias-vanishes",
     "App. A.2.2 and B.2, end",
     "The bias of the variants with normalised queries and keys vanishes as T grows, for irreducible chains.",
     see=("thm-two-head-variants", "thm-two-layer-variants"),
 )
-def bias_vanishes() -> Finding:
+def claim_bias_vanishes() -> Finding:
     """The mean distance to the k-gram by position and the exponent of its fall."""
     drawn, predicted = _long_run("two-head-qk", seed=0)
     exact = jax.jit(jax.vmap(lambda x: estimators.kgram(x, order=2, alphabet_size=2).probabilities))(drawn.tokens)
@@ -207,12 +201,8 @@ def bias_vanishes() -> Finding:
     )
 
 
-@claim(
-    "claim-consistent",
-    "App. A and B, theorems",
-    "The output approximates the kernel itself on sequences of any chain of order k.",
-)
-def consistent() -> Finding:
+@claim("App. A and B, theorems", "The output approximates the kernel itself on sequences of any chain of order k.")
+def claim_consistent() -> Finding:
     """Mean total variation distance between `dyadic` and the true kernel, by position, order 2."""
     drawn, predicted = _long_run("dyadic", seed=1)
     means, exponent = _fall(np.abs(predicted[:, :-1] - np.asarray(drawn.truth)[:, 1:]).sum(axis=2) / 2)
@@ -224,8 +214,8 @@ def consistent() -> Finding:
     )
 
 
-@claim("claim-nonlinearities", "Sec. 4", "ReLU and layer norm are critical for the two-layer, one-head result.")
-def nonlinearities() -> Finding:
+@claim("Sec. 4", "ReLU and layer norm are critical for the two-layer, one-head result.")
+def claim_nonlinearities() -> Finding:
     """Theorem 3 without its ReLU, without its norms, and two attention layers that have no MLP at all."""
     order = 3
     model = built("two-layer", order)

@@ -23,13 +23,12 @@ def reversible(order: int, *, falling: bool = True) -> Float[np.ndarray, "count 
 
 
 @claim(
-    "asm-any-order",
     "App. D, Assumption 3",
     "Kernels of order k whose lifted chain is self-adjoint on ℓ²(π) with positive spectrum, and "
     "β_m = Σ_{a,b} φ_m(a) φ_m(b) π(b) f(a) > 0 for all m.",
     see=("thm-any-order", "eq-return-count", "lem-covariance"),
 )
-def any_order_assumption() -> Finding:
+def asm_any_order() -> Finding:
     """β_m as printed and with f(a, b) where eigenfunctions exist; how far lifted chains are from self-adjoint."""
 
     def measured(kernels: np.ndarray, name: str) -> list[float]:
@@ -66,12 +65,11 @@ def counts(kernels: Float[np.ndarray, "count *kernel"], steps: int) -> Float[np.
 
 
 @claim(
-    "eq-return-count",
     "App. F, second lemma",
     "The return count is Σ_{a,b} P^l(a→b) f(a) with f(a) = |a|, and falls with l.",
     see=("asm-any-order", "lem-spectral"),
 )
-def printed_return_count() -> Finding:
+def eq_return_count() -> Finding:
     """Its change over eight lags as printed; and the count of the lemma's first line, on kernels not chosen for it."""
     change, falling = 0.0, {}
     for order in (1, 2, 3):
@@ -98,12 +96,11 @@ def printed_return_count() -> Finding:
 
 
 @claim(
-    "lem-spectral",
     "App. F, second lemma",
     "g_l - g_{l+1} = Σ_{m ≥ 2} λ_m^l (1 - λ_m) β_m ≥ 0, and g_1 - g_l = Σ (λ_m² - λ_m^l) β_m > 0.",
     see=("eq-return-count", "lem-spectral-bound"),
 )
-def spectral() -> Finding:
+def lem_spectral() -> Finding:
     """Both formulas at order one with f(a, b), for lags of l and of l + 1 steps; there every β_m is 1."""
     kernels, lags = reversible(1, falling=False)[:8], np.arange(1, 6)
     spectra, found = np.sort(np.linalg.eigvals(kernels).real)[:, None, :-1], counts(kernels, 7)
@@ -127,13 +124,8 @@ def spectral() -> Finding:
     )
 
 
-@claim(
-    "lem-spectral-bound",
-    "App. F, after the second lemma",
-    "Moreover g_1 ≥ 2^(k-1) if Σ_m λ_m² β_m ≥ 2^(k-1).",
-    see=("lem-spectral",),
-)
-def spectral_bound() -> Finding:
+@claim("App. F, after the second lemma", "Moreover g_1 ≥ 2^(k-1) if Σ_m λ_m² β_m ≥ 2^(k-1).", see=("lem-spectral",))
+def lem_spectral_bound() -> Finding:
     """The identity g_1 = Σ λ² β behind it at order one, and the smallest g_1 over rough kernels of several sizes."""
     first_order, rng = reversible(1, falling=False)[:8], np.random.default_rng(0)
     sums = [(np.linalg.eigvals(kernel).real ** 2).sum() for kernel in first_order]

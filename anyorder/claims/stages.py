@@ -43,8 +43,8 @@ def pull_difference(
     return jnp.abs(both(sampled.tokens, sampled.kernels).mean(axis=0)).max()
 
 
-@claim("lem-G1", "App. E, first lemma", "‖g* - ĝ‖ ≤ 3 S^(k+1) ε⁻² (e^a - 1) ≤ 6 S^(k+1) ε⁻² a for a ≤ 1.", quick=False)
-def linearisation() -> Finding:
+@claim("App. E, first lemma", "‖g* - ĝ‖ ≤ 3 S^(k+1) ε⁻² (e^a - 1) ≤ 6 S^(k+1) ε⁻² a for a ≤ 1.", quick=False)
+def lem_G1() -> Finding:
     """The difference at two a, order 1, and at order 2."""
     epsilon, cases = 0.1, [(prior, a) for prior in (PRIOR, Dirichlet(2, 2)) for a in (0.1, 1.0)]
     measured = [float(pull_difference(prior, jax.random.key(0), jnp.float64(a), epsilon, 24, 64)) for prior, a in cases]
@@ -93,13 +93,12 @@ CASES: dict[str, tuple[Prior, int]] = {
 
 
 @claim(
-    "lem-D3",
     "App. E, second lemma",
     "In every row dL/dp_r, r = 1 … k, is below every other dL/dp_j by at least att_r(1 - att_r)·C·a/n, for any first "
     "layer.",
     see=("lem-D5", "eq-preconditioner", "bag-scores"),
 )
-def row_gaps() -> Finding:
+def lem_D3() -> Finding:
     """The smallest C at p = 0 and along 100 steps of the descent, orders 1 to 3, and at a p where others lead."""
     as_printed, corrected = {}, {}
     for name, (prior, count) in CASES.items():
@@ -157,13 +156,12 @@ def _time(scores: Float[Array, "offsets"], order: int, contexts: int, wanted: fl
 
 
 @claim(
-    "lem-D5",
     "App. E, third lemma",
     "softmax(p)_r ≥ 1/k - α after n/(ηa)·(n log 2n + α⁻¹ log((1/k - α)(n - k)/kα)) steps, up to a constant.",
     quick=False,
     see=("lem-D3",),
 )
-def convergence_time() -> Finding:
+def lem_D5() -> Finding:
     """The exponent of the time in n, and the time over the bound, orders 1 to 3, α = 0.1."""
     lengths, alpha = (32, 64, 128, 256), 0.1
 
@@ -190,12 +188,11 @@ def convergence_time() -> Finding:
 
 
 @claim(
-    "lem-D8",
     "App. C.3, lemma (Nichani et al., D.8)",
     "1 ≥ -dL/da ≥ ¼ γ⁸ S⁻⁶ e^(-2a) > 0 while e^a is at most a small power of n.",
     quick=False,
 )
-def stage_two_slope() -> Finding:
+def lem_D8() -> Finding:
     """The slope with layer one at the previous token, T = 64, up to a = 2 and beyond."""
     grid = np.array([0.01, 0.5, 1.0, 2.0, 4.0, 6.0])
     slopes, errors = mean_and_error(slopes_of_a_2(PRIOR, jax.random.key(0), jnp.asarray(grid), 64, 1e-3, 256))
