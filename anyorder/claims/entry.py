@@ -15,14 +15,13 @@ import numpy as np
 
 from anyorder.files import Row
 
-Value: TypeAlias = bool | int | float | str | None
+Value: TypeAlias = bool | int | float | str | np.generic | None
 #: What is measured under one name: a value, several, a table of them, or one for each case.
-Measure: TypeAlias = Value | Sequence[Value | Sequence[Value]] | Mapping[str, Value | Sequence[Value]]
+Measure: TypeAlias = Value | np.ndarray | Sequence[Value | Sequence[Value]] | Mapping[str, Value | Sequence[Value]]
 #: What stands behind a verdict.
 Numbers: TypeAlias = dict[str, Measure]
 #: Tables of an experiment: table name → rows, each a mapping from column to value.
 Tables: TypeAlias = Mapping[str, list[Row]]
-
 
 #: A number on record is met where the difference is at most this share of it, unless its entry says otherwise.
 TOLERANCE = 1e-3
@@ -57,33 +56,25 @@ def judge(
     printed: bool | np.bool_,
     corrected: bool | np.bool_ = False,
     decisive: bool = True,
-    vacuous: str = "",
     note: str = "",
     correction: str = "",
-    failure: str = "",
+    failure: str = "measured otherwise",
 ) -> Finding:
     """The verdict that two comparisons come to; each verdict has its own sentence.
 
     `decisive` says whether the measurement could have refuted the statement: if not, agreement is no more than
-    "consistent with". `vacuous` says why no case meets the assumption, and what the conclusion does elsewhere.
+    "consistent with". `failure` is for entries that can say more than that the statement is not so.
 
     >>> judge({"error": 0.5}, printed=0.5 < 1e-9, corrected=True, correction="the sum starts at 1").verdict.value
     'holds with a correction'
     >>> judge({"exponent": -0.9}, printed=True, decisive=False, note="no constant is named").verdict.value
     'consistent with'
     """
-    if vacuous:
-        return Finding(Verdict.VACUOUS, vacuous, numbers)
     if printed:
         return Finding(Verdict.HOLDS if decisive else Verdict.CONSISTENT, note, numbers)
     if corrected:
         return Finding(Verdict.CORRECTED, correction, numbers)
     return Finding(Verdict.FAILS, failure, numbers)
-
-
-def untestable(why: str, numbers: Mapping[str, Measure] | None = None) -> Finding:
-    """No number can decide; those given are what can be said."""
-    return Finding(Verdict.UNTESTABLE, why, numbers or {})
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from anyorder.claims.entry import Finding, Tables, claim, judge
 from anyorder.errors import require
 from anyorder.experiments.unknown_order import ATTENTION, NEAR, ONE, RECIPE_NAME
@@ -12,25 +14,42 @@ from anyorder.training.evaluation import evaluation_set, reference
 COUNT = 4096
 
 
-@claim(
+def _floor(data: Data, *, excess: float, above: float) -> Finding:
+    """The Bayes floor of a source of unknown order, and every fixed order next to it.
+
+    Exact expectations on fresh chains; differences are paired.
+    """
+    found = reference(evaluation_set(data, COUNT, 0))
+    assert found.floor_excess is not None
+    assert found.floor_excess_error is not None
+    over = {one.order: one.excess - found.floor_excess for one in found.fixed_orders}
+    best = min(over.values())
+    return judge(
+        {
+            "excess of the Bayes predictor": found.floor_excess,
+            "its standard error": found.floor_excess_error,
+            "fixed orders": list(over),
+            "nats above it": list(over.values()),
+        },
+        printed=abs(found.floor_excess - excess) < 4 * found.floor_excess_error and abs(best - above) < 0.002,
+        corrected=best > 0,
+        correction="the floor lies below every fixed order, by other numbers",
+        failure="a fixed order is as good as the mixture",
+    )
+
+
+ours_order_mixture = claim(
     "ours, not the paper's: unknown order",
     "Two symbols, T = 64, the order uniform on 1, 2, 3: the Bayes mixture over orders has an excess of 0.068 nats, "
     "and the best add-one smoothing of a fixed order lies 0.010 above it.",
     see=("ours-trained-unknown-order",),
-)
-def ours_order_mixture() -> Finding:
-    """Exact expectations on fresh chains; the difference is paired."""
-    return _floor(Data(prior="order-mixture", length=64), excess=0.068, above=0.010)
+)(partial(_floor, Data(prior="order-mixture", length=64), excess=0.068, above=0.010))
 
-
-@claim(
+ours_context_trees = claim(
     "ours, not the paper's: unknown order",
     "Two symbols, T = 64, random context trees of depth 3: context-tree weighting has an excess of 0.050 nats, and "
     "the best add-one smoothing of a fixed order lies 0.012 above it.",
-)
-def ours_context_trees() -> Finding:
-    """Exact expectations on fresh chains; the difference is paired."""
-    return _floor(Data(prior="tree", depth=3, length=64), excess=0.050, above=0.012)
+)(partial(_floor, Data(prior="tree", depth=3, length=64), excess=0.050, above=0.012))
 
 
 @claim(
@@ -63,25 +82,4 @@ def ours_trained_unknown_order(tables: Tables) -> Finding:
         corrected=recipe["gap_mean"] < recipe["best_fixed_order"] and above,
         correction="four heads do better than every fixed order, and not within 0.002 nats of the mixture",
         failure="four heads are no better than a fixed order, or one layer is",
-    )
-
-
-def _floor(data: Data, *, excess: float, above: float) -> Finding:
-    """The Bayes floor of a source of unknown order, and every fixed order next to it."""
-    found = reference(evaluation_set(data, COUNT, 0))
-    assert found.floor_excess is not None
-    assert found.floor_excess_error is not None
-    over = {one.order: one.excess - found.floor_excess for one in found.fixed_orders}
-    best = min(over.values())
-    return judge(
-        {
-            "excess of the Bayes predictor": found.floor_excess,
-            "its standard error": found.floor_excess_error,
-            "fixed orders": list(over),
-            "nats above it": list(over.values()),
-        },
-        printed=abs(found.floor_excess - excess) < 4 * found.floor_excess_error and abs(best - above) < 0.002,
-        corrected=best > 0,
-        correction="the floor lies below every fixed order, by other numbers",
-        failure="a fixed order is as good as the mixture",
     )
