@@ -11,12 +11,14 @@ import numpy as np
 
 from anyorder import chains, estimators
 from anyorder.chains import Dirichlet, Kernel, PointMass
-from anyorder.claims.entry import Finding, claim, judge, untestable
+from anyorder.claims.entry import Finding, Verdict, claim, judge
 from anyorder.claims.measures import (
     LENGTH,
     TOLERANCE,
+    apart,
     built,
     definition_three,
+    directions,
     drawn,
     hard,
     matches,
@@ -29,8 +31,8 @@ from anyorder.experiments import floor
 STANDARD_ERRORS = 5.0
 
 
-@claim("def-markov", "Definition 1", "The law of x_{n+1} given the whole past depends on the last k tokens, for n ≥ k.")
-def markov() -> Finding:
+@claim("Definition 1", "The law of x_{n+1} given the whole past depends on the last k tokens, for n ≥ k.")
+def def_markov() -> Finding:
     """Frequencies after every whole past, held against the kernel's row of its last k tokens."""
     kernel, order, count = Kernel(drawn(Dirichlet(2, 2), 1)[0]), 2, 1 << 15
     tokens = np.asarray(chains.sample(PointMass(kernel), length=5, count=count, seed=2).tokens)
@@ -42,16 +44,12 @@ def markov() -> Finding:
             truth = kernel.probabilities[(*past[-order:], 0)]
             error = np.sqrt(truth * (1 - truth) / max(len(rows), 1))
             worst = max(worst, abs((rows[:, n + 1] == 0).mean() - truth) / error) if len(rows) > 50 else worst
-        scores.append(float(worst))
-    return judge(
-        {"largest deviation in standard errors, n = 2, 3": scores},
-        printed=max(scores) < STANDARD_ERRORS,
-        failure="the past beyond the last k tokens matters",
-    )
+        scores.append(worst)
+    return judge({"largest deviation in standard errors, n = 2, 3": scores}, printed=max(scores) < STANDARD_ERRORS)
 
 
-@claim("def-kgram", "Definition 2", "The conditional k-gram: relative frequency of what followed the last k tokens.")
-def conditional_kgram() -> Finding:
+@claim("Definition 2", "The conditional k-gram: relative frequency of what followed the last k tokens.")
+def def_kgram() -> Finding:
     """The sums of Definition 2 in exact fractions, on every binary sequence of eight tokens, orders 1 to 3."""
     sequences, worst, undefined, rows = list(itertools.product(range(2), repeat=8)), 0.0, 0, 0
     for order in (1, 2, 3):
@@ -70,24 +68,20 @@ def conditional_kgram() -> Finding:
         {"largest difference": worst, "sequences": rows, "share with denominator 0": undefined / rows},
         printed=worst < 1e-15,
         note="where the denominator is not zero (def-kgram-denominator)",
-        failure="the sums give another number",
     )
 
 
-@claim(
-    "def-kgram-denominator", "Definition 2", "Assuming that the denominator is not zero: the context occurred before."
-)
-def denominator() -> Finding:
+@claim("Definition 2", "Assuming that the denominator is not zero: the context occurred before.")
+def def_kgram_denominator() -> Finding:
     """Coverage of the k-gram on Dirichlet chains of order 2, and where constructions look on an unseen context."""
     sequences = np.asarray(chains.sample(Dirichlet(2, 2), length=64, count=128, seed=2).tokens)
-    coverage = [float(np.mean([_seen_before(tokens, order) for tokens in sequences])) for order in (1, 2, 3, 6)]
+    coverage = [np.mean([_seen_before(tokens, order) for tokens in sequences]) for order in (1, 2, 3, 6)]
     return judge(
         {"share of positions with a denominator, k = 1, 2, 3, 6": coverage, **_unseen()},
         printed=min(coverage) > 0 and verified("two-layer", 2).max_error < TOLERANCE,
         note="assumed openly; an unseen context is 0/0, and its share grows with k. There a construction attends to "
         "the nearest code: the paper's to windows that agree in the oldest tokens, `attention-only` nearly always to "
         "the longest suffix",
-        failure="it is wrong where the denominator is not zero",
     )
 
 
@@ -98,33 +92,27 @@ def _seen_before(tokens: np.ndarray, order: int) -> float:
 
 
 def _unseen() -> dict[str, float]:
-    """Agreement, in tokens from either end, of the window attended to where no window matches, against the best."""
-    order, result = 5, {}
-    for name, oldest_first in (("two-layer", True), ("attention-only", False)):
-        model, good, seen = built(name, order), 0, 0
+    """How often the window attended to where none matches agrees in as many tokens from one end as any other does."""
+    order, shares = 5, {}
+    for name, end, step in (("two-layer", "oldest", 1), ("attention-only", "newest", -1)):
+        model, best = built(name, order), []
         for tokens in np.random.default_rng(0).integers(0, 2, (2, LENGTH)):
             weights = second_attention(model, tokens)
+            windows = np.lib.stride_tricks.sliding_window_view(tokens, order)[:, ::step]
             unseen = ~np.asarray(estimators.kgram(tokens, order=order, alphabet_size=2).defined)
-            for n in np.flatnonzero(unseen):
-                if n < order:
-                    continue
-                windows = [tokens[i - order : i] for i in range(order, n + 1)]
-                wanted = tokens[n - order + 1 : n + 1]
-                step = 1 if oldest_first else -1
-                agree = [int(np.cumprod(window[::step] == wanted[::step]).sum()) for window in windows]
-                seen, good = seen + 1, good + (agree[int(np.argmax(weights[n])) - order] == max(agree))
-        result[f"{name}: unseen contexts with most {'oldest' if oldest_first else 'newest'} tokens agreeing"] = (
-            good / seen
-        )
-    return result
+            for n in np.flatnonzero(unseen[order:]) + order:
+                *earlier, own = windows[: n - order + 2]
+                agree = np.cumprod(np.array(earlier) == own, axis=1).sum(axis=1)
+                best.append(agree[weights[n].argmax() - order] == agree.max())
+        shares[f"{name}: unseen contexts with most {end} tokens agreeing"] = float(np.mean(best))
+    return shares
 
 
 @claim(
-    "def-data",
     "Sec. 2.1, data",
     "Rows of the kernel are Dirichlet(1, …, 1), that is uniform on the simplex; the first k tokens are uniform.",
 )
-def data() -> Finding:
+def def_data() -> Finding:
     """First and second moments of the rows, and frequencies of the openings, in standard errors."""
     size, order, count = 3, 2, 4096
     drawn_chains = chains.sample(Dirichlet(order, size), length=4, count=count, seed=0)
@@ -136,41 +124,35 @@ def data() -> Finding:
     expected = count / size**order
     opening = (np.bincount(openings, minlength=size**order) - expected) / np.sqrt(expected * (1 - size**-order))
     worst = {
-        "moments of rows, standard errors": float(np.abs(scores).max()),
-        "openings, standard errors": float(np.abs(opening).max()),
+        "moments of rows, standard errors": np.abs(scores).max(),
+        "openings, standard errors": np.abs(opening).max(),
     }
-    return judge(worst, printed=max(worst.values()) < STANDARD_ERRORS, failure="the moments are others")
+    return judge(worst, printed=max(worst.values()) < STANDARD_ERRORS)
 
 
 @claim(
-    "def-transformer",
     "Definition 3",
     "Embedding, relative attention with key and value positions, residual, MLP with norm and skips, linear output.",
 )
-def transformer() -> Finding:
+def def_transformer() -> Finding:
     """A reading of the definition in NumPy, with the query printed and with that of position n."""
     model, tokens = built("two-layer", 2), hard(2)[0][:64]
-    ours = np.asarray(model(tokens))
-    numbers = {
-        "difference with the query of n": float(np.abs(definition_three(model, tokens) - ours).max()),
-        "difference with the printed query": float(np.abs(definition_three(model, tokens, query="i") - ours).max()),
-    }
+    ours = model(tokens)
+    printed, corrected = (apart(definition_three(model, tokens, query), ours) for query in ("i", "n"))
     return judge(
-        numbers,
-        printed=numbers["difference with the printed query"] < TOLERANCE,
-        corrected=numbers["difference with the query of n"] < TOLERANCE,
+        {"difference with the query of n": corrected, "difference with the printed query": printed},
+        printed=printed < TOLERANCE,
+        corrected=corrected < TOLERANCE,
         correction="the query is that of position n: with x_i no score depends on the position that asks",
-        failure="neither reading is the model that the proofs use",
     )
 
 
 @claim(
-    "def-induction-head",
     "Definition 4",
     "A head is an induction head of order k if att_{T,i} is maximal exactly where "
     "the k tokens before i are the last k tokens.",
 )
-def induction_head() -> Finding:
+def def_induction_head() -> Finding:
     """The positions of largest attention of three constructions, against the positions that match."""
     order, seen, agree, unseen = 3, 0, 0, 0
     for name in ("two-layer", "dyadic", "k-head"):
@@ -189,16 +171,11 @@ def induction_head() -> Finding:
         corrected=agree == seen > 0,
         correction="the quantifier runs over j = 1 … k (printed i), and some position must match: otherwise a softmax "
         "still has a maximum",
-        failure="the maxima are elsewhere",
     )
 
 
-@claim(
-    "claim-bayes",
-    "Sec. 3, opening",
-    "The k-gram is close to Laplace smoothing, which is the Bayes predictor of the next token.",
-)
-def bayes() -> Finding:
+@claim("Sec. 3, opening", "The k-gram is close to Laplace smoothing, which is the Bayes predictor of the next token.")
+def claim_bayes() -> Finding:
     """Excess loss of add-one against other predictors on Dirichlet(1) chains of order 2, T = 32."""
     compared = floor.compare(jax.random.key(0), order=2, length=33, count=2048)
     excess = {name: scores.excess.mean for name, scores in compared.scores.items()}
@@ -213,43 +190,37 @@ def bayes() -> Finding:
         },
         printed=excess[floor.FLOOR] < min(others),
         note="add-one is best; the k-gram itself has infinite loss",
-        failure="another predictor is better",
     )
 
 
 @claim(
-    "claim-layer-norm",
     "App. A.1",
     "Standard layer norm of [x; -x], divided by √d, is x / ‖x‖: the mean is 0, the standard deviation ‖x‖/√d.",
 )
-def layer_norm() -> Finding:
+def claim_layer_norm() -> Finding:
     """Layer norm without its epsilon, and with the usual 1e-5."""
     x = np.random.default_rng(0).normal(size=(64, 15)) * np.logspace(-2, 2, 64)[:, None]
     both = np.concatenate([x, -x], axis=1)
-    unit, d = x / np.linalg.norm(x, axis=1, keepdims=True), x.shape[1]
-    plain = (both - both.mean(axis=1, keepdims=True)) / both.std(axis=1, keepdims=True)
-    usual = both / np.sqrt(both.var(axis=1, keepdims=True) + 1e-5)
-    numbers = {
-        "largest mean": float(np.abs(both.mean(axis=1)).max()),
-        "largest error": float(np.abs(plain[:, :d] / np.sqrt(d) - unit).max()),
-        "with epsilon 1e-5, ‖x‖ from 0.04 on": float(np.abs(usual[:, :d] / np.sqrt(d) - unit).max()),
-    }
+    mean, d = both.mean(axis=1, keepdims=True), x.shape[1]
+    plain, usual = (
+        apart((both - mean)[:, :d] / np.sqrt(d * (both.var(axis=1, keepdims=True) + epsilon)), directions(x))
+        for epsilon in (0, 1e-5)
+    )
     return judge(
-        numbers,
-        printed=max(numbers["largest mean"], numbers["largest error"]) < 1e-12,
+        {"largest mean": np.abs(mean).max(), "largest error": plain, "with epsilon 1e-5, ‖x‖ from 0.04 on": usual},
+        printed=max(np.abs(mean).max(), plain) < 1e-12,
         note="without the epsilon that stands in software; the zero vector has no direction and stays zero here",
-        failure="the norm is another",
     )
 
 
 @claim(
-    "claim-one-layer",
-    "Abstract, Sec. 1",
-    "One layer with one head cannot represent an induction head unless it is exponentially wide.",
+    "Abstract, Sec. 1", "One layer with one head cannot represent an induction head unless it is exponentially wide."
 )
-def one_layer() -> Finding:
+def claim_one_layer() -> Finding:
     """A lower bound over all weights, cited from elsewhere."""
-    return untestable(
+    return Finding(
+        Verdict.UNTESTABLE,
         "a lower bound over all weights, cited from Sanford et al.; no finite number of runs decides it. Trained "
-        "one-layer models are in tab-depth"
+        "one-layer models are in tab-depth",
+        {},
     )

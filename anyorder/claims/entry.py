@@ -15,14 +15,13 @@ import numpy as np
 
 from anyorder.files import Row
 
-Value: TypeAlias = bool | int | float | str | None
+Value: TypeAlias = bool | int | float | str | np.generic | None
 #: What is measured under one name: a value, several, a table of them, or one for each case.
-Measure: TypeAlias = Value | Sequence[Value | Sequence[Value]] | Mapping[str, Value | Sequence[Value]]
+Measure: TypeAlias = Value | np.ndarray | Sequence[Value | Sequence[Value]] | Mapping[str, Value | Sequence[Value]]
 #: What stands behind a verdict.
 Numbers: TypeAlias = dict[str, Measure]
 #: Tables of an experiment: table name → rows, each a mapping from column to value.
 Tables: TypeAlias = Mapping[str, list[Row]]
-
 
 #: A number on record is met where the difference is at most this share of it, unless its entry says otherwise.
 TOLERANCE = 1e-3
@@ -57,23 +56,20 @@ def judge(
     printed: bool | np.bool_,
     corrected: bool | np.bool_ = False,
     decisive: bool = True,
-    vacuous: str = "",
     note: str = "",
     correction: str = "",
-    failure: str = "",
+    failure: str = "measured otherwise",
 ) -> Finding:
     """The verdict that two comparisons come to; each verdict has its own sentence.
 
     `decisive` says whether the measurement could have refuted the statement: if not, agreement is no more than
-    "consistent with". `vacuous` says why no case meets the assumption, and what the conclusion does elsewhere.
+    "consistent with". `failure` is for entries that can say more than that the statement is not so.
 
     >>> judge({"error": 0.5}, printed=0.5 < 1e-9, corrected=True, correction="the sum starts at 1").verdict.value
     'holds with a correction'
     >>> judge({"exponent": -0.9}, printed=True, decisive=False, note="no constant is named").verdict.value
     'consistent with'
     """
-    if vacuous:
-        return Finding(Verdict.VACUOUS, vacuous, numbers)
     if printed:
         return Finding(Verdict.HOLDS if decisive else Verdict.CONSISTENT, note, numbers)
     if corrected:
@@ -81,33 +77,28 @@ def judge(
     return Finding(Verdict.FAILS, failure, numbers)
 
 
-def untestable(why: str, numbers: Mapping[str, Measure] | None = None) -> Finding:
-    """No number can decide; those given are what can be said."""
-    return Finding(Verdict.UNTESTABLE, why, numbers or {})
-
-
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """One statement: a stable id, where it stands, what it says in our words, and how it is measured.
+    """One statement: where it stands, what it says in our words, how it is measured, and a stable id.
 
+    The id is the name of the entry in its module, with hyphens; the registry gives it.
     `quick` entries decide in seconds. An entry with `experiments` is measured on the tables of these, one
-    argument each, in the order named; the others take no argument. `see` names entries about the same fact, and
-    `tolerances` the numbers that may differ from the record by more than `TOLERANCE`, as a share of them; `*` stands
-    for all others.
+    argument each, in the order named, and is never quick; the others take no argument. `see` names entries about the
+    same fact, and `tolerances` the numbers that may differ from the record by more than `TOLERANCE`, as a share of
+    them; `*` stands for all others.
     """
 
-    id: str
     where: str
     says: str
     measure: Callable[..., Finding]
-    quick: bool = True
-    experiments: tuple[str, ...] = ()
-    see: tuple[str, ...] = ()
-    tolerances: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    quick: bool
+    experiments: tuple[str, ...]
+    see: tuple[str, ...]
+    tolerances: Mapping[str, float]
+    id: str = ""
 
 
 def claim(
-    id: str,
     where: str,
     says: str,
     *,
@@ -118,15 +109,15 @@ def claim(
 ) -> Callable[[Callable[..., Finding]], Claim]:
     """Make an entry of the measuring function that it stands above.
 
-    >>> @claim("one", "Sec. 1", "One is one.")
-    ... def one() -> Finding:
+    >>> @claim("Sec. 1", "One is one.")
+    ... def eq_one() -> Finding:
     ...     return judge({"one": 1}, printed=True)
-    >>> one.id, one.measure().verdict.value
-    ('one', 'holds')
+    >>> eq_one.says, eq_one.measure().verdict.value
+    ('One is one.', 'holds')
     """
 
     def entry(measure: Callable[..., Finding]) -> Claim:
-        return Claim(id, where, says, measure, quick, experiments, see, tolerances or {})
+        return Claim(where, says, measure, quick and not experiments, experiments, see, tolerances or {})
 
     return entry
 

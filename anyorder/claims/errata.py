@@ -19,12 +19,12 @@ class Erratum(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A remark on the paper; `claim` is the entry of the ledger that has the numbers, if any."""
+    """A remark on the paper, with the claim of the ledger that has the numbers."""
 
     id: str
     where: str
     says: str
-    claim: str | None = None
+    claim: str
 
 
 #: Numbers are never given twice: those that are missing became notes.

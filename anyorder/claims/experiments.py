@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TypeVar
 
 from anyorder.claims.entry import Finding, Numbers, Tables, claim, judge
@@ -89,14 +90,12 @@ def _rises(found: list[Mean]) -> bool:
 
 
 @claim(
-    "tab-depth",
     "App. H.2, table",
     "Excess loss at order 2: 0.131 ± 0.000 with one layer, 0.100 ± 0.003 with two.",
-    quick=False,
     experiments=("depth",),
     see=("claim-one-layer-diagonals",),
 )
-def depth(tables: Tables) -> Finding:
+def tab_depth(tables: Tables) -> Finding:
     """Both rows against print, and against each other; ± over seeds."""
     found = _levels(tables, "excess", "layers", "excess", DEPTH)
     numbers, agree = _compared(found, DEPTH)
@@ -114,26 +113,23 @@ def depth(tables: Tables) -> Finding:
 
 
 @claim(
-    "claim-one-layer-diagonals",
     "App. H.2, qualitative results",
     "In one-layer models attention concentrates along the two to three lower diagonals, not on the matching positions.",
-    quick=False,
     experiments=("depth",),
     see=("tab-depth",),
 )
-def one_layer_diagonals(tables: Tables) -> Finding:
+def claim_one_layer_diagonals(tables: Tables) -> Finding:
     """Mass of the one-layer model at offsets 0, 1, 2, …: offsets 1 to 3 must hold four fifths of it."""
     rows = _rows(tables, "diagonals", "offset", "weight_mean", "weight_std")
     weights = {int(row["offset"]): float(row["weight_mean"]) for row in rows}
     lower = sum(weights.get(offset, 0.0) for offset in (1, 2, 3))
     near = lower + weights.get(0, 0.0)
-    numbers = {
-        "mass at offsets 0 … 5": [weights.get(offset, 0.0) for offset in range(6)],
-        "at offsets 1 to 3": lower,
-        "at offsets 0 to 3": near,
-    }
     return judge(
-        numbers,
+        {
+            "mass at offsets 0 … 5": [weights.get(offset, 0.0) for offset in range(6)],
+            "at offsets 1 to 3": lower,
+            "at offsets 0 to 3": near,
+        },
         printed=lower >= 0.8,
         corrected=near >= 0.8,
         note="by the rule that offsets 1 to 3 hold at least four fifths of the mass",
@@ -142,75 +138,66 @@ def one_layer_diagonals(tables: Tables) -> Finding:
     )
 
 
-@claim(
-    "tab-token-noise",
-    "App. H.3.1, table",
-    "Excess loss grows with token noise: 0.10, 0.15, 0.18, 0.21 at p_n = 0, 0.1, 0.25, 0.5.",
-    quick=False,
-    experiments=("token-noise",),
-    see=("claim-alignment-token", "claim-robustness"),
-)
-def token_noise(tables: Tables) -> Finding:
-    """Four rows against print, and their order; ± over seeds."""
-    return _noise(tables, TOKEN_NOISE)
-
-
-@claim(
-    "tab-transition-noise",
-    "App. H.3.2, table",
-    "Excess loss grows with transition noise: 0.100, 0.101, 0.141, 0.181 at α = 0, 0.1, 0.25, 0.5.",
-    quick=False,
-    experiments=("transition-noise",),
-    see=("claim-alignment-transition", "claim-robustness"),
-)
-def transition_noise(tables: Tables) -> Finding:
-    """Four rows against print, and their order; ± over seeds."""
-    return _noise(tables, TRANSITION_NOISE)
-
-
 def _noise(tables: Tables, printed: Mapping[float, Printed]) -> Finding:
-    """The paper does not say of what the loss is taken, and how a token is replaced: every reading is tried."""
-    agreeing, rising, tried = [], [], 0
+    """Four rows against print, and their order; ± over seeds.
+
+    The paper does not say of what the loss is taken, and how a token is replaced: every reading is tried.
+    """
+    agrees: dict[str, bool] = {}
+    rising = []
     numbers: Numbers = {}
     for (table, value), name in READINGS.items():
         rows = tables.get(table, [])
         if value == "excess" or (rows and all(f"{value}_mean" in row for row in rows)):
             found = _levels(tables, table, "level", value, printed)
-            facts, agree = _compared(found, printed)
-            rises, tried = _rises(list(found.values())), tried + 1
-            agreeing += [name] if agree and rises else []
-            rising += [name] if rises else []
-            numbers |= {"levels": facts["levels"], "printed": facts["printed"]}
-            numbers |= {f"{key} {name}": facts[key] for key in ("measured", "standard deviation", "agree")}
+            facts, agrees[name] = _compared(found, printed)
+            rising += [name] if _rises(list(found.values())) else []
+            numbers |= {"levels": facts.pop("levels"), "printed": facts.pop("printed")}
+            numbers |= {f"{key} {name}": fact for key, fact in facts.items()}
+    agreeing = [name for name in rising if agrees[name]]
     return judge(
         numbers,
         printed=bool(agreeing),
         corrected=bool(rising),
-        note=f"with the loss taken {' and '.join(agreeing)}; readings tried: {tried}",
-        correction=f"the gap grows with the noise if the loss is taken {' or '.join(rising)}; in none of {tried} "
+        note=f"with the loss taken {' and '.join(agreeing)}; readings tried: {len(agrees)}",
+        correction=f"the gap grows with the noise if the loss is taken {' or '.join(rising)}; in none of {len(agrees)} "
         "readings is every value the printed one",
         failure="the loss gap does not grow with the noise",
     )
 
 
+tab_token_noise = claim(
+    "App. H.3.1, table",
+    "Excess loss grows with token noise: 0.10, 0.15, 0.18, 0.21 at p_n = 0, 0.1, 0.25, 0.5.",
+    experiments=("token-noise",),
+    see=("claim-alignment-token", "claim-robustness"),
+)(partial(_noise, printed=TOKEN_NOISE))
+
+tab_transition_noise = claim(
+    "App. H.3.2, table",
+    "Excess loss grows with transition noise: 0.100, 0.101, 0.141, 0.181 at α = 0, 0.1, 0.25, 0.5.",
+    experiments=("transition-noise",),
+    see=("claim-alignment-transition", "claim-robustness"),
+)(partial(_noise, printed=TRANSITION_NOISE))
+
+
 def _alignments(tables: Tables) -> dict[float, float]:
     rows = _rows(tables, "excess", "level", "matching_mass", "chance_mass")
-    return {
-        float(row["level"]): (row["matching_mass"] - row["chance_mass"]) / (1 - row["chance_mass"])
-        for row in sorted(rows, key=lambda row: float(row["level"]))
-    }
+    return dict(sorted((float(row["level"]), _alignment(row["matching_mass"], row["chance_mass"])) for row in rows))
+
+
+def _alignment(mass: float, chance: float) -> float:
+    return (mass - chance) / (1 - chance)
 
 
 @claim(
-    "claim-alignment-token",
     "App. H.3.1, text",
     "Without noise the attention of layer two closely aligns with the pseudo-attention; with p_n the alignment "
     "degrades.",
-    quick=False,
     experiments=("token-noise",),
     see=("tab-token-noise",),
 )
-def alignment_token(tables: Tables) -> Finding:
+def claim_alignment_token(tables: Tables) -> Finding:
     """Alignment at every level: above a half without noise, and falling, until it is that of chance."""
     found = _alignments(tables)
     values = list(found.values())
@@ -227,15 +214,13 @@ def alignment_token(tables: Tables) -> Finding:
 
 
 @claim(
-    "claim-alignment-transition",
     "App. H.3.2, text",
     "For α ≤ 0.1 attention stays close to the pseudo-attention; at 0.25 and beyond alignment deteriorates "
     "substantially.",
-    quick=False,
     experiments=("transition-noise",),
     see=("tab-transition-noise",),
 )
-def alignment_transition(tables: Tables) -> Finding:
+def claim_alignment_transition(tables: Tables) -> Finding:
     """Alignment relative to that without noise: nine tenths at 0.1, at most seven tenths from 0.25 on; and distance."""
     found = _alignments(tables)
     base = found[0.0]
@@ -263,14 +248,12 @@ def alignment_transition(tables: Tables) -> Finding:
 
 
 @claim(
-    "claim-robustness",
     "App. H.3.3",
     "Models are more robust to transition noise than to token noise of the same level.",
-    quick=False,
     experiments=("token-noise", "transition-noise"),
     see=("tab-token-noise", "tab-transition-noise"),
 )
-def robustness(tokens: Tables, transitions: Tables) -> Finding:
+def claim_robustness(tokens: Tables, transitions: Tables) -> Finding:
     """The two tables level by level, beyond their noise; over the undisturbed chain where that is there."""
     both = [row for tables in (tokens, transitions) for row in tables.get("excess", [])]
     value = "over_clean" if all("over_clean_mean" in row for row in both) else "excess"
@@ -291,14 +274,12 @@ def robustness(tokens: Tables, transitions: Tables) -> Finding:
 
 
 @claim(
-    "tab-bits",
     "App. H.4, table",
     "Distance of layer two to the pseudo-attention: 4.61, 4.58, 3.86, 3.77 at 2, 4, 8 and 32 "
     "bits; eight bits are almost as good as 32.",
-    quick=False,
     experiments=("bits",),
 )
-def bits(tables: Tables) -> Finding:
+def tab_bits(tables: Tables) -> Finding:
     """Four rows against print (± over ten sequences); eight bits against full precision, next to two bits."""
     found = _levels(tables, "distance", "bits", "distance", BITS)
     numbers, agree = _compared(found, BITS)
@@ -316,29 +297,26 @@ def bits(tables: Tables) -> Finding:
     )
 
 
-def _attention(tables: Tables, *columns: str) -> list[Row]:
-    """Rows of the models of preset `paper`, by order."""
-    rows = _rows(tables, "attention", "order", *columns)
-    return [row for row in rows if row.get("preset", "paper") == "paper"]
+def _attention(tables: Tables, *columns: str) -> Iterator[list]:
+    """Columns of the table of attention, over the models of preset `paper`, by order."""
+    rows = [row for row in _rows(tables, "attention", *columns) if row.get("preset", "paper") == "paper"]
+    return ([row[column] for row in rows] for column in columns)
 
 
 @claim(
-    "fig-attention",
     "Fig. 2",
     "In a trained model of order 3 layer one attends to the last three tokens, layer two nearly as the "
     "pseudo-attention.",
-    quick=False,
     experiments=("attention-maps",),
     see=("fig-attention-rises",),
 )
-def attention_maps(tables: Tables) -> Finding:
+def fig_attention(tables: Tables) -> Finding:
     """Mass of layer one on offsets 1 … k, and of layer two on the matches, next to that of uniform attention.
 
     Order 3 is judged, which Fig. 2 shows; App. H.1 has pictures of orders 1 and 2 and says nothing of them.
     """
-    columns = ("order", "layer_1_on_last_k", "layer_2_on_matches", "chance")
-    order, first, second, chance = ([row[name] for row in _attention(tables, *columns)] for name in columns)
-    alignment = [(mass - uniform) / (1 - uniform) for mass, uniform in zip(second, chance, strict=True)]
+    order, first, second, chance = _attention(tables, "order", "layer_1_on_last_k", "layer_2_on_matches", "chance")
+    alignment = list(map(_alignment, second, chance))
     shown = order.index(SHOWN)
     return judge(
         {
@@ -359,17 +337,15 @@ def attention_maps(tables: Tables) -> Finding:
 
 
 @claim(
-    "fig-attention-rises",
     "Fig. 2",
     "At order 3 attention of layer one rises along the last three tokens, and then drops to zero.",
-    quick=False,
     experiments=("attention-maps",),
     see=("fig-attention",),
 )
-def attention_rises(tables: Tables) -> Finding:
+def fig_attention_rises(tables: Tables) -> Finding:
     """In how many seeds the weight rises from offset 1 to k, and ends there; order 3 is judged, which Fig. 2 shows."""
     columns = ("order", "seeds_that_rise_to_k", "seeds_that_end_at_k", "layer_1_beyond_k", "excess_seeds")
-    order, rise, end, beyond, losses = ([row[name] for row in _attention(tables, *columns)] for name in columns)
+    order, rise, end, beyond, losses = _attention(tables, *columns)
     seeds, shown = [len(values) for values in losses], order.index(SHOWN)
     others = ", ".join(
         f"at order {k} it rises in {up} and ends in {down} of {count} seeds"
@@ -386,8 +362,8 @@ def attention_rises(tables: Tables) -> Finding:
     )
 
 
-@claim("tab-settings", "App. H.5, table", "The settings of all experiments; App. H.4 states its length, 32.")
-def settings() -> Finding:
+@claim("App. H.5, table", "The settings of all experiments; App. H.4 states its length, 32.")
+def tab_settings() -> Finding:
     """Whether what the preset `paper` sets lies in the printed grid."""
     config = PRESETS["paper"]
     grids: dict[str, tuple[float, tuple[float, ...]]] = {

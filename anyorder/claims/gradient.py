@@ -15,7 +15,7 @@ from anyorder import chains, dynamics
 from anyorder.chains import Dirichlet, Floored, Kernel, Prior
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.claims.entry import Finding, claim, judge
-from anyorder.claims.measures import drawn, hard
+from anyorder.claims.measures import apart, drawn, hard
 from anyorder.dynamics.algorithms import preconditioned_direction
 from anyorder.dynamics.reduced import EXCLUDED
 from anyorder.estimators import mean_and_error
@@ -33,27 +33,25 @@ def descent_start(scores: Float[Array, "offsets"] | Float[np.ndarray, "offsets"]
 
 
 def descent_direction(
-    p: Float[Array, "offsets"], scores: Float[Array, "offsets"], order: int, contexts: int
+    p: Float[Array, "offsets"], scores: Float[Array, "offsets"], order: int
 ) -> Float[Array, "offsets"]:
-    """dL/dp in the limit a_2 → 0, from order two on with the preconditioner."""
-    gradient = dynamics.stage_one_gradient(p, scores, 1.0, contexts, order)
+    """S^k dL/dp in the limit a_2 → 0, from order two on with the preconditioner."""
+    gradient = dynamics.stage_one_gradient(p, scores, 1.0, 1, order)
     return gradient if order == 1 else preconditioned_direction(gradient, order)
 
 
-def closed_descent(
-    scores: Float[np.ndarray, "offsets"], order: int, contexts: int
-) -> Float[np.ndarray, "states offsets"]:
+def closed_descent(scores: Float[np.ndarray, "offsets"], order: int) -> Float[np.ndarray, "states offsets"]:
     """Stage one in the limit a_2 → 0: p after each of 400 steps; the largest change of the first one is 0.3."""
-    return np.asarray(_closed_descent(jnp.asarray(scores), order, contexts))
+    return np.asarray(_closed_descent(jnp.asarray(scores), order))
 
 
 @eqx.filter_jit
-def _closed_descent(scores: Float[Array, "offsets"], order: int, contexts: int) -> Float[Array, "states offsets"]:
+def _closed_descent(scores: Float[Array, "offsets"], order: int) -> Float[Array, "states offsets"]:
     start = jnp.asarray(descent_start(scores, order))
-    rate = 0.3 / jnp.abs(descent_direction(start, scores, order, contexts)).max()
+    rate = 0.3 / jnp.abs(descent_direction(start, scores, order)).max()
 
     def move(p: Float[Array, "offsets"], _: None) -> tuple[Array, Array]:
-        moved = p - rate * descent_direction(p, scores, order, contexts)
+        moved = p - rate * descent_direction(p, scores, order)
         return moved, moved
 
     return jax.lax.scan(move, start, None, length=400)[1]
@@ -62,7 +60,7 @@ def _closed_descent(scores: Float[Array, "offsets"], order: int, contexts: int) 
 @functools.cache
 def mean_scores(prior: Prior, count: int, lags: int = 64) -> Float[np.ndarray, "lags"]:
     """g_j in the mean over kernels of a prior."""
-    return kernel_scores(drawn(prior, count), lags).mean(axis=0)
+    return dynamics.lag_scores_of(prior, jax.random.key(0), lags=lags, count=count).mean(axis=0)
 
 
 def kernel_scores(kernels: Float[np.ndarray, "count *kernel"], lags: int) -> Float[np.ndarray, "count lags"]:
@@ -71,12 +69,11 @@ def kernel_scores(kernels: Float[np.ndarray, "count *kernel"], lags: int) -> Flo
 
 
 @claim(
-    "asm-first-order",
     "App. C, Assumption 1",
     "A prior over first-order kernels with transitions above γ/S, rows that "
     "differ, invariance under renaming, and mean 1/S.",
 )
-def assumption() -> Finding:
+def asm_first_order() -> Finding:
     """The four parts for a prior made for them, and for the data of the experiments."""
     made = chains.check_first_order(PRIOR, GAMMA, jax.random.key(0))
     data = chains.check_first_order(Dirichlet(1, 3), GAMMA, jax.random.key(0))
@@ -87,56 +84,43 @@ def assumption() -> Finding:
         },
         printed=all(check.holds for check in made),
         note="it can be met; the data of the experiments, Dirichlet(1) rows, break the first two for every γ > 0",
-        failure="no prior found that meets it",
     )
 
 
 @claim(
-    "asm-model",
-    "Sec. 5, assumption (iii); App. C",
-    "Layer one's weight at offset i is exp(p_i) / Σ_{j ≤ i} exp(p_j), zero or one.",
+    "Sec. 5, assumption (iii); App. C", "Layer one's weight at offset i is exp(p_i) / Σ_{j ≤ i} exp(p_j), zero or one."
 )
-def model_assumption() -> Finding:
+def asm_model() -> Finding:
     """Weights of one row at random p, with the sum up to i and up to n."""
     p = np.random.default_rng(0).normal(size=12)
     printed, corrected = np.exp(p) / np.cumsum(np.exp(p)), softmax(p)
     ours = np.asarray(dynamics.reduced.first_layer(jnp.asarray(p), 12))[-1, ::-1]
     return judge(
         {
-            "sum of the weights as printed": float(printed.sum()),
-            "with the sum up to n": float(corrected.sum()),
-            "difference to the reduced model": float(np.abs(ours - corrected).max()),
+            "sum of the weights as printed": printed.sum(),
+            "with the sum up to n": corrected.sum(),
+            "difference to the reduced model": apart(ours, corrected),
         },
         printed=abs(printed.sum() - 1) < 1e-12,
-        corrected=np.abs(ours - corrected).max() < 1e-12,
+        corrected=apart(ours, corrected) < 1e-12,
         correction="the sum goes up to n, as in App. C.1, and weights are between zero and one",
-        failure="neither is the attention of the model",
     )
 
 
-@claim(
-    "eq-reduced",
-    "App. C.1",
-    "With p and a_2 in its weights the two-layer transformer is the reduced model.",
-    quick=False,
-)
-def reduced() -> Finding:
+@claim("App. C.1", "With p and a_2 in its weights the two-layer transformer is the reduced model.", quick=False)
+def eq_reduced() -> Finding:
     """The reduced model and the same as a transformer on one sequence, with and without norms."""
-    tokens, gap = hard(1, 3)[0][:24], 0.0
-    p = jnp.asarray(np.random.default_rng(1).normal(size=24))
-    for normalise in (False, True):
-        model = dynamics.Reduced(p, jnp.asarray(2.0), jnp.zeros(1, jnp.float64), normalise)
-        full = np.asarray(dynamics.as_transformer(model, 3)(tokens))
-        gap = max(gap, float(np.abs(np.asarray(jax.jit(lambda x, m=model: m(x, 3))(tokens)) - full[-1]).max()))
-    return judge({"largest difference": gap}, printed=gap < 1e-12, failure="the two differ")
+    tokens, p = hard(1, 3)[0][:24], jnp.asarray(np.random.default_rng(1).normal(size=24))
+    models = [dynamics.Reduced(p, jnp.asarray(2.0), jnp.zeros(1, jnp.float64), norms) for norms in (False, True)]
+    gap = max(apart(eqx.filter_jit(one)(tokens, 3), dynamics.as_transformer(one, 3)(tokens)[-1]) for one in models)
+    return judge({"largest difference": gap}, printed=gap < 1e-12)
 
 
 @claim(
-    "eq-optimal-loss",
     "Sec. 5, eq. 1 and Theorem 4",
     "The loss is an expectation over sequences of the chain, and its optimum is L* = E[(1/S) Σ_s H(π(·|s))].",
 )
-def optimal_loss() -> Finding:
+def eq_optimal_loss() -> Finding:
     """The loss of the true kernel with contexts as they occur, and with all weighted alike, less L*; paired."""
     kernels = drawn(PRIOR, 1024)
     entropies = -(kernels * np.log(kernels)).sum(axis=2)
@@ -144,7 +128,7 @@ def optimal_loss() -> Finding:
     gap, error = map(float, mean_and_error((weights * entropies).sum(axis=1) - entropies.mean(axis=1)))
     other = kernels * np.random.default_rng(0).uniform(0.5, 2.0, kernels.shape)
     other /= other.sum(axis=2, keepdims=True)
-    alike = float((-(kernels * np.log(other)).sum(axis=2) - entropies).mean(axis=1).min())
+    alike = (-(kernels * np.log(other)).sum(axis=2) - entropies).mean(axis=1).min()
     return judge(
         {
             "loss of the true kernel less L*": gap,
@@ -155,18 +139,15 @@ def optimal_loss() -> Finding:
         corrected=alike > 0,
         correction="the loss must weigh all contexts alike, (1/S) Σ_s, as App. C.2 writes it: weighted as they occur, "
         "the true kernel itself is below L*",
-        failure="L* is not the optimum of either",
     )
 
 
-@claim("eq-taylor", "App. C.2", "softmax(a Z) = 1/n + a(I/n - 11ᵀ/n²)Z to first order in a.")
-def taylor() -> Finding:
+@claim("App. C.2", "softmax(a Z) = 1/n + a(I/n - 11ᵀ/n²)Z to first order in a.")
+def eq_taylor() -> Finding:
     """The error of the expansion at small a, with n + 1 positions 0 … n, divided by n and by n + 1."""
     z, scales, errors = np.random.default_rng(0).random(33), (0.1, 0.01, 0.001), {}
     for name, n in (("n", 32), ("n + 1", 33)):
-        errors[name] = [
-            float(np.abs(softmax(a * z) - (1 / n + a * (z / n - z.sum() / n**2))).max() * 33) for a in scales
-        ]
+        errors[name] = [apart(softmax(a * z), 1 / n + a * (z / n - z.sum() / n**2)) * 33 for a in scales]
     powers = {name: dynamics.power_law(scales, values).exponent for name, values in errors.items()}
     return judge(
         {
@@ -176,12 +157,11 @@ def taylor() -> Finding:
         printed=powers["n"] > 1.8,
         corrected=powers["n + 1"] > 1.8,
         correction="there are n + 1 positions, 0 … n: with 1/(n + 1) the error is of second order",
-        failure="the error is not of second order",
     )
 
 
-@claim("eq-g", "App. C.2", "g_{i,j} = Σ π(s'|s)/μ(s')·(P(x_i = s', x_{i-j} = s) - P(x_{i-j} = s) μ(s')) = Σ π/μ·P - 1.")
-def lag_score() -> Finding:
+@claim("App. C.2", "g_{i,j} = Σ π(s'|s)/μ(s')·(P(x_i = s', x_{i-j} = s) - P(x_{i-j} = s) μ(s')) = Σ π/μ·P - 1.")
+def eq_g() -> Finding:
     """Both forms and the package's on 16 kernels, lags 0 … 5, by matrix powers."""
     gap, kernels = 0.0, drawn(PRIOR, 1024)[:16]
     for kernel, ours in zip(kernels, kernel_scores(kernels, 6), strict=True):
@@ -191,16 +171,15 @@ def lag_score() -> Finding:
             first = (kernel / mu * (pairs - mu[:, None] * mu)).sum()
             last = (kernel / mu * pairs).sum() - 1
             gap = max(gap, abs(first - last), abs(first - ours[j]))
-    return judge({"largest difference": float(gap)}, printed=gap < 1e-12, failure="the forms differ")
+    return judge({"largest difference": gap}, printed=gap < 1e-12)
 
 
 @claim(
-    "eq-gradient",
     "App. C.2",
     "dL/dp_m = -(a/Sn) Σ_{i ≥ m} att_{i,m} (g_m - Σ_j att_{i,j} g_j) at small a and long sequences.",
     quick=False,
 )
-def closed_gradient() -> Finding:
+def eq_gradient() -> Finding:
     """Automatic differentiation on 1,024 chains of two lengths against the closed form, p = 0, a = 0.01."""
     lengths = (32, 96)
     found = [
@@ -208,49 +187,44 @@ def closed_gradient() -> Finding:
         for length in lengths
     ]
     cosines = [entry.cosine for entry in found]
-    ratios = [float(entry.sampled[1] / entry.closed[1]) for entry in found]
+    ratios = [entry.sampled[1] / entry.closed[1] for entry in found]
     return judge(
         {"n": lengths, "cosine of the two gradients": cosines, "ratio at p_1": ratios},
         printed=cosines[-1] > 0.98 and abs(ratios[-1] - 1) < 0.15 and abs(ratios[1] - 1) < abs(ratios[0] - 1),
         note="the ratio tends to one as n grows: what is left is that of frequencies to their means",
-        failure="the closed form is not the gradient",
     )
 
 
-@claim("eq-stage-one", "App. C.2, requirement", "In every row dL/dp_1 is positive and larger than every other dL/dp_j.")
-def stage_one() -> Finding:
+@claim("App. C.2, requirement", "In every row dL/dp_1 is positive and larger than every other dL/dp_j.")
+def eq_stage_one() -> Finding:
     """Rows of the closed form at p = 0, with the sign as printed and turned."""
     scores = mean_scores(PRIOR, 1024)
     rows = [scores[: i + 1] - scores[: i + 1].mean() for i in range(1, len(scores))]  # -dL/dp_m up to a factor
-    up = [float(np.delete(row[1] - row, 1).min()) for row in rows]
+    ahead, least = min(np.delete(row[1] - row, 1).min() for row in rows), min(row[1] for row in rows)
     return judge(
         {
             "rows": len(rows),
-            "smallest -dL/dp_1 over the next, up to a factor": min(up),
-            "smallest -dL/dp_1, up to a factor": float(min(row[1] for row in rows)),
+            "smallest -dL/dp_1 over the next, up to a factor": ahead,
+            "smallest -dL/dp_1, up to a factor": least,
         },
         printed=all(-row[1] > 0 and (-np.delete(row, 1) < -row[1]).all() for row in rows),
-        corrected=min(up) > 0 and min(row[1] for row in rows) > 0,
+        corrected=min(ahead, least) > 0,
         correction="of the descent direction -dL/dp, as the text goes on to use it",
-        failure="p_1 does not lead",
     )
 
 
-@claim(
-    "claim-stage-one", "App. C.2, end", "p_1 leads after every step, the attention on the previous token tends to one."
-)
-def stage_one_descent() -> Finding:
+@claim("App. C.2, end", "p_1 leads after every step, the attention on the previous token tends to one.")
+def claim_stage_one() -> Finding:
     """400 steps in the limit a → 0."""
-    p = closed_descent(mean_scores(PRIOR, 1024), 1, 3)
+    p = closed_descent(mean_scores(PRIOR, 1024), 1)
     others = np.delete(p, 1, axis=1).max(axis=1)
-    weight = [float(softmax(p[step])[1]) for step in (0, 49, 399)]
+    weight = softmax(p[[0, 49, 399]], axis=1)[:, 1]
     return judge(
         {
             "softmax(p)_1 after 1, 50, 400 steps": weight,
-            "smallest lead of p_1": float((p[:, 1] - others).min()),
-            "p_1 at the end": float(p[-1, 1]),
-            "largest other": float(others[-1]),
+            "smallest lead of p_1": (p[:, 1] - others).min(),
+            "p_1 at the end": p[-1, 1],
+            "largest other": others[-1],
         },
         printed=(p[:, 1] > others).all() and weight[0] < weight[1] < weight[2] and weight[2] > 0.99,
-        failure="p_1 does not lead, or its weight stays below one",
     )

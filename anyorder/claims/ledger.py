@@ -85,7 +85,7 @@ def _rounded(seconds: float) -> str:
 def errata_page() -> str:
     """The page of errata and notes as Markdown."""
     errata = [_row(entry.id, entry.where, entry.printed, entry.reading, f"`{entry.claim}`") for entry in ERRATA]
-    notes = [_row(entry.id, entry.where, entry.says, f"`{entry.claim}`" if entry.claim else "") for entry in NOTES]
+    notes = [_row(entry.id, entry.where, entry.says, f"`{entry.claim}`") for entry in NOTES]
     tables = [
         _row("", "where", "printed", "our reading", "measured by"), "|---|---|---|---|---|", *errata, "",
         "## Notes", "", "Remarks, not errors: true and loose, said openly, left open, or not the paper's own.", "",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ from anyorder.chains import Dirichlet, Floored, Kernel, PointMass, Prior, Revers
 from anyorder.claims.entry import Finding, claim, judge
 from anyorder.claims.gradient import GAMMA, PRIOR
 from anyorder.claims.measures import drawn
-from anyorder.dynamics import expected_lag_scores, pair_distribution, power_law
+from anyorder.dynamics import lag_scores_of, pair_distribution, power_law
 from anyorder.estimators import mean_and_error
 
 _pairs = jax.jit(pair_distribution, static_argnums=1)
@@ -24,7 +24,7 @@ _pairs = jax.jit(pair_distribution, static_argnums=1)
 
 def previous_token_gap(prior: Prior, key: PRNGKeyArray, *, lags: int, count: int) -> tuple[float, float, int | None]:
     """The smallest g_1 - g_j over j ≠ 1, its standard error, and its j: None is infinity, where g is zero."""
-    scores = expected_lag_scores(prior, key, lags=lags, count=count).drawn
+    scores = lag_scores_of(prior, key, lags=lags, count=count)
     scores = np.concatenate([scores, np.zeros((count, 1))], axis=1)  # lag infinity stands for all that are longer
     gaps, errors = mean_and_error(scores[:, 1:2] - scores)
     gaps[1] = np.inf
@@ -32,8 +32,8 @@ def previous_token_gap(prior: Prior, key: PRNGKeyArray, *, lags: int, count: int
     return float(gaps[worst]), float(errors[worst]), None if worst == lags else worst
 
 
-@claim("lem-D2", "App. G, first lemma (Nichani et al., D.2)", "g_1 ≥ g_j + γ³/2S for all j ≥ 0, j ≠ 1.")
-def first_lag_leads() -> Finding:
+@claim("App. G, first lemma (Nichani et al., D.2)", "g_1 ≥ g_j + γ³/2S for all j ≥ 0, j ≠ 1.")
+def lem_D2() -> Finding:
     """The smallest gap over lags, γ = 0.2."""
     gap, error, lag = previous_token_gap(PRIOR, jax.random.key(0), lags=16, count=1024)
     bound = GAMMA**3 / (2 * PRIOR.alphabet_size)
@@ -41,7 +41,6 @@ def first_lag_leads() -> Finding:
         {"gap, S = 3": gap, "its standard error": error, "γ³/2S": bound, "nearest lag": lag},
         printed=gap - bound > 3 * error,
         note="by a factor of more than a hundred here",
-        failure="a lag comes nearer than the bound",
     )
 
 
@@ -59,14 +58,13 @@ def covariance_ratio(kernel: Kernel) -> float:
 
 
 @claim(
-    "lem-covariance",
     "App. G, second lemma (Levin, Peres)",
     "|Cov(f(z_t), f(z_t'))| ≤ λ^|t-t'| Var f for a reversible chain; the next lemma takes it for lifted chains of "
     "every order.",
     quick=False,
     see=("asm-any-order", "lem-variance"),
 )
-def covariance() -> Finding:
+def lem_covariance() -> Finding:
     """The largest ratio of both sides: reversible chains of order one, and lifted chains of order two."""
     first, second = (
         max(covariance_ratio(Kernel(kernel)) for kernel in drawn(prior, 64)[:16])
@@ -78,32 +76,27 @@ def covariance() -> Finding:
         corrected=first <= 1 + 1e-6,
         correction="as stated, for a chain that is reversible itself; above order one no lifted chain is "
         "(asm-any-order), λ then bounds no norm, and the bound fails",
-        failure="the covariance decays more slowly",
     )
 
 
 def scaled_variances(kernel: Kernel, lengths: Sequence[int]) -> Float[np.ndarray, "lengths symbols"]:
     """E[(μ̂_n(s) - μ(s))²]·n(1 - λ), exactly: the variance is (c_0 + 2 Σ_{j<n} (1 - j/n) c_j)/n."""
     found = covariances(kernel, max(lengths))
-    rows = []
-    for n in lengths:
-        lag = np.arange(1, n)[:, None]
-        rows.append(found[0] + 2 * ((1 - lag / n) * found[1:n]).sum(axis=0))
+    rows = [found[0] + 2 * (1 - np.arange(1, n) / n) @ found[1:n] for n in lengths]
     return kernel.spectral_gap * np.array(rows)
 
 
 @claim(
-    "lem-variance",
     "App. G, third lemma",
     "E[(μ̂(s) - μ(s))²] ≤ C/(n(1 - λ)) with one C for all stationary chains of order k.",
     quick=False,
     see=("lem-covariance",),
 )
-def variance() -> Finding:
+def lem_variance() -> Finding:
     """The exact variance times n(1 - λ) over random kernels of orders 1 to 3, n = 64 and 1,024."""
     priors = (Dirichlet(1, 3), Dirichlet(1, 3, 0.2), Dirichlet(2, 2), Dirichlet(2, 2, 0.2), Dirichlet(3, 2, 0.2))
     found = [
-        float(scaled_variances(Kernel(0.999 * kernel + 0.001 / prior.alphabet_size), (64, 1024)).max())
+        scaled_variances(Kernel(0.999 * kernel + 0.001 / prior.alphabet_size), (64, 1024)).max()
         for prior in priors
         for kernel in drawn(prior, 64)
     ]
@@ -113,26 +106,14 @@ def variance() -> Finding:
         decisive=False,
         note="C = ½, which reversible chains of order one need, was enough everywhere; the proof takes the covariance "
         "bound where it does not apply",
-        failure="C = ½ is not enough",
     )
-
-
-@functools.cache
-def ratio_errors(order: int) -> tuple[tuple[int, ...], Float[np.ndarray, "lengths"], float]:
-    """Lengths n, the largest error of replacing μ̂ by μ over symbols and lags, and 1 - λ, for one kernel."""
-    kernel = Kernel(drawn(Floored(order, 2, gamma=0.4), 1, seed=4)[0])
-    lengths, gap = (32, 128, 512), kernel.spectral_gap
-    errors = [
-        float(_ratio_error(PointMass(kernel), jax.random.key(0), jnp.float64((n * gap) ** -0.5), n, 2048))
-        for n in lengths
-    ]
-    return lengths, np.array(errors), gap
 
 
 @eqx.filter_jit
 def _ratio_error(
     prior: PointMass, key: PRNGKeyArray, epsilon: Float[Array, ""], length: int, count: int
 ) -> Float[Array, ""]:
+    """The largest error of replacing μ̂ by μ over symbols and lags, for one kernel."""
     lags = 5
     sampled = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
     pairs = pair_distribution(prior.probabilities, lags)[1:]
@@ -147,49 +128,36 @@ def _ratio_error(
     return jnp.abs(jax.vmap(one)(sampled.tokens).mean(axis=0) - (pairs / symbols - symbols[:, None])).max()
 
 
-def _ratio_finding(order: int, power: float, correction: str = "") -> Finding:
-    """Judged by the power of n in the bound; the statement's is -1/2."""
-    lengths, errors, gap = ratio_errors(order)
-    scaled, exponent = errors * np.sqrt(np.array(lengths) * gap), power_law(lengths, errors).exponent
+def _ratio_finding(order: int, power: float) -> Finding:
+    """The largest error over symbols and lags at three lengths, judged by the power of n in the bound."""
+    kernel, lengths = Kernel(drawn(Floored(order, 2, gamma=0.4), 1, seed=4)[0]), (32, 128, 512)
+    scales = np.sqrt(np.array(lengths) * kernel.spectral_gap)
+    errors = [
+        float(_ratio_error(PointMass(kernel), jax.random.key(0), jnp.float64(1 / scale), n, 2048))
+        for n, scale in zip(lengths, scales, strict=True)
+    ]
+    scaled, exponent = scales * np.array(errors), power_law(lengths, errors).exponent
     bounded = scaled.max() < 10 * scaled.min() and exponent < -0.3
     return judge(
-        {
-            "n": lengths,
-            "largest error": errors.tolist(),
-            "times √(n(1 - λ))": scaled.tolist(),
-            "exponent in n": exponent,
-        },
+        {"n": lengths, "largest error": errors, "times √(n(1 - λ))": scaled, "exponent in n": exponent},
         printed=exponent < -0.8 if power < -0.5 else bounded,
         corrected=bounded,
-        correction=correction,
-        failure="the error does not fall",
+        correction="the statement's power -1/2 is right, the last line of the proof is not: ε itself is of that size",
     )
 
 
-@claim(
-    "lem-G2-first",
+lem_G2_first = claim(
     "App. G, fourth lemma",
     "Replacing μ̂ by μ in the gradient costs at most C/√(n(1 - λ)) if ε ≥ C'/√(n(1 - λ)); the "
     "proof ends with C/(n(1 - λ)).",
     quick=False,
     see=("lem-G2-second",),
-)
-def frequency_ratio() -> Finding:
-    """The largest error over symbols and lags at three lengths, order 1, and its exponent."""
-    return _ratio_finding(
-        1,
-        -1.0,
-        correction="the statement's power -1/2 is right, the last line of the proof is not: ε itself is of that size",
-    )
+)(partial(_ratio_finding, 1, -1.0))
 
-
-@claim(
-    "lem-G2-second",
+#: A mean of terms is at most the largest of them.
+lem_G2_second = claim(
     "App. G, fifth lemma",
     "The same for the mean over the k tokens of a context, order k.",
     quick=False,
     see=("lem-G2-first",),
-)
-def mean_frequency_ratio() -> Finding:
-    """The same at order 2: a mean of terms is at most the largest of them."""
-    return _ratio_finding(2, -0.5)
+)(partial(_ratio_finding, 2, -0.5))

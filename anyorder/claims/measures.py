@@ -26,6 +26,26 @@ from anyorder.transformer.mlp import run_stack
 LENGTH, SEQUENCES = 128, 4
 #: Above the rounding of float64 at the orders tried, far below what any error in a weight does.
 TOLERANCE = 1e-6
+#: Differences below this are rounding.
+ROUNDING = 1e-12
+
+
+def apart(first: ArrayLike, second: ArrayLike | int | float) -> float:
+    """The largest absolute difference of two arrays, or of an array and a number.
+
+    >>> apart([1.0, 2.0], [1.5, 2.0])
+    0.5
+    """
+    return float(np.abs(np.asarray(first) - np.asarray(second)).max())
+
+
+def never_rises(values: Float[np.ndarray, "*cases steps"]) -> Bool[np.ndarray, "*cases"]:
+    """Whether no value is above the one before it.
+
+    >>> never_rises(np.array([[3.0, 1.0, 1.0], [3.0, 1.0, 2.0]])).tolist()
+    [True, False]
+    """
+    return np.asarray((np.diff(values) < ROUNDING).all(axis=-1))
 
 
 @functools.cache
@@ -45,15 +65,13 @@ def hard(order: int, alphabet_size: int = 2) -> Int[np.ndarray, "count length"]:
 
 
 def distance_to_kgram(
-    predict: Callable[[Int[np.ndarray, "length"]], ArrayLike],
-    order: int,
-    estimate: Callable[..., Estimate] = kgram,
+    predict: Callable[[Int[np.ndarray, "length"]], ArrayLike], order: int, estimate: Callable[..., Estimate] = kgram
 ) -> float:
     """The largest error against Definition 2, or another estimate, over the common sequences, where it is defined."""
     worst = 0.0
     for tokens in hard(order):
         exact, defined = map(np.asarray, estimate(tokens, order=order, alphabet_size=2))
-        worst = max(worst, float(np.abs(np.asarray(predict(tokens)) - exact)[defined].max(initial=0.0)))
+        worst = max(worst, apart(np.asarray(predict(tokens))[defined], exact[defined]))
     return worst
 
 

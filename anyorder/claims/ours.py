@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from anyorder.claims.entry import Finding, Tables, claim, judge
 from anyorder.errors import require
 from anyorder.experiments.unknown_order import ATTENTION, NEAR, ONE, RECIPE_NAME
@@ -12,39 +14,52 @@ from anyorder.training.evaluation import evaluation_set, reference
 COUNT = 4096
 
 
-@claim(
-    "ours-order-mixture",
+def _floor(data: Data, *, excess: float, above: float) -> Finding:
+    """The Bayes floor of a source of unknown order, and every fixed order next to it.
+
+    Exact expectations on fresh chains; differences are paired.
+    """
+    found = reference(evaluation_set(data, COUNT, 0))
+    assert found.floor_excess is not None
+    assert found.floor_excess_error is not None
+    over = {one.order: one.excess - found.floor_excess for one in found.fixed_orders}
+    best = min(over.values())
+    return judge(
+        {
+            "excess of the Bayes predictor": found.floor_excess,
+            "its standard error": found.floor_excess_error,
+            "fixed orders": list(over),
+            "nats above it": list(over.values()),
+        },
+        printed=abs(found.floor_excess - excess) < 4 * found.floor_excess_error and abs(best - above) < 0.002,
+        corrected=best > 0,
+        correction="the floor lies below every fixed order, by other numbers",
+        failure="a fixed order is as good as the mixture",
+    )
+
+
+ours_order_mixture = claim(
     "ours, not the paper's: unknown order",
     "Two symbols, T = 64, the order uniform on 1, 2, 3: the Bayes mixture over orders has an excess of 0.068 nats, "
     "and the best add-one smoothing of a fixed order lies 0.010 above it.",
     see=("ours-trained-unknown-order",),
-)
-def order_mixture() -> Finding:
-    """Exact expectations on fresh chains; the difference is paired."""
-    return _floor(Data(prior="order-mixture", length=64), excess=0.068, above=0.010)
+)(partial(_floor, Data(prior="order-mixture", length=64), excess=0.068, above=0.010))
 
-
-@claim(
-    "ours-context-trees",
+ours_context_trees = claim(
     "ours, not the paper's: unknown order",
     "Two symbols, T = 64, random context trees of depth 3: context-tree weighting has an excess of 0.050 nats, and "
     "the best add-one smoothing of a fixed order lies 0.012 above it.",
-)
-def context_trees() -> Finding:
-    """Exact expectations on fresh chains; the difference is paired."""
-    return _floor(Data(prior="tree", depth=3, length=64), excess=0.050, above=0.012)
+)(partial(_floor, Data(prior="tree", depth=3, length=64), excess=0.050, above=0.012))
 
 
 @claim(
-    "ours-trained-unknown-order",
     "ours, not the paper's: unknown order",
     "Two layers with four heads come within 0.002 nats of the Bayes mixture over the orders 1, 2, 3 at T = 64; one "
     "layer, and two layers without MLPs, stay above the best fixed order.",
-    quick=False,
     experiments=("unknown-order",),
     see=("ours-order-mixture",),
 )
-def trained(tables: Tables) -> Finding:
+def ours_trained_unknown_order(tables: Tables) -> Finding:
     """Gaps of the trained models of the experiment; the error of a gap is that of the evaluation set."""
     require("gaps" in tables, "the results have no table 'gaps'; run the experiment again")
     rows = [row for row in tables["gaps"] if row["source"] == "order-mixture"]
@@ -67,25 +82,4 @@ def trained(tables: Tables) -> Finding:
         corrected=recipe["gap_mean"] < recipe["best_fixed_order"] and above,
         correction="four heads do better than every fixed order, and not within 0.002 nats of the mixture",
         failure="four heads are no better than a fixed order, or one layer is",
-    )
-
-
-def _floor(data: Data, *, excess: float, above: float) -> Finding:
-    """The Bayes floor of a source of unknown order, and every fixed order next to it."""
-    found = reference(evaluation_set(data, COUNT, 0))
-    assert found.floor_excess is not None
-    assert found.floor_excess_error is not None
-    over = {one.order: one.excess - found.floor_excess for one in found.fixed_orders}
-    best = min(over.values())
-    return judge(
-        {
-            "excess of the Bayes predictor": found.floor_excess,
-            "its standard error": found.floor_excess_error,
-            "fixed orders": list(over),
-            "nats above it": list(over.values()),
-        },
-        printed=abs(found.floor_excess - excess) < 4 * found.floor_excess_error and abs(best - above) < 0.002,
-        corrected=best > 0,
-        correction="the floor lies below every fixed order, by other numbers",
-        failure="a fixed order is as good as the mixture",
     )

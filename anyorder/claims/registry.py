@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import functools
 import json
@@ -49,7 +50,12 @@ _MODULES: dict[str, tuple[ModuleType, ...]] = {
 
 #: Heading of a part of the ledger → its claims, in the order in which they are written down.
 PARTS: dict[str, tuple[Claim, ...]] = {
-    heading: tuple(value for module in modules for value in vars(module).values() if isinstance(value, Claim))
+    heading: tuple(
+        dataclasses.replace(value, id=name.replace("_", "-"))
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Claim)
+    )
     for heading, modules in _MODULES.items()
 }
 

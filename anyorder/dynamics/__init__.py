@@ -10,7 +10,7 @@ from anyorder.dynamics.algorithms import (
     preconditioned,
     two_stage,
 )
-from anyorder.dynamics.closed_form import expected_lag_scores, lag_scores, pair_distribution, stage_one_gradient
+from anyorder.dynamics.closed_form import lag_scores, lag_scores_of, pair_distribution, stage_one_gradient
 from anyorder.dynamics.fit import PowerLaw, power_law
 from anyorder.dynamics.joint import JointRuns, JointTraining, LimitDistances, limit, train_jointly
 from anyorder.dynamics.lengths import LengthSweep, sweep_lengths
@@ -36,9 +36,9 @@ __all__ = [
     "as_transformer",
     "coded",
     "evaluate",
-    "expected_lag_scores",
     "initial",
     "lag_scores",
+    "lag_scores_of",
     "limit",
     "pair_distribution",
     "power_law",

@@ -14,8 +14,8 @@ from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from anyorder import chains
 from anyorder.chains import Prior
-from anyorder.dynamics.closed_form import expected_lag_scores, stage_one_gradient
-from anyorder.dynamics.objective import Standings, evaluate, model_excess
+from anyorder.dynamics.closed_form import lag_scores_of, stage_one_gradient
+from anyorder.dynamics.objective import Standings, evaluate, mean_excess, model_excess
 from anyorder.dynamics.reduced import Reduced, initial
 from anyorder.dynamics.trajectory import Algorithm, Trajectory
 from anyorder.errors import InputError, check_order, check_seed, require
@@ -63,9 +63,8 @@ class AlgorithmSettings:
         """Refuse what cannot be run."""
         check_order(prior.order, self.length)
         check_seed(self.seed)
-        for name, least in (("steps", 1), ("batch", 1)):
-            value = getattr(self, name)
-            require(value >= least, f"{name} is {value}, must be at least {least}")
+        for name in ("steps", "batch"):
+            require(getattr(self, name) >= 1, f"{name} is {getattr(self, name)}, must be at least 1")
         for name in ("rate", "a_2", "epsilon"):
             value = getattr(self, name)
             require(value > 0 and math.isfinite(value), f"{name} is {value}, must be above 0 and finite")
@@ -103,16 +102,9 @@ def two_stage(prior: Prior, settings: TwoStage | None = None, watch: StepWatcher
     """Run Algorithm 1 and measure where it ends."""
     settings = settings or TwoStage()
     settings.check(prior)
-    key = jax.random.key(settings.seed)
-    total = settings.steps + settings.steps_2
-    model = initial(length=settings.length + 1, a_2=settings.a_2)
-    first = _descend(model, prior, settings, "p", settings.rate, settings.steps, key, 0, total, watch)
-    model = eqx.tree_at(lambda tree: tree.p, model, jnp.asarray(first.p[-1]))
-    model = dataclasses.replace(model, normalise=True)
-    second = _descend(
-        model, prior, settings, "a_2", settings.rate_2, settings.steps_2, key, settings.steps, total, watch
-    )
-    return _trajectory("two-stage", prior, settings, [first, second], normalise=True)
+    first = _Stage("p", settings.rate, settings.steps)
+    second = _Stage("a_2", settings.rate_2, settings.steps_2, normalise=True)
+    return _run("two-stage", prior, settings, (first, second), watch)
 
 
 def preconditioned(
@@ -121,11 +113,8 @@ def preconditioned(
     """Run Algorithm 2, for chains of any order, and measure where it ends."""
     settings = settings or Preconditioned()
     settings.check(prior)
-    model = initial(length=settings.length + 1, a_2=settings.a_2, order=prior.order, exclude_own=True)
-    which = "preconditioned p" if settings.precondition else "p"
-    key = jax.random.key(settings.seed)
-    run = _descend(model, prior, settings, which, settings.rate, settings.steps, key, 0, settings.steps, watch)
-    return _trajectory("preconditioned", prior, settings, [run], normalise=False)
+    stage = _Stage("preconditioned p" if settings.precondition else "p", settings.rate, settings.steps)
+    return _run("preconditioned", prior, settings, (stage,), watch)
 
 
 def preconditioned_direction(gradient: Float[Array, "offsets"], order: int) -> Float[Array, "offsets"]:
@@ -144,57 +133,70 @@ def preconditioned_direction(gradient: Float[Array, "offsets"], order: int) -> F
     return jnp.where(place == 0, 0, moved)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Record:
-    """One stage: the state before each step and after the last, the excess that each step saw, and dL/dp."""
+class _Stage(NamedTuple):
+    """Steps on one part of the parameters, with or without norms."""
 
-    p: Float[np.ndarray, "states offsets"]
-    a_2: Float[np.ndarray, "states"]
-    excess: Float[np.ndarray, "steps"]
-    gradient: Float[np.ndarray, "steps offsets"]
+    which: Literal["p", "preconditioned p", "a_2"]
+    rate: float
+    steps: int
+    normalise: bool = False
 
 
-def _descend(
-    model: Reduced,
+class _Steps(NamedTuple):
+    """What steps leave behind: the state after each, the excess that it saw, and dL/dp, which is zero in stage two."""
+
+    p: Float[Array, "steps offsets"] | Float[np.ndarray, "steps offsets"]
+    a_2: Float[Array, "steps"] | Float[np.ndarray, "steps"]
+    excess: Float[Array, "steps"] | Float[np.ndarray, "steps"]
+    gradient: Float[Array, "steps offsets"] | Float[np.ndarray, "steps offsets"]
+
+
+def _run(
+    algorithm: Algorithm,
     prior: Prior,
     settings: AlgorithmSettings,
-    which: str,
-    rate: float,
-    steps: int,
-    key: PRNGKeyArray,
-    done: int,
-    total: int,
+    stages: tuple[_Stage, ...],
     watch: StepWatcher | None,
-) -> _Record:
-    """Take the steps of one stage in compiled chunks; stop where a number is no longer finite."""
+) -> Trajectory:
+    """Take the steps of all stages in compiled chunks, and measure the last state on fresh chains."""
+    key, total = jax.random.key(settings.seed), sum(stage.steps for stage in stages)
+    start = initial(
+        length=settings.length + 1, a_2=settings.a_2, order=prior.order, exclude_own=algorithm == "preconditioned"
+    )
     scores = None
-    if settings.gradient == "closed" and which != "a_2":
-        scores = jnp.asarray(expected_lag_scores(prior, jax.random.fold_in(key, 1 << 20), lags=len(model.p)).mean)
-    ps, a_2s = [np.asarray(model.p)[None]], [np.asarray(model.a_2)[None]]
-    excesses: list[np.ndarray] = []
-    gradients: list[np.ndarray] = []
-    for start in range(0, steps, CHUNK):
-        # Every chunk has CHUNK steps, so that there is one program; what is beyond the last step is not kept.
-        keys = jax.vmap(lambda step: jax.random.fold_in(key, step))(
-            jnp.arange(done + start, done + start + CHUNK, dtype=jnp.uint32)
-        )
-        _, taken = _chunk(
-            model, keys, prior, scores, jnp.asarray(rate, jnp.float64), which, settings.batch, settings.epsilon
-        )
-        kept = min(CHUNK, steps - start)
-        p, a_2, excess, gradient = (np.asarray(values)[:kept] for values in taken)
-        _check_finite(p, a_2, excess, done + start, which, rate, excesses)
-        for store, values in ((ps, p), (a_2s, a_2), (excesses, excess), (gradients, gradient)):
-            store.append(values)
-        model = eqx.tree_at(lambda tree: (tree.p, tree.a_2), model, (jnp.asarray(p[-1]), jnp.asarray(a_2[-1])))
-        if watch is not None:
-            watch(done + start + kept, total, float(excess[-1]))
-    none = np.zeros(0), np.zeros((0, len(model.p)))
-    return _Record(
-        np.concatenate(ps),
-        np.concatenate(a_2s),
-        np.concatenate(excesses) if excesses else none[0],
-        np.concatenate(gradients) if gradients else none[1],
+    if settings.gradient == "closed":
+        drawn = lag_scores_of(prior, jax.random.fold_in(key, 1 << 20), lags=len(start.p))
+        scores = jnp.asarray(drawn.mean(axis=0))
+    model, taken, done = start, [], 0
+    for stage in stages:
+        model = dataclasses.replace(model, normalise=stage.normalise)
+        rate = jnp.asarray(stage.rate, jnp.float64)
+        for first in range(0, stage.steps, CHUNK):
+            # Every chunk has CHUNK steps, so that there is one program; what is beyond the last step is not kept.
+            places = jnp.arange(done, done + CHUNK, dtype=jnp.uint32)
+            keys = jax.vmap(lambda step: jax.random.fold_in(key, step))(places)
+            steps = _chunk(model, keys, prior, scores, rate, stage.which, settings.batch, settings.epsilon)
+            kept = min(CHUNK, stage.steps - first)
+            taken.append(_Steps(*(np.asarray(values)[:kept] for values in steps)))
+            _check_finite(taken, stage, done)
+            model = dataclasses.replace(model, p=jnp.asarray(taken[-1].p[-1]), a_2=jnp.asarray(taken[-1].a_2[-1]))
+            done += kept
+            if watch is not None:
+                watch(done, total, float(taken[-1].excess[-1]))
+    p, a_2, excess, gradient = (np.concatenate(parts) for parts in zip(*taken, strict=True))
+    models = {"learned": model} | ({} if model.normalise else _with_norms(model, prior, settings))
+    return Trajectory(
+        algorithm=algorithm,
+        order=prior.order,
+        alphabet_size=prior.alphabet_size,
+        p=np.concatenate([start.p[None], p]),
+        a_2=np.concatenate([start.a_2[None], a_2]),
+        excess=excess,
+        gradient=gradient[: stages[0].steps],
+        stage_one_steps=stages[0].steps,
+        normalise=model.normalise,
+        evaluation=_evaluation(models, prior, settings),
+        settings=dataclasses.asdict(settings),
     )
 
 
@@ -208,85 +210,52 @@ def _chunk(
     which: str,
     batch: int,
     epsilon: float,
-) -> tuple[Reduced, tuple[Array, Array, Array, Array]]:
-    """CHUNK steps as one program: the state after each step, the excess that it saw, and dL/dp of stage one."""
+) -> _Steps:
+    """CHUNK steps as one program."""
     contexts, order = prior.alphabet_size**prior.order, prior.order
 
     def step(model: Reduced, key: PRNGKeyArray) -> tuple[Reduced, tuple[Array, Array, Array, Array]]:
         drawn = chains.sample(prior, length=len(model.p), count=batch, start="stationary", seed=key)
 
-        def mean_excess(p: Float[Array, "offsets"], a_2: Float[Array, ""]) -> Float[Array, ""]:
-            moved = eqx.tree_at(lambda tree: (tree.p, tree.a_2), model, (p, a_2))
-            return jax.vmap(lambda t, k: model_excess(moved, t, k, epsilon))(drawn.tokens, drawn.kernels).mean()
+        def loss(p: Float[Array, "offsets"], a_2: Float[Array, ""]) -> Float[Array, ""]:
+            return mean_excess(dataclasses.replace(model, p=p, a_2=a_2), drawn, epsilon)
 
         p, a_2, gradient = model.p, model.a_2, jnp.zeros_like(model.p)
         if which == "a_2":
-            excess, slope = jax.value_and_grad(mean_excess, argnums=1)(p, a_2)
+            excess, slope = jax.value_and_grad(loss, argnums=1)(p, a_2)
             a_2 = a_2 - rate * slope
         else:
             if scores is None:
-                excess, gradient = jax.value_and_grad(mean_excess)(p, a_2)
+                excess, gradient = jax.value_and_grad(loss)(p, a_2)
             else:
-                excess, gradient = mean_excess(p, a_2), stage_one_gradient(p, scores, a_2, contexts, order)
+                excess, gradient = loss(p, a_2), stage_one_gradient(p, scores, a_2, contexts, order)
             p = p - rate * (preconditioned_direction(gradient, order) if which == "preconditioned p" else gradient)
-        return eqx.tree_at(lambda tree: (tree.p, tree.a_2), model, (p, a_2)), (p, a_2, excess, gradient)
+        return dataclasses.replace(model, p=p, a_2=a_2), (p, a_2, excess, gradient)
 
-    return jax.lax.scan(step, model, keys)
+    return _Steps(*jax.lax.scan(step, model, keys)[1])
 
 
-def _check_finite(
-    p: Float[np.ndarray, "steps offsets"],
-    a_2: Float[np.ndarray, "steps"],
-    excess: Float[np.ndarray, "steps"],
-    before: int,
-    which: str,
-    rate: float,
-    earlier: list[Float[np.ndarray, "_"]],
-) -> None:
-    """Raise where something stopped being finite, with the step and the last finite loss."""
-    bad = ~(np.isfinite(p).all(axis=1) & np.isfinite(a_2) & np.isfinite(excess))
+def _check_finite(taken: list[_Steps], stage: _Stage, before: int) -> None:
+    """Raise where something stopped being finite in the last chunk, with the step and the last finite loss."""
+    last = taken[-1]
+    bad = ~(np.isfinite(last.p).all(axis=1) & np.isfinite(last.a_2) & np.isfinite(last.excess))
     if not bad.any():
         return
     first = int(bad.argmax())
-    losses = np.concatenate([*earlier, excess[: first + 1]])
+    losses = np.concatenate([*(steps.excess for steps in taken[:-1]), last.excess[: first + 1]])
     finite = losses[np.isfinite(losses)]
-    last = f"{finite[-1]:.6g}" if len(finite) else "none"
-    what, option = ("a_2", "rate_2") if which == "a_2" else ("p", "rate")
+    loss = f"{finite[-1]:.6g}" if len(finite) else "none"
+    what, option = ("a_2", "rate_2") if stage.which == "a_2" else ("p", "rate")
     raise InputError(
         f"the run diverged at step {before + first + 1}: {what} is no longer finite, the last finite excess loss was "
-        f"{last} nats; lower `{option}=`, it is {rate:g}"
-    )
-
-
-def _trajectory(
-    algorithm: Algorithm, prior: Prior, settings: AlgorithmSettings, records: list[_Record], normalise: bool
-) -> Trajectory:
-    """Join the stages, and measure the last state on fresh chains."""
-    last = records[-1]
-    end = initial(length=settings.length + 1, a_2=0.0, order=prior.order, normalise=normalise)
-    end = eqx.tree_at(lambda tree: (tree.p, tree.a_2), end, (jnp.asarray(last.p[-1]), jnp.asarray(last.a_2[-1])))
-    models = {"learned": end} if normalise else {"learned": end, **_with_norms(end, prior, settings)}
-    evaluation = evaluation_of(models, prior, settings)
-    return Trajectory(
-        algorithm=algorithm,
-        order=prior.order,
-        alphabet_size=prior.alphabet_size,
-        p=np.concatenate([records[0].p, *(record.p[1:] for record in records[1:])]),
-        a_2=np.concatenate([records[0].a_2, *(record.a_2[1:] for record in records[1:])]),
-        excess=np.concatenate([record.excess for record in records]),
-        gradient=records[0].gradient,
-        stage_one_steps=len(records[0].excess),
-        normalise=normalise,
-        evaluation=evaluation,
-        settings=dataclasses.asdict(settings),
+        f"{loss} nats; lower `{option}=`, it is {stage.rate:g}"
     )
 
 
 def _with_norms(end: Reduced, prior: Prior, settings: AlgorithmSettings) -> dict[str, Reduced]:
     """Algorithm 2's last lines: norms are put back and a_2 is sharpened; to infinity, or to the best of a grid."""
-    normed = dataclasses.replace(end, normalise=True)
-    sharpened = {f"{a_2:g}": eqx.tree_at(lambda tree: tree.a_2, normed, jnp.float64(a_2)) for a_2 in (*GRID, SHARP)}
-    tried = evaluation_of(sharpened, prior, settings, count=256, seed_offset=2).standings
+    sharpened = {f"{a_2:g}": dataclasses.replace(end, a_2=jnp.float64(a_2), normalise=True) for a_2 in (*GRID, SHARP)}
+    tried = _evaluation(sharpened, prior, settings, count=256, seed_offset=2).standings
     best = min(GRID, key=lambda a_2: tried[f"{a_2:g}"].excess)
     return {
         f"learned, norms, a_2 = {best:g}": sharpened[f"{best:g}"],
@@ -294,7 +263,7 @@ def _with_norms(end: Reduced, prior: Prior, settings: AlgorithmSettings) -> dict
     }
 
 
-def evaluation_of(
+def _evaluation(
     models: dict[str, Reduced], prior: Prior, settings: AlgorithmSettings, count: int = 1024, seed_offset: int = 1
 ) -> Standings:
     """Reduced models next to k-gram, bag of k and Bayes, on chains that no step has seen."""
@@ -329,7 +298,7 @@ def agreement(
     model: Reduced, prior: Prior, key: PRNGKeyArray, *, epsilon: float = 1e-3, count: int = 2048
 ) -> Agreement:
     """Both gradients of stage one at the same model; what is left beyond noise is the finite length and a_2 > 0."""
-    scores = jnp.asarray(expected_lag_scores(prior, jax.random.fold_in(key, 1), lags=len(model.p)).mean)
+    scores = jnp.asarray(lag_scores_of(prior, jax.random.fold_in(key, 1), lags=len(model.p)).mean(axis=0))
     closed = stage_one_gradient(model.p, scores, model.a_2, prior.alphabet_size**prior.order, prior.order)
     return Agreement(np.asarray(closed), *mean_and_error(_sampled_gradients(model, prior, key, epsilon, count)))
 
@@ -341,6 +310,6 @@ def _sampled_gradients(
     drawn = chains.sample(prior, length=len(model.p), count=count, start="stationary", seed=key)
 
     def one(pair: tuple[Array, Array]) -> Float[Array, "offsets"]:
-        return jax.grad(lambda p: model_excess(eqx.tree_at(lambda tree: tree.p, model, p), *pair, epsilon))(model.p)
+        return jax.grad(lambda p: model_excess(dataclasses.replace(model, p=p), *pair, epsilon))(model.p)
 
     return jax.lax.map(one, (drawn.tokens, drawn.kernels), batch_size=64)

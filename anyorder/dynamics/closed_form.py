@@ -9,8 +9,6 @@ which does not depend on the row i. All that follows from it costs O(length) by 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -20,7 +18,6 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from anyorder.chains import Prior
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import require
-from anyorder.estimators import mean_and_error
 
 
 def pair_distribution(kernel: Float[Array, "*contexts symbols"], lags: int) -> Float[Array, "{lags} symbols symbols"]:
@@ -60,26 +57,17 @@ def lag_scores(kernel: Float[Array, "*contexts symbols"], lags: int) -> Float[Ar
     return jnp.einsum("jst,st->j", contrast, towards)
 
 
-class LagScores(NamedTuple):
-    """E[g_j] over a prior: mean and standard error at each lag, and the value of each kernel drawn."""
-
-    mean: Float[np.ndarray, "lags"]
-    standard_error: Float[np.ndarray, "lags"]
-    drawn: Float[np.ndarray, "count lags"]
-
-
-def expected_lag_scores(prior: Prior, key: PRNGKeyArray, *, lags: int, count: int = 4096) -> LagScores:
-    """g_j = E_π[g_j(π)] over `count` kernels of a prior; each kernel's own value is exact.
+def lag_scores_of(prior: Prior, key: PRNGKeyArray, *, lags: int, count: int = 4096) -> Float[np.ndarray, "count lags"]:
+    """g_j(π) of `count` kernels of a prior; each kernel's own value is exact, the mean over them is E_π[g_j(π)].
 
     >>> from anyorder.chains import Floored
-    >>> scores = expected_lag_scores(Floored(1, 3), jax.random.key(0), lags=4, count=64)
-    >>> int(scores.mean.argmax())
+    >>> scores = lag_scores_of(Floored(1, 3), jax.random.key(0), lags=4, count=64)
+    >>> int(scores.mean(axis=0).argmax())
     1
     """
     require(count >= 2, f"count is {count}, must be at least 2 for a standard error")
     require(lags >= 2, f"lags is {lags}, must be at least 2: lag 0 and lag 1")
-    drawn = np.asarray(_drawn_scores(prior, key, lags, count))
-    return LagScores(*mean_and_error(drawn), drawn)
+    return np.asarray(_drawn_scores(prior, key, lags, count))
 
 
 @eqx.filter_jit

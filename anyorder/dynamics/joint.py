@@ -21,15 +21,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from anyorder import chains
 from anyorder.chains import Prior
 from anyorder.dynamics.algorithms import SHARP
-from anyorder.dynamics.objective import (
-    Standings,
-    all_contexts,
-    bagged,
-    evaluate,
-    followers,
-    frequencies,
-    model_excess,
-)
+from anyorder.dynamics.objective import Standings, all_contexts, bagged, evaluate, followers, frequencies, mean_excess
 from anyorder.dynamics.reduced import Reduced, coded, initial
 from anyorder.errors import InputError, require
 
@@ -52,14 +44,12 @@ def limit(
 ) -> LimitDistances:
     """What learned positional scalars compute once norms are back and a_2 goes to infinity (erratum E10)."""
     model = initial(length=length, a_2=SHARP, order=prior.order, normalise=True)
-    model = eqx.tree_at(lambda tree: tree.p, model, jnp.asarray(p))
-    return LimitDistances(*(float(value) for value in _limit(model, prior, key, length, count)))
+    model = dataclasses.replace(model, p=jnp.asarray(p))
+    return LimitDistances(*map(float, _limit(model, prior, key, length, count)))
 
 
 @eqx.filter_jit
-def _limit(
-    model: Reduced, prior: Prior, key: PRNGKeyArray, length: int, count: int
-) -> tuple[Array, Array, Array, Array]:
+def _limit(model: Reduced, prior: Prior, key: PRNGKeyArray, length: int, count: int) -> tuple[Array, ...]:
     drawn = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
     order, size = prior.order, prior.alphabet_size
 
@@ -74,8 +64,7 @@ def _limit(
         return jnp.where(seen, apart, 0).sum(axis=1), seen
 
     sums, seen = jax.vmap(one)(drawn.tokens)
-    distances = sums.sum(axis=0) / seen.sum()
-    return distances[0], distances[1], distances[2], seen.mean()
+    return *(sums.sum(axis=0) / seen.sum()), seen.mean()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -132,7 +121,7 @@ def train_jointly(
         )
         # Trained p differ by tens, where every gradient vanishes: -10 next to the largest is out, yet not out of reach.
         within = np.maximum(learned - learned.max(), -10.0)
-        starts["from Algorithm 2"] = eqx.tree_at(lambda tree: tree.p, blank, jnp.asarray(within))
+        starts["from Algorithm 2"] = dataclasses.replace(blank, p=jnp.asarray(within))
     starts |= {"from dyadic": coded(blank, 2.0), "from triadic": coded(blank, 3.0)}
     found = {}
     for name, start in starts.items():
@@ -145,8 +134,7 @@ def train_jointly(
         attention, query = jax.nn.softmax(trained.p), jax.nn.softmax(trained.r)
         found[name] = JointEnd(np.asarray(attention), np.asarray(query), float(trained.a_2), trained)
     sharpened, _ = _train(coded(blank, 2.0), prior, settings, only_a_2=True)  # what the code itself is worth
-    models = {"dyadic, a_2 trained only": sharpened}
-    models |= {name: one.model for name, one in found.items()}
+    models = {"dyadic, a_2 trained only": sharpened} | {name: one.model for name, one in found.items()}
     key = jax.random.fold_in(jax.random.key(settings.seed), (1 << 20) + 1)
     measured = evaluate(models, prior, key, length=settings.length + 1, epsilon=settings.epsilon)
     return JointRuns(found, measured)
@@ -161,15 +149,9 @@ def _train(
     def step(state: tuple[Reduced, optax.OptState], key: PRNGKeyArray) -> tuple[tuple, Float[Array, ""]]:
         model, memory = state
         drawn = chains.sample(prior, length=len(model.p), count=settings.batch, start="stationary", seed=key)
-
-        def loss(model: Reduced) -> Float[Array, ""]:
-            return jax.vmap(lambda t, k: model_excess(model, t, k, settings.epsilon))(
-                drawn.tokens, drawn.kernels
-            ).mean()
-
-        excess, gradient = jax.value_and_grad(loss)(model)
+        excess, gradient = jax.value_and_grad(mean_excess)(model, drawn, settings.epsilon)
         if only_a_2:
-            gradient = eqx.tree_at(lambda tree: (tree.p, tree.r), gradient, (0 * model.p, 0 * model.r))
+            gradient = dataclasses.replace(gradient, p=0 * model.p, r=0 * model.r)
         updates, memory = optimiser.update(gradient, memory)
         return (optax.apply_updates(model, updates), memory), excess
 

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from anyorder import chains
-from anyorder.chains import Dirichlet, Floored, PointMass, Prior
+from anyorder.chains import Chains, Dirichlet, Floored, PointMass, Prior
 from anyorder.dynamics.reduced import Reduced
 from anyorder.estimators import mean_and_error
 from anyorder.estimators.noisy import simplex_rule
@@ -54,6 +54,11 @@ def model_excess(
     """The excess loss of a reduced model on one sequence, over all contexts."""
     size = kernel.shape[-1]
     return excess(model.predict(tokens, all_contexts(model.order, size), size), kernel.reshape(-1, size), epsilon)
+
+
+def mean_excess(model: Reduced, sampled: Chains, epsilon: float) -> Float[Array, ""]:
+    """The mean of that over chains."""
+    return jax.vmap(lambda t, k: model_excess(model, t, k, epsilon))(sampled.tokens, sampled.kernels).mean()
 
 
 def followers(tokens: Int[Array, "length"], order: int, alphabet_size: int) -> Float[Array, "contexts symbols"]:
@@ -123,13 +128,7 @@ class Standings(NamedTuple):
 
 
 def evaluate(
-    models: dict[str, Reduced],
-    prior: Prior,
-    key: PRNGKeyArray,
-    *,
-    length: int,
-    epsilon: float,
-    count: int = 1024,
+    models: dict[str, Reduced], prior: Prior, key: PRNGKeyArray, *, length: int, epsilon: float, count: int = 1024
 ) -> Standings:
     """Every model next to the k-gram, the bag of k and, where it is known, the Bayes predictor.
 

@@ -10,10 +10,11 @@ norms of the MLP do in stage two. For order one u = e_s and this is the model of
 
 from __future__ import annotations
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from anyorder.constructions.parts import assemble
@@ -68,45 +69,33 @@ class Reduced(eqx.Module):
         return self.predict(tokens, tokens[None, -self.order :], alphabet_size)[0]
 
 
-def initial(
-    *,
-    length: int,
-    a_2: float,
-    order: int = 1,
-    base: float = 1.0,
-    exclude_own: bool = False,
-    normalise: bool = False,
-    dtype: DTypeLike = jnp.float64,
-) -> Reduced:
+def initial(*, length: int, a_2: float, order: int = 1, exclude_own: bool = False, normalise: bool = False) -> Reduced:
     """p = 0 at all offsets 0 … length - 1, as both algorithms begin; `exclude_own` sets p_0 = -∞ (App. D).
 
-    With a base above one the query has the weights b^0, b^1, … of the constructions, newest token first.
-
-    >>> jax.nn.softmax(initial(length=4, a_2=0.0, order=2, base=3.0).r).tolist()
-    [0.25, 0.75]
+    >>> jax.nn.softmax(initial(length=4, a_2=0.0, order=2).r).tolist()
+    [0.5, 0.5]
     """
     require(length > order, f"length is {length}, must be above the order {order}")
-    require(base > 0, f"base is {base}, must be above 0; 1 is uniform, 2 dyadic, 3 triadic")
-    p = jnp.zeros(length, dtype)
+    p = jnp.zeros(length, jnp.float64)
     return Reduced(
         p=p.at[0].set(EXCLUDED) if exclude_own else p,
-        a_2=jnp.asarray(a_2, dtype),
-        r=jnp.arange(order, dtype=dtype) * jnp.log(jnp.asarray(base, dtype)),
+        a_2=jnp.asarray(a_2, jnp.float64),
+        r=jnp.zeros(order, jnp.float64),
         normalise=normalise,
     )
 
 
-def coded(model: Reduced, base: float, decline: float = 10.0) -> Reduced:
+def coded(model: Reduced, base: float) -> Reduced:
     """The same model with the code of the constructions: weights ∝ b^{j-1} at offsets j = 1 … k in p, and in r.
 
-    All other offsets have p = -decline, small but not out of reach of the gradient.
+    All other offsets have p = -10, small but not out of reach of the gradient.
 
     >>> jax.nn.softmax(coded(initial(length=5, a_2=1.0, order=2), 3.0).p).round(3).tolist()
     [0.0, 0.25, 0.75, 0.0, 0.0]
     """
     logs = jnp.arange(model.order, dtype=model.p.dtype) * jnp.log(jnp.asarray(base, model.p.dtype))
-    p = jnp.full_like(model.p, -decline).at[1 : model.order + 1].set(logs)
-    return eqx.tree_at(lambda tree: (tree.p, tree.r), model, (p, logs))
+    p = jnp.full_like(model.p, -10).at[1 : model.order + 1].set(logs)
+    return dataclasses.replace(model, p=p, r=logs)
 
 
 def first_layer(p: Float[Array, "offsets"], length: int) -> Float[Array, "length length"]:

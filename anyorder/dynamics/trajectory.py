@@ -6,10 +6,11 @@ import dataclasses
 import io
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import softmax
 
 from anyorder.dynamics.objective import Standing, Standings
 from anyorder.errors import require
@@ -39,7 +40,7 @@ class Trajectory:
     stage_one_steps: int
     normalise: bool
     evaluation: Standings
-    settings: dict[str, Any]
+    settings: dict[str, bool | int | float | str]
 
     @property
     def true_loss(self) -> float:
@@ -60,15 +61,13 @@ class Trajectory:
     @property
     def attention(self) -> Float[np.ndarray, "states offsets"]:
         """softmax(p): the first layer's attention by offset from the last position, at every state."""
-        weights = np.exp(self.p - self.p.max(axis=1, keepdims=True))
-        return weights / weights.sum(axis=1, keepdims=True)
+        return softmax(self.p, axis=1)
 
     @property
     def leads(self) -> bool:
         """Whether p_1 = … = p_k are above all other scalars after every step of stage one."""
-        inside = self.p[1 : self.stage_one_steps + 1, 1 : self.order + 1].min(axis=1)
-        outside = np.delete(self.p[1 : self.stage_one_steps + 1], range(1, self.order + 1), axis=1).max(axis=1)
-        return bool((inside > outside).all())
+        first, inside = self.p[1 : self.stage_one_steps + 1], range(1, self.order + 1)
+        return bool((first[:, inside].min(axis=1) > np.delete(first, inside, axis=1).max(axis=1)).all())
 
     @property
     def spread(self) -> float:
