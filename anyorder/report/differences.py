@@ -48,7 +48,10 @@ def _depth(depth: Tables) -> str:
         f"**Depth.** {'; '.join(layers).capitalize()}. The evaluation of the published code takes one kernel. Over "
         f"{one['kernels']} kernels it gives {one['mean']:.3f} and {two['mean']:.3f}, with standard deviations from "
         f"kernel to kernel of {deviations}; {agree} of the kernels agree with print. What is printed may be such a "
-        "number: its ± does not show the kernel's part."
+        "number: its ± does not show the kernel's part. On one kernel the standard deviation over seeds is "
+        f"{one['seed_spread']:.4f} for one layer and {two['seed_spread']:.4f} for two (medians over kernels), next to "
+        f"the printed {DEPTH[1].deviation:.3f} and {DEPTH[2].deviation:.3f}: five seeds on one kernel can give the "
+        f"{DEPTH[2]} of two layers, and hardly the ± {DEPTH[1].deviation:.3f} of one."
     )
 
 

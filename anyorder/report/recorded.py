@@ -121,8 +121,10 @@ def markdown(rows: list[Row]) -> str:
     |---|---|---|
     | 1 | 0.5 ± 0.01 | yes |
     """
-    kept = [name for name in rows[0] if not name.endswith(("_std", "_seeds"))]
-    names = [name for name in kept if any(row[name] is not None for row in rows)]
+    merged = {
+        name.removesuffix("_mean") + end for name in rows[0] if name.endswith("_mean") for end in ("_std", "_seeds")
+    }
+    names = [name for name in rows[0] if name not in merged and any(row[name] is not None for row in rows)]
 
     def cell(row: Row, name: str) -> str:
         value = row[name]

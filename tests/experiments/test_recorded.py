@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from anyorder.experiments.experiment import Experiment, Result, Table
 from anyorder.experiments.printed import BITS, DEPTH, TOKEN_NOISE, TRANSITION_NOISE, Printed
 from anyorder.experiments.registry import EXPERIMENTS
 from anyorder.experiments.runner import Record
-from anyorder.report.recorded import RECORDED, page
+from anyorder.report.recorded import RECORDED, markdown, page
 from anyorder.training import config as configs
 from anyorder.training import forms
 
@@ -87,6 +88,22 @@ def test_verdicts_are_those_of_the_rule(place, values):
 def test_the_page_is_made_from_the_files():
     written = pathlib.Path(__file__).parents[2] / "docs" / "reproduce.md"
     assert written.read_text(encoding="utf-8") == page()
+
+
+def test_every_column_of_a_record_is_shown():
+    """Only the deviation and the seeds of a mean have no column of their own, and what no row has."""
+    for id in RECORDED:
+        found = recorded.read(id)
+        for table in found["tables"].values() if found else ():
+            rows = table["rows"]
+            shown = [cell.strip() for cell in markdown(rows).splitlines()[0].strip("|").split("|")]
+            for column in rows[0]:
+                stem, _, end = column.rpartition("_")
+                if any(row[column] is not None for row in rows):
+                    in_mean = end in ("std", "seeds") and f"{stem}_mean" in rows[0]
+                    assert (stem if in_mean or end == "mean" else column).replace("_", " ") in shown, (id, column)
+            for named in re.findall("`(\\w+)`", table["caption"]):
+                assert named.replace("_", " ") in shown, (id, named)
 
 
 def test_the_json_of_a_record_can_be_read_back(tmp_path):
