@@ -77,7 +77,7 @@ def attention_row(summary: Summary, weights: np.ndarray, order: int) -> Row:
         "layer_1_on_last_k": float(window.mean()),
         "layer_1_on_itself": float(weights[:, 0].mean()),
         "layer_1_beyond_k": float(beyond.mean()),
-        "seeds_that_rise_to_k": rise,
+        "seeds_that_rise_to_k": rise if order > 1 else None,
         "seeds_that_end_at_k": end,
         "layer_2_on_matches": float(np.mean([head.matching_mass for head in second])),
         "chance": reference.chance_matching_mass,
@@ -137,10 +137,10 @@ def offsets_chart(rows: list[Row]) -> Plot:
 
 CAPTIONS = {
     "attention": "All seeds of each order and preset: excess loss, where attention of layer 1 lies, in how many seeds "
-    "its weight rises from offset 1 to k and ends there (offset k + 1 has less than half of it), attention of layer 2 "
-    "on the matching positions next to uniform attention, its Frobenius distance to the pseudo-attention map, and its "
-    "attention on a matching key whose next older token agrees too over that on one where it does not (1: it does not "
-    "look beyond the window).",
+    "its weight rises from offset 1 to k (from order 2 on) and ends there (offset k + 1 has less than half of it), "
+    "attention of layer 2 on the matching positions next to uniform attention, its Frobenius distance to the "
+    "pseudo-attention map, and its attention on a matching key whose next older token agrees too over that on one "
+    "where it does not (1: it does not look beyond the window).",
     "offsets": "Weight of layer 1 at each offset: mean, standard deviation and each seed.",
     "base": "Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, with its 95 % confidence "
     "interval over seeds; App. B has 3.",

@@ -106,6 +106,12 @@ def test_every_column_of_a_record_is_shown():
                 assert named.replace("_", " ") in shown, (id, named)
 
 
+def test_one_weight_cannot_rise():
+    rows = recorded.read("attention-maps")["tables"]["attention"]["rows"]
+    assert {row["seeds_that_rise_to_k"] is None for row in rows if row["order"] == 1} == {True}
+    assert {row["seeds_that_rise_to_k"] is None for row in rows if row["order"] > 1} == {False}
+
+
 def test_the_json_of_a_record_can_be_read_back(tmp_path):
     row = {"layers": 1, "excess_mean": 0.131, "excess_std": None, "excess_seeds": [0.131]}
     row |= Printed(0.131, 0.0).beside("excess", row)
