@@ -78,6 +78,30 @@ def _grid(grid: Tables) -> str:
     )
 
 
+def _attention(maps: Tables) -> str:
+    rows = [row for row in maps["attention"] if row["preset"] == "paper"]
+    seeds = len(rows[0]["excess_seeds"])
+    shapes = [
+        f"at order {row['order']} it "
+        + (f"rises from offset 1 to k in {row['seeds_that_rise_to_k']} and " if row["order"] > 1 else "")
+        + f"ends at k in {row['seeds_that_end_at_k']} of {seeds} seeds"
+        for row in rows
+    ]
+    bases = [
+        f"{row['base']:.2f} [{row['low']:.2f}, {row['high']:.2f}] at order {row['order']}, which "
+        + ("contains" if row["low"] <= row["construction"] <= row["high"] else "excludes")
+        + f" the {row['construction']} of App. B"
+        for row in maps["base"]
+        if row["preset"] == "paper"
+    ]
+    return (
+        f"**Attention.** Weight of layer 1, preset `paper`: {'; '.join(shapes)}. Mass beyond offset k: "
+        f"{_listed({row['order']: row['layer_1_beyond_k'] for row in rows}, 2)}. The base of the code is "
+        f"{'; '.join(bases)}. `longer match` is "
+        f"{_listed({row['order']: row['longer_match_mean'] for row in rows}, 2)}."
+    )
+
+
 def _token_noise(noise: Tables) -> str:
     rows, again = _by(noise["excess"], "level"), _by(noise["any_token"], "level")
     known = {level: row["kernel_known"] - row["clean_less_true"] for level, row in rows.items() if level}
@@ -139,6 +163,7 @@ PARAGRAPHS: dict[tuple[str, ...], Callable[..., str]] = {
     ("depth",): _depth,
     ("presets",): _presets,
     ("grid",): _grid,
+    ("attention-maps",): _attention,
     ("token-noise",): _token_noise,
     ("transition-noise",): _transition_noise,
     ("bits", "presets"): _bits,
