@@ -36,8 +36,9 @@ def run(task: Task) -> Result:
         weights = np.stack([learned_code.offset_weights(first, order) for first, _ in heads])
         about = {"preset": recipe, "order": order}
         longer = [learned_code.longer_match_ratio(second, tokens, order) for _, second in heads]
-        row = attention_row(trained.summary, weights, order) | columns("longer_match", longer)
-        found["attention"].append(about | row)
+        row = attention_row(trained.summary, weights, order)
+        row["uniform_distance"] = float(learned_code.uniform_distances(drawn.tokens[:, :-1], order).mean())
+        found["attention"].append(about | row | columns("longer_match", longer))
         found["offsets"] += [
             about | {"offset": offset, "in_window": 1 <= offset <= order} | columns("weight", weights[:, offset])
             for offset in range(weights.shape[1])
@@ -139,8 +140,8 @@ CAPTIONS = {
     "attention": "All seeds of each order and preset: excess loss, where attention of layer 1 lies, in how many seeds "
     "its weight rises from offset 1 to k (from order 2 on) and ends there (offset k + 1 has less than half of it), "
     "attention of layer 2 on the matching positions next to uniform attention, its Frobenius distance to the "
-    "pseudo-attention map, and its attention on a matching key whose next older token agrees too over that on one "
-    "where it does not (1: it does not look beyond the window).",
+    "pseudo-attention map next to that of uniform attention, and its attention on a matching key whose next older "
+    "token agrees too over that on one where it does not (1: it does not look beyond the window).",
     "offsets": "Weight of layer 1 at each offset: mean, standard deviation and each seed.",
     "base": "Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, with its 95 % confidence "
     "interval over seeds; App. B has 3.",

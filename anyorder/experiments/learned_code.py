@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import scipy.stats
 from jaxtyping import Array, Float, Int
 
-from anyorder.estimators import matching
+from anyorder.estimators import matching, pseudo_attention
 from anyorder.transformer import Transformer
 
 #: Offsets beyond k that are looked at one by one.
@@ -58,6 +59,21 @@ def rises_and_ends(weights: Float[np.ndarray, "offsets"], order: int) -> tuple[b
     """
     rises = (np.diff(weights[1 : order + 1]) > 0).all()
     return bool(rises), bool(weights[order + 1] < weights[order] / 2)
+
+
+def uniform_distances(tokens: Int[Array, "count length"], order: int) -> Float[np.ndarray, "count"]:
+    """Frobenius distance of uniform attention to the pseudo-attention map: what a model without a match comes to.
+
+    >>> uniform_distances(jnp.asarray([[0, 1, 0]]), 1).round(3).tolist()
+    [1.472]
+    """
+    length = tokens.shape[1]
+    uniform = np.tri(length) / np.arange(1, length + 1)[:, None]
+
+    def one(row: Int[Array, "length"]) -> Float[Array, ""]:
+        return jnp.linalg.norm(uniform - pseudo_attention(row, order))
+
+    return np.asarray(jax.lax.map(one, tokens, batch_size=32))
 
 
 class Base(NamedTuple):

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anyorder import chains, estimators
+from anyorder.experiments import learned_code
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset
 from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, printed_series
@@ -38,7 +39,7 @@ CAPTION = (
     "Loss over the true loss, in nats per token, mean ± standard deviation over seeds, by all readings; for reading A "
     "the Bayes floor of a predictor that does not know the kernel, and under token noise the filter that knows it; "
     "attention of layer 2 on the matching positions, next to chance, and its Frobenius distance to the "
-    "pseudo-attention map."
+    "pseudo-attention map, next to that of uniform attention."
 )
 #: Sequences for the references under token noise, and points for each row of the kernel; 17 are exact at T = 32.
 REFERENCE: dict[Budget, tuple[int, int]] = {"tiny": (16, 4), "quick": (512, 12), "paper": (2048, 12)}
@@ -121,6 +122,8 @@ def measured(task: Task, prefix: str, data: Data, printed: Printed, part: int, p
         "over_clean": [model.loss - clean for model in models],
         "on_clean": on_clean(trained.models, config),
     }
+    measurement = config.measurement
+    tokens = held_out(data, measurement.evaluation_count, measurement.evaluation_seed).tokens[:, :-1]
     known = None if data.transition_noise else 0.0
     floor, error = reference.floor_excess, reference.floor_excess_error
     if data.token_noise:
@@ -141,6 +144,7 @@ def measured(task: Task, prefix: str, data: Data, printed: Printed, part: int, p
         "matching_mass": float(np.mean([model.attention[1][0].matching_mass for model in models])),
         "chance_mass": reference.chance_matching_mass,
         **columns("distance", [model.attention[1][0].distance for model in models]),
+        "uniform_distance": float(learned_code.uniform_distances(tokens, data.order).mean()),
     }
 
 

@@ -61,9 +61,12 @@ def _word(row: Mapping[str, Any]) -> str:
 
 def _presets(presets: Tables) -> str:
     each = [f"`{row['model']}` {row['excess_mean']:.4f} ({_word(row)})" for row in presets["excess"]]
+    distances = [f"`{row['model']}` {np.mean(row['distance_to_ideal']):.2f}" for row in presets["excess"]]
     return (
         f"**Preset, heads, shared kernels.** Excess of two layers next to the printed {DEPTH[2]}: {', '.join(each)}. "
-        "`published` has sequences that share a kernel and a loss over all positions, as the authors' code."
+        "`published` has sequences that share a kernel and a loss over all positions, as the authors' code. "
+        f"Distance of layer 2 to the pseudo-attention map, next to {presets['excess'][0]['uniform_distance']:.2f} of "
+        f"uniform attention and {_plain(BITS['32'])} in print: {', '.join(distances)}."
     )
 
 
@@ -142,15 +145,17 @@ def _transition_noise(noise: Tables) -> str:
     )
 
 
-def _bits(bits: Tables, presets: Tables) -> str:
+def _bits(bits: Tables) -> str:
     rows = _by(bits["distance"], "bits")
-    each = [f"`{row['model']}` {np.mean(row['distance_to_ideal']):.2f}" for row in presets["excess"]]
     ours, theirs = rows["2"]["distance_mean"] - rows["32"]["distance_mean"], BITS["2"].mean - BITS["32"].mean
+    uniform = rows["32"]["uniform_distance"]
     return (
         f"**Bits.** Layer 2 of our models is nearer to the pseudo-attention map than print at every number of bits: "
         f"{rows['32']['distance_mean']:.2f} against {_plain(BITS['32'])} at 32. Two bits add {ours:.2f} here and "
-        f"{theirs:.2f} in print. By preset, on 4,096 sequences at full precision: {', '.join(each)}. The printed "
-        "distances are those of one trained model on ten sequences; which settings of the grid it has is not said."
+        f"{theirs:.2f} in print. Uniform attention has {uniform:.2f} on the same sequences, so print is "
+        f"{'farther from' if uniform < BITS['32'].mean else 'nearer to'} the map than attention that knows nothing. "
+        "The printed distances are those of one trained model on ten sequences; which settings of the grid it has is "
+        "not said."
     )
 
 
@@ -166,5 +171,5 @@ PARAGRAPHS: dict[tuple[str, ...], Callable[..., str]] = {
     ("attention-maps",): _attention,
     ("token-noise",): _token_noise,
     ("transition-noise",): _transition_noise,
-    ("bits", "presets"): _bits,
+    ("bits",): _bits,
 }

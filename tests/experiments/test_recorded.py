@@ -1,6 +1,7 @@
 """What is recorded at the paper's budget: whole, of the paper's steps and seeds, and judged by the stated rule."""
 
 import dataclasses
+import itertools
 import json
 import math
 import pathlib
@@ -104,6 +105,18 @@ def test_every_column_of_a_record_is_shown():
                     assert (stem if in_mean or end == "mean" else column).replace("_", " ") in shown, (id, column)
             for named in re.findall("`(\\w+)`", table["caption"]):
                 assert named.replace("_", " ") in shown, (id, named)
+
+
+def test_uniform_attention_stands_beside_every_distance():
+    """Where tokens are a fair coin a model learns uniform attention, so that both distances are the same."""
+    for id, name in itertools.product(("token-noise", "transition-noise", "bits", "attention-maps", "presets"), (
+        "excess", "any_token", "distance", "distance_floor", "attention",
+    )):  # fmt: skip
+        table = (recorded.read(id) or {"tables": {}})["tables"].get(name)
+        for row in table["rows"] if table else ():
+            assert 1 < row["uniform_distance"] < 4
+    coin = recorded.read("token-noise")["tables"]["excess"]["rows"][-1]
+    assert coin["uniform_distance"] == pytest.approx(coin["distance_mean"], rel=1e-6)
 
 
 def test_one_weight_cannot_rise():
