@@ -97,11 +97,26 @@ def _attention(maps: Tables) -> str:
         for row in maps["base"]
         if row["preset"] == "paper"
     ]
+    longer, ideal = ({row["order"]: row[name] for row in rows} for name in ("longer_match_mean", "longer_match_ideal"))
+    less = [
+        row["order"]
+        for row in rows
+        if row["longer_match_mean"] + 2 * row["longer_match_std"] < row["longer_match_ideal"]
+    ]
+    overlap = [
+        f"{row['overlap_in_every_seed']} of {row['pairs']} overlap in every seed and {row['confused_in_any_seed']} are "
+        f"confused in any at order {row['order']}"
+        for row in maps["overlap"]
+        if row["preset"] == "paper"
+    ]
     return (
         f"**Attention.** Weight of layer 1, preset `paper`: {'; '.join(shapes)}. Mass beyond offset k: "
         f"{_listed({row['order']: row['layer_1_beyond_k'] for row in rows}, 2)}. The base of the code is "
-        f"{'; '.join(bases)}. `longer match` is "
-        f"{_listed({row['order']: row['longer_match_mean'] for row in rows}, 2)}."
+        f"{'; '.join(bases)}. Of the pairs of contexts {'; '.join(overlap)}: codes that overlap need not confuse "
+        "layer 2. Attention on a match whose next older token agrees too, over that where it does not, is "
+        f"{_listed(longer, 2)}, next to {_listed(ideal, 2)} of the pseudo-attention map, which does not look beyond "
+        "the window: a window that came often shares its attention among many matches, and these agree more often. "
+        + (f"At order {' and '.join(map(str, less))} layer 2 prefers matches that do not go on." if less else "")
     )
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from anyorder import estimators
-from anyorder.experiments.learned_code import fitted_base, longer_match_ratio, pairs, uniform_distances
+from anyorder.experiments.learned_code import fitted_base, longer_match_ratio, pairs, uniform_distances, weight_beyond
 
 TOKENS = jnp.asarray(np.random.default_rng(0).integers(0, 2, (40, 24)), jnp.int32)
 
@@ -31,6 +31,10 @@ def test_the_ideal_attention_confuses_nothing_and_uniform_attention_all():
     uniform = jnp.tile(jnp.tril(jnp.ones((24, 24))) / jnp.arange(1, 25)[:, None], (40, 1, 1))
     assert [pair.attention for pair in pairs(weights, uniform, TOKENS, 2)] == pytest.approx([1.0] * 6)
     assert longer_match_ratio(uniform, TOKENS, 2) == pytest.approx(1.0)
+
+
+def test_the_token_itself_does_not_move_a_code():
+    assert weight_beyond(np.array([0.3, 0.2, 0.4, 0.05, 0.0, 0.0]), 2) == pytest.approx(0.1)
 
 
 def test_attention_that_looks_beyond_the_window_is_told():

@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from anyorder.experiments import printed, recorded
+from anyorder.experiments import attention_maps, printed, recorded
 from anyorder.experiments.experiment import Experiment, Result, Table
 from anyorder.experiments.printed import BITS, DEPTH, TOKEN_NOISE, TRANSITION_NOISE, Printed
 from anyorder.experiments.registry import EXPERIMENTS
@@ -117,6 +117,15 @@ def test_uniform_attention_stands_beside_every_distance():
             assert 1 < row["uniform_distance"] < 4
     coin = recorded.read("token-noise")["tables"]["excess"]["rows"][-1]
     assert coin["uniform_distance"] == pytest.approx(coin["distance_mean"], rel=1e-6)
+
+
+def test_overlap_counts_the_pairs_of_contexts():
+    tables = {name: table["rows"] for name, table in recorded.read("attention-maps")["tables"].items()}
+    for row in tables["overlap"]:
+        about = {"preset": row["preset"], "order": row["order"]}
+        pairs = [pair for pair in tables["confused"] if pair | about == pair]
+        assert attention_maps.overlap(about, pairs, seeds=5) == row
+        assert len(pairs) == math.comb(2 ** row["order"], 2)
 
 
 def test_one_weight_cannot_rise():
