@@ -123,7 +123,7 @@ def _attention(maps: Tables) -> str:
 def _token_noise(noise: Tables) -> str:
     rows, again = _by(noise["excess"], "level"), _by(noise["any_token"], "level")
     known = {level: row["kernel_known"] - row["clean_less_true"] for level, row in rows.items() if level}
-    below = {level: bound for level, bound in known.items() if TOKEN_NOISE[level].mean < bound - 0.005}
+    below = _passed(rows, known, TOKEN_NOISE)
     agree = sum(row["any_over_clean_agrees"] for row in again.values())
     return (
         f"**Token noise.** With a token replaced by another one, reading B is above print by "
@@ -139,6 +139,17 @@ def _token_noise(noise: Tables) -> str:
     )
 
 
+def _passed(
+    rows: Mapping[float, Mapping[str, Any]], bounds: Mapping[float, float], printed: Mapping[float, Printed]
+) -> dict[float, float]:
+    """Bounds that print is below by more than its rounding, at levels where reading B does not agree by the rule."""
+    return {
+        level: bound
+        for level, bound in bounds.items()
+        if printed[level].mean < bound - printed[level].rounding and not rows[level]["over_clean_agrees"]
+    }
+
+
 def _above(rows: Mapping[float, Mapping[str, Any]], name: str) -> dict[float, float]:
     return {level: row[f"{name}_difference"] for level, row in rows.items() if level}
 
@@ -146,7 +157,7 @@ def _above(rows: Mapping[float, Mapping[str, Any]], name: str) -> dict[float, fl
 def _transition_noise(noise: Tables) -> str:
     rows = _by(noise["excess"], "level")
     floors = {level: row["floor"] - row["clean_less_true"] for level, row in rows.items() if level}
-    below = {level: floor for level, floor in floors.items() if TRANSITION_NOISE[level].mean < floor - 0.0005}
+    below = _passed(rows, floors, TRANSITION_NOISE)
     agree = {name: sum(row[f"{column}_agrees"] for row in rows.values())
              for name, column in {"A": "excess", "B": "over_clean", "C": "on_clean"}.items()}  # fmt: skip
     counts = ", ".join(f"{count} of {len(rows)} in reading {name}" for name, count in agree.items())
