@@ -186,8 +186,9 @@ TOKEN = Experiment(
     "token-noise",
     "Random token substitution",
     "App. H.3, first table",
-    "The loss difference grows with the probability of substitution, from 0.10 without noise to 0.21 at 0.5, and "
-    "attention leaves the matching positions.",
+    "The loss difference grows with the probability of substitution, from "
+    f"{TOKEN_NOISE[0.0].mean:.2f} without noise to {TOKEN_NOISE[0.5].mean:.2f} at 0.5, and attention "
+    "leaves the matching positions.",
     READING.format(
         inside="given the clean past",
         verdict="A token is replaced by a *different* one; over two symbols half of them replaced is a fair coin, so "
@@ -207,8 +208,9 @@ TRANSITION = Experiment(
     "transition-noise",
     "Perturbed transition probabilities",
     "App. H.3, second table",
-    "With (1 - α)·P_d + α·P_r and a fresh P_r at every step, the loss difference grows from 0.100 to 0.181 at α = 0.5; "
-    "up to 0.1 hardly anything changes. Models stand this noise better than substituted tokens.",
+    "With (1 - α)·P_d + α·P_r and a fresh P_r at every step, the loss difference grows from "
+    f"{TRANSITION_NOISE[0.0].mean:.3f} to {TRANSITION_NOISE[0.5].mean:.3f} at α = 0.5; up to 0.1 hardly "
+    "anything changes. Models stand this noise better than substituted tokens.",
     READING.format(
         inside="P_r of that step included",
         verdict="The Bayes floor is that of a predictor which knows α and sees only the tokens; it is relative to "
