@@ -196,7 +196,7 @@ TOKEN = Experiment(
         "second table it is replaced by any token. No predictor from the noisy tokens beats the filter that knows the "
         "kernel; the Bayes floor integrates over all kernels.",
     ),
-    {"tiny": 0.6, "quick": 2.4, "paper": 45},
+    {"tiny": 0.6, "quick": 3, "paper": 60},
     partial(
         run,
         data_of=lambda level: Data(order=2, length=32, token_noise=level),
@@ -216,6 +216,6 @@ TRANSITION = Experiment(
         verdict="The Bayes floor is that of a predictor which knows α and sees only the tokens; it is relative to "
         "reading A.",
     ),
-    {"tiny": 0.5, "quick": 1.6, "paper": 30},
+    {"tiny": 0.5, "quick": 2.1, "paper": 40},
     partial(run, data_of=lambda level: Data(order=2, length=32, transition_noise=level), printed=TRANSITION_NOISE),
 )

@@ -79,7 +79,8 @@ def page(folder: Path = recorded.FOLDER) -> str:
     parts = [
         _HEAD,
         "\n".join(listed),
-        "\n\nMinutes are those of two free cores; the ones in the recorded files were taken beside other work.\n",
+        "\n\nMinutes are those of each experiment alone on two free cores, less where models are shared; those in the "
+        "recorded files were taken beside other work.\n",
         _BUDGETS,
     ]
     parts.append(f"\n## At the paper's budget\n\n{RULE} ± is over seeds, in `bits` over sequences.\n")
