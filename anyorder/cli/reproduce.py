@@ -114,8 +114,8 @@ def _bars(experiments: list[Experiment], budget: Budget) -> Iterator[tuple[Calla
     console = Console(stderr=True)
     minutes = {one.id: one.minutes[budget] for one in experiments}
     console.print(
-        f"{len(experiments)} experiments at budget {budget}, about {sum(minutes.values()):.0f} min on two cores: "
-        + ", ".join(f"{id} {cost:g}" for id, cost in minutes.items())
+        f"{len(experiments)} experiments at budget {budget}, about {sum(minutes.values()):.0f} min on two cores, "
+        f"less where models are shared: {', '.join(f'{id} {cost:g}' for id, cost in minutes.items())}"
     )
     with progress(TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()) as bars:
         overall = bars.add_task("all", total=sum(minutes.values()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Array, Int
 
@@ -22,7 +24,7 @@ RECIPES = ("paper", "floor")
 
 def run(task: Task) -> Result:
     """Train models of every order and recipe; keep maps, weights by offset, codes and what they confuse."""
-    found: dict[str, list[Row]] = {"attention": [], "offsets": [], "base": [], "confused": []}
+    found: dict[str, list[Row]] = {"attention": [], "offsets": [], "base": [], "overlap": [], "confused": []}
     figures: dict[str, Figure] = {}
     cells = [(recipe, order) for recipe in RECIPES for order in ORDERS[task.budget]]
     averages: dict[str, list[AttentionMap]] = {}
@@ -36,7 +38,10 @@ def run(task: Task) -> Result:
         weights = np.stack([learned_code.offset_weights(first, order) for first, _ in heads])
         about = {"preset": recipe, "order": order}
         longer = [learned_code.longer_match_ratio(second, tokens, order) for _, second in heads]
-        row = attention_row(trained.summary, weights, order) | columns("longer_match", longer)
+        row = attention_row(trained.summary, weights, order)
+        row["uniform_distance"] = float(learned_code.uniform_distances(drawn.tokens[:, :-1], order).mean())
+        ideal = learned_code.longer_match_ratio(learned_code.ideal_maps(tokens, order), tokens, order)
+        row |= columns("longer_match", longer) | {"longer_match_ideal": ideal}
         found["attention"].append(about | row)
         found["offsets"] += [
             about | {"offset": offset, "in_window": 1 <= offset <= order} | columns("weight", weights[:, offset])
@@ -45,7 +50,9 @@ def run(task: Task) -> Result:
         base = learned_code.fitted_base(weights, order)
         if base is not None:
             found["base"].append(about | base._asdict() | {"construction": 3})
-        found["confused"] += confusions(about, weights, [second for _, second in heads], tokens)
+        pairs = confusions(about, weights, [second for _, second in heads], tokens)
+        found["overlap"].append(overlap(about, pairs, len(heads)))
+        found["confused"] += pairs
         best = min(range(len(heads)), key=lambda index: trained.summary.models[index].excess)
         first, second = heads[best]
         average = AttentionMap(f"{recipe}, order {order}", np.asarray(first, np.float32).mean(axis=0))
@@ -77,7 +84,7 @@ def attention_row(summary: Summary, weights: np.ndarray, order: int) -> Row:
         "layer_1_on_last_k": float(window.mean()),
         "layer_1_on_itself": float(weights[:, 0].mean()),
         "layer_1_beyond_k": float(beyond.mean()),
-        "seeds_that_rise_to_k": rise,
+        "seeds_that_rise_to_k": rise if order > 1 else None,
         "seeds_that_end_at_k": end,
         "layer_2_on_matches": float(np.mean([head.matching_mass for head in second])),
         "chance": reference.chance_matching_mass,
@@ -88,25 +95,44 @@ def attention_row(summary: Summary, weights: np.ndarray, order: int) -> Row:
 def confusions(
     about: Row, weights: np.ndarray, seconds: list[learned_code.Maps], tokens: Int[Array, "count length"]
 ) -> list[Row]:
-    """Every pair of contexts: in how many seeds the code must confuse it, and in how many layer 2 does."""
+    """Every pair of contexts: in how many seeds its codes overlap, and in how many layer 2 confuses it."""
     order = about["order"]
     by_seed = [learned_code.pairs(row, second, tokens, order) for row, second in zip(weights, seconds, strict=True)]
-    # Tokens outside the window are noise of at most this size to the code.
-    outside = 1 - weights[:, 1 : order + 1].sum(axis=1)
+    beyond = [learned_code.weight_beyond(row, order) for row in weights]
     return [
         about
         | {
             "contexts": " ".join(same[0].contexts),
-            "code_distance": float(np.mean([pair.code_distance for pair in same])),
-            "weight_outside": float(outside.mean()),
-            "seeds_that_must": sum(
-                pair.code_distance < noise for pair, noise in zip(same, outside.tolist(), strict=True)
-            ),
-            "attention_ratio": float(np.mean([pair.attention for pair in same])),
-            "seeds_that_do": sum(pair.attention > learned_code.CONFUSED for pair in same),
+            **code_columns([pair.code_distance for pair in same], beyond),
+            "attention_ratio": float(np.median([pair.attention for pair in same])),
+            "seeds_that_confuse": sum(pair.attention > learned_code.CONFUSED for pair in same),
         }
         for same in zip(*by_seed, strict=True)
     ]
+
+
+def code_columns(distances: Sequence[float], beyond: Sequence[float]) -> Row:
+    """The columns of a pair that follow from the codes: medians over seeds, and in how many seeds they overlap."""
+    return {
+        "code_distance": float(np.median(distances)),
+        "weight_beyond": float(np.median(beyond)),
+        "seeds_that_overlap": sum(distance < noise for distance, noise in zip(distances, beyond, strict=True)),
+    }
+
+
+def overlap(about: Row, pairs: list[Row], seeds: int) -> Row:
+    """How many pairs of contexts overlap and are confused.
+
+    >>> overlap({"order": 1}, [{"seeds_that_overlap": 2, "seeds_that_confuse": 1}], seeds=2)
+    {'order': 1, 'pairs': 1, 'overlap_in_every_seed': 1, 'confused_in_every_seed': 0, 'confused_in_any_seed': 1}
+    """
+    confused = [pair["seeds_that_confuse"] for pair in pairs]
+    return about | {
+        "pairs": len(pairs),
+        "overlap_in_every_seed": sum(pair["seeds_that_overlap"] == seeds for pair in pairs),
+        "confused_in_every_seed": sum(count == seeds for count in confused),
+        "confused_in_any_seed": sum(count > 0 for count in confused),
+    }
 
 
 def layer_two(recipe: str, order: int, second: learned_code.Maps, tokens: Int[Array, "count length"]) -> MapGrid:
@@ -137,16 +163,19 @@ def offsets_chart(rows: list[Row]) -> Plot:
 
 CAPTIONS = {
     "attention": "All seeds of each order and preset: excess loss, where attention of layer 1 lies, in how many seeds "
-    "its weight rises from offset 1 to k and ends there (offset k + 1 has less than half of it), attention of layer 2 "
-    "on the matching positions next to uniform attention, its Frobenius distance to the pseudo-attention map, and its "
-    "attention on a matching key whose next older token agrees too over that on one where it does not (1: it does not "
-    "look beyond the window).",
+    "its weight rises from offset 1 to k (from order 2 on) and ends there (offset k + 1 has less than half of it), "
+    "attention of layer 2 on the matching positions next to uniform attention, its Frobenius distance to the "
+    "pseudo-attention map next to that of uniform attention, and its attention on a matching key whose next older "
+    "token agrees too over that on one where it does not, next to the same of the pseudo-attention map.",
     "offsets": "Weight of layer 1 at each offset: mean, standard deviation and each seed.",
     "base": "Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, with its 95 % confidence "
     "interval over seeds; App. B has 3.",
-    "confused": "Pairs of contexts (oldest token first). A code must confuse two contexts if their numbers are nearer "
-    "than the weight outside the window; layer 2 does confuse them if a key of the other context gets more than half "
-    "of the attention of a key of the own. Means over seeds, and counts of seeds.",
+    "overlap": "Of all pairs of contexts: those whose codes overlap, so that layer 2 may confuse them, and those that "
+    "it does confuse.",
+    "confused": "Pairs of contexts (oldest token first). The codes of two contexts overlap, so that layer 2 may "
+    "confuse them, if their numbers are nearer than the weight beyond the window; layer 2 does confuse them if a key "
+    "of the other context gets more than half of the attention of a key of the own. Medians over seeds, and counts of "
+    "seeds.",
 }
 
 EXPERIMENT = Experiment(

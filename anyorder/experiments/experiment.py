@@ -132,7 +132,7 @@ class Experiment:
     """One table or figure: where it stands in the paper, what is said there, how it is read here, and its cost.
 
     `paper` and `reading` are None for experiments of our own and where nothing was left open. `minutes` are those
-    of two cores.
+    of two free cores where no other experiment has trained its models.
     """
 
     id: str

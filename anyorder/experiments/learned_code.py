@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import scipy.stats
 from jaxtyping import Array, Float, Int
 
-from anyorder.estimators import matching
+from anyorder.estimators import matching, pseudo_attention
 from anyorder.transformer import Transformer
 
 #: Offsets beyond k that are looked at one by one.
@@ -60,6 +61,21 @@ def rises_and_ends(weights: Float[np.ndarray, "offsets"], order: int) -> tuple[b
     return bool(rises), bool(weights[order + 1] < weights[order] / 2)
 
 
+def uniform_distances(tokens: Int[Array, "count length"], order: int) -> Float[np.ndarray, "count"]:
+    """Frobenius distance of uniform attention to the pseudo-attention map: what a model without a match comes to.
+
+    >>> uniform_distances(jnp.asarray([[0, 1, 0]]), 1).round(3).tolist()
+    [1.472]
+    """
+    length = tokens.shape[1]
+    uniform = np.tri(length) / np.arange(1, length + 1)[:, None]
+
+    def one(row: Int[Array, "length"]) -> Float[Array, ""]:
+        return jnp.linalg.norm(uniform - pseudo_attention(row, order))
+
+    return np.asarray(jax.lax.map(one, tokens, batch_size=32))
+
+
 class Base(NamedTuple):
     """The base b of weights ∝ b^i at offsets 1 … k, with its 95 % confidence interval over seeds."""
 
@@ -93,14 +109,31 @@ class Pair(NamedTuple):
     attention: float
 
 
+def code_distances(weights: Float[np.ndarray, "offsets"], order: int) -> dict[tuple[str, str], float]:
+    """Every pair of binary contexts, oldest token first, and the distance of their codes.
+
+    The code of a context is the sum of the weights at the offsets where it has a one.
+
+    >>> code_distances(np.array([0.0, 0.25, 0.75]), 2)["01", "10"]
+    0.5
+    """
+    words = map("".join, itertools.product("01", repeat=order))
+    codes = {word: sum(weights[order - place] for place, one in enumerate(word) if one == "1") for word in words}
+    return {(a, b): float(abs(codes[a] - codes[b])) for a, b in itertools.combinations(codes, 2)}
+
+
+def weight_beyond(weights: Float[np.ndarray, "offsets"], order: int) -> float:
+    """Weight of layer 1 beyond the window: tokens there move a code by at most this.
+
+    The token itself, at offset 0, is not among them: the stream holds it apart.
+    """
+    return float(1 - weights[: order + 1].sum())
+
+
 def pairs(
     weights: Float[np.ndarray, "offsets"], second: Maps, tokens: Int[Array, "count length"], order: int
 ) -> list[Pair]:
-    """Every pair of binary contexts under a model's code, and what its layer 2 makes of it.
-
-    The code of a context is the sum of the weights at the offsets where it has a one. Both directions of a pair
-    count alike.
-    """
+    """Every pair of contexts under a model's code, and what its layer 2 makes of it, both directions alike."""
     windows = np.lib.stride_tricks.sliding_window_view(np.asarray(tokens), order, axis=1)
     numbers = windows @ 2 ** np.arange(order)[::-1]  # the window that ends at each token, as a number
     # Queries from the first full window on, and keys with a window before them, which is their context.
@@ -111,12 +144,15 @@ def pairs(
         both = (numbers[:, :, None] == asked) & (numbers[:, None, :-1] == kept) & earlier
         attention[asked, kept] = values[both].sum() / max(both.sum(), 1)
     shared = attention / np.maximum(np.diag(attention)[:, None], 1e-12)
-    words = ["".join(map(str, word)) for word in itertools.product((0, 1), repeat=order)]  # oldest first
-    codes = [sum(weights[order - place] for place, symbol in enumerate(word) if symbol == "1") for word in words]
     return [
-        Pair((words[a], words[b]), float(abs(codes[a] - codes[b])), float((shared[a, b] + shared[b, a]) / 2))
-        for a, b in itertools.combinations(range(2**order), 2)
+        Pair((a, b), distance, float((shared[int(a, 2), int(b, 2)] + shared[int(b, 2), int(a, 2)]) / 2))
+        for (a, b), distance in code_distances(weights, order).items()
     ]
+
+
+def ideal_maps(tokens: Int[Array, "count length"], order: int) -> Maps:
+    """The pseudo-attention map of every sequence."""
+    return jax.lax.map(partial(pseudo_attention, order=order), tokens, batch_size=32)
 
 
 def _over_uniform(maps: Maps, tokens: Int[Array, "count length"]) -> Float[np.ndarray, "count length length"]:
@@ -128,7 +164,8 @@ def _over_uniform(maps: Maps, tokens: Int[Array, "count length"]) -> Float[np.nd
 def longer_match_ratio(second: Maps, tokens: Int[Array, "count length"], order: int) -> float:
     """Attention of layer 2 on a matching key whose next older token agrees too, over that where it does not.
 
-    One means that layer 2 does not look at the token beyond the window; the k-gram has one.
+    Uniform attention has one. The k-gram, which does not look beyond the window, has less: where a window came often
+    its attention is shared among many keys, and these agree more often. So it is to be held against `ideal_maps`.
     """
     values = _over_uniform(second, tokens)
     matched, longer = (

@@ -16,6 +16,10 @@ from anyorder.report.page import shown
 RECORDED = ("depth", "presets", "attention-maps", "token-noise", "transition-noise", "bits", "grid", "unknown-order")
 #: Tables with more rows than this are left to the file.
 LONG = 16
+#: Long tables that are shown with the values of a column as heads: what names a row, that column, and what is shown.
+WIDE = {("attention-maps", "offsets"): (("preset", "order"), "offset", "weight")}
+#: Figures that the page shows, by the id of their experiment.
+FIGURES = {"depth": ("one-layer",), "attention-maps": ("offsets", "layer-1")}
 
 
 def regenerated(page: str) -> str:
@@ -58,12 +62,32 @@ def _section(record: Row) -> str:
         lines.append(f"Agreement with print: {counts}.\n")
     lines += [f"{note}\n" for note in record["notes"]]
     for name, table in record["tables"].items():
-        if len(table["rows"]) <= LONG:
+        if (id, name) in WIDE:
+            lines += [f"{table['caption']}\n", markdown(wide(table["rows"], *WIDE[id, name])) + "\n"]
+        elif len(table["rows"]) <= LONG:
             lines += [f"{table['caption']}\n", markdown(table["rows"]) + "\n"]
         else:
             lines.append(f"{table['caption']} {len(table['rows'])} rows: table `{name}` of the file.\n")
+    # A path that holds on GitHub and for Sphinx, which copies pictures from beside its root.
+    lines += [f"![{record['figures'][name]}](../results/paper/{id}/{name}.png)\n" for name in FIGURES.get(id, ())]
     lines.append(f"All numbers and each seed: `results/paper/{id}.json`.\n")
     return "\n".join(lines)
+
+
+def wide(rows: list[Row], keys: tuple[str, ...], by: str, value: str) -> list[Row]:
+    """One row for each value of the keys, with mean and deviation of `value` under each value of the column `by`.
+
+    >>> wide([{"k": 1, "offset": 0, "weight_mean": 0.25, "weight_std": 0.0104}], ("k",), "offset", "weight")
+    [{'k': 1, '0_mean': 0.25, '0_std': 0.01}]
+    """
+    heads = sorted({row[by] for row in rows})
+    found: dict[tuple[object, ...], Row] = {}
+    for row in rows:
+        named = {key: row[key] for key in keys}
+        empty = {f"{head}_{end}": None for head in heads for end in ("mean", "std")}
+        own = found.setdefault(tuple(named.values()), named | empty)
+        own |= {f"{row[by]}_{end}": round(row[f"{value}_{end}"], 3) for end in ("mean", "std")}
+    return list(found.values())
 
 
 def markdown(rows: list[Row]) -> str:
@@ -74,8 +98,10 @@ def markdown(rows: list[Row]) -> str:
     |---|---|---|
     | 1 | 0.5 ± 0.01 | yes |
     """
-    kept = [name for name in rows[0] if not name.endswith(("_std", "_seeds"))]
-    names = [name for name in kept if any(row[name] is not None for row in rows)]
+    merged = {
+        name.removesuffix("_mean") + end for name in rows[0] if name.endswith("_mean") for end in ("_std", "_seeds")
+    }
+    names = [name for name in rows[0] if name not in merged and any(row[name] is not None for row in rows)]
 
     def cell(row: Row, name: str) -> str:
         value = row[name]

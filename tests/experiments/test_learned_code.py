@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from anyorder import estimators
-from anyorder.experiments.learned_code import fitted_base, longer_match_ratio, pairs
+from anyorder.experiments.learned_code import fitted_base, longer_match_ratio, pairs, uniform_distances, weight_beyond
 
 TOKENS = jnp.asarray(np.random.default_rng(0).integers(0, 2, (40, 24)), jnp.int32)
 
@@ -33,7 +33,18 @@ def test_the_ideal_attention_confuses_nothing_and_uniform_attention_all():
     assert longer_match_ratio(uniform, TOKENS, 2) == pytest.approx(1.0)
 
 
+def test_the_token_itself_does_not_move_a_code():
+    assert weight_beyond(np.array([0.3, 0.2, 0.4, 0.05, 0.0, 0.0]), 2) == pytest.approx(0.1)
+
+
 def test_attention_that_looks_beyond_the_window_is_told():
     longer = jnp.stack([estimators.pseudo_attention(row, 3) for row in TOKENS])
     shorter = jnp.stack([estimators.pseudo_attention(row, 2) for row in TOKENS])
     assert longer_match_ratio(0.5 * longer + 0.5 * shorter, TOKENS, 2) > 1.5
+
+
+def test_the_distance_of_uniform_attention_is_that_of_every_entry():
+    for found, row in zip(uniform_distances(TOKENS[:2], 2), TOKENS, strict=False):
+        ideal = np.asarray(estimators.pseudo_attention(row, 2))
+        squares = ((1 / (n + 1) - ideal[n, i]) ** 2 for n in range(24) for i in range(n + 1))
+        assert found == pytest.approx(np.sqrt(sum(squares)))

@@ -1,6 +1,7 @@
 """What is recorded at the paper's budget: whole, of the paper's steps and seeds, and judged by the stated rule."""
 
 import dataclasses
+import itertools
 import json
 import math
 import pathlib
@@ -9,12 +10,12 @@ import re
 import numpy as np
 import pytest
 
-from anyorder.experiments import printed, recorded
+from anyorder.experiments import attention_maps, printed, recorded
 from anyorder.experiments.experiment import Experiment, Result, Table
 from anyorder.experiments.printed import BITS, DEPTH, TOKEN_NOISE, TRANSITION_NOISE, Printed
 from anyorder.experiments.registry import EXPERIMENTS
 from anyorder.experiments.runner import Record
-from anyorder.report.recorded import RECORDED, regenerated
+from anyorder.report.recorded import RECORDED, markdown, regenerated
 from anyorder.training import config as configs
 from anyorder.training import forms
 
@@ -92,6 +93,49 @@ def test_the_page_is_made_from_the_files():
     emptied = re.sub(r"(<!-- part: \w+ -->\n).*?(?=<!-- end -->)", r"\1", written, flags=re.DOTALL)
     assert len(emptied) < len(written) / 2
     assert regenerated(emptied) == written
+
+
+def test_every_column_of_a_record_is_shown():
+    """Only the deviation and the seeds of a mean have no column of their own, and what no row has."""
+    for id in RECORDED:
+        found = recorded.read(id)
+        for table in found["tables"].values() if found else ():
+            rows = table["rows"]
+            shown = [cell.strip() for cell in markdown(rows).splitlines()[0].strip("|").split("|")]
+            for column in rows[0]:
+                stem, _, end = column.rpartition("_")
+                if any(row[column] is not None for row in rows):
+                    in_mean = end in ("std", "seeds") and f"{stem}_mean" in rows[0]
+                    assert (stem if in_mean or end == "mean" else column).replace("_", " ") in shown, (id, column)
+            for named in re.findall("`(\\w+)`", table["caption"]):
+                assert named.replace("_", " ") in shown, (id, named)
+
+
+def test_uniform_attention_stands_beside_every_distance():
+    """Where tokens are a fair coin a model learns uniform attention, so that both distances are the same."""
+    for id, name in itertools.product(("token-noise", "transition-noise", "bits", "attention-maps", "presets"), (
+        "excess", "any_token", "distance", "distance_floor", "attention",
+    )):  # fmt: skip
+        table = (recorded.read(id) or {"tables": {}})["tables"].get(name)
+        for row in table["rows"] if table else ():
+            assert 1 < row["uniform_distance"] < 4
+    coin = recorded.read("token-noise")["tables"]["excess"]["rows"][-1]
+    assert coin["uniform_distance"] == pytest.approx(coin["distance_mean"], rel=1e-6)
+
+
+def test_overlap_counts_the_pairs_of_contexts():
+    tables = {name: table["rows"] for name, table in recorded.read("attention-maps")["tables"].items()}
+    for row in tables["overlap"]:
+        about = {"preset": row["preset"], "order": row["order"]}
+        pairs = [pair for pair in tables["confused"] if pair | about == pair]
+        assert attention_maps.overlap(about, pairs, seeds=5) == row
+        assert len(pairs) == math.comb(2 ** row["order"], 2)
+
+
+def test_one_weight_cannot_rise():
+    rows = recorded.read("attention-maps")["tables"]["attention"]["rows"]
+    assert {row["seeds_that_rise_to_k"] is None for row in rows if row["order"] == 1} == {True}
+    assert {row["seeds_that_rise_to_k"] is None for row in rows if row["order"] > 1} == {False}
 
 
 def test_the_json_of_a_record_can_be_read_back(tmp_path):

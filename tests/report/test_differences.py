@@ -35,3 +35,16 @@ def test_a_bound_that_print_passes_is_said_and_one_that_it_keeps_is_not():
         row["floor"] = 0.0
     (paragraph,) = differences({"transition-noise": found["transition-noise"]})
     assert "print is below the Bayes floor" not in paragraph
+
+
+def test_a_bound_is_not_held_against_a_level_that_agrees():
+    """At 0.5 reading B agrees by the rule with both kinds of noise, although print is below the bound."""
+    found = tables()
+    for id, end in (("token-noise", "): no mean over kernels"), ("transition-noise", "). The law")):
+        (paragraph,) = differences({id: found[id]})
+        assert "at 0.25" + end in paragraph
+        row = found[id]["excess"][-1]
+        assert row["over_clean_agrees"]
+        row["over_clean_agrees"] = False
+        (paragraph,) = differences({id: found[id]})
+        assert "at 0.5" + end in paragraph
