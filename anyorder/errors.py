@@ -63,10 +63,7 @@ def check_alphabet(alphabet_size: int) -> None:
     Traceback (most recent call last):
     anyorder.errors.InputError: alphabet size is 1, must be at least 2; pass `alphabet_size=2` or more
     """
-    require(
-        alphabet_size >= 2,
-        f"alphabet size is {alphabet_size}, must be at least 2; pass `alphabet_size=2` or more",
-    )
+    require(alphabet_size >= 2, f"alphabet size is {alphabet_size}, must be at least 2; pass `alphabet_size=2` or more")
 
 
 def check_seed(seed: int, name: str = "seed") -> None:

@@ -143,3 +143,11 @@ def test_estimate_shows_a_table_with_the_reference(run, tmp_path):
     assert code == 0
     for label in ("log loss nats", "bits per symbol", "uniform bits per symbol", "coverage"):
         assert label in text
+
+
+def test_brackets_are_shown_as_they_are(run, tmp_path):
+    source = tmp_path / "t.txt"
+    source.write_text("[b][b][b]")  # the terminal's library would take it for a mark
+    code, text, _ = run("estimate", source, "--order", 1, "--alphabet", "auto")
+    assert code == 0
+    assert "[b]" in text
