@@ -99,13 +99,18 @@ class Train(Command):
 
 
 def _value(words: Sequence[str], flag: str) -> str | None:
-    """The word after a flag, wherever it stands."""
-    for place, word in enumerate(words):
-        if word == f"--{flag}" and place + 1 < len(words):
-            return words[place + 1]
-        if word.startswith(f"--{flag}="):
-            return word.partition("=")[2]
-    return None
+    """The word after a flag; of a flag that is given twice the last counts, as it does for tyro.
+
+    >>> _value(["--order", "4", "--order=2", "--seeds", "3"], "order")
+    '2'
+    """
+    found = None
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        if word == f"--{flag}":
+            found = following
+        elif word.startswith(f"--{flag}="):
+            found = word.partition("=")[2]
+    return found
 
 
 def read_config(source: str) -> Config:
