@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder.chains import Prior
+from anyorder.chains.random import as_key
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import require
 from anyorder.estimators import mean_and_error
@@ -68,7 +69,7 @@ class LagScores(NamedTuple):
     drawn: Float[np.ndarray, "count lags"]
 
 
-def expected_lag_scores(prior: Prior, key: PRNGKeyArray, *, lags: int, count: int = 4096) -> LagScores:
+def expected_lag_scores(prior: Prior, key: PRNGKeyArray | int, *, lags: int, count: int = 4096) -> LagScores:
     """g_j = E_π[g_j(π)] over `count` kernels of a prior; each kernel's own value is exact.
 
     >>> from anyorder.chains import Floored
@@ -78,7 +79,7 @@ def expected_lag_scores(prior: Prior, key: PRNGKeyArray, *, lags: int, count: in
     """
     require(count >= 2, f"count is {count}, must be at least 2 for a standard error")
     require(lags >= 2, f"lags is {lags}, must be at least 2: lag 0 and lag 1")
-    drawn = np.asarray(_drawn_scores(prior, key, lags, count))
+    drawn = np.asarray(_drawn_scores(prior, as_key(key), lags, count))
     return LagScores(*mean_and_error(drawn), drawn)
 
 

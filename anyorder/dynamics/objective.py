@@ -125,7 +125,7 @@ class Standings(NamedTuple):
 def evaluate(
     models: dict[str, Reduced],
     prior: Prior,
-    key: PRNGKeyArray,
+    key: PRNGKeyArray | int,
     *,
     length: int,
     epsilon: float,
