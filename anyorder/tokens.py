@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +12,6 @@ from jaxtyping import Array, Int, Integer
 from anyorder.errors import InputError, check_alphabet, check_order, require
 
 LARGEST_ALPHABET = 1 << 16
-Estimated = TypeVar("Estimated")
 
 #: What stands for one sequence wherever tokens are asked for; a string needs its alphabet.
 Tokens = Integer[Array, "length"] | Integer[np.ndarray, "length"] | Sequence[int] | str
@@ -37,7 +33,13 @@ def as_tokens(
     """
     check_alphabet(alphabet_size)
     array = spelled(tokens, alphabet) if isinstance(tokens, str) else tokens
-    array = array if isinstance(array, jax.Array) else np.asarray(array)
+    try:
+        array = array if isinstance(array, jax.Array) else np.asarray(array)
+    except ValueError:  # rows of different lengths
+        raise InputError(
+            f"tokens are a {type(tokens).__name__} of parts that differ in shape, must be one sequence (length,)"
+            + ("; pass `chains.tokens[0]`" if hasattr(tokens, "tokens") else "")
+        ) from None
     require(array.ndim == 1, f"tokens have shape {array.shape}, must be one sequence (length,); use vmap for more")
     require(len(array) > 0, "the sequence is empty; give at least one token")
     require(
@@ -49,6 +51,31 @@ def as_tokens(
     if not isinstance(array, jax.core.Tracer):
         check_tokens(np.asarray(array), alphabet_size)
     return jnp.asarray(array, jnp.int32)
+
+
+def with_size(
+    tokens: object, order: int | None, alphabet_size: int | None, alphabet: str | None
+) -> tuple[Int[Array, "length"], int]:
+    """The sequence as `as_tokens` gives it, and the size of the alphabet, which a given `alphabet` has of itself.
+
+    >>> with_size("abba", 1, None, "abc")[1]
+    3
+    """
+    size = size_of(alphabet_size, alphabet)
+    return as_tokens(tokens, order, size, alphabet=alphabet), size
+
+
+def size_of(alphabet_size: int | None, alphabet: str | None) -> int:
+    """The size of the alphabet: the one that is given, or the number of its characters.
+
+    >>> size_of(None, "abc")
+    3
+    """
+    if alphabet_size is not None:
+        return alphabet_size
+    if alphabet is None:
+        raise InputError("the alphabet is not given; pass its size with `alphabet_size=`, or `alphabet=`")
+    return len(alphabet)
 
 
 def check_tokens(tokens: np.ndarray, alphabet_size: int, source: str = "the sequence", begin: int = 0) -> None:
@@ -134,27 +161,3 @@ def check_known(
         raise InputError(
             f"{source} has character {character!r} at position {position}, not in the alphabet {alphabet!r}; add it"
         )
-
-
-def takes_text(estimator: Callable[..., Estimated]) -> Callable[..., Estimated]:
-    """Let an estimator take a string, with `alphabet=`, its characters in order, in place of `alphabet_size=`.
-
-    >>> @takes_text
-    ... def last(tokens, *, alphabet_size):
-    ...     return tokens[-1], alphabet_size
-    >>> [int(number) for number in last("abba", alphabet="ab")]
-    [0, 2]
-    """
-
-    @functools.wraps(estimator)
-    def with_text(tokens: object, *, alphabet: str | None = None, **options: object) -> Estimated:
-        if isinstance(tokens, str):
-            tokens = spelled(tokens, alphabet)
-        if alphabet is not None:
-            options.setdefault("alphabet_size", len(alphabet))
-        return estimator(tokens, **options)
-
-    plain = inspect.signature(estimator)
-    text = inspect.Parameter("alphabet", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
-    with_text.__signature__ = plain.replace(parameters=[*plain.parameters.values(), text])  # type: ignore[attr-defined]
-    return with_text
