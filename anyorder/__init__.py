@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from anyorder import chains as chains
     from anyorder import claims as claims
+    from anyorder import cli as cli
     from anyorder import constructions as constructions
     from anyorder import dynamics as dynamics
     from anyorder import estimators as estimators
@@ -47,6 +48,7 @@ __version__ = "0.2.0"
 _MODULES = (
     "chains",
     "claims",
+    "cli",
     "constructions",
     "dynamics",
     "estimators",
@@ -78,17 +80,20 @@ _NAMES = {
 __all__ = ["__version__", *_MODULES, *_NAMES]
 
 
-def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        try:
-            return importlib.import_module(f"anyorder.{name}")
-        except ModuleNotFoundError as error:
-            if name != "torch":
-                raise
-            raise ImportError(f"anyorder.torch needs {error.name}; pip install 'anyorder[torch]'") from None
-    if name in _NAMES:
-        return getattr(importlib.import_module(f"anyorder.{_NAMES[name]}"), name)
-    raise AttributeError(f"module 'anyorder' has no attribute {name!r}")
+if not TYPE_CHECKING:  # so that a type checker sees a misspelt name
+
+    def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            try:
+                return importlib.import_module(f"anyorder.{name}")
+            except ModuleNotFoundError as error:
+                if name != "torch":
+                    raise
+                # an AttributeError, so that `hasattr` is False
+                raise AttributeError(f"anyorder.torch needs {error.name}; pip install 'anyorder[torch]'") from None
+        if name in _NAMES:
+            return getattr(importlib.import_module(f"anyorder.{_NAMES[name]}"), name)
+        raise AttributeError(f"module 'anyorder' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

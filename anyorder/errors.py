@@ -7,6 +7,7 @@ any value will do. The command line puts its own flags there: `in_flags`.
 from __future__ import annotations
 
 import difflib
+import operator
 import re
 from collections.abc import Iterable
 
@@ -56,6 +57,30 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}"
 
 
+def is_whole(value: object) -> bool:
+    """Whether a value is an integer, of Python or NumPy; True and False are none.
+
+    >>> is_whole(2), is_whole(2.0), is_whole("2"), is_whole(True)
+    (True, False, False, False)
+    """
+    try:
+        operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return not isinstance(value, bool)
+
+
+def check_whole(**numbers: object) -> None:
+    """Refuse what is no integer.
+
+    >>> check_whole(order=2, alphabet_size=2.5)
+    Traceback (most recent call last):
+    anyorder.errors.InputError: alphabet size is 2.5, must be a whole number
+    """
+    for name, value in numbers.items():
+        require(is_whole(value), f"{name.replace('_', ' ')} is {value!r}, must be a whole number")
+
+
 def check_alphabet(alphabet_size: int) -> None:
     """Refuse alphabets of fewer than two symbols.
 
@@ -63,6 +88,7 @@ def check_alphabet(alphabet_size: int) -> None:
     Traceback (most recent call last):
     anyorder.errors.InputError: alphabet size is 1, must be at least 2; pass `alphabet_size=2` or more
     """
+    check_whole(alphabet_size=alphabet_size)
     require(alphabet_size >= 2, f"alphabet size is {alphabet_size}, must be at least 2; pass `alphabet_size=2` or more")
 
 
@@ -74,6 +100,7 @@ def check_seed(seed: int, name: str = "seed") -> None:
     anyorder.errors.InputError: seed is -1, must be 0 to 9223372036854775807; `seed=0` is usual
     """
     words = name.replace("_", " ")
+    check_whole(**{name: seed})
     require(0 <= seed < 2**63, f"{words} is {seed}, must be 0 to {2**63 - 1}; `{name}=0` is usual")
 
 
@@ -84,8 +111,10 @@ def check_order(order: int, length: int | None = None) -> None:
     Traceback (most recent call last):
     anyorder.errors.InputError: order is 3, must be smaller than the length 3; lower the order or lengthen the sequence
     """
+    check_whole(order=order)
     require(order >= 1, f"order is {order}, must be at least 1; pass `order=1` or more")
     if length is not None:
+        check_whole(length=length)
         require(
             length > order,
             f"order is {order}, must be smaller than the length {length}; lower the order or lengthen the sequence",

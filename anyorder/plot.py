@@ -17,19 +17,19 @@ from numpy.typing import ArrayLike
 
 from anyorder.chains import Kernel
 from anyorder.errors import require
-from anyorder.estimators import Estimate
-from anyorder.estimators.counting import Tokens
+from anyorder.estimators import Estimate, WeightedEstimate
 from anyorder.experiments.figures import AttentionMap
 from anyorder.report.figures import ACROSS, draw_maps
 from anyorder.report.style import Drawing, styled
 from anyorder.report.training import draw_loss
+from anyorder.tokens import Tokens, spelled
 from anyorder.training.folder import read_metrics
 from anyorder.transformer import Transformer
 
 __all__ = ["attention", "kernel", "predictions", "training"]
 
 
-def attention(model: Transformer, tokens: Tokens) -> Figure:
+def attention(model: Transformer, tokens: Tokens, *, alphabet: str | None = None) -> Figure:
     """The attention map of every head: row n is the query, column i the key.
 
     >>> from anyorder.constructions import construct
@@ -37,21 +37,29 @@ def attention(model: Transformer, tokens: Tokens) -> Figure:
     >>> [axes.get_title() for axes in attention(model, [0, 1, 0, 1]).axes[:3]]
     ['layer 1, head 1', 'layer 1, head 2', 'layer 2, head 1']
     """
-    row = np.asarray(tokens)
+    row = _row(tokens, alphabet)
     layers = [
         [
             AttentionMap(f"layer {number}, head {place}", np.asarray(values), row)
             for place, values in enumerate(maps, start=1)
         ]
-        for number, maps in enumerate(model.trace(tokens).attention, start=1)
+        for number, maps in enumerate(model.trace(row).attention, start=1)
     ]
     together = [panel for panels in layers for panel in panels]
     return draw_maps([together] if len(together) <= ACROSS else layers)
 
 
+def _row(tokens: Tokens, alphabet: str | None) -> np.ndarray:
+    return np.asarray(spelled(tokens, alphabet) if isinstance(tokens, str) else tokens)
+
+
 @styled
-def predictions(tokens: Tokens, **predictors: Transformer | Estimate) -> Figure:
+def predictions(
+    tokens: Tokens, *, alphabet: str | None = None, **predictors: Transformer | Estimate | WeightedEstimate | ArrayLike
+) -> Figure:
     """The distribution of the next token after every position, a strip for each predictor; blank where undefined.
+
+    A predictor is a model, an estimate, or an array with a row for each position.
 
     >>> import anyorder
     >>> tokens = [0, 1, 0, 1, 1]
@@ -60,15 +68,20 @@ def predictions(tokens: Tokens, **predictors: Transformer | Estimate) -> Figure:
     ['kgram']
     """
     require(len(predictors) > 0, "nothing to draw; name a predictor, as in predictions(tokens, kgram=estimate)")
-    row = np.asarray(tokens)
+    row = _row(tokens, alphabet)
     figure = Drawing(figsize=(max(4.0, 0.16 * len(row)), 0.6 + 1.1 * len(predictors)))
     strips = figure.subplots(len(predictors), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (name, predictor) in zip(strips, predictors.items(), strict=True):
-        predicted = predictor.probabilities if isinstance(predictor, Estimate) else predictor(tokens)
-        image = axes.imshow(np.asarray(predicted, np.float64).T, vmin=0, vmax=1, cmap="viridis", aspect="auto")
+        found = predictor(row) if callable(predictor) else predictor
+        predicted = np.asarray(getattr(found, "probabilities", found), np.float64)
+        require(
+            predicted.ndim == 2 and len(predicted) == len(row),
+            f"{name} has shape {predicted.shape}, must be ({len(row)}, symbols): a row for each token",
+        )
+        image = axes.imshow(predicted.T, vmin=0, vmax=1, cmap="viridis", aspect="auto")
         axes.set_title(name)
         axes.set_ylabel("next token")
-        axes.set_yticks(range(np.shape(predicted)[1]))
+        axes.set_yticks(range(predicted.shape[1]))
     if len(row) <= 64:
         strips[-1].set_xticks(range(len(row)), [str(token) for token in row], fontsize=6)
     strips[-1].set_xlabel("tokens so far")
@@ -99,4 +112,9 @@ def kernel(kernel: Kernel | ArrayLike) -> Figure:
 
 def training(folder: str | Path) -> Figure:
     """The loss of a run over its steps, and its gap to the Bayes floor; `folder` is what `train(out=…)` wrote."""
+    require(
+        isinstance(folder, str | Path),
+        f"the run is a {type(folder).__name__}, must be its folder; train with `out=` and pass the same here",
+    )
+    require(Path(folder).is_dir(), f"{folder} is not a folder; give the folder of a training run")
     return draw_loss(read_metrics(Path(folder)))

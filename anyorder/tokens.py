@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -15,27 +12,34 @@ from jaxtyping import Array, Int, Integer
 from anyorder.errors import InputError, check_alphabet, check_order, require
 
 LARGEST_ALPHABET = 1 << 16
-Estimated = TypeVar("Estimated")
 
 #: What stands for one sequence wherever tokens are asked for; a string needs its alphabet.
 Tokens = Integer[Array, "length"] | Integer[np.ndarray, "length"] | Sequence[int] | str
 
 
-_NO_ALPHABET = "the sequence is a string and has no alphabet; give its characters in order with `alphabet=`"
-
-
-def as_tokens(tokens: object, order: int | None, alphabet_size: int) -> Int[Array, "length"]:
+def as_tokens(
+    tokens: object, order: int | None, alphabet_size: int, *, alphabet: str | None = None
+) -> Int[Array, "length"]:
     """What is given as `Tokens`, as an array of int32; refused where it is not one sequence over the alphabet.
 
-    With an order the sequence must be longer than it, without one it must have a token.
+    With an order the sequence must be longer than it, without one it must have a token. The characters of a string are
+    numbered by their places in `alphabet`.
 
+    >>> as_tokens("abba", None, 2, alphabet="ab").tolist()
+    [0, 1, 1, 0]
     >>> as_tokens([0, 1, 2], order=1, alphabet_size=2)
     Traceback (most recent call last):
     anyorder.errors.InputError: the sequence has token 2 at position 2, must be 0 to 1; raise the alphabet size to 3
     """
     check_alphabet(alphabet_size)
-    require(not isinstance(tokens, str), _NO_ALPHABET)
-    array = tokens if isinstance(tokens, jax.Array) else np.asarray(tokens)
+    array = spelled(tokens, alphabet) if isinstance(tokens, str) else tokens
+    try:
+        array = array if isinstance(array, jax.Array) else np.asarray(array)
+    except ValueError:  # rows of different lengths
+        raise InputError(
+            f"tokens are a {type(tokens).__name__} of parts that differ in shape, must be one sequence (length,)"
+            + ("; pass `chains.tokens[0]`" if hasattr(tokens, "tokens") else "")
+        ) from None
     require(array.ndim == 1, f"tokens have shape {array.shape}, must be one sequence (length,); use vmap for more")
     require(len(array) > 0, "the sequence is empty; give at least one token")
     require(
@@ -47,6 +51,31 @@ def as_tokens(tokens: object, order: int | None, alphabet_size: int) -> Int[Arra
     if not isinstance(array, jax.core.Tracer):
         check_tokens(np.asarray(array), alphabet_size)
     return jnp.asarray(array, jnp.int32)
+
+
+def with_size(
+    tokens: object, order: int | None, alphabet_size: int | None, alphabet: str | None
+) -> tuple[Int[Array, "length"], int]:
+    """The sequence as `as_tokens` gives it, and the size of the alphabet, which a given `alphabet` has of itself.
+
+    >>> with_size("abba", 1, None, "abc")[1]
+    3
+    """
+    size = size_of(alphabet_size, alphabet)
+    return as_tokens(tokens, order, size, alphabet=alphabet), size
+
+
+def size_of(alphabet_size: int | None, alphabet: str | None) -> int:
+    """The size of the alphabet: the one that is given, or the number of its characters.
+
+    >>> size_of(None, "abc")
+    3
+    """
+    if alphabet_size is not None:
+        return alphabet_size
+    if alphabet is None:
+        raise InputError("the alphabet is not given; pass its size with `alphabet_size=`, or `alphabet=`")
+    return len(alphabet)
 
 
 def check_tokens(tokens: np.ndarray, alphabet_size: int, source: str = "the sequence", begin: int = 0) -> None:
@@ -103,30 +132,6 @@ def numbered(text: str, alphabet: str, source: str = "the sequence", begin: int 
 def spelled(text: str, alphabet: str | None) -> Int[np.ndarray, "length"]:
     """The characters of a text as numbers, once its alphabet is known to be one."""
     if alphabet is None:
-        raise InputError(_NO_ALPHABET)
+        raise InputError("the sequence is a string and has no alphabet; give its characters in order with `alphabet=`")
     check_characters(alphabet)
     return numbered(text, alphabet)
-
-
-def takes_text(estimator: Callable[..., Estimated]) -> Callable[..., Estimated]:
-    """Let an estimator take a string, with `alphabet=`, its characters in order, in place of `alphabet_size=`.
-
-    >>> @takes_text
-    ... def last(tokens, *, alphabet_size):
-    ...     return tokens[-1], alphabet_size
-    >>> [int(number) for number in last("abba", alphabet="ab")]
-    [0, 2]
-    """
-
-    @functools.wraps(estimator)
-    def with_text(tokens: object, *, alphabet: str | None = None, **options: object) -> Estimated:
-        if isinstance(tokens, str):
-            tokens = spelled(tokens, alphabet)
-        if alphabet is not None:
-            options.setdefault("alphabet_size", len(alphabet))
-        return estimator(tokens, **options)
-
-    plain = inspect.signature(estimator)
-    text = inspect.Parameter("alphabet", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
-    with_text.__signature__ = plain.replace(parameters=[*plain.parameters.values(), text])  # type: ignore[attr-defined]
-    return with_text

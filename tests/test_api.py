@@ -10,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import anyorder
+from anyorder.experiments.floor import compare
 
 OUTSIDE = """
 import anyorder
@@ -30,6 +31,69 @@ reveal_type(figure)
 """
 
 
+#: Every line of this is refused.
+MISSPELT = """\
+anyorder.kgram([0, 1], ordr=1, alphabet_size=2)
+anyorder.bayes([0, 1], order="1", alphabet_size=2)
+anyorder.nonsense
+anyorder.training.nonsense
+anyorder.estimators.nonsense
+"""
+#: What people try, and what they are told.
+TRIED = {
+    "anyorder.sample(noise=0.1)": "noise is 0.1, must be a TokenNoise or a TransitionNoise",
+    "anyorder.sample(order=1, length=8, count=2, seed=np.int64(3))": "Chains(2 sequences of 8 tokens",
+    "anyorder.sample(seed='a')": "the seed is 'a', must be an integer or a key of jax.random",
+    "anyorder.sample(seed=1.5)": "the seed is 1.5, must be an integer or a key",
+    "anyorder.sample(seed=True)": "the seed is True, must be an integer or a key",
+    "anyorder.sample(order='2')": "order is '2', must be a whole number",
+    "anyorder.sample(length=2.5)": "length is 2.5, must be a whole number",
+    "anyorder.sample(count=2.5)": "count is 2.5, must be a whole number",
+    "anyorder.sample(3)": "the prior is 3, must be a name, a prior or a kernel",
+    "anyorder.kgram([0, 1], order='1', alphabet_size=2)": "order is '1', must be a whole number",
+    "anyorder.kgram([0, 1], order=1, alphabet_size=2.5)": "alphabet size is 2.5, must be a whole number",
+    "anyorder.kgram([0, 1], order=1)": "pass its size with `alphabet_size=`, or `alphabet=`",
+    "anyorder.kgram([[0, 1], [0]], order=1, alphabet_size=2)": "tokens are a list of parts that differ in shape",
+    "anyorder.kgram(anyorder.sample(order=1, length=8, count=2), order=1, alphabet_size=2)": "pass `chains.tokens[0]`",
+    "anyorder.bayes([0, 1], order=1, alphabet_size=2, gamma=1)": "bayes() got an unexpected keyword argument 'gamma'",
+    "anyorder.construct('dyadic', order='2', alphabet_size=2, length=8)": "order is '2', must be a whole number",
+    "anyorder.construct('dyadic', order=2, alphabet_size=2, length=8, kappa='x')": "kappa is 'x', must be a number",
+    "anyorder.verify('dyadic', order=2, alphabet_size=2, length='x')": "length is 'x', must be a whole number",
+    "anyorder.verify(anyorder.Config(), order=2, alphabet_size=2, length=8)": "is a Config, must be a name",
+    "anyorder.save('model.safetensors', anyorder.Config())": "is a str; pass the model, then the path",
+    "anyorder.estimators.StreamingEstimator(1, 2).feed('abab')": "the chunk is a string; number its characters first",
+    "anyorder.plot.training(anyorder.Config())": "the run is a Config, must be its folder",
+    "anyorder.sample(anyorder.chains.Kernel([[0.9, 0.1], [0.5, 0.5]]), length=8, count=2)": "Chains(2 sequences of 8",
+    "anyorder.train('fast')": "the config is 'fast', must be a Config",
+    "anyorder.train(anyorder.training.Data())": "must be a Config",
+    "anyorder.train(anyorder.Config(seeds='3'))": "seeds is '3', must be of type int",
+    "anyorder.train(anyorder.Config(data=3))": "data is 3, must be of type Data",
+    "anyorder.train(anyorder.Config(optimisation=anyorder.training.Optimisation(learning_rate=0.1)))": (
+        "learning rate is 0.1, must be a tuple, such as (0.012,)"
+    ),
+}
+
+
+def test_what_people_try_gets_an_answer_in_one_line():
+    """In a process of its own: the annotations are not checked there."""
+    program = f"""
+import anyorder, numpy as np
+
+for call in {list(TRIED)}:
+    try:
+        print(repr(eval(call))[:60])
+    except anyorder.InputError as error:
+        print(error)
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    lines = result.stdout.splitlines()
+    assert len(lines) == len(TRIED), result
+    wrong = {call: line for (call, message), line in zip(TRIED.items(), lines, strict=True) if message not in line}
+    assert wrong == {}
+
+
 def test_every_public_name_is_reachable_in_a_fresh_process():
     program = (
         "import anyorder; names = [name for name in dir(anyorder) if name != 'torch']; "
@@ -40,17 +104,26 @@ def test_every_public_name_is_reachable_in_a_fresh_process():
     assert int(result.stdout) > 20
 
 
+def test_completion_shows_what_is_public():
+    assert {"Config", "Data", "PRESETS", "evaluate", "preset", "train"} <= set(dir(anyorder.training))
+    assert {"OrderReport", "OrderStream", "StreamingEstimator", "kgram", "orders"} <= set(dir(anyorder.estimators))
+    assert anyorder.cli.main
+
+
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="PyTorch is installed here")
 def test_what_needs_pytorch_says_how_to_get_it():
-    with pytest.raises(ImportError, match=r"anyorder.torch needs torch; pip install 'anyorder\[torch\]'"):
+    assert not hasattr(anyorder, "torch")
+    with pytest.raises(AttributeError, match=r"anyorder.torch needs torch; pip install 'anyorder\[torch\]'"):
         anyorder.torch  # noqa: B018
 
 
 def test_public_names_type_check_from_outside(tmp_path):
-    (tmp_path / "outside.py").write_text(OUTSIDE, encoding="utf-8")
+    (tmp_path / "outside.py").write_text(OUTSIDE + MISSPELT, encoding="utf-8")
     words = [sys.executable, "-m", "mypy", "--config-file", "", "--strict", "outside.py"]
     result = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
-    assert "error" not in result.stdout, result.stdout
+    errors = [line for line in result.stdout.splitlines() if " error: " in line]
+    wrong = range(len(OUTSIDE.splitlines()) + 1, len((OUTSIDE + MISSPELT).splitlines()) + 1)
+    assert {int(line.split(":")[1]) for line in errors} == set(wrong), result.stdout
     revealed = [line.split("Revealed type is ")[1] for line in result.stdout.splitlines() if "Revealed" in line]
     assert len(revealed) == 4
     assert not any("Any" in kind for kind in revealed), revealed
@@ -62,6 +135,24 @@ def test_an_integer_seeds_what_a_key_does():
     other = anyorder.sample(order=1, length=8, count=2, seed=4)
     assert np.array_equal(drawn.tokens, keyed.tokens)
     assert not np.array_equal(drawn.tokens, other.tokens)
+
+
+def test_an_integer_is_a_key_for_every_public_function():
+    """In the shapes of other tests."""
+    prior = anyorder.chains.Dirichlet(2, 2)
+    start = anyorder.dynamics.initial(length=16, a_2=0.1, order=2)
+    for call in (
+        lambda key: prior.draw(key),
+        lambda key: anyorder.chains.Source(prior, length=16).sample(key, 8),
+        lambda key: anyorder.chains.conditions(prior, 0.2, key),
+        lambda key: anyorder.dynamics.expected_lag_scores(prior, key, lags=4, count=64).mean,
+        lambda key: anyorder.dynamics.agreement(start, prior, key, count=64).cosine,
+        lambda key: anyorder.dynamics.limit(np.asarray(start.p), prior, key, length=16, count=8).to_bag,
+        lambda key: anyorder.dynamics.evaluate({"start": start}, prior, key, length=16, epsilon=0.1, count=8).true_loss,
+        lambda key: compare(key, order=1, length=9, count=64).true.mean,
+    ):
+        by_seed, by_key = call(3), call(jax.random.key(3))
+        assert jax.tree.all(jax.tree.map(lambda one, other: np.array_equal(one, other), by_seed, by_key))
 
 
 def test_bayes_is_add_one_smoothing():
@@ -84,6 +175,47 @@ def test_plots_are_figures_that_show_themselves(model):
     ):
         assert isinstance(figure, Figure)
         assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_text_with_its_alphabet_goes_wherever_tokens_do(model):
+    text, tokens = "abbabba", [0, 1, 1, 0, 1, 1, 0]
+    np.testing.assert_array_equal(model(text, alphabet="ab"), model(tokens))
+    np.testing.assert_array_equal(model.attention(text, alphabet="ab")[1], model.attention(tokens)[1])
+    assert model.trace(text, alphabet="ab").points == model.trace(tokens).points
+    floor = anyorder.estimators.floor(anyorder.chains.Source(anyorder.chains.Dirichlet(2, 2), length=7))
+    np.testing.assert_array_equal(floor(text, alphabet="ab").probabilities, floor(tokens).probabilities)
+    scored = anyorder.estimators.orders(text, max_order=2, alphabet="ab")
+    assert scored == anyorder.estimators.orders(tokens, max_order=2, alphabet_size=2)
+    for figure in (
+        anyorder.plot.attention(model, text, alphabet="ab"),
+        anyorder.plot.predictions(text, alphabet="ab", model=model),
+    ):
+        assert isinstance(figure, Figure)
+    with pytest.raises(anyorder.InputError, match="has no alphabet"):
+        model(text)
+
+
+def test_what_is_drawn_may_be_a_mixture_or_an_array_and_fits_the_tokens(model):
+    tokens = [0, 1, 1, 0, 1, 1, 0]
+    mixed = anyorder.estimators.mixture(tokens, max_order=1, alphabet_size=2)
+    figure = anyorder.plot.predictions(tokens, mixed=mixed, array=np.asarray(mixed.probabilities))
+    assert [axes.get_title() for axes in figure.axes[:2]] == ["mixed", "array"]
+    with pytest.raises(anyorder.InputError, match=r"short has shape \(3, 2\), must be \(7, symbols\)"):
+        anyorder.plot.predictions(tokens, short=np.full((3, 2), 0.5))
+    with pytest.raises(anyorder.InputError, match="absent is not a folder"):
+        anyorder.plot.training("absent")
+
+
+def test_what_is_shown_fits_on_a_line(model):
+    losses = anyorder.estimators.summarise(np.full((4, 512), 0.5))
+    plan = anyorder.constructions.plan("k-head", order=16, alphabet_size=2, length=64)
+    maps = model.attention([0, 1, 1, 0, 1, 1, 0])
+    for shown in (model, losses, plan, plan.build(), maps):
+        assert len(repr(shown)) < 120
+        assert "\n" not in repr(shown)
+    assert "<th>layer 2, head 1</th><td>at 3: 1</td>" in maps._repr_html_()  # 10 was followed by the token there
+    batch = np.array([[0, 1, 1, 0, 1, 1, 0]] * 2)
+    np.testing.assert_array_equal(jax.vmap(model.attention)(batch)[1][0], maps[1])
 
 
 def test_plotting_leaves_the_backend_of_the_user_alone():

@@ -150,7 +150,7 @@ def check_any_order(kernel: Kernel) -> list[Check]:
     ]  # fmt: skip
 
 
-def conditions(prior: Prior, gamma: float, key: PRNGKeyArray, *, count: int = 16) -> list[Check]:
+def conditions(prior: Prior, gamma: float, key: PRNGKeyArray | int = 0, *, count: int = 16) -> list[Check]:
     """The assumptions of App. C for order one, of App. D for higher orders on `count` kernels of the prior.
 
     For several kernels `measured` is that of the worst one, and the detail says how many fail.
@@ -161,7 +161,7 @@ def conditions(prior: Prior, gamma: float, key: PRNGKeyArray, *, count: int = 16
     """
     if prior.order == 1:
         return check_first_order(prior, gamma, key)
-    kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(key, count)))
+    kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(as_key(key), count)))
     if prior.order == 2 and prior.alphabet_size == 2:
         newest_first = isinstance(prior, ReversibleBinary) and prior.newest_first
         checked = [check_second_order(Kernel(kernel), newest_first) for kernel in kernels]

@@ -12,12 +12,13 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from anyorder.chains.kernel import Kernel
 from anyorder.chains.noise import Noise
-from anyorder.chains.priors import Dirichlet, Floored, Prior, Reversible, ReversibleBinary
+from anyorder.chains.priors import Dirichlet, Floored, PointMass, Prior, Reversible, ReversibleBinary
 from anyorder.chains.sampling import Start
 from anyorder.chains.shared import BagSymmetric, OrderMixture, Tree
 from anyorder.chains.source import Chains, Source
-from anyorder.errors import require
+from anyorder.errors import check_whole, require
 
 _SIZES = ("order", "alphabet_size")
 #: Every prior by its name: what makes it, and the numbers that are its own.
@@ -50,13 +51,14 @@ def named_prior(
     2
     """
     numbers = dict(locals())
+    check_whole(order=order, alphabet_size=alphabet_size)
     require(name in PRIORS, f"prior is {name!r}, must be one of {', '.join(PRIORS)}")
     make, own = PRIORS[name]
     return make(**{number: numbers[number] for number in own})
 
 
 def sample(
-    prior: str | Prior = "dirichlet",
+    prior: str | Prior | Kernel = "dirichlet",
     *,
     order: int = 2,
     alphabet_size: int = 2,
@@ -69,10 +71,13 @@ def sample(
 ) -> Chains:
     """Draw `count` kernels and one sequence of `length` tokens from each; `seed` is an integer or a key.
 
-    `prior` is a name, with `order` and `alphabet_size`, or a prior of `anyorder.chains`, which has its own.
+    `prior` is a name, with `order` and `alphabet_size`, or a prior of `anyorder.chains`, which has its own; a
+    `Kernel` is the kernel of every sequence.
 
     >>> sample(order=3, length=8, count=2, seed=7).tokens.shape
     (2, 8)
     """
     drawn = named_prior(prior, order, alphabet_size) if isinstance(prior, str) else prior
+    drawn = PointMass(drawn) if isinstance(drawn, Kernel) else drawn
+    require(isinstance(drawn, Prior), f"the prior is {drawn!r}, must be a name, a prior or a kernel")
     return Source(drawn, length, noise, start).sample(seed, count, dtype)

@@ -8,13 +8,14 @@ all bits are used. The bits are those of `jax.random.bits(key, (count,), uint64)
 from __future__ import annotations
 
 import math
+import operator
 
 import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Complex64, Float, Key, PRNGKeyArray, UInt32
 
-from anyorder.errors import check_seed
+from anyorder.errors import check_seed, is_whole, require
 
 #: Key schedule and rotations of Threefry-2x32-20 (Salmon et al., SC 2011).
 PARITY = 0x1BD11BDA
@@ -27,10 +28,12 @@ def as_key(seed: int | PRNGKeyArray) -> PRNGKeyArray:
     >>> bool(as_key(3) == jax.random.key(3))
     True
     """
-    if not isinstance(seed, int):
-        return seed
-    check_seed(seed)
-    return jax.random.key(seed)
+    if isinstance(seed, jax.Array) and (jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) or seed.shape == (2,)):
+        return seed  # of either kind that JAX has
+    require(is_whole(seed), f"the seed is {seed!r}, must be an integer or a key of jax.random")
+    number = operator.index(seed)
+    check_seed(number)
+    return jax.random.key(number)
 
 
 def uniforms(key: PRNGKeyArray, shape: tuple[int, ...], dtype: DTypeLike = jnp.float32) -> Float[Array, "*shape"]:

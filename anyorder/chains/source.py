@@ -19,7 +19,7 @@ from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise, observed, 
 from anyorder.chains.priors import Prior, dirichlet_rows
 from anyorder.chains.random import as_key, split, uniform_pairs
 from anyorder.chains.sampling import Start, opening_rows, walk
-from anyorder.errors import check_order, require
+from anyorder.errors import check_order, check_whole, require
 from anyorder.notebook import as_html
 
 #: Numbers that one call may draw, as kernels or as distributions of tokens: 2 GiB in float64.
@@ -69,6 +69,11 @@ class Source(eqx.Module):
     def __check_init__(self) -> None:
         check_order(self.prior.order, self.length)
         require(self.start in ("uniform", "stationary"), f"start is {self.start!r}, must be 'uniform' or 'stationary'")
+        require(
+            self.noise is None or isinstance(self.noise, Noise),
+            f"noise is {self.noise!r}, must be a TokenNoise or a TransitionNoise of `anyorder.chains`",
+        )
+        check_whole(per_kernel=self.per_kernel)
         require(self.per_kernel >= 1, f"sequences per kernel are {self.per_kernel}, must be at least 1")
 
     @property
@@ -92,6 +97,7 @@ class Source(eqx.Module):
 
     def sample(self, key: PRNGKeyArray | int, count: int, dtype: DTypeLike = jnp.float64) -> Chains:
         """`count` sequences; `per_kernel` of them in a row share a kernel. A key, or an integer as a seed."""
+        check_whole(count=count)
         require(count >= 1, f"count is {count}, must be at least 1")
         require(
             count % self.per_kernel == 0,

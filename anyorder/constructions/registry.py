@@ -70,6 +70,11 @@ class Plan:
     analysis: Analysis | None = None
     certificate: Certificate | None = None
 
+    def __repr__(self) -> str:
+        asked, options = self.request, "".join(f", {name} {value}" for name, value in self.options.items())
+        chains = f"order {asked.order} over {asked.alphabet_size} symbols, {asked.length} tokens, {asked.dtype}"
+        return f"Plan({self.construction.name}, {chains}{options}, kappa {self.kappa:.4g})"
+
     @property
     def shortcoming(self) -> str | None:
         """Why the dtype cannot hold what would be promised, in half a sentence; None if it can."""
@@ -101,6 +106,7 @@ class Plan:
 
     def at(self, kappa: float) -> Plan:
         """The same request at another temperature."""
+        require(isinstance(kappa, int | float), f"kappa is {kappa!r}, must be a number")
         require(kappa > 0, f"kappa is {kappa}, must be above 0; leave it out to take what suffices")
         return _plan(self.construction, self.request, self.options, kappa)
 
@@ -194,6 +200,7 @@ def find(name: str) -> Construction:
     >>> find("dyadic").dimension
     '6S + 3'
     """
+    require(isinstance(name, str), f"the construction is a {type(name).__name__}, must be a name, such as 'dyadic'")
     require(name in CONSTRUCTIONS, f"no construction {name!r}; {nearest(name, CONSTRUCTIONS)}")
     return CONSTRUCTIONS[name]
 

@@ -16,7 +16,7 @@ from anyorder.constructions.construction import OptionValue
 from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.registry import find, plan
 from anyorder.constructions.sequences import all_sequences, check_count, hard_sequences
-from anyorder.errors import require
+from anyorder.errors import check_whole, require
 from anyorder.estimators import matching
 from anyorder.estimators.streaming import StreamingEstimator
 from anyorder.notebook import as_html
@@ -194,6 +194,7 @@ def verify(
     >>> found.sequences, found.passed
     (64, True)
     """
+    check_whole(sequences=sequences, length=length)
     require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
     if exhaustive:
         check_count(alphabet_size, length)

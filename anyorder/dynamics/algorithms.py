@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from anyorder import chains
 from anyorder.chains import Prior
+from anyorder.chains.random import as_key
 from anyorder.dynamics.closed_form import lag_scores_of, stage_one_gradient
 from anyorder.dynamics.objective import Standings, evaluate, mean_excess, model_excess
 from anyorder.dynamics.reduced import Reduced, initial
@@ -295,9 +296,10 @@ class Agreement(NamedTuple):
 
 
 def agreement(
-    model: Reduced, prior: Prior, key: PRNGKeyArray, *, epsilon: float = 1e-3, count: int = 2048
+    model: Reduced, prior: Prior, key: PRNGKeyArray | int, *, epsilon: float = 1e-3, count: int = 2048
 ) -> Agreement:
     """Both gradients of stage one at the same model; what is left beyond noise is the finite length and a_2 > 0."""
+    key = as_key(key)
     scores = jnp.asarray(lag_scores_of(prior, jax.random.fold_in(key, 1), lags=len(model.p)).mean(axis=0))
     closed = stage_one_gradient(model.p, scores, model.a_2, prior.alphabet_size**prior.order, prior.order)
     return Agreement(np.asarray(closed), *mean_and_error(_sampled_gradients(model, prior, key, epsilon, count)))

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder.chains import Prior
+from anyorder.chains.random import as_key
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import require
 
@@ -57,7 +58,9 @@ def lag_scores(kernel: Float[Array, "*contexts symbols"], lags: int) -> Float[Ar
     return jnp.einsum("jst,st->j", contrast, towards)
 
 
-def lag_scores_of(prior: Prior, key: PRNGKeyArray, *, lags: int, count: int = 4096) -> Float[np.ndarray, "count lags"]:
+def lag_scores_of(
+    prior: Prior, key: PRNGKeyArray | int, *, lags: int, count: int = 4096
+) -> Float[np.ndarray, "count lags"]:
     """g_j(π) of `count` kernels of a prior; each kernel's own value is exact, the mean over them is E_π[g_j(π)].
 
     >>> from anyorder.chains import Floored
@@ -67,7 +70,7 @@ def lag_scores_of(prior: Prior, key: PRNGKeyArray, *, lags: int, count: int = 40
     """
     require(count >= 2, f"count is {count}, must be at least 2 for a standard error")
     require(lags >= 2, f"lags is {lags}, must be at least 2: lag 0 and lag 1")
-    return np.asarray(_drawn_scores(prior, key, lags, count))
+    return np.asarray(_drawn_scores(prior, as_key(key), lags, count))
 
 
 @eqx.filter_jit

@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from anyorder import chains
 from anyorder.chains import Prior
+from anyorder.chains.random import as_key
 from anyorder.dynamics.algorithms import SHARP
 from anyorder.dynamics.objective import Standings, all_contexts, bagged, evaluate, followers, frequencies, mean_excess
 from anyorder.dynamics.reduced import Reduced, coded, initial
@@ -40,12 +41,12 @@ class LimitDistances(NamedTuple):
 
 
 def limit(
-    p: Float[np.ndarray, "offsets"], prior: Prior, key: PRNGKeyArray, *, length: int, count: int = 256
+    p: Float[np.ndarray, "offsets"], prior: Prior, key: PRNGKeyArray | int, *, length: int, count: int = 256
 ) -> LimitDistances:
     """What learned positional scalars compute once norms are back and a_2 goes to infinity (erratum E10)."""
     model = initial(length=length, a_2=SHARP, order=prior.order, normalise=True)
     model = dataclasses.replace(model, p=jnp.asarray(p))
-    return LimitDistances(*map(float, _limit(model, prior, key, length, count)))
+    return LimitDistances(*map(float, _limit(model, prior, as_key(key), length, count)))
 
 
 @eqx.filter_jit

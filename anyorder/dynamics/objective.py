@@ -128,7 +128,13 @@ class Standings(NamedTuple):
 
 
 def evaluate(
-    models: dict[str, Reduced], prior: Prior, key: PRNGKeyArray, *, length: int, epsilon: float, count: int = 1024
+    models: dict[str, Reduced],
+    prior: Prior,
+    key: PRNGKeyArray | int,
+    *,
+    length: int,
+    epsilon: float,
+    count: int = 1024,
 ) -> Standings:
     """Every model next to the k-gram, the bag of k and, where it is known, the Bayes predictor.
 

@@ -42,6 +42,10 @@ class Trajectory:
     evaluation: Standings
     settings: dict[str, bool | int | float | str]
 
+    def __repr__(self) -> str:
+        chains = f"order {self.order} over {self.alphabet_size} symbols"
+        return f"Trajectory({self.algorithm}, {chains}, {len(self.excess)} steps, a_2 {self.a_2[-1]:.3g})"
+
     @property
     def true_loss(self) -> float:
         """L*: the mean entropy of rows of the prior's kernels."""

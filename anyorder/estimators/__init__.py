@@ -1,10 +1,10 @@
 """Estimators: exact in-context predictors, the ground truth that everything is judged by."""
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyorder import numerics as numerics
-from anyorder.estimators.counting import add_beta, add_beta_bag, backoff, bag, biased, kgram
+from anyorder.estimators.counting import add_beta, add_beta_bag, backoff, bag, bayes, biased, kgram
 from anyorder.estimators.floor import Floor, floor
 from anyorder.estimators.hidden import bayes_under_token_noise, filtered, uniform_nodes
 from anyorder.estimators.losses import (
@@ -22,12 +22,11 @@ from anyorder.estimators.noisy import bayes_under_transition_noise
 from anyorder.estimators.result import Estimate, WeightedEstimate
 from anyorder.estimators.unknown_order import ctw, mixture
 
-#: The Bayes predictor of Dirichlet(β) rows, under the name that people look for.
-bayes = add_beta
-
 if TYPE_CHECKING:
-    from anyorder.estimators.order_scores import OrderReport, OrderStream, orders
-    from anyorder.estimators.streaming import StreamingEstimator
+    from anyorder.estimators.order_scores import OrderReport as OrderReport
+    from anyorder.estimators.order_scores import OrderStream as OrderStream
+    from anyorder.estimators.order_scores import orders as orders
+    from anyorder.estimators.streaming import StreamingEstimator as StreamingEstimator
 
 #: Names whose compiler takes half a second to import: only where they are used.
 _COMPILED = {
@@ -71,7 +70,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _COMPILED:
-        return getattr(importlib.import_module(f"anyorder.estimators.{_COMPILED[name]}"), name)
-    raise AttributeError(f"module 'anyorder.estimators' has no attribute {name!r}")
+if not TYPE_CHECKING:  # so that a type checker sees a misspelt name
+
+    def __getattr__(name: str) -> object:
+        if name in _COMPILED:
+            return getattr(importlib.import_module(f"anyorder.estimators.{_COMPILED[name]}"), name)
+        raise AttributeError(f"module 'anyorder.estimators' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

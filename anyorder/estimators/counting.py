@@ -1,7 +1,8 @@
 """In-context estimators: from the tokens so far, the distribution of the next one, at every position at once.
 
 Each handles one sequence; use `jax.vmap` for a batch, inside `jax.jit` for one compiled call. Row n of the
-result is the prediction of x_{n+1} from x_0 … x_n.
+result is the prediction of x_{n+1} from x_0 … x_n. A string needs `alphabet=`, its characters in order, in place of
+`alphabet_size=`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from jaxtyping import Array, Float, Int
 from anyorder.errors import require
 from anyorder.estimators import matching
 from anyorder.estimators.result import Estimate
-from anyorder.tokens import Tokens, as_tokens, takes_text
+from anyorder.tokens import Tokens, with_size
 
 
 @partial(jax.jit, static_argnames="dtype")
@@ -51,8 +52,14 @@ def where_full(probabilities: Float[Array, "length symbols"], order: int) -> Est
     return Estimate(jnp.where(defined[:, None], probabilities, jnp.nan), defined)
 
 
-@takes_text
-def kgram(tokens: Tokens, *, order: int, alphabet_size: int, dtype: DTypeLike = jnp.float64) -> Estimate:
+def kgram(
+    tokens: Tokens,
+    *,
+    order: int,
+    alphabet_size: int | None = None,
+    dtype: DTypeLike = jnp.float64,
+    alphabet: str | None = None,
+) -> Estimate:
     """The conditional k-gram of Definition 2: what followed earlier occurrences of the last k tokens.
 
     >>> probabilities, defined = kgram([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2)
@@ -61,19 +68,19 @@ def kgram(tokens: Tokens, *, order: int, alphabet_size: int, dtype: DTypeLike = 
     >>> kgram("abacaba", order=1, alphabet="abc").probabilities[-1].tolist()  # what followed "a"
     [0.0, 0.6666666666666666, 0.3333333333333333]
     """
-    tokens = as_tokens(tokens, order, alphabet_size)
+    tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
     matches = matching.window_matches(tokens, order)
     return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
 
 
-@takes_text
 def add_beta(
     tokens: Tokens,
     *,
     order: int,
-    alphabet_size: int,
+    alphabet_size: int | None = None,
     beta: float | int | Array = 1.0,
     dtype: DTypeLike = jnp.float64,
+    alphabet: str | None = None,
 ) -> Estimate:
     """Add-β smoothing of the k-gram counts: the Bayes predictor when rows are Dirichlet(β), here β = 1.
 
@@ -82,59 +89,99 @@ def add_beta(
     >>> add_beta([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2).probabilities[-1].tolist()
     [0.25, 0.75]
     """
-    tokens = as_tokens(tokens, order, alphabet_size)
+    tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
     if isinstance(beta, float | int):
         require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
     counts = matching.counts(matching.window_matches(tokens, order), tokens, alphabet_size)
     return where_full(smoothed(counts, beta, dtype), order)
 
 
-@takes_text
-def bag(tokens: Tokens, *, order: int, alphabet_size: int, dtype: DTypeLike = jnp.float64) -> Estimate:
+def bayes(
+    tokens: Tokens,
+    *,
+    order: int,
+    alphabet_size: int | None = None,
+    beta: float | int | Array = 1.0,
+    dtype: DTypeLike = jnp.float64,
+    alphabet: str | None = None,
+) -> Estimate:
+    """The Bayes predictor when rows are Dirichlet(β): `add_beta`, under the name that people look for.
+
+    >>> bayes([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2).probabilities[-1].tolist()
+    [0.25, 0.75]
+    """
+    return add_beta(tokens, order=order, alphabet_size=alphabet_size, beta=beta, dtype=dtype, alphabet=alphabet)
+
+
+def bag(
+    tokens: Tokens,
+    *,
+    order: int,
+    alphabet_size: int | None = None,
+    dtype: DTypeLike = jnp.float64,
+    alphabet: str | None = None,
+) -> Estimate:
     """What followed earlier occurrences of the last k tokens in any order: the limit of uniform weights 1/k.
 
     >>> bag([0, 1, 1, 0], order=2, alphabet_size=2).probabilities[-1].tolist()
     [0.0, 1.0]
     """
-    tokens = as_tokens(tokens, order, alphabet_size)
+    tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
     matches = matching.bag_matches(tokens, order, alphabet_size)
     return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
 
 
-@takes_text
 def add_beta_bag(
-    tokens: Tokens, *, order: int, alphabet_size: int, beta: float | int | Array = 1.0, dtype: DTypeLike = jnp.float64
+    tokens: Tokens,
+    *,
+    order: int,
+    alphabet_size: int | None = None,
+    beta: float | int | Array = 1.0,
+    dtype: DTypeLike = jnp.float64,
+    alphabet: str | None = None,
 ) -> Estimate:
     """Add-β smoothing of the counts of `bag`: the Bayes predictor when every bag has a Dirichlet(β) row.
 
     >>> add_beta_bag([0, 1, 1, 0], order=2, alphabet_size=2).probabilities[-1].round(3).tolist()
     [0.333, 0.667]
     """
-    tokens = as_tokens(tokens, order, alphabet_size)
+    tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
     counts = matching.counts(matching.bag_matches(tokens, order, alphabet_size), tokens, alphabet_size)
     return where_full(smoothed(counts, beta, dtype), order)
 
 
-@takes_text
-def biased(tokens: Tokens, *, order: int, alphabet_size: int, dtype: DTypeLike = jnp.float64) -> Estimate:
+def biased(
+    tokens: Tokens,
+    *,
+    order: int,
+    alphabet_size: int | None = None,
+    dtype: DTypeLike = jnp.float64,
+    alphabet: str | None = None,
+) -> Estimate:
     """The k-gram that also counts opening positions whose partial window is aligned (App. A.2.2, B.2).
 
     >>> biased([0, 0, 0, 1, 0, 0], order=2, alphabet_size=2).probabilities[-1].tolist()
     [0.75, 0.25]
     """
-    tokens = as_tokens(tokens, order, alphabet_size)
+    tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
     matches = matching.window_matches(tokens, order) | matching.aligned_openings(tokens, order)
     return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
 
 
-@takes_text
-def backoff(tokens: Tokens, *, order: int, alphabet_size: int, dtype: DTypeLike = jnp.float64) -> Estimate:
+def backoff(
+    tokens: Tokens,
+    *,
+    order: int,
+    alphabet_size: int | None = None,
+    dtype: DTypeLike = jnp.float64,
+    alphabet: str | None = None,
+) -> Estimate:
     """The j-gram of the longest suffix, j ≤ k, that has been seen before; j = 0 is the frequency of symbols.
 
     >>> backoff([0, 1, 2, 0, 2], order=2, alphabet_size=3).probabilities[-1].tolist()
     [1.0, 0.0, 0.0]
     """
-    tokens = as_tokens(tokens, order, alphabet_size)
+    tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
     shorter = [matching.window_matches(tokens, suffix) for suffix in range(order + 1)]
     counted = jnp.stack([matching.counts(matches, tokens, alphabet_size) for matches in shorter])
     seen = counted.sum(axis=2) > 0

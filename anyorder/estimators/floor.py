@@ -16,7 +16,7 @@ from anyorder.estimators.counting import add_beta, add_beta_bag
 from anyorder.estimators.noisy import bayes_under_transition_noise
 from anyorder.estimators.result import Estimate, WeightedEstimate
 from anyorder.estimators.unknown_order import ctw, mixture
-from anyorder.tokens import Tokens
+from anyorder.tokens import Tokens, spelled
 
 
 @runtime_checkable
@@ -34,11 +34,11 @@ class Floor:
     predictor: Predictor | None
     reason: str | None = None
 
-    def __call__(self, tokens: Tokens) -> Estimate | WeightedEstimate:
-        """The Bayes predictor's distributions on one sequence."""
+    def __call__(self, tokens: Tokens, *, alphabet: str | None = None) -> Estimate | WeightedEstimate:
+        """The Bayes predictor's distributions on one sequence; a string needs its alphabet."""
         require(self.predictor is not None, f"{self.reason}")
         assert self.predictor is not None
-        return self.predictor(tokens)
+        return self.predictor(spelled(tokens, alphabet) if isinstance(tokens, str) else tokens)
 
 
 def floor(source: Source) -> Floor:
@@ -75,7 +75,7 @@ _PREDICTORS: dict[type[Prior], Callable[[Any], Predictor]] = {
 }
 
 
-def _numbers(prior: Dirichlet | BagSymmetric | OrderMixture | Tree) -> dict[str, int | float]:
+def _numbers(prior: Dirichlet | BagSymmetric | OrderMixture | Tree) -> dict[str, Any]:
     return {"alphabet_size": prior.alphabet_size, "beta": prior.concentration}
 
 

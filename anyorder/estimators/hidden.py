@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int
 from anyorder.chains.lifted import successors
 from anyorder.chains.noise import TokenNoise, observed
 from anyorder.errors import require
+from anyorder.tokens import Tokens, as_tokens
 
 
 class Filtered(NamedTuple):
@@ -27,14 +28,15 @@ class Filtered(NamedTuple):
     evidence: Float[Array, "length"]
 
 
-def filtered(tokens: Int[Array, "length"], kernel: Float[Array, "*contexts symbols"], noise: TokenNoise) -> Filtered:
+def filtered(tokens: Tokens, kernel: Float[Array, "*contexts symbols"], noise: TokenNoise) -> Filtered:
     """The exact filter that knows the kernel; the first k clean tokens are uniform.
 
     >>> kernel = jnp.asarray([[0.9, 0.1], [0.2, 0.8]])
-    >>> filtered(jnp.asarray([0, 1], jnp.int32), kernel, TokenNoise(0.0)).probabilities.round(3).tolist()
+    >>> filtered([0, 1], kernel, TokenNoise(0.0)).probabilities.round(3).tolist()
     [[0.9, 0.1], [0.2, 0.8]]
     """
     size, order = kernel.shape[-1], kernel.ndim - 1
+    tokens = as_tokens(tokens, None, size)
     rows = kernel.reshape(-1, size)
     after = jnp.asarray(successors(len(rows), size), jnp.int32)
     uniform = jnp.full_like(rows, 1 / size)
@@ -85,14 +87,11 @@ def uniform_nodes(order: int, points: int) -> Nodes:
     return Nodes(jnp.asarray(kernels), jnp.asarray(heavy))
 
 
-def bayes_under_token_noise(
-    tokens: Int[Array, "length"], noise: TokenNoise, nodes: Nodes
-) -> Float[Array, "length symbols"]:
+def bayes_under_token_noise(tokens: Tokens, noise: TokenNoise, nodes: Nodes) -> Float[Array, "length symbols"]:
     """The Bayes predictor that does not know the kernel: filters of all nodes, weighted by prior and evidence.
 
     >>> nodes = uniform_nodes(1, 3)
-    >>> seen = jnp.asarray([0, 1, 0, 1], jnp.int32)
-    >>> round(float(bayes_under_token_noise(seen, TokenNoise(0.0), nodes)[-1, 0]), 4)  # add-one: 2 of 3
+    >>> round(float(bayes_under_token_noise([0, 1, 0, 1], TokenNoise(0.0), nodes)[-1, 0]), 4)  # add-one: 2 of 3
     0.6667
     """
     predicted, evidence = jax.vmap(lambda kernel: filtered(tokens, kernel, noise))(nodes.kernels)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -17,41 +18,45 @@ from jaxtyping import Array, Float, Int
 from anyorder.errors import require
 from anyorder.estimators.result import Estimate
 
+#: Distributions as lists.
+Rows = Sequence[Sequence[float]]
+
 
 def sampled_loss(
-    probabilities: Float[Array, "length symbols"], tokens: Int[Array, "length"]
+    probabilities: Float[Array, "length symbols"] | Rows, tokens: Int[Array, "length"] | Sequence[int]
 ) -> Float[Array, "predicted"]:
     """-log p(x_{n+1}): the loss on the token that came; infinite where it had probability zero.
 
-    >>> sampled_loss(jnp.array([[0.5, 0.5], [0.25, 0.75]]), jnp.array([0, 1])).round(4).tolist()
+    >>> sampled_loss([[0.5, 0.5], [0.25, 0.75]], [0, 1]).round(4).tolist()
     [0.6931]
     """
-    return -jnp.log(jnp.take_along_axis(probabilities[:-1], tokens[1:, None], axis=1)[:, 0])
+    rows, came = jnp.asarray(probabilities), jnp.asarray(tokens)
+    return -jnp.log(jnp.take_along_axis(rows[:-1], came[1:, None], axis=1)[:, 0])
 
 
 def exact_loss(
-    probabilities: Float[Array, "length symbols"], truth: Float[Array, "length symbols"]
+    probabilities: Float[Array, "length symbols"] | Rows, truth: Float[Array, "length symbols"] | Rows
 ) -> Float[Array, "predicted"]:
     """-Σ_s π(s) log p(s): the expectation of the sampled loss over the true next-token distribution.
 
     `truth[t]` is the distribution of token t, as `chains.sample` gives it.
 
-    >>> exact_loss(jnp.array([[0.5, 0.5], [0.5, 0.5]]), jnp.array([[0.5, 0.5], [1.0, 0.0]])).round(4).tolist()
+    >>> exact_loss([[0.5, 0.5], [0.5, 0.5]], [[0.5, 0.5], [1.0, 0.0]]).round(4).tolist()
     [0.6931]
     """
-    predicted, true = probabilities[:-1], truth[1:]
+    predicted, true = jnp.asarray(probabilities)[:-1], jnp.asarray(truth)[1:]
     possible = true > 0  # 0·log 0 is 0
     terms = jnp.where(possible, true * jnp.log(jnp.where(possible, predicted, 1)), 0)
     return jnp.where(jnp.isnan(predicted).any(axis=1), jnp.nan, -terms.sum(axis=1))
 
 
-def true_loss(truth: Float[Array, "length symbols"]) -> Float[Array, "predicted"]:
+def true_loss(truth: Float[Array, "length symbols"] | Rows) -> Float[Array, "predicted"]:
     """The exact loss of the true distribution itself, its entropy: no predictor can have less.
 
-    >>> true_loss(jnp.array([[0.5, 0.5], [0.5, 0.5]])).round(4).tolist()
+    >>> true_loss([[0.5, 0.5], [0.5, 0.5]]).round(4).tolist()
     [0.6931]
     """
-    return exact_loss(jnp.concatenate([truth[1:], truth[:1]]), truth)
+    return exact_loss(jnp.roll(jnp.asarray(truth), -1, axis=0), truth)
 
 
 def missed_probability(estimate: Estimate, truth: Float[Array, "length symbols"]) -> Float[Array, "predicted"]:
@@ -77,6 +82,10 @@ class LossSummary(NamedTuple):
     coverage: float
     position_mean: Float[np.ndarray, "predicted"]
     position_error: Float[np.ndarray, "predicted"]
+
+    def __repr__(self) -> str:
+        numbers = f"{self.mean:.6g} ± {self.standard_error:.2g}"
+        return f"LossSummary({numbers}, {len(self.position_mean)} positions, {self.coverage:.1%} defined)"
 
 
 def summarise(losses: Float[Array, "count predicted"] | Float[np.ndarray, "count predicted"]) -> LossSummary:

@@ -6,6 +6,7 @@ one-hot tokens, and the pseudo-attention map is the matrix with its rows divided
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import jax
@@ -111,12 +112,16 @@ def counts(
     return (matches.astype(jnp.float32) @ one_hot).astype(jnp.int32)
 
 
-@partial(jax.jit, static_argnames="order")
-def pseudo_attention(tokens: Int[Array, "length"], order: int) -> Float[Array, "length length"]:
+def pseudo_attention(tokens: Int[Array, "length"] | Sequence[int], order: int) -> Float[Array, "length length"]:
     """The ideal attention map: row n is uniform over the matching positions, and zero where there are none.
 
-    >>> pseudo_attention(jnp.array([0, 1, 0, 1, 0]), 1)[-1].tolist()
+    >>> pseudo_attention([0, 1, 0, 1, 0], 1)[-1].tolist()
     [0.0, 0.5, 0.0, 0.5, 0.0]
     """
+    return _pseudo_attention(jnp.asarray(tokens), order)
+
+
+@partial(jax.jit, static_argnames="order")
+def _pseudo_attention(tokens: Int[Array, "length"], order: int) -> Float[Array, "length length"]:
     matches = window_matches(tokens, order).astype(jnp.float64)
     return matches / jnp.maximum(matches.sum(axis=1, keepdims=True), 1)

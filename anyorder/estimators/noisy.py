@@ -20,7 +20,7 @@ from anyorder.errors import require
 from anyorder.estimators import matching
 from anyorder.estimators.counting import where_full
 from anyorder.estimators.result import Estimate
-from anyorder.tokens import Tokens, as_tokens
+from anyorder.tokens import Tokens, with_size
 
 #: Quadrature nodes that are held at once; n nodes an axis are n^(S-1) in all.
 MOST_NODES = 1 << 16
@@ -55,11 +55,12 @@ def bayes_under_transition_noise(
     tokens: Tokens,
     *,
     order: int,
-    alphabet_size: int,
+    alphabet_size: int | None = None,
     strength: float | int | Array,
     concentration: float = 1.0,
     nodes: int | None = None,
     dtype: DTypeLike = jnp.float64,
+    alphabet: str | None = None,
 ) -> Estimate:
     """The Bayes predictor of the observed chain when transitions are perturbed with the given strength α.
 
@@ -72,7 +73,7 @@ def bayes_under_transition_noise(
     >>> [round(value, 12) for value in clean.probabilities[-1].tolist() + noisy.probabilities[-1].tolist()]
     [0.25, 0.75, 0.5, 0.5]
     """
-    tokens = as_tokens(tokens, order, alphabet_size)
+    tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
     if isinstance(strength, float | int):
         require(0 <= strength <= 1, f"transition noise strength is {strength}, must be between 0 and 1")
     exact = math.ceil((len(tokens) + 2) / 2)

@@ -16,6 +16,7 @@ import numpy as np
 from anyorder.errors import require
 from anyorder.estimators.counters import Paths
 from anyorder.estimators.streaming import CountedStream, check_streamed_alphabet
+from anyorder.tokens import size_of, spelled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,9 +123,15 @@ class OrderStream(CountedStream):
 
 
 def orders(
-    *sequences: Sequence[int] | np.ndarray, max_order: int, alphabet_size: int, beta: float = 0.5
+    *sequences: Sequence[int] | np.ndarray | str,
+    max_order: int,
+    alphabet_size: int | None = None,
+    beta: float = 0.5,
+    alphabet: str | None = None,
 ) -> OrderReport:
     """Score every order 0 … max_order on one sequence, or on several that share their counts.
+
+    Strings need `alphabet=`, their characters in order, in place of `alphabet_size=`.
 
     >>> report = orders([0, 0, 1] * 40, max_order=2, alphabet_size=2)
     >>> report.selected, round(report.lead, 2)
@@ -132,10 +139,10 @@ def orders(
     >>> [round(score.bits_per_symbol, 3) for score in report.orders]
     [0.956, 0.728, 0.088]
     """
-    stream = OrderStream(max_order, alphabet_size)
+    stream = OrderStream(max_order, size_of(alphabet_size, alphabet))
     for sequence in sequences:
         stream.begin_sequence()
-        stream.feed(sequence)
+        stream.feed(spelled(sequence, alphabet) if isinstance(sequence, str) else sequence)
     return stream.report(beta)
 
 

@@ -73,6 +73,10 @@ class CountedStream:
         return self._counter.nbytes + self._tail.nbytes
 
     def _checked(self, tokens: Sequence[int] | np.ndarray) -> np.ndarray:
+        require(
+            not isinstance(tokens, str),
+            "the chunk is a string; number its characters first: anyorder.tokens.spelled(text, alphabet)",
+        )
         chunk = np.asarray(tokens)
         require(
             chunk.ndim == 1,

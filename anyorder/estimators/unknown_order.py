@@ -12,22 +12,22 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int
 
-from anyorder.errors import require
+from anyorder.errors import check_whole, require
 from anyorder.estimators import matching
 from anyorder.estimators.counting import smoothed, where_full
 from anyorder.estimators.result import WeightedEstimate
-from anyorder.tokens import Tokens, as_tokens, takes_text
+from anyorder.tokens import Tokens, with_size
 
 
-@takes_text
 def mixture(
     tokens: Tokens,
     *,
     max_order: int,
-    alphabet_size: int,
+    alphabet_size: int | None = None,
     min_order: int = 0,
     beta: float | int | Array = 1.0,
     dtype: DTypeLike = jnp.float64,
+    alphabet: str | None = None,
 ) -> WeightedEstimate:
     """The Bayes predictor when the order is uniform on min_order … max_order and rows are Dirichlet(β).
 
@@ -40,7 +40,8 @@ def mixture(
     ([0.889, 0.111], [0.001, 0.5, 0.5])
     """
     require(0 <= min_order <= max_order, f"min_order is {min_order}, must be 0 to {max_order}, which is max_order")
-    tokens = _checked(tokens, max_order, "max_order", alphabet_size, beta)
+    tokens, alphabet_size = with_size(tokens, None, alphabet_size, alphabet)
+    _check(tokens, max_order, "max_order", beta)
     orders = range(min_order, max_order + 1)
     rows = [of_order(tokens, order, max_order, alphabet_size, beta, dtype)[1] for order in orders]
     evidence = jnp.stack([jnp.cumsum(_coded(row, tokens, max_order)) for row in rows], axis=1)
@@ -48,14 +49,14 @@ def mixture(
     return _where_full(jnp.einsum("nk,kns->ns", posterior, jnp.stack(rows)), posterior, max_order)
 
 
-@takes_text
 def ctw(
     tokens: Tokens,
     *,
     depth: int,
-    alphabet_size: int,
+    alphabet_size: int | None = None,
     beta: float | int | Array = 0.5,
     dtype: DTypeLike = jnp.float64,
+    alphabet: str | None = None,
 ) -> WeightedEstimate:
     """Context-tree weighting: the Bayes predictor for a random context tree of at most this depth.
 
@@ -68,7 +69,8 @@ def ctw(
     >>> tree.probabilities[-1].round(3).tolist(), tree.posterior[-1].round(3).tolist()
     ([0.937, 0.063], [0.0, 0.5, 0.5])
     """
-    tokens = _checked(tokens, depth, "depth", alphabet_size, beta)
+    tokens, alphabet_size = with_size(tokens, None, alphabet_size, alphabet)
+    _check(tokens, depth, "depth", beta)
     # A node mixes two predictors: its own row, and its child on the path of the context. The odds of the first against
     # the second are the ratio of what they gave to the tokens that came after this node: the matching positions.
     _, below = of_order(tokens, depth, depth, alphabet_size, beta, dtype)
@@ -82,18 +84,15 @@ def ctw(
     return _where_full(below, jnp.stack(reached, axis=1), depth)
 
 
-def _checked(
-    tokens: Tokens, longest: int, name: str, alphabet_size: int, beta: float | int | Array
-) -> Int[Array, "length"]:
-    array = as_tokens(tokens, None, alphabet_size)
+def _check(tokens: Int[Array, "length"], longest: int, name: str, beta: float | int | Array) -> None:
+    check_whole(**{name: longest})
     require(
-        0 <= longest < len(array),
-        f"{name} is {longest}, must be 0 or more and smaller than the length {len(array)}; lower it or lengthen the "
+        0 <= longest < len(tokens),
+        f"{name} is {longest}, must be 0 or more and smaller than the length {len(tokens)}; lower it or lengthen the "
         "sequence",
     )
     if isinstance(beta, float | int):
         require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
-    return array
 
 
 def of_order(

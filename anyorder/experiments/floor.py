@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder import chains, estimators
+from anyorder.chains.random import as_key
 from anyorder.estimators import Estimate, LossSummary
 from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset
 from anyorder.experiments.figures import MARKS, Chart, Plot, grouped, series
@@ -54,7 +55,7 @@ class Comparison(NamedTuple):
     scores: dict[str, PredictorScores]
 
 
-def compare(key: PRNGKeyArray, *, order: int, length: int = 65, count: int = 4096) -> Comparison:
+def compare(key: PRNGKeyArray | int, *, order: int, length: int = 65, count: int = 4096) -> Comparison:
     """Sample chains over two symbols with Dirichlet(1) rows and measure every predictor on them.
 
     Losses are expectations over the true next-token distribution, so all the noise left is in the sequences.
@@ -63,7 +64,7 @@ def compare(key: PRNGKeyArray, *, order: int, length: int = 65, count: int = 409
     >>> 0 < result.scores[FLOOR].excess.mean < 1
     True
     """
-    true, measured = _measure(key, order, length, count)
+    true, measured = _measure(as_key(key), order, length, count)
     # The first k tokens are uniform whatever the kernel: only what is predicted from a full window counts.
     true, measured = jax.tree.map(lambda values: values[:, order - 1 :], (true, measured))
     scores = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -18,12 +19,15 @@ from anyorder.probe import controls
 from anyorder.probe.ablation import SEQUENCES as REPEATS
 from anyorder.probe.ablation import ablation, repeats
 from anyorder.probe.behaviour import Behaviour, behaviour
-from anyorder.probe.models import Model
+from anyorder.probe.models import Model, OwnModel
 from anyorder.probe.order import LEAST_CONTRAST, LEVEL, order
 from anyorder.probe.result import Controls, HeldOut, Maps, Placebo, Probed, ProbedHead
 from anyorder.probe.sequences import sequences as draw
 from anyorder.probe.sequences import shortest
 from anyorder.probe.spectrum import Rows, check_rows, join, rows, tally
+
+if TYPE_CHECKING:
+    from anyorder.transformer import Transformer
 
 #: Two independent halves at this level are together at `LEVEL`.
 HALF_LEVEL = LEVEL**0.5
@@ -79,17 +83,23 @@ class Settings:
 
 
 def probe(
-    model: Model, settings: Settings | None = None, *, ablate: bool = False, watch: Watch = lambda done, all: None
+    model: Model | Transformer,
+    settings: Settings | None = None,
+    *,
+    ablate: bool = False,
+    watch: Watch = lambda done, all: None,
 ) -> Probed:
     """Measure the order of every head of a model.
 
     >>> from anyorder.constructions import construct
-    >>> from anyorder.probe.models import OwnModel
-    >>> own = OwnModel(construct("k-head", order=2, alphabet_size=3, length=96), "k-head")
-    >>> result = probe(own, Settings(sequences=8, length=96, max_length=3))
+    >>> model = construct("k-head", order=2, alphabet_size=3, length=96)
+    >>> result = probe(model, Settings(sequences=8, length=96, max_length=3))
     >>> [(head.layer, head.head, head.found.order) for head in result.heads]
     [(0, 0, None), (0, 1, None), (1, 0, 2)]
     """
+    if not hasattr(model, "run"):  # a Transformer; to ask for its class would import JAX
+        model = OwnModel(model, "model")
+    model = cast(Model, model)
     settings = (settings or Settings()).resolved(model)
     assert settings.length is not None
     assert settings.symbols is not None

@@ -10,16 +10,56 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from anyorder.training.config import PRESETS as PRESETS
+    from anyorder.training.config import Architecture as Architecture
     from anyorder.training.config import Config as Config
+    from anyorder.training.config import Data as Data
+    from anyorder.training.config import Initial as Initial
+    from anyorder.training.config import Measurement as Measurement
+    from anyorder.training.config import Optimisation as Optimisation
+    from anyorder.training.config import changed as changed
+    from anyorder.training.config import preset as preset
     from anyorder.training.evaluation import evaluate as evaluate
+    from anyorder.training.evaluation import evaluation_set as evaluation_set
     from anyorder.training.run import train as train
 
-_HOMES = {"Config": "config", "PRESETS": "config", "evaluate": "evaluation", "train": "run"}
+_HOMES = {
+    "Architecture": "config",
+    "Config": "config",
+    "Data": "config",
+    "Initial": "config",
+    "Measurement": "config",
+    "Optimisation": "config",
+    "PRESETS": "config",
+    "changed": "config",
+    "evaluate": "evaluation",
+    "evaluation_set": "evaluation",
+    "preset": "config",
+    "train": "run",
+}
 
-__all__ = ["PRESETS", "Config", "evaluate", "train"]
+__all__ = [
+    "PRESETS",
+    "Architecture",
+    "Config",
+    "Data",
+    "Initial",
+    "Measurement",
+    "Optimisation",
+    "changed",
+    "evaluate",
+    "evaluation_set",
+    "preset",
+    "train",
+]
 
 
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"anyorder.training.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'anyorder.training' has no attribute {name!r}")
+if not TYPE_CHECKING:  # so that a type checker sees a misspelt name
+
+    def __getattr__(name: str) -> object:
+        if name in _HOMES:
+            return getattr(importlib.import_module(f"anyorder.training.{_HOMES[name]}"), name)
+        raise AttributeError(f"module 'anyorder.training' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

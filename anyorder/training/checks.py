@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from anyorder.errors import check_seed, require
-from anyorder.training.config import CHOICES, Config, Optimisation, values
+import dataclasses
+from numbers import Real
+
+from anyorder.errors import check_seed, is_whole, require
+from anyorder.training.config import CHOICES, DEFAULTS, Config, Optimisation, values
 from anyorder.training.forms import words
 
 #: Numbers in all the kernels that are drawn at once: 2 GiB in float64.
@@ -26,8 +29,18 @@ def check(config: Config) -> None:
     Traceback (most recent call last):
     anyorder.errors.InputError: length is 8, must be above the order 8; pass `length=9` or more
     """
+    require(
+        isinstance(config, Config), f"the config is {config!r}, must be a Config; `anyorder.training.preset` makes one"
+    )
+    for name, group in vars(Config()).items():
+        given = getattr(config, name)
+        require(
+            not dataclasses.is_dataclass(group) or isinstance(given, type(group)),
+            f"{name} is {given!r}, must be of type {type(group).__name__}",
+        )
     for name, value in values(config).items():
         spelt = name.replace("_", " ")
+        _check_kind(name, value)
         if name in CHOICES:
             require(value in CHOICES[name], f"{spelt} is {value!r}, must be one of {', '.join(CHOICES[name])}")
         if name in _LEAST:
@@ -41,6 +54,17 @@ def check(config: Config) -> None:
     _check_data(config)
     _check_architecture(config)
     _check_optimisation(config.optimisation)
+
+
+def _check_kind(name: str, value: object) -> None:
+    spelt, default = name.replace("_", " "), DEFAULTS[name]
+    if isinstance(default, tuple):
+        require(isinstance(value, tuple), f"{spelt} is {value!r}, must be a tuple, such as {default}")
+    kind = type(default[0] if isinstance(default, tuple) else default)
+    for entry in value if isinstance(value, tuple) else (value,):
+        fits = {int: is_whole(entry), float: isinstance(entry, Real) and not isinstance(entry, bool)}
+        if kind in (int, float, bool):
+            require(fits.get(kind, isinstance(entry, bool)), f"{spelt} is {entry!r}, must be of type {kind.__name__}")
 
 
 def _check_data(config: Config) -> None:

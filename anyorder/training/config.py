@@ -41,7 +41,7 @@ class Data(SourceConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Architecture:
-    """The transformer; --from replaces all of it by the model in a file."""
+    """The transformer; a model to start from replaces all of it."""
 
     layers: int = 2
     """Attention layers: 1, 2 or 3."""
@@ -78,11 +78,11 @@ class Initial:
     weights: Literal["gpt2", "fan-in"] = "fan-in"
     """gpt2: normal, 0.02, smaller where the stream is written. fan-in: variance one over the inputs."""
     zero_output: bool = True
-    """Start from an output matrix of zeros; needs --no-tied."""
+    """Start from an output matrix of zeros; it cannot be tied to the embedding."""
     from_model: Annotated[str | None, tyro.conf.arg(name="from")] = None
     """Start from the model in this .safetensors file, such as a construction."""
     perturbation: float = 0.0
-    """With --from: normal noise of this standard deviation on every weight."""
+    """Where a model is started from: normal noise of this standard deviation on every weight."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -149,6 +149,9 @@ class Measurement:
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
     """A training run: one model for every learning rate and seed, all else in common.
+
+    The defaults are for order 2. `preset("fast", order=k)` is what `anyorder train --order k` takes: steps and rate
+    by the order.
 
     >>> Config() == PRESETS["fast"]
     True

@@ -47,6 +47,9 @@ class Trained(NamedTuple):
     finished: bool
     summary: Summary
 
+    def __repr__(self) -> str:
+        return f"Trained({_run_in_words(self.summary)})"
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Member:
@@ -73,6 +76,16 @@ class Summary:
     largest_gap: float | None
     reference: Reference
     models: list[MeasuredModel]
+
+    def __repr__(self) -> str:
+        return f"Summary({_run_in_words(self)})"
+
+
+def _run_in_words(summary: Summary) -> str:
+    count, gap = len(summary.models), summary.mean_gap
+    level = f"mean excess {summary.mean_excess:.4f}" if gap is None else f"mean gap to the floor {gap:+.5f}"
+    ended = "finished" if summary.finished else "not finished"
+    return f"{count} model{'s' * (count != 1)}, {ended} at step {summary.step}, {level} nats"
 
 
 def train(

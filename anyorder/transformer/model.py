@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 import warnings
+from collections.abc import Iterable
 from typing import Literal
 
 import equinox as eqx
@@ -17,11 +19,15 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder.errors import require
+from anyorder.notebook import as_html
 from anyorder.tokens import Tokens, as_tokens
 from anyorder.transformer.arithmetic import linear, stored, total
 from anyorder.transformer.attention import Head, run_heads
 from anyorder.transformer.certificate import Certificate
 from anyorder.transformer.mlp import MLPLayer, Norm, run_stack
+
+#: Positions that a notebook shows of an attention row.
+SHOWN = 4
 
 
 class Layer(eqx.Module):
@@ -35,6 +41,32 @@ class Layer(eqx.Module):
     mlp: tuple[MLPLayer, ...] = ()
     attention_norm: Norm | None = None
     mlp_norm: Norm | None = None
+
+
+@jax.tree_util.register_pytree_node_class
+class AttentionMaps(tuple[Float[Array, "_ rows rows"], ...]):
+    """The attention weights of every layer, (heads, rows, rows), as a tuple that shows itself in a line or a table."""
+
+    def __repr__(self) -> str:
+        return f"AttentionMaps({', '.join(f'layer {n}: {maps.shape}' for n, maps in enumerate(self, start=1))})"
+
+    def _repr_html_(self) -> str:
+        """For each head the positions that the last row looks at most."""
+        looks = {}
+        for number, maps in enumerate(self, start=1):
+            for head, weights in enumerate(np.asarray(maps)[:, -1] if maps.ndim == 3 else (), start=1):
+                most = [place for place in np.argsort(-weights, kind="stable")[:SHOWN] if weights[place] > 0]
+                looks[f"layer {number}, head {head}"] = {f"at {place}": float(weights[place]) for place in most}
+        return as_html("attention from the last row", looks)
+
+    def tree_flatten(self) -> tuple[tuple[Array, ...], None]:
+        """The maps, for `jax.vmap` and `jax.jit`."""
+        return tuple(self), None
+
+    @classmethod
+    def tree_unflatten(cls, _: None, maps: Iterable[Array]) -> AttentionMaps:
+        """The same from its maps."""
+        return cls(maps)
 
 
 class Trace(eqx.Module):
@@ -115,6 +147,13 @@ class Transformer(eqx.Module):
             named = sum(width for _, width in self.blocks)
             require(named == d, f"the named blocks have {named} coordinates, the stream has {d}")
 
+    def __repr__(self) -> str:
+        if not eqx.is_array(self.embedding):  # a tree of something else than weights
+            return super().__repr__()
+        heads = " + ".join(str(len(layer.heads)) for layer in self.layers)
+        promise = "" if self.certificate is None else f", certified {self.certificate.construction}"
+        return f"Transformer({heads} heads, dimension {self.dimension}, {self.alphabet_size} symbols{promise})"
+
     @property
     def alphabet_size(self) -> int:
         """S, the number of symbols."""
@@ -130,24 +169,24 @@ class Transformer(eqx.Module):
         """The dtype of the weights, and so of activations, scores and softmax."""
         return self.embedding.dtype
 
-    def __call__(self, tokens: Tokens) -> Float[Array, "length symbols"]:
-        """The next-token distribution after every position."""
-        return self._run(tokens, keep=False).probabilities
+    def __call__(self, tokens: Tokens, *, alphabet: str | None = None) -> Float[Array, "length symbols"]:
+        """The next-token distribution after every position; a string needs its alphabet, the characters in order."""
+        return self._run(tokens, alphabet, keep=False).probabilities
 
-    def logits(self, tokens: Tokens) -> Float[Array, "length symbols"]:
+    def logits(self, tokens: Tokens, *, alphabet: str | None = None) -> Float[Array, "length symbols"]:
         """W_o x + b_o after every position, before the output map."""
-        return self._run(tokens, keep=False).logits
+        return self._run(tokens, alphabet, keep=False).logits
 
-    def log_probabilities(self, tokens: Tokens) -> Float[Array, "length symbols"]:
+    def log_probabilities(self, tokens: Tokens, *, alphabet: str | None = None) -> Float[Array, "length symbols"]:
         """Logarithms of the distributions; with a softmax output they are taken without a detour."""
-        trace = self._run(tokens, keep=False)
+        trace = self._run(tokens, alphabet, keep=False)
         return _log_softmax(trace.logits) if self.output_map == "softmax" else stored(jnp.log(trace.probabilities))
 
-    def trace(self, tokens: Tokens) -> Trace:
+    def trace(self, tokens: Tokens, *, alphabet: str | None = None) -> Trace:
         """Predictions together with every attention map and residual stream."""
-        return self._run(tokens, keep=True)
+        return self._run(tokens, alphabet, keep=True)
 
-    def attention(self, tokens: Tokens) -> tuple[Float[Array, "_ rows rows"], ...]:
+    def attention(self, tokens: Tokens, *, alphabet: str | None = None) -> AttentionMaps:
         """The attention weights of every layer, (heads, rows, rows): row n is the query, column i the key.
 
         >>> from anyorder.constructions import construct
@@ -155,24 +194,31 @@ class Transformer(eqx.Module):
         >>> model.attention([0, 1, 0, 1, 0])[1][0, -1].round(3).tolist()  # 0 was followed by positions 1 and 3
         [0.0, 0.5, 0.0, 0.5, 0.0]
         """
-        return self.trace(tokens).attention
+        return AttentionMaps(self.trace(tokens, alphabet=alphabet).attention)
 
-    def _run(self, tokens: Tokens, keep: bool) -> Trace:
+    def _run(self, tokens: Tokens, alphabet: str | None, keep: bool) -> Trace:
         # Promises and names are no part of the program: models of one shape share one compilation.
         program = dataclasses.replace(self, certificate=None, blocks=None)
-        given = as_tokens(tokens, None, self.alphabet_size)
+        given = as_tokens(tokens, None, self.alphabet_size, alphabet=alphabet)
         if self.certificate is not None and len(given) > self.certificate.length:
             _warn_of_length(self.certificate)
         return dataclasses.replace(_forward(program, given, keep), blocks=self.blocks)
 
 
+#: Packages whose frames stand between a caller and the model.
+_INSIDE = ("anyorder", "equinox", "jax", "jaxtyping")
+
+
 @functools.cache
 def _warn_of_length(certificate: Certificate) -> None:
-    """Once for each certificate."""
+    """Once for each certificate, at the line of the first caller that is not of this package or of Equinox."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
+        frame, level = frame.f_back, level + 1
     warnings.warn(
         f"the certificate of this {certificate.construction} model speaks of at most {certificate.length} tokens; "
         "beyond that nothing is promised",
-        stacklevel=4,
+        stacklevel=level,
     )
 
 

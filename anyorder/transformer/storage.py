@@ -29,6 +29,10 @@ def save(model: Transformer, path: str | Path) -> None:
     'bigram'
     """
     require(
+        isinstance(model, Transformer),
+        f"what is to be saved is a {type(model).__name__}; pass the model, then the path",
+    )
+    require(
         model.certificate is None or model.certificate.weights == weights_digest(model),
         "the certificate is not about these weights, which were changed since it was derived; save the model without "
         "it: dataclasses.replace(model, certificate=None)",

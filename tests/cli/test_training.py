@@ -115,7 +115,10 @@ def test_presets_are_defaults_that_flags_override():
     assert changed == dataclasses.replace(PRESETS["floor"], data=data)
 
 
-@pytest.mark.parametrize(("flags", "steps"), [("--order 1", 400), ("--order=5", 2000), ("--order 3 --steps 7", 7)])
+@pytest.mark.parametrize(
+    ("flags", "steps"),
+    [("--order 1", 400), ("--order=5", 2000), ("--order 3 --steps 7", 7), ("--order 4 --order 2", 1000)],
+)
 def test_the_default_takes_more_steps_for_longer_contexts(flags, steps):
     settings = parse(["train", *flags.split()]).settings
     assert settings.optimisation.steps == steps

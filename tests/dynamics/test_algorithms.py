@@ -67,6 +67,7 @@ def test_the_same_seed_gives_the_same_run(learned):
     again = dynamics.two_stage(Floored(1, 2), dynamics.TwoStage(**SMALL))
     np.testing.assert_array_equal(again.p, learned.p)
     np.testing.assert_array_equal(again.a_2, learned.a_2)
+    assert len(repr(learned)) < 120
 
 
 def test_a_trajectory_is_read_back_as_it_was_and_is_safe_to_open(learned, tmp_path):

@@ -213,6 +213,9 @@ def test_sampled_targets_give_another_run(finished):
     result = train(sampled)
     assert not np.array_equal(result.models[0].embedding, finished[0].models[0].embedding)
     assert result.summary.mean_excess > 0
+    for shown in (repr(result), repr(result.summary)):
+        assert "finished at step" in shown
+        assert len(shown) < 120
 
 
 @pytest.fixture

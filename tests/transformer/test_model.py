@@ -276,6 +276,7 @@ def test_a_model_beyond_its_certified_length_warns_once():
     assert [str(one.message) for one in caught] == [
         "the certificate of this bigram model speaks of at most 7 tokens; beyond that nothing is promised"
     ]
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize("name", ["two-layer", "dyadic", "attention-only"])
