@@ -145,7 +145,7 @@ def test_an_integer_is_a_key_for_every_public_function():
         lambda key: prior.draw(key),
         lambda key: anyorder.chains.Source(prior, length=16).sample(key, 8),
         lambda key: anyorder.chains.conditions(prior, 0.2, key),
-        lambda key: anyorder.dynamics.expected_lag_scores(prior, key, lags=4, count=64).mean,
+        lambda key: anyorder.dynamics.lag_scores_of(prior, key, lags=4, count=64),
         lambda key: anyorder.dynamics.agreement(start, prior, key, count=64).cosine,
         lambda key: anyorder.dynamics.limit(np.asarray(start.p), prior, key, length=16, count=8).to_bag,
         lambda key: anyorder.dynamics.evaluate({"start": start}, prior, key, length=16, epsilon=0.1, count=8).true_loss,
