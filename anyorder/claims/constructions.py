@@ -116,7 +116,8 @@ def rem_bits() -> Finding:
         },
         printed=spread < 6 and step <= 1,
         note="linear in k and hardly dependent on T; a sufficient number is O(·), printed Ω(·), and its factor is not "
-        "one: 4·log₂3 ≈ 6.3 bits an order for the printed scores, 2 for `dyadic`",
+        f"one: {lines['two-layer'][0]:.1f} bits an order for the printed scores over these four types (4·log₂3 ≈ 6.3 "
+        f"by the margin), {lines['dyadic'][0]:.1f} for `dyadic`",
     )
 
 

@@ -56,6 +56,7 @@ def judge(
     printed: bool | np.bool_,
     corrected: bool | np.bool_ = False,
     decisive: bool = True,
+    vacuous: str = "",
     note: str = "",
     correction: str = "",
     failure: str = "measured otherwise",
@@ -63,13 +64,16 @@ def judge(
     """The verdict that two comparisons come to; each verdict has its own sentence.
 
     `decisive` says whether the measurement could have refuted the statement: if not, agreement is no more than
-    "consistent with". `failure` is for entries that can say more than that the statement is not so.
+    "consistent with". `vacuous` says why no case meets the assumption, and is empty where one does. `failure` is
+    for entries that can say more than that the statement is not so.
 
     >>> judge({"error": 0.5}, printed=0.5 < 1e-9, corrected=True, correction="the sum starts at 1").verdict.value
     'holds with a correction'
     >>> judge({"exponent": -0.9}, printed=True, decisive=False, note="no constant is named").verdict.value
     'consistent with'
     """
+    if vacuous:
+        return Finding(Verdict.VACUOUS, vacuous, numbers)
     if printed:
         return Finding(Verdict.HOLDS if decisive else Verdict.CONSISTENT, note, numbers)
     if corrected:

@@ -32,9 +32,10 @@ ERRATA = tuple(
     Erratum(*row)
     for row in (
         ("E1", "Sec. 2.2, attention", "the query is W_Q x_i", "it is that of position n, W_Q x_n", "def-transformer"),
-        ("E2", "App. A and B, value of Z_n", "Z_n = 3^(k+1)/5 from n = k + 1 on, at most 3^k/5 before",
-         "(3/4)(3^k + 1) with a full window, already at n = k; (3/4)(3^(k-1) + 1) with one token fewer. It still "
-         "separates, which is all that the proof needs", "eq-gate"),
+        ("E2", "App. A and B, value of Z_n", "Z_n = 3^(k+1)/5 from n = k + 1 on, at most 3^k/5 before; its sum goes to "
+         "min{k, n - 1}",
+         "the sum goes to min{k, n}: (3/4)(3^k + 1) with a full window, already at n = k; (3/4)(3^(k-1) + 1) with one "
+         "token fewer (1 at n = 0). It still separates, which is all that the proof needs", "eq-gate"),
         ("E3", "App. A and B, index set I_n", "j = 0 … k, i from k + 1", "j = 0 … k - 1, i from k, as in Definition 2",
          "eq-index-set"),
         ("E4", "App. B.1, W_mlp^(3)", "reads the block of e_{x_n}, writes that of v_n, and has 5S + 3 columns",
@@ -51,10 +52,11 @@ ERRATA = tuple(
         ("E9", "App. F, first lemma, proof", "P^(i+1)(0|0,0) = π(0|1,0) + (π(0|0,0) - π(0|1,0)) P^i(0|0,0)",
          "false from i = 2 on: for π(0|00) = .8, π(0|10) = .3, π(0|01) = .45, π(0|11) = .25 the third value is .622, "
          "the recursion gives .65 (contexts newest first, as in the proof)", "eq-recursion"),
-        ("E10", "Sec. 3 and 4, App. D", "temperature raised to infinity",
-         "scores are multiplied by a number that goes to infinity: the temperature goes to zero", "claim-temperature"),
+        ("E10", "Sec. 3 and 4, App. D", "temperature raised to infinity; at the end of D.2.1, k → ∞",
+         "scores are multiplied by a number, κ, that goes to infinity: the temperature goes to zero",
+         "claim-temperature"),
         ("E12", "Table 1, Nichani et al.", "tail T(S + T)",
-         "looks like a position table; the published model has an output matrix of 2(k + 1)(S + T)·S",
+         "looks like a position table; the model of Nichani et al. has an output matrix of 2(k + 1)(S + T)·S",
          "tab-one-nichani"),
         ("E15", "App. D, Assumption 3(5)", "β_m > 0 for all m, with f(a)",
          "β_m = 0 for every m ≥ 2 and every chain; f(a, b), as in the proof, is meant", "asm-any-order"),
@@ -77,7 +79,7 @@ ERRATA = tuple(
         ("E25", "App. D, Assumption 2(1)", "μ(s1,s2)π(s'|s1,s2) = μ(s2,s')π(s1|s2,s') as \"time reversibility\"",
          "the right side is the cyclic shift of the left side's word, not its reversal. For binary chains reversal "
          "asks for nothing; the printed equation says π(·|01) = π(·|10), that the kernel depends on the bag, and then "
-         "the analysis goes through", "asm-second-order"),
+         "the theorem's conclusions hold, though not by the printed steps (E9, E21, E32)", "asm-second-order"),
         ("E26", "App. A, W_V of head 1; App. A and B, all W_V of layer 1", "head 1 writes the block of v_n; 5S + 3 "
         "columns",
          "head 1 writes the block of u_n, as the display below it says; 6S + 3 columns", "eq-projections"),
@@ -87,7 +89,8 @@ ERRATA = tuple(
          "1/i: row i holds the offsets 1 … i (printed it is 1/0 at i = 1)", "eq-start"),
         ("E29", "App. F, first lemma, proof of the second clause",
          "bounds P^3 - P^i = G_0 d(1 - d^(i-2)), with d = π(0|0,0) - π(0|1,0)",
-         "the statement has P^1 - P^i; and by the proof's own formulas P^3 - P^i = G_0 d²(1 - d^(i-3))",
+         "the statement has P^1 - P^i; and by the proof's own formulas P^3 - P^i = G_0 d²(1 - d^(i-3)). It uses "
+         "1 - π(0|0,0) ≥ ε', which is not assumed, and the gap tends to 0 as π(s|s,s) tends to 1",
          "lem-second-order-gap"),
         ("E30", "App. F, first lemma", "transition preference makes P^i(s|s,s) fall",
          "not by itself: about four in ten such kernels do not fall, read newest first. It fell for all kernels that "
@@ -95,9 +98,12 @@ ERRATA = tuple(
         ("E31", "App. A and B, layer 2, score as a distance", "κ·cos = 2 - κ‖·‖², and 2κ - κ‖·‖² in the softmax",
          "κ·cos = κ - (κ/2)‖·‖²: a factor of two in κ, nothing more", "eq-score"),
         ("E32", "App. D.2.1 and D.2.2", "g_{i,1} > 1 by assumption",
-         "g_1 is below 1; g_1 above the mean of g is what is needed, and that holds", "eq-g-positive"),
-        ("E33", "App. F, second lemma, both formulas", "λ^l(1 - λ) and λ² - λ^l",
-         "λ^(l+1)(1 - λ) and λ² - λ^(l+1), as in the proof: the count of the first line is after l + 1 steps",
+         "does not follow: E[g_1] = .21 to .51 over the priors tried. Needed is g_1 above the mean of g, and that "
+         "holds; perhaps g_1 ≥ 0 was meant, which the third part, Σ π² ≥ 1, gives by the printed 2(Σ P² - 1)",
+         "eq-g-positive"),
+        ("E33", "App. F, second lemma, both formulas", "λ^l(1 - λ) and λ² - λ^l; g_1 - g_l > 0 for all l ≥ 0",
+         "λ^(l+1)(1 - λ) and λ² - λ^(l+1), as in the proof: the count of the first line is after l + 1 steps. And "
+         "l ≥ 2: g_1 - g_l is 0 at l = 1 and negative at l = 0",
          "lem-spectral"),
         ("E34", "Definition 4", "for all i = 1 … k", "for all j = 1 … k; and some position must match, as a softmax "
          "always has a maximum", "def-induction-head"),
@@ -108,15 +114,24 @@ ERRATA = tuple(
          "both weigh contexts alike, as App. C.2 does: otherwise the true kernel is below L*", "eq-optimal-loss"),
         ("E37", "App. C.2 and D.2, Taylor expansion", "softmax(aZ) = 1/n + …", "1/(n + 1): positions are 0 … n",
          "eq-taylor"),
-        ("E38", "App. C.2, requirement", "dL/dp_1 positive and largest", "of -dL/dp, as the text goes on to use it",
+        ("E38", "App. C.2, requirement; App. D.2.1 and D.2.2", "dL/dp_1 positive and largest; in C.2 the sum at the "
+         "start from j = 1", "of -dL/dp, as the text goes on to use it; from j = 0, as 1/(i + 1) counts i + 1 terms",
          "eq-stage-one"),
         ("E39", "Sec. 4, MLP", "the middle term of u_n is (3 e_{x_{n-k}} v_n)/C", "3 v_n, as in App. B.1", "eq-query"),
-        ("E40", "App. D.2, Z_i", "k + 1 terms, e_{x_n} … e_{x_{n-k}}, divided by k", "k terms, to x_{n-k+1}",
+        ("E40", "App. D.2, Z_i", "k + 1 terms, e_{x_n} … e_{x_{n-k}}, divided by k; the context ends with "
+         "x_{n-k} = s_k", "k terms, to x_{n-k+1} = s_k",
          "eq-higher-query"),
         ("E41", "App. D.2.1, list of g_{i,j}, third line", "P(x_i = s', x_{i-j} = 0) twice",
          "once with 0 and once with 1, as the next display uses it", "eq-g-any-order"),
-        ("E42", "App. E, extension of Lemma D.3", "for any first layer", "while p_1 … p_k are at least every other "
-        "p_j, which the descent keeps up", "lem-D3"),
+        ("E42", "App. E, extension of Lemma D.3", "for any first layer, with att_r(1 - att_r)",
+         "at k = 1 while p_1 is at least every other p_j, which the descent keeps up. At k ≥ 2 it needs "
+         "g_1 = … = g_k as well, and the factor att_r(1 - k·att_r), because att_r tends to 1/k; on reversible chains, "
+         "where g_1 > g_k, it fails", "lem-D3"),
+        ("E43", "App. G, both extensions of Lemma G.2", "μ(s') ≥ 0", "μ(s') ≥ γ/S: the proofs divide by μ²",
+         "lem-G2-first"),
+        ("E44", "Definition 3; App. A and B, scores and values", "Definition 3 adds p after W_K and W_V; the "
+         "appendices apply the matrices to Emb + p", "as in Definition 3, with W p of the appendices for p",
+         "def-transformer"),
     )
 )  # fmt: skip
 
@@ -145,10 +160,13 @@ NOTES = tuple(
         "the construction.", "rem-bits"),
         ("N12", "App. H.3 and H.5", "H.3 takes three seeds, the table of settings says five repetitions. H.4 states "
         "its length, 32; H.2 and H.3 do not.", "tab-settings"),
-        ("N13", "App. H.3.1", "A token is replaced by an alternative, that is another one; the printed losses are "
-         "those of a token drawn from all symbols, itself included, and are taken over the undisturbed chain.",
+        ("N13", "App. H.3.1", "A token is replaced by an alternative, that is another one; the printed losses agree "
+         "with those of a token drawn from all symbols, itself included, taken over the undisturbed chain, the only "
+         "one of six readings tried that agrees in every row.",
          "tab-token-noise"),
         ("N14", "App. H.3.2", "Which true loss is subtracted is not said; the printed losses lie between two readings.",
          "tab-transition-noise"),
+        ("N15", "App. H.4", "The text says variance, the table Std: the numbers are read as standard deviations.",
+         "tab-bits"),
     )
 )  # fmt: skip

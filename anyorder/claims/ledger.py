@@ -28,6 +28,9 @@ anyorder claims --results DIR         # with the tables of trained models that `
 - *holds with a correction*: with the change that is named; [errata](errata.md) lists errors of the paper.
 - *vacuous*: no case meets the assumption; the note says what the conclusion does elsewhere.
 
+Reversible chains of orders two and three are drawn until their return count falls with the lag, unless an entry says
+otherwise: the prior `Reversible` rejects the others.
+
 """
 
 _ERRATA = """# Errata of the paper, and notes
@@ -35,6 +38,7 @@ _ERRATA = """# Errata of the paper, and notes
 We want the paper to be right, and most of its statements are: see [claims](claims.md). What follows are errors, almost
 all of them slips that leave the result standing, each with our reading and the claim that measures it:
 `anyorder claims E9` measures one again. Missing numbers turned out to be no errors; most of them are notes, below.
+Places are named by section and equation, because the source that was read has no pages.
 
 """
 

@@ -123,7 +123,7 @@ def eq_mlp_matrices() -> Finding:
             "A.2.1, W_mlp^(1)": changed("two-head", 0, "window", "query"),
             "A.2.1, W_mlp^(2)": changed("two-head", 1, "window", "window"),
             "B.1, W_mlp^(3)": changed("two-layer", 2, "token", "window"),
-            "B.1, W_mlp^(3), columns mended": changed("two-layer", 2, "window", "window"),
+            "B.1, W_mlp^(3), columns corrected": changed("two-layer", 2, "window", "window"),
         },
         ("two-head", "two-layer"),
         order,

@@ -60,7 +60,7 @@ class Command(abc.ABC):
 
     @abc.abstractmethod
     def run(self) -> Outcome:
-        """Do the work; raise `InputError` for what the user can mend."""
+        """Do the work; raise `InputError` for what the user can correct."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The runner: the quick set against the record, and what counts as a number that moved."""
+"""The runner: the quick set and trained models against the record, and what counts as a number that moved."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from anyorder.claims import CLAIMS, check, constructions, find
 from anyorder.claims.check import compare
 from anyorder.claims.entry import Verdict
 from anyorder.claims.registry import PARTS, recorded
+from anyorder.claims.results import RECORDED, read_results
 
 
 @pytest.mark.parametrize("heading", PARTS)
@@ -23,6 +24,13 @@ def test_quick_claims_have_the_verdicts_on_record(heading):
         if entry.finding.verdict is not Verdict.HOLDS:
             assert entry.finding.detail, entry.claim.id
         json.dumps(entry.as_dict())
+
+
+def test_claims_about_trained_models_have_the_verdicts_on_record():
+    trained = [claim for claim in CLAIMS.values() if claim.experiments]
+    found = check(trained, recorded(), results=read_results(RECORDED))
+    assert [(entry.claim.id, entry.finding.verdict, entry.moved) for entry in found if not entry.agrees] == []
+    assert Verdict.UNMEASURED not in {entry.finding.verdict for entry in found}
 
 
 def test_a_construction_that_errs_fails_its_theorem(monkeypatch):

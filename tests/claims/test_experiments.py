@@ -85,16 +85,17 @@ def test_alignment_is_judged_from_chance_to_the_pseudo_attention(id, place, mass
     assert finding.numbers["alignment"][0] == pytest.approx((0.9 if place else mass) / 0.7 - 0.3 / 0.7)
 
 
-def test_attention_that_moves_away_from_the_ideal_has_deteriorated():
+@pytest.mark.parametrize(("slope", "grows"), [(1.0, True), (0.4, False)])
+def test_a_distance_that_grows_is_no_loss_of_alignment_and_is_held_against_uniform_attention(slope, grows):
+    """Uniform attention itself comes 0.2 farther from the pseudo-attention from α = 0 to 0.5."""
     away = [
-        row | {"matching_mass": 0.9, "distance_mean": 3.0 + row["level"], "distance_std": deviation}
-        for deviation in (0.01, 0.9)
-        for row in NOISE
+        row | {"matching_mass": 0.9, "distance_mean": 2.9 + slope * row["level"], "distance_std": 0.03} for row in NOISE
     ]
-    finding = CLAIMS["claim-alignment-transition"].measure({"excess": away[:4]})
-    assert finding.verdict is Verdict.CORRECTED
-    assert finding.detail.startswith("the distance to the pseudo-attention grows with α")
-    assert CLAIMS["claim-alignment-transition"].measure({"excess": away[4:]}).verdict is Verdict.FAILS
+    finding = CLAIMS["claim-alignment-transition"].measure({"excess": away})
+    assert finding.verdict is Verdict.FAILS
+    assert finding.detail.endswith("grows with α") == grows
+    uniform = finding.numbers["distance of uniform attention"]
+    assert uniform == pytest.approx([2.95, 3.03, 3.09, 3.15], abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +150,19 @@ def test_that_attention_rises_is_judged_seed_by_seed():
     for rise, end, verdict in ((5, 5, Verdict.HOLDS), (5, 2, Verdict.CORRECTED), (2, 5, Verdict.FAILS)):
         table = [{"order": k, "seeds_that_rise_to_k": rise, "seeds_that_end_at_k": end, **row} for k in (1, 2, 3)]
         assert CLAIMS["fig-attention-rises"].measure({"attention": table}).verdict is verdict
+
+
+def test_what_the_paper_says_of_every_order_is_judged_at_every_order():
+    row = {"layer_1_on_last_k": 0.9, "layer_1_beyond_k": 0.1, "excess_seeds": [0.1] * 5}
+    good = [{"order": k, "seeds_that_rise_to_k": 5, "seeds_that_end_at_k": 5, **row} for k in (1, 2, 3)]
+    cases = [
+        (good, Verdict.HOLDS),
+        (changed(good, 1, seeds_that_end_at_k=0), Verdict.CORRECTED),
+        (changed(good, 0, layer_1_on_last_k=0.02), Verdict.CORRECTED),  # a rise along one diagonal says nothing
+        ([{**one, "seeds_that_end_at_k": 0} for one in good], Verdict.FAILS),
+    ]
+    for table, expected in cases:
+        assert CLAIMS["claim-other-orders"].measure({"attention": table}).verdict is expected
 
 
 def verdict(id):

@@ -9,7 +9,8 @@ import pytest
 
 from anyorder import chains
 from anyorder.chains import BagSymmetric, Dirichlet, Floored, Kernel, PointMass, Reversible
-from anyorder.claims import bags, convergence, gradient, higher_order, lemmas, spectral, stages
+from anyorder.claims import bags, convergence, gradient, higher_order, lemmas, preconditioned, spectral, stages
+from anyorder.claims.entry import Verdict
 from anyorder.claims.measures import drawn
 from tests import oracles_dynamics as oracles
 
@@ -187,6 +188,19 @@ def test_extreme_kernels_are_the_corners_of_the_floor():
     assert corners.min() == pytest.approx(0.2 / 3)
     np.testing.assert_allclose(corners.sum(axis=2), 1)
     assert ((corners > 0.2 / 3 + 1e-9).sum(axis=2) == 1).all()
+
+
+def test_the_any_order_theorem_is_vacuous_only_while_no_chain_meets_its_assumption(monkeypatch):
+    found = spectral.AnyOrder({}, met=False, possible=False)
+    monkeypatch.setattr(preconditioned, "any_order_assumption", lambda: found)
+    monkeypatch.setattr(preconditioned, "mean_scores", lambda prior, count: None)
+    monkeypatch.setattr(preconditioned, "_ends", lambda scores, order: np.full(order, 1 / order))
+    monkeypatch.setattr(preconditioned, "_distances", lambda order, prior, p: np.array([0.1, 0.01]))
+    assert preconditioned.thm_any_order.measure().verdict is Verdict.VACUOUS
+    found = found._replace(possible=True)
+    assert preconditioned.thm_any_order.measure().verdict is Verdict.CORRECTED
+    monkeypatch.setattr(preconditioned, "_distances", lambda order, prior, p: np.array([0.01, 0.1]))
+    assert preconditioned.thm_any_order.measure().verdict is Verdict.HOLDS
 
 
 def test_the_bag_estimates_kernels_of_the_bag_and_no_others():
