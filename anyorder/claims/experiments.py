@@ -49,8 +49,9 @@ def _rows(tables: Tables, table: str, *columns: str) -> list[Row]:
     for row in tables[table]:
         for column in columns:
             require(column in row, f"table {table!r} has no column {column!r}, only {', '.join(row)}")
+            none = column.endswith("_std") or (column == "seeds_that_rise_to_k" and row["order"] == 1)
             require(
-                row[column] is not None or column.endswith("_std"),  # one seed has no deviation
+                row[column] is not None or none,  # one seed has no deviation, and one weight cannot rise
                 f"table {table!r} has no value of {column!r} in the row of {next(iter(row.values()))}; a missing value "
                 "cannot be judged, run the experiment again",
             )
