@@ -113,6 +113,10 @@ def leading_eigenvalues(matrix: Matrix) -> Complex[np.ndarray, "leading"]:
     if isinstance(matrix, np.ndarray):
         values = scipy.linalg.eigvals(matrix)
     else:
-        start = np.ones(matrix.shape[0])  # a fixed start keeps the answer the same from run to run
-        values = scipy.sparse.linalg.eigs(matrix, k=6, v0=start, return_eigenvectors=False)
+        # A fixed start keeps the answer the same from run to run. Ones would be the first eigenvector itself, from which
+        # ARPACK starts again at random; and few vectors miss eigenvalues whose moduli are close.
+        start = np.random.default_rng(0).normal(size=matrix.shape[0])
+        values = scipy.sparse.linalg.eigs(
+            matrix, k=6, v0=start, ncv=min(64, matrix.shape[0]), return_eigenvectors=False
+        )
     return values[np.argsort(-np.abs(values), kind="stable")]

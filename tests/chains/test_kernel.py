@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,16 @@ def test_lifted_chain_and_its_stationary_distribution(order, size, seed):
     entropies = [oracles.entropy(kernel.probabilities[context]) for context in np.ndindex(*(size,) * order)]
     assert kernel.entropy_rate == pytest.approx(np.dot(stationary, entropies), rel=1e-8)
     assert kernel.optimal_loss == pytest.approx(np.mean(entropies), rel=1e-12)
+
+
+def test_a_sparse_chain_has_the_leading_eigenvalues_of_the_dense_one_every_time():
+    for seed in range(3):
+        rows = np.random.default_rng(seed).dirichlet([1, 1], size=(2,) * 8)
+        matrix = Kernel(rows).transition_matrix
+        dense = np.abs(lifted.leading_eigenvalues(matrix))[:4]
+        first, second = (np.abs(lifted.leading_eigenvalues(scipy.sparse.csr_array(matrix)))[:4] for _ in range(2))
+        np.testing.assert_allclose(first, dense, atol=1e-10)
+        np.testing.assert_array_equal(first, second)
 
 
 def test_large_chains_are_sparse_and_agree_with_dense_ones(monkeypatch):
