@@ -113,10 +113,9 @@ def leading_eigenvalues(matrix: Matrix) -> Complex[np.ndarray, "leading"]:
     if isinstance(matrix, np.ndarray):
         values = scipy.linalg.eigvals(matrix)
     else:
-        # A fixed start keeps the answer the same from run to run. Ones would be the first eigenvector itself, from which
+        # A fixed start keeps the answer the same from run to run. Ones would be the first eigenvector itself, where
         # ARPACK starts again at random; and few vectors miss eigenvalues whose moduli are close.
-        start = np.random.default_rng(0).normal(size=matrix.shape[0])
-        values = scipy.sparse.linalg.eigs(
-            matrix, k=6, v0=start, ncv=min(64, matrix.shape[0]), return_eigenvectors=False
-        )
+        size = matrix.shape[0]
+        start = np.random.default_rng(0).normal(size=size)
+        values = scipy.sparse.linalg.eigs(matrix, k=6, v0=start, ncv=min(64, size), return_eigenvectors=False)
     return values[np.argsort(-np.abs(values), kind="stable")]
