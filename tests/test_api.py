@@ -213,7 +213,7 @@ def test_what_is_shown_fits_on_a_line(model):
     for shown in (model, losses, plan, plan.build(), maps):
         assert len(repr(shown)) < 120
         assert "\n" not in repr(shown)
-    assert "<th>layer 2, head 1</th><td>at 3: 1</td>" in maps._repr_html_()  # 10 was followed by the token there
+    assert "<th>layer 2, head 1</th><td>at 4: 1" in maps._repr_html_()  # where the token stands that followed 10
     batch = np.array([[0, 1, 1, 0, 1, 1, 0]] * 2)
     np.testing.assert_array_equal(jax.vmap(model.attention)(batch)[1][0], maps[1])
 

@@ -89,7 +89,7 @@ def test_preconditioned_runs_on_a_prior_that_violates_an_assumption(run, tmp_pat
     assert "to the bag of k" in text
     code, text, _ = run(*words, "--json")
     report = json.loads(text)
-    assert report["violated"] == ["transition preference"]
+    assert report["violated"] == ["cyclic shift, as printed", "transition preference"]
     assert report["spread_of_p_1_to_k"] < 1e-12
     assert report["limit"]["to_bag"] < report["limit"]["to_kgram"]
     assert {"learned", "learned, norms, a_2 → ∞", "k-gram", "bag of k"} <= set(report["standings"])
