@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from anyorder.constructions.certificate import EQUAL_SCORES, WHOLE_SUMS, Request
 from anyorder.constructions.sequences import hard_sequences
@@ -29,9 +31,8 @@ def equal_scores(model: Transformer, request: Request) -> bool:
     width, rng = model.layers[-1].heads[0].query.shape[0], np.random.default_rng(0)
     kind = rng.integers(0, 4, request.length)
     x = jnp.asarray(rng.normal(size=(4, width))[kind], model.dtype)
-    identity = jnp.eye(width, dtype=model.dtype)
-    _, weights = Head(identity, identity, identity)(x, keep_weights=True)
-    seen = np.asarray(weights, np.float64)
+    identity = jnp.asarray(np.eye(width), model.dtype)
+    seen = np.asarray(_weights(Head(identity, identity, identity), x), np.float64)
     causal = np.tri(request.length, dtype=bool)
     for one in range(4):
         chosen = causal & (kind == one)
@@ -40,6 +41,13 @@ def equal_scores(model: Transformer, request: Request) -> bool:
         if (least < most).any():
             return False
     return True
+
+
+@eqx.filter_jit
+def _weights(head: Head, x: Float[Array, "length d"]) -> Float[Array, "length length"]:
+    _, weights = head(x, keep_weights=True)
+    assert weights is not None
+    return weights
 
 
 def whole_sums(model: Transformer, request: Request) -> bool:
@@ -55,10 +63,14 @@ def whole_sums(model: Transformer, request: Request) -> bool:
     batch = hard_sequences(
         count=4, length=request.length, alphabet_size=request.alphabet_size, order=request.order, seed=0
     )
-    heads, streams = model.layers[0].heads, model.embedding[jnp.asarray(batch, jnp.int32)]
-    written = jax.vmap(lambda stream: run_heads(heads, stream, keep_weights=False)[0])(streams)
+    written = _written(model.layers[0].heads, model.embedding[jnp.asarray(batch, jnp.int32)])
     full = np.asarray(written.astype(jnp.float64))[:, :, request.order :]
     return bool((np.abs(full - np.round(full)) < 0.45).all())
+
+
+@eqx.filter_jit
+def _written(heads: tuple[Head, ...], streams: Float[Array, "batch length d"]) -> Float[Array, "batch heads length d"]:
+    return jax.vmap(lambda stream: run_heads(heads, stream, keep_weights=False)[0])(streams)
 
 
 #: What certificates may assume, and the checks.

@@ -15,11 +15,11 @@ from anyorder.report.page import shown
 #: Experiments of App. H and one of our own: what is recorded, in the order of the page.
 RECORDED = ("depth", "presets", "attention-maps", "token-noise", "transition-noise", "bits", "grid", "unknown-order")
 #: Tables with more rows than this are left to the file.
-LONG = 16
+LONG = 24
 #: Long tables that are shown with the values of a column as heads: what names a row, that column, and what is shown.
 WIDE = {("attention-maps", "offsets"): (("preset", "order"), "offset", "weight")}
 #: Figures that the page shows, by the id of their experiment.
-FIGURES = {"depth": ("one-layer",), "attention-maps": ("offsets", "layer-1")}
+FIGURES = {"depth": ("one-layer",), "attention-maps": ("offsets", "layer-1"), "grid": ("rates",)}
 
 
 def regenerated(page: str) -> str:
