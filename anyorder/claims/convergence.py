@@ -109,8 +109,8 @@ def thm_grad_constant() -> Finding:
         },
         printed=min(largest) > 0,
         decisive=False,
-        note="the exponent hardly depends on γ and S, so that one c, the smallest of those measured, serves all; the "
-        "power cγ of the bound is then far from what is reached where γ is small",
+        note="the exponent is no smaller at the smaller γ, so that one c, the smallest of those measured, serves all; "
+        "the power cγ of the bound is then far from what is reached where γ is small",
     )
 
 

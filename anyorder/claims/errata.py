@@ -36,10 +36,12 @@ ERRATA = tuple(
          "min{k, n - 1}",
          "the sum goes to min{k, n}: (3/4)(3^k + 1) with a full window, already at n = k; (3/4)(3^(k-1) + 1) with one "
          "token fewer (1 at n = 0). It still separates, which is all that the proof needs", "eq-gate"),
-        ("E3", "App. A and B, index set I_n", "j = 0 … k, i from k + 1", "j = 0 … k - 1, i from k, as in Definition 2",
-         "eq-index-set"),
-        ("E4", "App. B.1, W_mlp^(3)", "reads the block of e_{x_n}, writes that of v_n, and has 5S + 3 columns",
-         "reads v_n, writes v_n/‖v_n‖, one block further right, and has 6S + 3 columns", "eq-mlp-matrices"),
+        ("E3", "App. A and B, index set I_n", "j = 0 … k; i from k + 1 in the text, from k in the display",
+         "j = 0 … k - 1, i from k, as in Definition 2", "eq-index-set"),
+        ("E4", "App. B.1 and C.1, W_mlp^(3)", "reads the block of e_{x_n}, writes that of v_n, and has 5S + 3 columns; "
+         "the display below applies W_mlp^(2) again",
+         "reads v_n, writes v_n/‖v_n‖, one block further right, and has 6S + 3 columns; the display applies it",
+         "eq-mlp-matrices"),
         ("E6", "App. I, three layers, and Table 1", "total 15d² + d(3T + 2S + 10)",
          "its rows add up to 15d² + d(3T + 2S + 12)", "tab-breakdown-three-layer"),
         ("E7", "theorems of App. A and B", "two equivalent configurations",
@@ -64,7 +66,7 @@ ERRATA = tuple(
          "never, for an irreducible chain above order one", "asm-any-order"),
         ("E17", "App. F, second lemma, return count", "Σ P^l(a→b) f(a) falls with l",
          "does not depend on l, because rows of P^l add up to one; the proof uses f(a, b)", "eq-return-count"),
-        ("E18", "App. A and B, W_Q^(2) and W_K^(2)", "identity of W_Q^(2) after 1 + (2 + 3S) columns",
+        ("E18", "App. A, B and C.1, W_Q^(2) and W_K^(2)", "identity of W_Q^(2) after 1 + (2 + 3S) columns",
          "one block of S further left; in the qk variants (A.2.2, B.2) two blocks further left, and W_K^(2) one block",
          "eq-projections"),
         ("E19", "Remark after Theorem 3", "App. B.2 has 8d² + d(2T + 2S + 9)",
@@ -80,10 +82,11 @@ ERRATA = tuple(
          "the right side is the cyclic shift of the left side's word, not its reversal. For binary chains reversal "
          "asks for nothing; the printed equation says π(·|01) = π(·|10), that the kernel depends on the bag, and then "
          "the theorem's conclusions hold, though not by the printed steps (E9, E21, E32)", "asm-second-order"),
-        ("E26", "App. A, W_V of head 1; App. A and B, all W_V of layer 1", "head 1 writes the block of v_n; 5S + 3 "
-        "columns",
+        ("E26", "App. A, W_V of head 1; App. A, B, C.1 and D.1, all W_V of layer 1",
+         "head 1 writes the block of v_n; 5S + 3 columns",
          "head 1 writes the block of u_n, as the display below it says; 6S + 3 columns", "eq-projections"),
-        ("E27", "App. A.2.1, W_mlp^(1) and W_mlp^(2)", "the first reads v_n, the second writes the block of v_n",
+        ("E27", "App. A.2.1 and D.1, W_mlp^(1) and W_mlp^(2)",
+         "the first reads v_n, the second writes the block of v_n",
          "the first reads u_n, the second writes v_n/‖v_n‖, one block further right", "eq-mlp-matrices"),
         ("E28", "App. D.2.1 and D.2.2, d_{g_{m,i}} at t = 0", "1/(i - 1)",
          "1/i: row i holds the offsets 1 … i (printed it is 1/0 at i = 1)", "eq-start"),
@@ -132,6 +135,8 @@ ERRATA = tuple(
         ("E44", "Definition 3; App. A and B, scores and values", "Definition 3 adds p after W_K and W_V; the "
          "appendices apply the matrices to Emb + p", "as in Definition 3, with W p of the appendices for p",
          "def-transformer"),
+        ("E45", "App. C.2 and D.2, derivative of log logit", "has the factor 1/S (1/S^k), which stands before the "
+         "expectation too", "the factor stands there once, as the next display has it", "eq-gradient"),
     )
 )  # fmt: skip
 
@@ -168,5 +173,9 @@ NOTES = tuple(
          "tab-transition-noise"),
         ("N15", "App. H.4", "The text says variance, the table Std: the numbers are read as standard deviations.",
          "tab-bits"),
+        ("N16", "App. D, Assumption 2(3)", "π²(s|s,s) is read as the probability of s after two steps, as the name "
+         "second hop says, not as a square.", "asm-second-order-reversal"),
+        ("N17", "App. H.5", "Says based on GPT-2. The published code has another architecture: relative key positions "
+         "in layer 1 and an MLP after layer 1 only, no norm around attention.", "tab-settings"),
     )
 )  # fmt: skip

@@ -16,9 +16,10 @@ from anyorder.training.evaluation import held_out
 #: At most this many seeds of all but `paper`: they are to explain a difference, not to replace a table.
 SEEDS = 3
 CAPTION = (
-    "Excess cross-entropy over the true loss at order 2, T = 32, mean ± standard deviation over seeds, next to the "
-    "printed one of two layers; attention of each seed, and the Frobenius distance of layer 2 to the "
-    f"pseudo-attention map (App. H.4 prints {BITS['32'].mean:.2f}), next to that of uniform attention."
+    "Excess cross-entropy over the true loss at order 2, T = 32, mean ± standard deviation over seeds (at most three "
+    "of all but the preset paper), next to the printed one of two layers; attention of each seed, and the Frobenius "
+    f"distance of layer 2 to the pseudo-attention map (App. H.4 prints {BITS['32'].mean:.2f}), next to that of uniform "
+    "attention."
 )
 
 

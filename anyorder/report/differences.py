@@ -178,10 +178,10 @@ def _bits(bits: Tables) -> str:
     return (
         f"**Bits.** Layer 2 of our models is nearer to the pseudo-attention map than print at every number of bits: "
         f"{rows['32']['distance_mean']:.2f} against {_plain(BITS['32'])} at 32. Two bits add {ours:.2f} here and "
-        f"{theirs:.2f} in print. Uniform attention has {uniform:.2f} on the same sequences, so print is "
-        f"{'farther from' if uniform < BITS['32'].mean else 'nearer to'} the map than attention that knows nothing. "
-        "The printed distances are those of one trained model on ten sequences; which settings of the grid it has is "
-        "not said."
+        f"{theirs:.2f} in print. Uniform attention has {uniform:.2f} on the same sequences: if the paper's map is as "
+        f"ours, with rows that add up to one, print is {'farther' if uniform < BITS['32'].mean else 'nearer'} than "
+        "attention that does not depend on the tokens. The printed distances are those of one trained model on ten "
+        "sequences; which settings of the grid it has is not said."
     )
 
 

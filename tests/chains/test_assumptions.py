@@ -77,3 +77,25 @@ def test_no_irreducible_chain_above_order_one_is_self_adjoint():
         kernel = Kernel(np.random.default_rng(seed).dirichlet(np.ones(2), size=(2, 2)))
         checks = {check.name: check for check in chains.check_any_order(kernel)}
         assert checks["spectral assumptions: self-adjoint"].measured > 1e-3
+
+
+def test_the_second_hop_is_the_probability_after_two_steps_and_not_a_square():
+    zero = np.array([[0.1, 0.95], [0.05, 0.9]])  # π(0 | older, newer)
+    kernel = Kernel(np.stack([zero, 1 - zero], axis=-1))
+    (hop,) = [check for check in chains.check_second_order(kernel) if check.name == "second-hop likelihood"]
+    assert hop.measured == pytest.approx((0.1 * 0.1 + 0.9 * 0.95) * 2)  # 0 → 0 and 0 → 1 → 0, and the same of ones
+    assert hop.holds
+
+
+@pytest.mark.parametrize(("order", "size", "count"), [(2, 2, 4), (2, 3, 0), (3, 2, 0)])
+def test_positive_spectra_above_order_one_are_as_rare_as_the_page_says(order, size, count):
+    """docs/assumptions.md names these counts."""
+    kernels = np.random.default_rng(0).dirichlet(np.ones(size), (20_000, *[size] * order))
+    contexts = size**order
+    matrices = np.zeros((len(kernels), contexts, contexts))
+    for context in range(contexts):
+        first = context * size % contexts
+        matrices[:, context, first : first + size] = kernels.reshape(-1, contexts, size)[:, context]
+    eigenvalues = np.linalg.eigvals(matrices)
+    positive = (np.abs(eigenvalues.imag).max(axis=1) < 1e-9) & (eigenvalues.real.min(axis=1) > 0)
+    assert positive.sum() == count
