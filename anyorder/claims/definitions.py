@@ -186,7 +186,7 @@ def claim_bayes() -> Finding:
             "excess of add-one": excess[floor.FLOOR],
             "its standard error": compared.scores[floor.FLOOR].excess.standard_error,
             "excess of add-half": excess["add-half (KT)"],
-            "probability that the k-gram gives 0 to what comes": kgram.missed.mean,
+            "share of next tokens that the k-gram gives probability 0": kgram.missed.mean,
         },
         printed=excess[floor.FLOOR] < min(others),
         note="add-one is best; the k-gram itself has infinite loss",

@@ -55,8 +55,8 @@ ERRATA = tuple(
          "false from i = 2 on: for π(0|00) = .8, π(0|10) = .3, π(0|01) = .45, π(0|11) = .25 the third value is .622, "
          "the recursion gives .65 (contexts newest first, as in the proof)", "eq-recursion"),
         ("E10", "Sec. 3 and 4, App. D", "temperature raised to infinity; at the end of D.2.1, k → ∞",
-         "scores are multiplied by a number, κ, that goes to infinity: the temperature goes to zero",
-         "claim-temperature"),
+         "scores are multiplied by a number, κ, that goes to infinity, as Sec. 3 and 4 say in the same sentence: the "
+         "temperature goes to zero", "claim-temperature"),
         ("E12", "Table 1, Nichani et al.", "tail T(S + T)",
          "looks like a position table; the model of Nichani et al. has an output matrix of 2(k + 1)(S + T)·S",
          "tab-one-nichani"),
@@ -127,7 +127,7 @@ ERRATA = tuple(
         ("E41", "App. D.2.1, list of g_{i,j}, third line", "P(x_i = s', x_{i-j} = 0) twice",
          "once with 0 and once with 1, as the next display uses it", "eq-g-any-order"),
         ("E42", "App. E, extension of Lemma D.3", "for any first layer, with att_r(1 - att_r)",
-         "at k = 1 while p_1 is at least every other p_j, which the descent keeps up. At k ≥ 2 it needs "
+         "at k = 1 while p_1 is at least every other p_j, which the descent preserves. At k ≥ 2 it needs "
          "g_1 = … = g_k as well, and the factor att_r(1 - k·att_r), because att_r tends to 1/k; on reversible chains, "
          "where g_1 > g_k, it fails", "lem-D3"),
         ("E43", "App. G, both extensions of Lemma G.2", "μ(s') ≥ 0", "μ(s') ≥ γ/S: the proofs divide by μ²",

@@ -200,7 +200,7 @@ def eq_gradient() -> Finding:
     return judge(
         {"n": lengths, "cosine of the two gradients": cosines, "ratio at p_1": ratios},
         printed=cosines[-1] > 0.98 and abs(ratios[-1] - 1) < 0.15 and abs(ratios[1] - 1) < abs(ratios[0] - 1),
-        note="the ratio tends to one as n grows: what is left is that of frequencies to their means",
+        note="the ratio tends to one as n grows; at a finite n frequencies differ from their means",
     )
 
 

@@ -191,7 +191,8 @@ def claim_consistent() -> Finding:
     return judge(
         {"up to position": ENDS, "mean distance to the kernel": means, "exponent": exponent},
         printed=exponent < -0.25,
-        note="as T grows, like the k-gram: about 1/√T where contexts come again; at a fixed T nothing is near it",
+        note="as T grows, like the k-gram: about 1/√T where contexts recur; at a fixed T no estimate from the tokens "
+        "is exact",
     )
 
 

@@ -167,6 +167,6 @@ def lem_spectral_bound() -> Finding:
         printed=errors["as printed"] < 1e-9,
         corrected=errors["with f(a, b)"] < 1e-9 and all(g > 2 ** (k - 1) - 1e-9 for (k, _), g in smallest.items()),
         correction="with f(a, b) in β_m the two sides are the same number at order one: g_1 = tr P² = Σ λ². There no "
-        "condition is needed, because the spectrum of a reversible chain is real and holds 1. Reversible chains of two "
-        "symbols met the bound at orders two and three too, without the condition",
+        "condition is needed, because the spectrum of a reversible chain is real and contains 1. Reversible chains of "
+        "two symbols met the bound at orders two and three too, without the condition",
     )

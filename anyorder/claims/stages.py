@@ -117,7 +117,7 @@ def lem_D3() -> Finding:
         },
         printed=min(*as_printed.values(), behind) > 1e-3,
         corrected=min(corrected[name] for name in good) > 1e-3,
-        correction="at order one while p_1 is at least every other p_j, which the descent keeps up. Above it where "
+        correction="at order one while p_1 is at least every other p_j, which the descent preserves. Above it where "
         "g_1 = … = g_k, that is on kernels of the bag over two symbols, and with att_r(1 - k·att_r): att_r tends to "
         "1/k, not to 1. Where g_1 > g_k, as on reversible chains, the pull on p_k turns once p_1 … p_k lead, and the "
         "quotient d_1/d_k of the preconditioner with it",

@@ -62,11 +62,17 @@ def _word(row: Mapping[str, Any]) -> str:
 def _presets(presets: Tables) -> str:
     each = [f"`{row['model']}` {row['excess_mean']:.4f} ({_word(row)})" for row in presets["excess"]]
     distances = [f"`{row['model']}` {np.mean(row['distance_to_ideal']):.2f}" for row in presets["excess"]]
+    windows = [
+        f"`{row['model']}` {np.mean(row['layer_1_on_last_k']):.2f}"
+        for row in presets["excess"]
+        if len(row["layer_1_on_last_k"]) == len(row["excess_seeds"])  # one head in layer 1
+    ]
     return (
         f"**Preset, heads, shared kernels.** Excess of two layers next to the printed {DEPTH[2]}: {', '.join(each)}. "
         "`published` has sequences that share a kernel and a loss over all positions, as the authors' code. "
         f"Distance of layer 2 to the pseudo-attention map, next to {presets['excess'][0]['uniform_distance']:.2f} of "
-        f"uniform attention and {_plain(BITS['32'])} in print: {', '.join(distances)}."
+        f"uniform attention and {_plain(BITS['32'])} in print: {', '.join(distances)}. Mass of layer 1 on the last two "
+        f"tokens, where it has one head: {', '.join(windows)}."
     )
 
 
@@ -113,9 +119,10 @@ def _attention(maps: Tables) -> str:
         f"**Attention.** Weight of layer 1, preset `paper`: {'; '.join(shapes)}. Mass beyond offset k: "
         f"{_listed({row['order']: row['layer_1_beyond_k'] for row in rows}, 2)}. The base of the code is "
         f"{'; '.join(bases)}. Of the pairs of contexts {'; '.join(overlap)}: codes that overlap need not confuse "
-        "layer 2. Attention on a match whose next older token agrees too, over that where it does not, is "
-        f"{_listed(longer, 2)}, next to {_listed(ideal, 2)} of the pseudo-attention map, which does not look beyond "
-        "the window: a window that came often shares its attention among many matches, and these agree more often. "
+        "layer 2. A match may go on: the next older token agrees too. Attention on a match that goes on, divided by "
+        f"that on one that does not, is {_listed(longer, 2)}; the pseudo-attention map, which does not look beyond the "
+        f"window, has {_listed(ideal, 2)}, less than one because windows that came often share their attention among "
+        "many matches, of which more go on. "
         + (f"At order {' and '.join(map(str, less))} layer 2 prefers matches that do not go on." if less else "")
     )
 

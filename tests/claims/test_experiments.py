@@ -189,8 +189,11 @@ def test_what_the_paper_says_of_every_order_is_judged_at_every_order():
         (changed(good, 0, layer_1_on_last_k=0.02), Verdict.CORRECTED),  # a rise along one diagonal says nothing
         ([{**one, "seeds_that_end_at_k": 0} for one in good], Verdict.FAILS),
     ]
+    presets = {"excess": [{"model": "published", "layer_1_on_last_k": [0.83, 0.79]}]}
     for table, expected in cases:
-        assert CLAIMS["claim-other-orders"].measure({"attention": table}).verdict is expected
+        finding = CLAIMS["claim-other-orders"].measure({"attention": table}, presets)
+        assert finding.verdict is expected
+        assert ("preset `published`, have 79% or more" in finding.detail) == (expected is Verdict.CORRECTED)
 
 
 def verdict(id):
