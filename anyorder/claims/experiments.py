@@ -15,10 +15,13 @@ from typing import TypeVar
 
 from anyorder.claims.entry import Finding, Numbers, Tables, claim, judge
 from anyorder.errors import require
+from anyorder.experiments import learned_code
+from anyorder.experiments.depth import AVERAGED, DATA
 from anyorder.experiments.printed import BITS, DEPTH, DEVIATIONS, TOKEN_NOISE, TRANSITION_NOISE, Printed
 from anyorder.files import Row
 from anyorder.sweeps.builtin import paper_grid
 from anyorder.training.config import PRESETS
+from anyorder.training.evaluation import held_out
 
 #: What a printed table is indexed by.
 Level = TypeVar("Level", int, float, str)
@@ -128,28 +131,46 @@ def tab_depth(tables: Tables) -> Finding:
     )
 
 
+@functools.cache
+def ideal_diagonals() -> tuple[float, ...]:
+    """Mass of the pseudo-attention at offsets 0 … 5, on the sequences of the table `diagonals`.
+
+    >>> 0.2 < sum(ideal_diagonals()[1:4]) < 0.3
+    True
+    """
+    maps = learned_code.ideal_maps(held_out(DATA, AVERAGED).tokens[:, :-1], DATA.order)
+    return tuple(learned_code.offset_weights(maps, DATA.order).tolist())
+
+
 @claim(
     "App. H.2, qualitative results",
-    "In one-layer models attention concentrates along the two to three lower diagonals.",
+    "In one-layer models attention concentrates along the two to three lower diagonals, rather than following the "
+    "induction-like pattern.",
     experiments=("depth",),
     see=("tab-depth",),
 )
 def claim_one_layer_diagonals(tables: Tables) -> Finding:
-    """Mass of the one-layer model at offsets 0, 1, 2, …: offsets 1 to 3 must hold four fifths of it."""
+    """Mass of the one-layer model at offsets 0, 1, 2, …: offsets 1 to 3 must hold four fifths of it.
+
+    What it has there beyond the mass of the pseudo-attention cannot follow the pattern, wherever the rest lies: that
+    must be half of the mass.
+    """
     rows = _rows(tables, "diagonals", "offset", "weight_mean", "weight_std")
     weights = {int(row["offset"]): float(row["weight_mean"]) for row in rows}
-    lower = sum(weights.get(offset, 0.0) for offset in (1, 2, 3))
+    lower, ideal = sum(weights.get(offset, 0.0) for offset in (1, 2, 3)), sum(ideal_diagonals()[1:4])
     near = lower + weights.get(0, 0.0)
+    astray = lower - ideal
     return judge(
         {
             "mass at offsets 0 … 5": [weights.get(offset, 0.0) for offset in range(6)],
             "at offsets 1 to 3": lower,
             "at offsets 0 to 3": near,
+            "of the pseudo-attention at offsets 1 to 3": ideal,
         },
-        printed=lower >= 0.8,
-        corrected=near >= 0.8,
-        note="by the rule that offsets 1 to 3 hold at least four fifths of the mass; that it does not follow the "
-        "matching positions, as the paper goes on, is not measured here",
+        printed=lower >= 0.8 and astray >= 0.5,
+        corrected=near >= 0.8 and astray >= 0,
+        note=f"by the rule that offsets 1 to 3 hold at least four fifths of the mass. The pseudo-attention has "
+        f"{ideal:.0%} there, so that at least {astray:.0%} of the mass does not follow it",
         correction="with the main diagonal: four fifths of the mass are at offsets 0 to 3",
         failure="the mass is spread over more than the main diagonal and the three below it",
     )

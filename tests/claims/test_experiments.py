@@ -134,7 +134,10 @@ def test_robustness_says_in_which_readings_it_is_so():
 )
 def test_diagonals_of_one_layer_are_judged_by_their_mass(weights, verdict):
     rows = [{"offset": offset, "weight_mean": weight, "weight_std": 0.01} for offset, weight in enumerate(weights)]
-    assert CLAIMS["claim-one-layer-diagonals"].measure({"diagonals": rows}).verdict is verdict
+    finding = CLAIMS["claim-one-layer-diagonals"].measure({"diagonals": rows})
+    assert finding.verdict is verdict
+    # the pseudo-attention lies on all diagonals, and has little of its mass on these three
+    assert finding.numbers["of the pseudo-attention at offsets 1 to 3"] == pytest.approx(0.25, abs=0.03)
 
 
 def test_noise_is_judged_by_the_reading_that_the_printed_numbers_follow():
