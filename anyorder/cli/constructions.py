@@ -152,7 +152,7 @@ class Predict(Chosen, SequenceCommand):
 
         from anyorder import files
         from anyorder.cli.estimate import infinite
-        from anyorder.constructions.verify import expected, within
+        from anyorder.constructions.verify import deviations, expected, within
         from anyorder.estimators import Score
 
         with self.opened() as sequences:
@@ -167,8 +167,9 @@ class Predict(Chosen, SequenceCommand):
             model = made.build(self.force)
             predicted = np.asarray(model(tokens), np.float64)
             exact = expected(model, tokens, self.order, made.beta)
-        defined = ~np.isnan(exact).any(axis=1)
-        error = float(np.abs(predicted - exact)[defined].max(initial=0.0))
+        wrong = deviations(predicted, exact)
+        defined = ~np.isnan(wrong)
+        error = float(wrong[defined].max(initial=0.0))
         scores = {"": Score(), "exact_": Score()}
         for rows, score in zip((predicted, exact), scores.values(), strict=True):
             score.add(np.take_along_axis(rows[:-1], tokens[1:, None], axis=1)[:, 0][defined[:-1]])
