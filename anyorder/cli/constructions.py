@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 from rich.console import Group
@@ -44,9 +44,8 @@ class Chosen(Command):
     def complete(cls) -> type[Command]:
         """With a flag for every option that some construction of the registry has."""
         fields: list[tuple[str, object, object]] = []
-        for name, owners in _options().items():
-            option = next(iter(owners.values()))
-            about, value = option["help"], option["default"]
+        for name, option in listed("options").items():
+            about, value, owners = option["help"], option["default"], option["constructions"]
             usual = ("on" if value else "off") if isinstance(value, bool) else value
             about = f"{about[0].upper()}{about[1:]} ({', '.join(owners)}; {usual} by default)."
             kind: Any = type(value)
@@ -57,7 +56,7 @@ class Chosen(Command):
 
     def options(self) -> dict[str, OptionValue]:
         """The keyword arguments of `plan` that were given, besides order, alphabet size, length and dtype."""
-        given = {name: getattr(self, name, None) for name in ("target_error", "kappa", *_options())}
+        given = {name: getattr(self, name, None) for name in ("target_error", "kappa", *listed("options"))}
         return {name: value for name, value in given.items() if value is not None}
 
     def planned(self, name: str, size: int, length: int) -> Plan:
@@ -65,23 +64,6 @@ class Chosen(Command):
         from anyorder.constructions import plan
 
         return plan(name, order=self.order, alphabet_size=size, length=length, dtype=self.dtype, **self.options())
-
-
-class _Listed(TypedDict):
-    """An option in the catalogue."""
-
-    help: str
-    default: OptionValue
-
-
-def _options() -> dict[str, dict[str, _Listed]]:
-    """Every option of a construction, with the constructions that have it; `--seed` is that of the sequences."""
-    found: dict[str, dict[str, _Listed]] = {}
-    for entry in listed("constructions")["entries"]:
-        for option in entry["options"]:
-            if option["name"] != "seed":
-                found.setdefault(option["name"], {})[entry["construction"]] = option
-    return found
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
