@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.console import Group
 
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, SequenceCommand, facts, key_value_table, table, working
+from anyorder.dtypes import Dtype
 from anyorder.errors import check_alphabet, check_order, require
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from anyorder.constructions.construction import OptionValue
     from anyorder.constructions.parameters import Breakdown, Entry
 
-Dtype = Literal["bfloat16", "float16", "float32", "float64"]
 Name = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
 
 #: Attention compares every pair of positions: beyond this many tokens a run takes minutes.

@@ -85,7 +85,7 @@ def expected(
     [[nan, nan], [nan, nan], [0.0, 1.0]]
     """
     rows = StreamingEstimator(order, model.alphabet_size, _estimator(model), beta=beta).distributions(tokens)
-    rows[order - 1 : order - 1 + _opening(model)] = np.nan
+    rows[_opening(model, order)] = np.nan
     return rows
 
 
@@ -135,7 +135,7 @@ def errors(
     predicted = np.asarray(jax.vmap(model)(jnp.asarray(batch, jnp.int32)).astype(jnp.float64))
     if exhaustive:
         exact = distributions(batch, order, model.alphabet_size, _estimator(model), beta)
-        exact[:, order - 1 : order - 1 + _opening(model)] = np.nan
+        exact[:, _opening(model, order)] = np.nan
     else:
         exact = np.stack([expected(model, tokens, order, beta) for tokens in batch])
     return deviations(predicted, exact)
@@ -177,9 +177,10 @@ def _estimator(model: Transformer) -> str:
     return "kgram" if model.certificate is None else model.certificate.estimator
 
 
-def _opening(model: Transformer) -> int:
-    """Positions after the first full window at which a construction does not promise yet."""
-    return 0 if model.certificate is None else find(model.certificate.construction).opening
+def _opening(model: Transformer, order: int) -> slice:
+    """Positions from the first full window on at which a construction does not promise yet."""
+    count = 0 if model.certificate is None else find(model.certificate.construction).opening
+    return slice(order - 1, order - 1 + count)
 
 
 def verify(
