@@ -12,8 +12,9 @@ True
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from anyorder.lazy import when_named
 
 if TYPE_CHECKING:
     from anyorder import chains as chains
@@ -79,22 +80,5 @@ _NAMES = {
 
 __all__ = ["__version__", *_MODULES, *_NAMES]
 
-
 if not TYPE_CHECKING:  # so that a type checker sees a misspelt name
-
-    def __getattr__(name: str) -> object:
-        if name in _MODULES:
-            try:
-                return importlib.import_module(f"anyorder.{name}")
-            except ModuleNotFoundError as error:
-                if name != "torch":
-                    raise
-                # an AttributeError, so that `hasattr` is False
-                raise AttributeError(f"anyorder.torch needs {error.name}; pip install 'anyorder[torch]'") from None
-        if name in _NAMES:
-            return getattr(importlib.import_module(f"anyorder.{_NAMES[name]}"), name)
-        raise AttributeError(f"module 'anyorder' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    __getattr__, __dir__ = when_named(__name__, _NAMES, modules=_MODULES, extras=("torch",))

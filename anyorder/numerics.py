@@ -6,16 +6,19 @@ what is trained in float32 stays in float32.
 
 from __future__ import annotations
 
+from typing import get_args
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from anyorder.dtypes import Dtype
 from anyorder.errors import InputError
 
 jax.config.update("jax_enable_x64", True)
 
 #: The floating-point types a model can be built in, by the name used in code, files and commands.
-DTYPES: dict[str, np.dtype] = {name: jnp.dtype(name) for name in ("bfloat16", "float16", "float32", "float64")}
+DTYPES: dict[str, np.dtype] = {name: jnp.dtype(name) for name in get_args(Dtype)}
 
 
 def dtype_of(name: str | np.dtype | type) -> np.dtype:

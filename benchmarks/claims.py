@@ -15,7 +15,6 @@ from anyorder.claims import CLAIMS, Claim, check, find
 from anyorder.claims.ledger import errata_page, page
 from anyorder.claims.registry import PATH, recorded
 from anyorder.claims.results import RECORDED, read_results
-from anyorder.cli import catalogue
 from anyorder.files import whole_file, write_json
 from anyorder.records import as_json
 
@@ -48,7 +47,6 @@ def main() -> None:
         kept = ("verdict", "detail", "numbers", "seconds")
         table = {id: {key: (found.get(id) or before[id])[key] for key in kept} for id in CLAIMS}
         write_json(PATH, as_json(table))
-        catalogue.write()
         for name, text in (("claims.md", page(as_json(table))), ("errata.md", errata_page())):
             with whole_file(DOCS / name) as temporary:
                 temporary.write_text(text, encoding="utf-8")

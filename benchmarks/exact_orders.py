@@ -5,7 +5,7 @@ python -m benchmarks.exact_orders dyadic bayes         # some constructions
 python -m benchmarks.exact_orders unrolled --write     # keep what was measured
 python -m benchmarks.exact_orders --missing --write    # only what the file does not have yet; it is kept as it comes
 python -m benchmarks.exact_orders --must-hold          # every order of the table below, on S = 2, 4, 16
-python -m benchmarks.exact_orders --docs               # write the tables of docs and command again
+python -m benchmarks.exact_orders --docs               # write the tables of the docs again
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import json
 import sys
 from pathlib import Path
 
-from anyorder.cli import catalogue
 from anyorder.constructions import CONSTRUCTIONS
 from anyorder.constructions.exact_orders import PATH, label, measure, resolution, worst_error
 from anyorder.constructions.tables import regenerated
@@ -63,7 +62,6 @@ def main() -> None:
     if "--docs" in words:
         for page in Path("docs").glob("*.md"):
             page.write_text(regenerated(page.read_text(encoding="utf-8")), encoding="utf-8")
-        catalogue.write()
         return
     chosen = [word for word in words if not word.startswith("-")] or list(CONSTRUCTIONS)
     rows = []

@@ -10,8 +10,9 @@ import tempfile
 # Both workers, the processes that tests start, and later runs share every program, however small: compiling is most of
 # the time that tests take, and reading a program back costs a third of it.
 os.environ.setdefault(
-    "JAX_COMPILATION_CACHE_DIR", str(pathlib.Path(tempfile.gettempdir()) / f"anyorder-tests-{getpass.getuser()}")
+    "ANYORDER_CACHE", str(pathlib.Path(tempfile.gettempdir()) / f"anyorder-tests-{getpass.getuser()}")
 )
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.environ["ANYORDER_CACHE"])
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 # Programs of tests are small and run once: what XLA would make of them costs more than it saves.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")

@@ -1,6 +1,9 @@
 """The names that people guess, from `import anyorder` alone: they exist, and type-check from outside."""
 
+import ast
+import importlib
 import importlib.util
+import pathlib
 import subprocess
 import sys
 
@@ -108,6 +111,18 @@ def test_completion_shows_what_is_public():
     assert {"Config", "Data", "PRESETS", "evaluate", "preset", "train"} <= set(dir(anyorder.training))
     assert {"OrderReport", "OrderStream", "StreamingEstimator", "kgram", "orders"} <= set(dir(anyorder.estimators))
     assert anyorder.cli.main
+
+
+@pytest.mark.parametrize("package", [anyorder, anyorder.estimators, anyorder.training], ids=lambda one: one.__name__)
+def test_what_is_loaded_late_is_what_a_type_checker_sees(package):
+    tree = ast.parse(pathlib.Path(package.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If) and node.test.id == "TYPE_CHECKING")
+    seen = {name.asname: line.module for line in block.body for name in line.names}
+    seen.pop("torch", None)  # an extra
+    late = {"orders", "OrderReport", "OrderStream", "StreamingEstimator"}
+    assert set(seen) == (late if package is anyorder.estimators else {*package.__all__} - {"__version__", "torch"})
+    for name, home in seen.items():
+        assert getattr(package, name) is getattr(importlib.import_module(home), name)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="PyTorch is installed here")

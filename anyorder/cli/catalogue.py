@@ -1,29 +1,36 @@
 """What the registries hold, as plain data: lists and `--help` appear at once, without importing JAX.
 
-`python -m anyorder.cli.catalogue` writes `catalogue.json` again; a test holds it against the registries.
+A list is made from its registry once, and kept until a file of the package changes: `cache.kept`.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from anyorder.cli.command import facts
-
-PATH = Path(__file__).with_name("catalogue.json")
+from anyorder import cache
+from anyorder.cli.command import facts, working
 
 
 def listed(what: str) -> Any:
-    """Constructions, estimators, experiments or claims: from their registry where that is imported, else as kept.
+    """Constructions, their options, estimators, experiments or claims: as kept, unless their registry is imported.
 
     >>> [entry["id"] for entry in listed("experiments")][:2]
     ['table-1', 'attention-maps']
     """
-    registry, _ = _REGISTRIES[what]
-    return made(what) if registry in sys.modules else json.loads(PATH.read_text(encoding="utf-8"))[what]
+    registry, make = _REGISTRIES[what]
+
+    def made() -> Any:
+        from anyorder.records import as_json
+
+        return as_json(make())
+
+    def made_once() -> Any:
+        with working(f"reading the {what}, once"):
+            return made()
+
+    return made() if registry in sys.modules else cache.kept(what, made_once)
 
 
 def _constructions() -> dict[str, object]:
@@ -55,6 +62,22 @@ def _constructions() -> dict[str, object]:
     return {"tolerance": TOLERANCE, "entries": entries, "start": tables.START, "tables": shown, "legend": LEGEND}
 
 
+def _options() -> dict[str, dict[str, object]]:
+    """Every option of a construction, with the constructions that have it; `--seed` is that of the sequences."""
+    from anyorder.constructions import CONSTRUCTIONS, Option
+
+    found: dict[str, tuple[Option, list[str]]] = {}
+    for entry in CONSTRUCTIONS.values():
+        for option in entry.options:
+            _, owners = found.setdefault(option.name, (option, []))
+            owners.append(entry.name)
+    return {
+        name: {**facts(option, "help", "default"), "constructions": owners}
+        for name, (option, owners) in found.items()
+        if name != "seed"
+    }
+
+
 def _estimators() -> dict[str, str]:
     from anyorder.estimators.registry import ESTIMATORS
 
@@ -76,26 +99,8 @@ def _claims() -> list[dict[str, object]]:
 #: What is listed → the module of its registry, and how it is read there.
 _REGISTRIES: dict[str, tuple[str, Callable[[], object]]] = {
     "constructions": ("anyorder.constructions.registry", _constructions),
+    "options": ("anyorder.constructions.registry", _options),
     "estimators": ("anyorder.estimators.registry", _estimators),
     "experiments": ("anyorder.experiments.registry", _experiments),
     "claims": ("anyorder.claims.registry", _claims),
 }
-
-
-def made(what: str) -> Any:
-    """A list as its registry has it now."""
-    from anyorder.records import as_json
-
-    _, make = _REGISTRIES[what]
-    return as_json(make())
-
-
-def write() -> None:
-    """Keep what the registries have now."""
-    from anyorder.files import write_json
-
-    write_json(PATH, {what: made(what) for what in _REGISTRIES})
-
-
-if __name__ == "__main__":
-    write()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.console import Group
 
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, SequenceCommand, facts, key_value_table, table, working
+from anyorder.dtypes import Dtype
 from anyorder.errors import check_alphabet, check_order, require
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from anyorder.constructions.construction import OptionValue
     from anyorder.constructions.parameters import Breakdown, Entry
 
-Dtype = Literal["bfloat16", "float16", "float32", "float64"]
 Name = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
 
 #: Attention compares every pair of positions: beyond this many tokens a run takes minutes.
@@ -44,9 +44,8 @@ class Chosen(Command):
     def complete(cls) -> type[Command]:
         """With a flag for every option that some construction of the registry has."""
         fields: list[tuple[str, object, object]] = []
-        for name, owners in _options().items():
-            option = next(iter(owners.values()))
-            about, value = option["help"], option["default"]
+        for name, option in listed("options").items():
+            about, value, owners = option["help"], option["default"], option["constructions"]
             usual = ("on" if value else "off") if isinstance(value, bool) else value
             about = f"{about[0].upper()}{about[1:]} ({', '.join(owners)}; {usual} by default)."
             kind: Any = type(value)
@@ -57,7 +56,7 @@ class Chosen(Command):
 
     def options(self) -> dict[str, OptionValue]:
         """The keyword arguments of `plan` that were given, besides order, alphabet size, length and dtype."""
-        given = {name: getattr(self, name, None) for name in ("target_error", "kappa", *_options())}
+        given = {name: getattr(self, name, None) for name in ("target_error", "kappa", *listed("options"))}
         return {name: value for name, value in given.items() if value is not None}
 
     def planned(self, name: str, size: int, length: int) -> Plan:
@@ -65,23 +64,6 @@ class Chosen(Command):
         from anyorder.constructions import plan
 
         return plan(name, order=self.order, alphabet_size=size, length=length, dtype=self.dtype, **self.options())
-
-
-class _Listed(TypedDict):
-    """An option in the catalogue."""
-
-    help: str
-    default: OptionValue
-
-
-def _options() -> dict[str, dict[str, _Listed]]:
-    """Every option of a construction, with the constructions that have it; `--seed` is that of the sequences."""
-    found: dict[str, dict[str, _Listed]] = {}
-    for entry in listed("constructions")["entries"]:
-        for option in entry["options"]:
-            if option["name"] != "seed":
-                found.setdefault(option["name"], {})[entry["construction"]] = option
-    return found
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -152,7 +134,7 @@ class Predict(Chosen, SequenceCommand):
 
         from anyorder import files
         from anyorder.cli.estimate import infinite
-        from anyorder.constructions.verify import expected, within
+        from anyorder.constructions.verify import deviations, expected, within
         from anyorder.estimators import Score
 
         with self.opened() as sequences:
@@ -167,8 +149,9 @@ class Predict(Chosen, SequenceCommand):
             model = made.build(self.force)
             predicted = np.asarray(model(tokens), np.float64)
             exact = expected(model, tokens, self.order, made.beta)
-        defined = ~np.isnan(exact).any(axis=1)
-        error = float(np.abs(predicted - exact)[defined].max(initial=0.0))
+        wrong = deviations(predicted, exact)
+        defined = ~np.isnan(wrong)
+        error = float(wrong[defined].max(initial=0.0))
         scores = {"": Score(), "exact_": Score()}
         for rows, score in zip((predicted, exact), scores.values(), strict=True):
             score.add(np.take_along_axis(rows[:-1], tokens[1:, None], axis=1)[:, 0][defined[:-1]])

@@ -89,10 +89,8 @@ class Plan:
     @property
     def refusal(self) -> str | None:
         """The whole sentence, with the ways out; None if there is nothing to refuse."""
-        if self.shortcoming is None:
-            return None
-        order, name = self.request.order, self.construction.name
-        return f"order {order} with `{name}` {self.shortcoming}; use {_ways_out(self)}"
+        shortcoming, order, name = self.shortcoming, self.request.order, self.construction.name
+        return None if shortcoming is None else f"order {order} with `{name}` {shortcoming}; use {_ways_out(self)}"
 
     @property
     def beta(self) -> float:
@@ -106,14 +104,12 @@ class Plan:
 
     def at(self, kappa: float) -> Plan:
         """The same request at another temperature."""
-        require(isinstance(kappa, int | float), f"kappa is {kappa!r}, must be a number")
-        require(kappa > 0, f"kappa is {kappa}, must be above 0; leave it out to take what suffices")
-        return _plan(self.construction, self.request, self.options, kappa)
+        return _at(self.construction, self.request, self.options, self.analysis, kappa)
 
     def build(self, force: bool = False) -> Transformer:
         """The model with its certificate; what the dtype cannot hold is refused unless `force`."""
-        if not force and self.refusal is not None:
-            raise InputError(self.refusal)
+        if not force and (refusal := self.refusal) is not None:
+            raise InputError(refusal)
         model = self.construction.build(self.request, self.kappa, **self.options)
         dtype = DTYPES[self.request.dtype]
         with np.errstate(over="ignore"):  # in NumPy: JAX would compile a program for every shape
@@ -148,8 +144,7 @@ def plan(
     """
     entry = find(name)
     request = _request(entry, order, alphabet_size, length, dtype, target_error)
-    made = _plan(entry, request, entry.settings(options))
-    return made if kappa is None else made.at(kappa)
+    return _plan(entry, request, entry.settings(options), kappa)
 
 
 def construct(
@@ -206,10 +201,24 @@ def find(name: str) -> Construction:
 
 
 def _plan(entry: Construction, request: Request, options: dict[str, OptionValue], kappa: float | None = None) -> Plan:
-    if entry.analyse is None:
+    analysis = None if entry.analyse is None else entry.analyse(request, **options)
+    return _at(entry, request, options, analysis, kappa)
+
+
+def _at(
+    entry: Construction,
+    request: Request,
+    options: dict[str, OptionValue],
+    analysis: Analysis | None,
+    kappa: float | None,
+) -> Plan:
+    """What an analysis comes to at a temperature; None is the one that suffices."""
+    if kappa is not None:
+        require(isinstance(kappa, int | float), f"kappa is {kappa!r}, must be a number")
+        require(kappa > 0, f"kappa is {kappa}, must be above 0; leave it out to take what suffices")
+    if analysis is None:
         assert entry.default_kappa is not None, f"{entry.name} promises nothing and has no default kappa"
         return Plan(entry, request, options, kappa or entry.default_kappa(request))
-    analysis = entry.analyse(request, **options)
     certificate = certify(entry.name, request, analysis, kappa, options)
     return Plan(entry, request, options, certificate.kappa, analysis, certificate)
 

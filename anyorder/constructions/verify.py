@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import jax
@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 from anyorder.constructions.backend import ASSUMPTIONS
 from anyorder.constructions.construction import OptionValue
 from anyorder.constructions.parameters import count_arrays
-from anyorder.constructions.registry import find, plan
+from anyorder.constructions.registry import Plan, find, plan
 from anyorder.constructions.sequences import all_sequences, check_count, hard_sequences
 from anyorder.errors import check_whole, require
 from anyorder.estimators import matching
@@ -85,7 +85,7 @@ def expected(
     [[nan, nan], [nan, nan], [0.0, 1.0]]
     """
     rows = StreamingEstimator(order, model.alphabet_size, _estimator(model), beta=beta).distributions(tokens)
-    rows[order - 1 : order - 1 + _opening(model)] = np.nan
+    rows[_opening(model, order)] = np.nan
     return rows
 
 
@@ -128,19 +128,31 @@ def errors(
     *,
     exhaustive: bool = False,
 ) -> Float[np.ndarray, "count length"]:
-    """The largest error of a probability at every position, NaN where nothing is promised.
+    """The deviations of a model from what it promises, NaN where it promises nothing.
 
-    An output that is not a number is infinitely wrong. With `exhaustive` all sequences are counted at once, which is
-    made for many short ones.
+    With `exhaustive` all sequences are counted at once, which is made for many short ones.
     """
     predicted = np.asarray(jax.vmap(model)(jnp.asarray(batch, jnp.int32)).astype(jnp.float64))
     if exhaustive:
         exact = distributions(batch, order, model.alphabet_size, _estimator(model), beta)
-        exact[:, order - 1 : order - 1 + _opening(model)] = np.nan
+        exact[:, _opening(model, order)] = np.nan
     else:
         exact = np.stack([expected(model, tokens, order, beta) for tokens in batch])
-    wrong = np.nan_to_num(np.abs(predicted - exact), nan=np.inf).max(axis=2)
-    return np.where(np.isnan(exact[:, :, 0]), np.nan, wrong)
+    return deviations(predicted, exact)
+
+
+def deviations(
+    predicted: Float[np.ndarray, "*batch length symbols"], exact: Float[np.ndarray, "*batch length symbols"]
+) -> Float[np.ndarray, "*batch length"]:
+    """The largest error of a probability at every position, NaN where the exact estimator is not defined.
+
+    An output that is not a number is infinitely wrong.
+
+    >>> deviations(np.array([[0.5, 0.5], [0.2, 0.8], [np.nan, 1.0]]), np.array([[np.nan] * 2, [0.0, 1.0], [0.0, 1.0]]))
+    array([nan, 0.2, inf])
+    """
+    wrong = np.nan_to_num(np.abs(predicted - exact), nan=np.inf, posinf=np.inf).max(axis=-1)
+    return np.where(np.isnan(exact[..., 0]), np.nan, wrong)
 
 
 def worst_over(
@@ -165,9 +177,10 @@ def _estimator(model: Transformer) -> str:
     return "kgram" if model.certificate is None else model.certificate.estimator
 
 
-def _opening(model: Transformer) -> int:
-    """Positions after the first full window at which a construction does not promise yet."""
-    return 0 if model.certificate is None else find(model.certificate.construction).opening
+def _opening(model: Transformer, order: int) -> slice:
+    """Positions from the first full window on at which a construction does not promise yet."""
+    count = 0 if model.certificate is None else find(model.certificate.construction).opening
+    return slice(order - 1, order - 1 + count)
 
 
 def verify(
@@ -194,7 +207,28 @@ def verify(
     >>> found.sequences, found.passed
     (64, True)
     """
-    check_whole(sequences=sequences, length=length)
+    made = plan(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
+    return verify_plan(made, sequences=sequences, seed=seed, exhaustive=exhaustive, force=force)
+
+
+def verify_plan(
+    made: Plan,
+    *,
+    sequences: int = 8,
+    seed: int = 0,
+    exhaustive: bool = False,
+    force: bool = False,
+    check: Callable[[], None] | None = None,
+) -> Verification:
+    """`verify`, of a plan.
+
+    With `check` the hard sequences are run one by one. It is called before each of them; what it raises ends the work.
+
+    >>> verify_plan(plan("k-head", order=2, alphabet_size=2, length=64), sequences=4).positions_checked > 100
+    True
+    """
+    order, alphabet_size, length = made.request.order, made.request.alphabet_size, made.request.length
+    check_whole(sequences=sequences)
     require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
     if exhaustive:
         check_count(alphabet_size, length)
@@ -203,20 +237,20 @@ def verify(
         f"length is {length}, an attention map of {length}² numbers is above the limit of {MOST_SCORES}; "
         f"pass `length={int(MOST_SCORES**0.5)}` or less",
     )
-    made = plan(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
     model = made.build(force)
     assumes: tuple[str, ...] = getattr(made.analysis, "assumes", ())
     assumptions = {assumed: ASSUMPTIONS[assumed](model, made.request) for assumed in assumes}
-    batches = (
-        all_sequences(alphabet_size, length)
-        if exhaustive
-        else [hard_sequences(count=sequences, length=length, alphabet_size=alphabet_size, order=order, seed=seed)]
-    )
-    worst, checked = worst_over(model, batches, order, made.beta, exhaustive=exhaustive)
+    batches: Iterable[Int[np.ndarray, "count length"]]
+    if exhaustive:
+        batches = all_sequences(alphabet_size, length)
+    else:
+        hard = hard_sequences(count=sequences, length=length, alphabet_size=alphabet_size, order=order, seed=seed)
+        batches = [hard] if check is None else hard[:, None]
+    worst, checked = worst_over(model, _while_wanted(batches, check), order, made.beta, exhaustive=exhaustive)
     promised = ("kappa", "margin", "bits_needed", "mantissa_bits", "bound")
     promise = {name: getattr(made.certificate, name, None) for name in promised}
     return Verification(
-        construction=name,
+        construction=made.construction.name,
         order=order,
         alphabet_size=alphabet_size,
         length=length,
@@ -233,3 +267,13 @@ def verify(
         exhaustive=exhaustive,
         assumptions=assumptions,
     )
+
+
+def _while_wanted(
+    batches: Iterable[Int[np.ndarray, "count length"]], check: Callable[[], None] | None
+) -> Iterator[Int[np.ndarray, "count length"]]:
+    """The batches, with a call of `check` before each of them."""
+    for batch in batches:
+        if check is not None:
+            check()
+        yield batch

@@ -1,6 +1,5 @@
 """Estimators: exact in-context predictors, the ground truth that everything is judged by."""
 
-import importlib
 from typing import TYPE_CHECKING
 
 from anyorder import numerics as numerics
@@ -21,6 +20,7 @@ from anyorder.estimators.matching import pseudo_attention
 from anyorder.estimators.noisy import bayes_under_transition_noise
 from anyorder.estimators.result import Estimate, WeightedEstimate
 from anyorder.estimators.unknown_order import ctw, mixture
+from anyorder.lazy import when_named
 
 if TYPE_CHECKING:
     from anyorder.estimators.order_scores import OrderReport as OrderReport
@@ -69,14 +69,5 @@ __all__ = [
     "uniform_nodes",
 ]
 
-
 if not TYPE_CHECKING:  # so that a type checker sees a misspelt name
-
-    def __getattr__(name: str) -> object:
-        if name in _COMPILED:
-            return getattr(importlib.import_module(f"anyorder.estimators.{_COMPILED[name]}"), name)
-        raise AttributeError(f"module 'anyorder.estimators' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    __getattr__, __dir__ = when_named(__name__, _COMPILED)

@@ -5,8 +5,9 @@ Parts are loaded when they are first named: a config can be read and checked wit
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from anyorder.lazy import when_named
 
 if TYPE_CHECKING:
     from anyorder.training.config import PRESETS as PRESETS
@@ -37,29 +38,7 @@ _HOMES = {
     "train": "run",
 }
 
-__all__ = [
-    "PRESETS",
-    "Architecture",
-    "Config",
-    "Data",
-    "Initial",
-    "Measurement",
-    "Optimisation",
-    "changed",
-    "evaluate",
-    "evaluation_set",
-    "preset",
-    "train",
-]
-
+__all__ = [*_HOMES]
 
 if not TYPE_CHECKING:  # so that a type checker sees a misspelt name
-
-    def __getattr__(name: str) -> object:
-        if name in _HOMES:
-            return getattr(importlib.import_module(f"anyorder.training.{_HOMES[name]}"), name)
-        raise AttributeError(f"module 'anyorder.training' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    __getattr__, __dir__ = when_named(__name__, _HOMES)

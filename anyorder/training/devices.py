@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+
+from anyorder.cache import folder
 
 _COUNT = "--xla_force_host_platform_device_count"
 
@@ -20,7 +21,7 @@ def prepare() -> None:
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         import jax
 
-        jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
+        jax.config.update("jax_compilation_cache_dir", str(folder("xla")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
@@ -35,11 +36,3 @@ def cores() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
         return os.cpu_count() or 1
-
-
-def cache_folder() -> Path:
-    """Where compiled programs are kept: $ANYORDER_CACHE, or anyorder under the user's cache folder."""
-    own = os.environ.get("ANYORDER_CACHE")
-    if own:
-        return Path(own) / "xla"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "anyorder" / "xla"

@@ -9,13 +9,14 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from anyorder.constructions.registry import CONSTRUCTIONS
+from anyorder.constructions.verify import verify_plan
 from anyorder.errors import require
 from anyorder.estimators.registry import ESTIMATORS
 from anyorder.numerics import DTYPES
 from anyorder.web import limits, probe, schema
 from anyorder.web.dynamics import film
+from anyorder.web.models import plans
 from anyorder.web.story import tell
-from anyorder.web.verification import verify
 from anyorder.web.view import Explorer
 from anyorder.web.work import CheckCancelled, Work
 
@@ -58,7 +59,7 @@ def routes(explorer: Explorer, quick: Work, long: Work) -> APIRouter:
 
     @router.post("/verify", response_model=schema.Verified, summary="A construction on hard sequences")
     async def verification(request: Request, asked: schema.VerifyRequest) -> Response:
-        return await answer(request, long, lambda check: verify(asked, check))
+        return await answer(request, long, lambda check: verified(asked, check))
 
     @router.post("/dynamics", response_model=schema.Film, summary="A run of Algorithm 1 or 2, as frames")
     async def play(request: Request, asked: schema.DynamicsRequest) -> Response:
@@ -107,3 +108,10 @@ def story_at(explorer: Explorer, asked: schema.StoryRequest, check: CheckCancell
         f"position is {asked.position}, the sequence has positions 0 to {traced.length - 1}; choose one of them",
     )
     return tell(traced, asked.position)
+
+
+def verified(asked: schema.VerifyRequest, check: CheckCancelled) -> schema.Verified:
+    """The construction on hard sequences, one after the other, so that a client that leaves stops it."""
+    _, made = plans(asked.model, asked.model.alphabet_size or asked.alphabet_size, asked.length)
+    found = verify_plan(made, sequences=asked.sequences, seed=asked.seed, force=True, check=check)
+    return schema.Verified.model_validate(found)

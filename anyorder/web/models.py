@@ -49,12 +49,8 @@ class Opened:
         return None if self.plan is None else self.plan.kappa
 
 
-def build(asked: Constructed, alphabet_size: int, length: int) -> Opened:
-    """A construction at a temperature; forced where the dtype cannot hold it, with the refusal kept.
-
-    >>> build(Constructed(name="dyadic", order=12, dtype="float32"), 2, 64).refusal
-    'order 12 with `dyadic` needs 28 bits, float32 has 24; use float64, order ≤ 10, or `unrolled`'
-    """
+def plans(asked: Constructed, alphabet_size: int, length: int) -> tuple[Plan, Plan]:
+    """A construction at the temperature that suffices, and at the one that is asked for."""
     entry = find(asked.name)
     given = asked.options
     options = {option.name: option.checked(given[option.name]) for option in entry.options if option.name in given}
@@ -67,11 +63,20 @@ def build(asked: Constructed, alphabet_size: int, length: int) -> Opened:
         f"`{entry.name}` would have matrices of {side}², the explorer takes {limits.MOST_WIDTH}²; "
         f"shorten the sequence, lower the order, or use `{'` or `'.join(entry.instead)}`",
     )
-    run = made if asked.temperature == 1 else made.at(made.kappa / asked.temperature)
+    return made, made if asked.temperature == 1 else made.at(made.kappa / asked.temperature)
+
+
+def build(asked: Constructed, alphabet_size: int, length: int) -> Opened:
+    """A construction at a temperature; forced where the dtype cannot hold it, with the refusal kept.
+
+    >>> build(Constructed(name="dyadic", order=12, dtype="float32"), 2, 64).refusal
+    'order 12 with `dyadic` needs 28 bits, float32 has 24; use float64, order ≤ 10, or `unrolled`'
+    """
+    made, run = plans(asked, alphabet_size, length)
     return Opened(
         model=run.build(force=True),
-        title=f"{asked.name}: {entry.title}",
-        source=entry.source,
+        title=f"{asked.name}: {made.construction.title}",
+        source=made.construction.source,
         plan=made,
         order=asked.order,
         beta=made.beta,

@@ -14,10 +14,10 @@ from jaxtyping import Shaped
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from anyorder.constructions import CONSTRUCTIONS, Option
+from anyorder.dtypes import Dtype
 from anyorder.errors import require
 from anyorder.web import limits
 
-Dtype = Literal["bfloat16", "float16", "float32", "float64"]
 Order = Annotated[int, Field(ge=1, le=limits.MOST_ORDER)]
 Symbols = Annotated[int, Field(ge=2, le=limits.MOST_SYMBOLS)]
 #: A sequence in which a reader sees windows of two letters come back.
@@ -452,6 +452,8 @@ class Story(BaseModel):
 
 class Verified(BaseModel):
     """The worst error on hard sequences, next to the bound."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     construction: str
     order: int

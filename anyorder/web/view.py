@@ -14,7 +14,7 @@ from jaxtyping import Float
 from anyorder import estimators
 from anyorder.constructions.certificate import unit_roundoff
 from anyorder.constructions.parameters import count_arrays
-from anyorder.constructions.verify import expected, within
+from anyorder.constructions.verify import deviations, expected, within
 from anyorder.errors import InputError, require
 from anyorder.web import limits, schema
 from anyorder.web.models import Library, Opened, build
@@ -185,8 +185,7 @@ def _exactness(
     opened, promise = traced.opened, traced.opened.model.certificate
     constructed = opened.construction is not None
     exact = expected(opened.model, traced.sequence.tokens, opened.order, opened.beta) if constructed else bayes
-    wrong = np.nan_to_num(np.abs(traced.predicted - exact), nan=np.inf).max(axis=1)
-    wrong = np.where(np.isnan(exact[:, 0]), np.nan, wrong)
+    wrong = deviations(traced.predicted, exact)
     defined = ~np.isnan(wrong)
     at = int(np.nanargmax(wrong)) if defined.any() else None
     bound = promise.bound if constructed and promise is not None and traced.length <= promise.length else None

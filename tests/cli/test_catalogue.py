@@ -1,30 +1,81 @@
-"""Lists and help come from kept data, which is what the registries hold."""
+"""Lists and help come from kept data, which is what the registries hold; a new entry appears by itself."""
 
 import json
+import os
+import pathlib
+import shutil
 import subprocess
 import sys
 
-from anyorder.cli import catalogue
+import anyorder
 
-HEAVY = {"jax", "equinox", "scipy", "numba", "matplotlib"}
+#: Calls commands and says which libraries that took a while to import.
+PROGRAM = """
+import sys
+from anyorder.cli import main
+for words in sys.argv[1:]:
+    try:
+        assert main(words.split()) == 0
+    except SystemExit as end:
+        assert not end.code
+print("heavy:", sorted({"jax", "equinox", "scipy", "numba", "matplotlib"} & set(sys.modules)))
+"""
+#: A construction in a file of its own.
+MINE = """
+import dataclasses
+
+from anyorder.constructions.construction import Option
+from anyorder.constructions.k_head import K_HEAD
+
+MINE = dataclasses.replace(
+    K_HEAD, name="mine", advice="Take it first.", options=(Option("volume", 3, "how loud it is"),),
+    build=lambda request, kappa, volume: K_HEAD.build(request, kappa),
+    analyse=lambda request, volume: K_HEAD.analyse(request),
+    steps=lambda request, volume: K_HEAD.steps(request),
+)
+"""
 
 
-def test_what_is_kept_is_what_the_registries_hold():
-    kept = json.loads(catalogue.PATH.read_text(encoding="utf-8"))
-    names = ("constructions", "estimators", "experiments", "claims")
-    made = {name: catalogue.made(name) for name in names}
-    assert kept == made, "write it again: python -m anyorder.cli.catalogue"
+def called(cache, *commands, folder=None):
+    """What a new process prints that runs the commands one after the other, with the package of a folder."""
+    words = [sys.executable, "-c", PROGRAM, *commands]
+    environment = {**os.environ, "ANYORDER_CACHE": str(cache)}
+    return subprocess.run(words, capture_output=True, text=True, check=True, env=environment, cwd=folder).stdout
 
 
-def test_lists_and_help_need_no_heavy_library():
-    program = (
-        "import sys\nfrom anyorder.cli import main\n"
-        "for words in (['constructions'], ['reproduce', 'list'], ['claims', 'list'], ['verify', '--help'], "
-        "['estimate', '--help'], ['train', '--help'], ['demo', '--help'], ['dynamics', '--help']):\n"
-        "    try:\n        assert main(words) == 0\n    except SystemExit as end:\n        assert not end.code\n"
-        f"print('heavy:', sorted({HEAVY} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("heavy: []\n")
+def test_lists_and_help_need_a_heavy_library_once(tmp_path):
+    commands = ("estimate --help", "verify --help", "reproduce list", "claims list")  # each with a registry of its own
+    made = [called(tmp_path, *some).rpartition("heavy:") for some in (commands, ("constructions",))]
+    assert all("jax" in heavy for _, _, heavy in made)
+    kept, _, heavy = called(tmp_path, *commands, "constructions").rpartition("heavy:")
+    assert heavy == " []\n"
+    assert kept == "".join(shown for shown, _, _ in made)  # what is kept is what the registries hold
     for said in ("unrolled-bayes", "attention-maps", "thm-two-layer", "context-tree weighting", "--no-gated"):
-        assert said in done.stdout
+        assert said in kept
+
+
+def test_other_help_needs_none_at_all(tmp_path):
+    commands = ("--help", "train --help", "demo --help", "dynamics --help", "reproduce --help", "claims --help")
+    assert called(tmp_path, *commands).endswith("heavy: []\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_file_and_one_entry_are_all_that_a_construction_needs(tmp_path):
+    package, cache = tmp_path / "anyorder", tmp_path / "cache"
+    shutil.copytree(pathlib.Path(anyorder.__file__).parent, package)
+    commands = ("constructions --json", "verify --help")
+    assert "volume" not in called(cache, *commands, folder=tmp_path)
+    (package / "constructions" / "mine.py").write_text(MINE, encoding="utf-8")
+    registry = package / "constructions" / "registry.py"
+    text = registry.read_text(encoding="utf-8")
+    entered = text.replace("        UNROLLED_BAYES,\n", "        UNROLLED_BAYES,\n        MINE,\n")
+    assert entered != text
+    registry.write_text(
+        entered.replace("\nfrom anyorder", "\nfrom anyorder.constructions.mine import MINE\nfrom anyorder", 1),
+        encoding="utf-8",
+    )
+    listed, _, rest = called(cache, *commands, folder=tmp_path).partition("\n")
+    mine = json.loads(listed)["constructions"][-1]
+    assert (mine["construction"], mine["advice"]) == ("mine", "Take it first.")
+    assert set(mine["largest_exact_order"]["float32"]) == {"certified"}  # nothing was measured
+    assert "How loud it is (mine; 3 by default)." in rest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from anyorder.constructions import CONSTRUCTIONS, construct
+from anyorder.constructions import CONSTRUCTIONS, certificate, construct, plan, registry
 from anyorder.constructions.sequences import hard_sequences
 from tests.constructions.cases import CASES, ORACLES
 from tests.constructions.test_parameters import evaluated
@@ -97,3 +98,26 @@ def test_the_registry_tells_the_truth(name):
     assert (model.certificate is None) == (entry.exactness == "approximate")
     if model.blocks:
         assert sum(width for _, width in model.blocks) == model.dimension
+
+
+def test_a_certificate_is_derived_once(monkeypatch):
+    entry, derived = CONSTRUCTIONS["dyadic"], []
+
+    def analyse(*arguments, **options):
+        derived.append("analysis")
+        return entry.analyse(*arguments, **options)
+
+    def certify(*arguments):
+        derived.append("certificate")
+        return certificate.certify(*arguments)
+
+    monkeypatch.setitem(CONSTRUCTIONS, "dyadic", dataclasses.replace(entry, analyse=analyse))
+    monkeypatch.setattr(registry, "certify", certify)
+    for kappa in (None, 50.0):
+        made = plan("dyadic", order=2, alphabet_size=2, length=16, kappa=kappa)
+        assert derived == ["analysis", "certificate"]
+        derived.clear()
+    assert made.kappa == made.certificate.kappa == 50
+    warmer = made.at(25.0)  # the analysis does not depend on the temperature
+    assert derived == ["certificate"]
+    assert warmer == plan("dyadic", order=2, alphabet_size=2, length=16, kappa=25.0)

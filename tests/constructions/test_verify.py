@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from anyorder.constructions import construct
+from anyorder.constructions import construct, plan
 from anyorder.constructions import verify as verify_module
-from anyorder.constructions.verify import errors, verify
+from anyorder.constructions.verify import errors, verify, verify_plan
 
 
 def test_verify_reports_what_was_promised_and_found():
@@ -54,3 +54,21 @@ def test_an_output_that_is_no_number_is_an_error():
     model = construct("bigram", order=1, alphabet_size=2, length=32)
     broken = eqx.tree_at(lambda m: m.output, model, model.output * jnp.nan)
     assert np.nanmax(errors(broken, np.random.default_rng(0).integers(0, 2, (2, 32)), 1)) == np.inf
+
+
+def test_a_check_comes_before_every_sequence_and_ends_the_work():
+    made, calls = plan("dyadic", order=2, alphabet_size=2, length=32), []
+    found = verify_plan(made, sequences=4, check=lambda: calls.append(1))
+    assert len(calls) == 4
+    at_once = verify("dyadic", order=2, alphabet_size=2, length=32, sequences=4)
+    assert found == dataclasses.replace(at_once, max_error=found.max_error)
+    assert found.max_error == pytest.approx(at_once.max_error, abs=1e-15)
+
+    def leave():
+        calls.append(1)
+        if len(calls) == 6:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        verify_plan(made, sequences=4, check=leave)
+    assert len(calls) == 6

@@ -6,8 +6,6 @@ from anyorder.training import devices
 
 
 def test_the_environment_is_prepared_once_and_what_is_set_stays(monkeypatch, tmp_path):
-    monkeypatch.setenv("ANYORDER_CACHE", str(tmp_path))
-    assert devices.cache_folder() == tmp_path / "xla"
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))  # keeps JAX's own settings out of this test
     monkeypatch.setattr(devices, "cores", lambda: 4)
     monkeypatch.delenv("NPROC", raising=False)

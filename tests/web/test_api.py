@@ -22,12 +22,13 @@ from hypothesis import strategies as st
 
 import anyorder
 from anyorder import chains, dynamics
-from anyorder.constructions import CONSTRUCTIONS
+from anyorder.constructions import CONSTRUCTIONS, backend, certificate
+from anyorder.constructions.verify import verify
 from anyorder.estimators.registry import ESTIMATORS
 from anyorder.report.style import COLOURS
+from anyorder.web import api, limits, schema
 from anyorder.web import app as web_app
 from anyorder.web import dynamics as web_dynamics
-from anyorder.web import limits, schema
 from tests import oracles
 from tests.web import exploring
 from tests.web.exploring import matrix
@@ -412,7 +413,7 @@ def test_long_work_is_bounded_cancelled_and_blocks_nobody(monkeypatch):
 
         def leave():
             with pytest.raises(httpx.ReadTimeout):
-                httpx.post(f"{url}/api/verify", json=asked, timeout=1.0)
+                httpx.post(f"{url}/api/verify", json=asked, timeout=3.0)
 
         client_that_leaves = threading.Thread(target=leave)
         client_that_leaves.start()
@@ -568,3 +569,17 @@ def test_explore_refuses_what_it_cannot_do(run, tmp_path, client):
         assert (code, out) == (2, "")
         assert message in error
         assert error.count("\n") == 1
+
+
+def test_the_page_verifies_as_the_command_does(monkeypatch):
+    asked = schema.VerifyRequest(
+        model=schema.Constructed(name="dyadic", dtype="float32"), alphabet_size=2, length=32, sequences=4
+    )
+    answer = api.verified(asked, lambda: None)
+    found = verify("dyadic", order=2, alphabet_size=2, length=32, dtype="float32", sequences=4)
+    assert answer.passed
+    assert answer.max_error == pytest.approx(found.max_error, abs=1e-7)
+    exactly = {name: getattr(found, name) for name in schema.Verified.model_fields if name != "max_error"}
+    assert answer.model_dump(exclude={"max_error"}) == exactly
+    monkeypatch.setitem(backend.ASSUMPTIONS, certificate.EQUAL_SCORES, lambda model, request: False)
+    assert not api.verified(asked, lambda: None).passed  # whatever the error is: the certificate assumed it
