@@ -13,8 +13,9 @@ from anyorder.files import Row
 DEVIATIONS = 2.0
 RULE = (
     "A mean agrees with print if the two differ by at most two standard deviations of their difference, "
-    "√(ours² + printed²), plus half of the last printed digit. In App. H.4 ± is over ten sequences: there both "
-    "deviations are divided by √10, to be those of means."
+    "√(ours² + printed²), plus half of the last printed digit. Over seeds the deviations are those of single runs, in "
+    "favour of print, whose settings are not all stated. In App. H.4 ± is over ten sequences and says how chains "
+    "differ, not how runs do: there both deviations are divided by √10, to be those of means."
 )
 
 
