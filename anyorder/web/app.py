@@ -19,15 +19,16 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anyorder.errors import InputError
 from anyorder.web import api, limits, schema
 from anyorder.web.dynamics import film
-from anyorder.web.models import Library, Refused
+from anyorder.web.models import Library
 from anyorder.web.view import Explorer
-from anyorder.web.work import Busy, Cancelled, Work
+from anyorder.web.work import Cancelled, Work
 
 STATIC = Path(__file__).with_name("static")
 #: What browsers and proxies understand as "the client closed the request".
@@ -60,8 +61,8 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if warm:
-            quick.prepare(lambda check: explorer.view(schema.ViewRequest(), check))
-            long.prepare(lambda check: film(schema.DynamicsRequest(), explorer.library, check))
+            quick.begin(lambda check: explorer.view(schema.ViewRequest(), check))
+            long.begin(lambda check: film(schema.DynamicsRequest(), explorer.library, check))
         yield
         quick.close()
         long.close()
@@ -77,8 +78,7 @@ def create_app(
     app.include_router(api.routes(explorer, quick, long))
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     app.exception_handler(RequestValidationError)(_invalid)
-    app.exception_handler(InputError)(_refused)
-    app.exception_handler(Busy)(_busy)
+    app.exception_handler(InputError)(lambda request, error: _refused(error))
     app.exception_handler(Cancelled)(lambda request, error: Response(status_code=CLOSED))
     app.exception_handler(HTTPException)(_http)
     app.exception_handler(Exception)(_broken)
@@ -92,12 +92,9 @@ def problem(status: int, error: str, limit: schema.Limit | None = None) -> JSONR
     return JSONResponse(schema.Problem(error=error, limit=limit).model_dump(), status)
 
 
-class TooLarge(HTTPException):
-    """A body beyond the limit."""
-
-    def __init__(self, size: str) -> None:
-        super().__init__(413, f"the body has {size} bytes, at most {limits.MOST_BODY} are taken; shorten it")
-        self.limit = schema.Limit(name="body", value=size, limit=limits.MOST_BODY)
+def _too_large(size: str) -> limits.BeyondLimit:
+    message = f"the body has {size} bytes, at most {limits.MOST_BODY} are taken; shorten it"
+    return limits.BeyondLimit(message, "body", size, limits.MOST_BODY, status=413)
 
 
 def _invalid(request: Request, error: RequestValidationError) -> Response:
@@ -108,7 +105,7 @@ def _invalid(request: Request, error: RequestValidationError) -> Response:
     name = str(first["loc"][-1])
     given, context = first.get("input"), first.get("ctx", {})
     if isinstance(context.get("error"), InputError):
-        return _refused(request, context["error"])
+        return _refused(context["error"])
     limit, value = None, given if isinstance(given, int | float | bool) else None
     for key in ("le", "ge", "lt", "gt", "max_length", "min_length"):
         if key in context:
@@ -121,11 +118,11 @@ def _invalid(request: Request, error: RequestValidationError) -> Response:
     return problem(422, f"{_short(name)[1:-1]} is {_short(given)}, {message[:1].lower()}{message[1:]}", limit)
 
 
-def _plain(value: int | float | None) -> float | int | str | None:
+def _plain(value: int | float | str | None) -> float | int | str | None:
     """A number that JSON has: very large integers are told as text."""
     if isinstance(value, bool) or value is None:
         return None
-    return value if abs(value) < 2**53 else str(value)[:40]
+    return value if isinstance(value, str) or abs(value) < 2**53 else str(value)[:40]
 
 
 def _short(value: object) -> str:
@@ -136,26 +133,19 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def _refused(request: Request, error: InputError) -> Response:
+def _refused(error: InputError) -> JSONResponse:
     limit = None
     if isinstance(error, limits.BeyondLimit):
         limit = schema.Limit(name=error.name, value=_plain(error.value), limit=error.limit)
-    return problem(403 if isinstance(error, Refused) else 422, str(error), limit)
-
-
-def _busy(request: Request, error: Busy) -> Response:
-    response = problem(
-        429,
-        f"{error.most} {error.name} are being computed or wait; try again in a moment",
-        schema.Limit(name=error.name, value=error.most, limit=error.most),
-    )
-    response.headers["retry-after"] = "1"
+    response = problem(getattr(error, "status", 422), str(error), limit)
+    if response.status_code == 429:
+        response.headers["retry-after"] = "1"
     return response
 
 
 def _http(request: Request, error: HTTPException) -> Response:
-    if isinstance(error, TooLarge):
-        return problem(413, error.detail, error.limit)
+    if isinstance(error.__cause__, InputError):  # refused while the body was read
+        return _refused(error.__cause__)
     status, said = error.status_code, str(error.detail).lower()
     # The page is mounted at the root and gets what no route of the API takes: other methods of their paths too.
     described = request.app.openapi()["paths"].get(request.url.path, {})
@@ -193,15 +183,12 @@ class Guard:
             message = await receive()
             sent += len(message.get("body", b""))
             if sent > limits.MOST_BODY:  # a body without a stated length
-                raise TooLarge(f"more than {limits.MOST_BODY}")
+                raise _too_large(f"more than {limits.MOST_BODY}")
             return message
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [
-                    *message["headers"],
-                    *((name.encode(), value.encode()) for name, value in HEADERS.items()),
-                ]
+                MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
         await (refusal or self.app)(scope, limited, marked)
@@ -215,8 +202,7 @@ class Guard:
             return problem(403, f"origin is {_short(origin)}; only the explorer's own page may ask this")
         length = headers.get("content-length", "0")
         if length.isdigit() and int(length[:20]) > limits.MOST_BODY:
-            refused = TooLarge(length[:20])
-            return problem(413, refused.detail, refused.limit)
+            return _refused(_too_large(length[:20]))
         return None
 
     def known(self, name: str) -> bool:

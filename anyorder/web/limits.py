@@ -43,11 +43,13 @@ def padded(length: int) -> int:
 
 
 class BeyondLimit(InputError):
-    """A request that asks for more than a limit; carries the limit by name."""
+    """A request that asks for more than a limit; carries the limit by name, and the status of the answer."""
 
-    def __init__(self, message: str, name: str, value: int | float, limit: int | float) -> None:
+    def __init__(
+        self, message: str, name: str, value: int | float | str, limit: int | float, *, status: int = 422
+    ) -> None:
         super().__init__(message)
-        self.name, self.value, self.limit = name, value, limit
+        self.name, self.value, self.limit, self.status = name, value, limit, status
 
 
 def at_most(limit: int | float, value: int | float, name: str, message: str) -> None:

@@ -25,6 +25,8 @@ _OF_A_RUN = (CONFIG, CHECKPOINT, START, "trajectory.npz")
 class Refused(InputError):
     """A path outside the named folders."""
 
+    status = 403
+
 
 @dataclasses.dataclass(frozen=True)
 class Opened:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from starlette.requests import Request
+
+from anyorder.web.limits import BeyondLimit
 
 Answer = TypeVar("Answer")
 CheckCancelled = Callable[[], None]
@@ -23,14 +25,6 @@ GLANCE = 0.05
 
 class Cancelled(Exception):
     """The client has closed the request."""
-
-
-class Busy(Exception):
-    """All places are taken, the waiting ones too."""
-
-    def __init__(self, name: str, most: int) -> None:
-        super().__init__(name)
-        self.name, self.most = name, most
 
 
 class Work:
@@ -48,10 +42,26 @@ class Work:
         return self._taken
 
     async def do(self, request: Request, job: Callable[[CheckCancelled], Answer]) -> Answer:
-        """Run `job(check)` in a thread; raise `Busy` without a place, `Cancelled` if the client leaves."""
+        """Run `job(check)` in a thread, as `begin` does; raise `Cancelled` if the client leaves."""
+        running, gone = self.begin(job)
+        future = asyncio.wrap_future(running)
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, even if nobody waits
+        try:
+            while not future.done():
+                await asyncio.wait([future], timeout=GLANCE)
+                if not future.done() and (self._closed.is_set() or await request.is_disconnected()):
+                    raise Cancelled
+            return future.result()
+        finally:
+            gone.set()
+            running.cancel()
+
+    def begin(self, job: Callable[[CheckCancelled], Answer]) -> tuple[Future[Answer], threading.Event]:
+        """Take a place for `job(check)`, or refuse it without one; set the event, and its next check ends it."""
         with self._lock:
             if self._taken >= self.most or self._closed.is_set():
-                raise Busy(self.name, self.most)
+                message = f"{self.most} {self.name} are being computed or wait; try again in a moment"
+                raise BeyondLimit(message, self.name, self.most, self.most, status=429)
             self._taken += 1
         gone = threading.Event()
 
@@ -65,32 +75,11 @@ class Work:
 
         running = self._pool.submit(run)
         running.add_done_callback(self._leave)
-        future = asyncio.wrap_future(running)
-        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, even if nobody waits
-        try:
-            while not future.done():
-                await asyncio.wait([future], timeout=GLANCE)
-                if not future.done() and (self._closed.is_set() or await request.is_disconnected()):
-                    raise Cancelled
-            return future.result()
-        finally:
-            gone.set()
-            running.cancel()
+        return running, gone
 
     def _leave(self, _: object) -> None:
         with self._lock:
             self._taken -= 1
-
-    def prepare(self, job: Callable[[CheckCancelled], object]) -> None:
-        """Run a job for nobody in particular, such as the compilation of what will be asked first."""
-
-        def check() -> None:
-            if self._closed.is_set():
-                raise Cancelled
-
-        with self._lock:
-            self._taken += 1
-        self._pool.submit(job, check).add_done_callback(self._leave)
 
     def close(self) -> None:
         """Take no more work; what runs stops at its next check."""
