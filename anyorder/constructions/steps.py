@@ -9,7 +9,7 @@ may come next.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 
@@ -256,3 +256,42 @@ def smoothed_count() -> Step:
         weights={name: does + ", and 1/S for the sink" * (name != "output") for name, does in plain.weights.items()},
         here="smoothed",
     )
+
+
+def learnt(order: int, heads: Sequence[int]) -> tuple[Step, ...]:
+    """What can be said of a model that nobody wrote down, with so many heads a layer: where each looks, what comes out.
+
+    >>> [step.title for step in learnt(2, (1, 1))]
+    ['Layer 1', 'Layer 2', 'Prediction']
+    """
+    made = []
+    for layer, count in enumerate(heads):
+        last = layer == len(heads) - 1
+        near = None if last else (1, order)
+        text = "Where this layer looks from position n. "
+        text += (
+            "Marked are the tokens that followed the same window before: an induction head of order k looks there."
+            if last
+            else "A code of the window would look at the k tokens before n, older ones with other weights."
+        )
+        made.append(
+            Step(
+                f"Layer {layer + 1}",
+                text,
+                "x_n + Σ_i att(n, i) (W_V x_i + p^V_{n-i}),   att(n, i) ∝ exp <W_K x_i + p^K_{n-i}, W_Q x_n>",
+                "Definition 3; the weights are learnt",
+                {f"layers.{layer}.heads.0.query": "W_Q", f"layers.{layer}.heads.0.key": "W_K"},
+                tuple(Attention(f"attention of head {j + 1}", layer, j, offsets=near) for j in range(min(count, 4))),
+                "matches" if last else "window",
+            )
+        )
+    prediction = Step(
+        "Prediction",
+        "What the model says about the next token.",
+        "f(W_o x_n + b_o)",
+        "Definition 3",
+        {"embedding": "the tokens"},
+        (Prediction(),),
+        "counts",
+    )
+    return (*made, prediction)

@@ -55,14 +55,18 @@ class Head(eqx.Module):
             return self.key_positions
         return linear(self.key_positions, self.key)
 
+    def sides(self, x: Float[Array, "rows d"]) -> tuple[Float[Array, "rows head"], Float[Array, "rows head"]]:
+        """The queries, times the scale, and the keys: their products are the scores, but for positions."""
+        queries, keys = linear(x, self.query), linear(x, self.key)
+        if self.normalise:
+            queries, keys = unit(queries), unit(keys)
+        return stored(queries * self.scale), keys
+
     def __call__(
         self, x: Float[Array, "rows d"], *, keep_weights: bool
     ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
         """What the head adds to the stream, and its attention weights if they are to be kept."""
-        queries, keys = linear(x, self.query), linear(x, self.key)
-        if self.normalise:
-            queries, keys = unit(queries), unit(keys)
-        queries = stored(queries * self.scale)
+        queries, keys = self.sides(x)
         values = linear(x, self.value)
         mixed, weights = _in_blocks(self, queries, keys, values, keep_weights)
         return (mixed if self.projection is None else linear(mixed, self.projection)), weights

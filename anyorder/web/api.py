@@ -79,7 +79,9 @@ def routes(explorer: Explorer, quick: Work, long: Work) -> APIRouter:
 def choices(explorer: Explorer) -> schema.Options:
     """The registry, the dtypes, the stored models and the limits."""
     return schema.Options(
-        constructions=[schema.ConstructionInfo.model_validate(entry) for entry in CONSTRUCTIONS.values()],
+        constructions=[
+            schema.ConstructionInfo.model_validate(entry, from_attributes=True) for entry in CONSTRUCTIONS.values()
+        ],
         dtypes=list(DTYPES),
         estimators={name: entry.meaning for name, entry in ESTIMATORS.items()},
         stored=explorer.library.listed(),

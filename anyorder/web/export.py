@@ -11,7 +11,6 @@ import contextlib
 import dataclasses
 import json
 import re
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from anyorder.web.dynamics import film
 from anyorder.web.models import Library, Opened
 from anyorder.web.packing import HIGH, LOW, pack
 from anyorder.web.schema import DynamicsRequest, Promise, Stored, StoredRun, Tour
-from anyorder.web.story import symbol_coordinates, unknown
+from anyorder.web.story import symbol_coordinates
 from anyorder.web.view import Explorer, model_info
 
 #: What the page without a server has: every order and alphabet size up to these, and sequences up to this length.
@@ -87,16 +86,14 @@ def export(
         "explorer.js": bundle(STATIC.parent, "static/main.js", {"static/backend.js": "local/backend.js"}),
         "data.js": f"globalThis.anyorderData = {_json(data)};\n",
         **{files[name]: text for name, text in written.items()},
+        **{name: (STATIC / name).read_text(encoding="utf-8") for name in ("style.css", "icon.svg")},
     }
     for name, text in content.items():
         with whole_file(target / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    for name in ("style.css", "icon.svg"):
-        with whole_file(target / name) as temporary:
-            shutil.copyfile(STATIC / name, temporary)
     report(len(wanted), len(wanted))
-    size = sum((target / name).stat().st_size for name in [*content, "style.css", "icon.svg"])
-    return Exported(target / "index.html", constructions, len(content) + 2, size)
+    size = sum((target / name).stat().st_size for name in content)
+    return Exported(target / "index.html", constructions, len(content), size)
 
 
 def construction_data(entry: Construction, orders: Sequence[int], sizes: Sequence[int]) -> dict[str, object] | None:
@@ -125,7 +122,7 @@ def _plan(entry: Construction, order: int, symbols: int, dtype: str) -> Plan:
 
 def _model_data(entry: Construction, order: int, symbols: int) -> dict[str, object]:
     packed: dict[str, object] = {}
-    certificates, info = {}, None
+    certificates = {}
     for dtype in reversed(DTYPES):
         made = _plan(entry, order, symbols, dtype)
         build = made.construction.build
@@ -134,14 +131,9 @@ def _model_data(entry: Construction, order: int, symbols: int) -> dict[str, obje
         if weights != packed.get("float64"):  # shared where the number type makes no difference
             packed[dtype] = weights
         certificates[dtype] = _certificate(made)
-        info = model_info(
-            Opened(
-                model=low, title=f"{entry.name}: {entry.title}", source=entry.source, plan=made, order=order, beta=1.0
-            )
-        )
-    assert info is not None
+    info = model_info(Opened.of(made, low)).model_dump()
     coordinates = [symbol_coordinates(low, layer.heads[0]) for layer in low.layers]
-    return {"packed": packed, "certificates": certificates, "info": info.model_dump(), "coordinates": coordinates}
+    return {"packed": packed, "certificates": certificates, "info": info, "coordinates": coordinates}
 
 
 def _certificate(made: Plan) -> dict[str, object] | None:
@@ -150,7 +142,7 @@ def _certificate(made: Plan) -> dict[str, object] | None:
         return None
     bounds = [certificate.bound for step in TEMPERATURES if (certificate := made.at(made.kappa / 2**step).certificate)]
     return {
-        **Promise.model_validate(made.certificate).model_dump(exclude={"bound"}),
+        **Promise.model_validate(made.certificate, from_attributes=True).model_dump(exclude={"bound"}),
         "bounds": [float(f"{bound:.4g}") for bound in bounds],
         "refusal": made.refusal,
     }
@@ -158,19 +150,11 @@ def _certificate(made: Plan) -> dict[str, object] | None:
 
 def steps_data(steps: Sequence[Step]) -> list[dict[str, object]]:
     """The steps of a proof as JSON; what they show is named by its kind."""
-    return [
-        {
-            **{name: getattr(step, name) for name in ("title", "text", "equation", "source", "here")},
-            "weights": dict(step.weights),
-            "shows": [_show(show) for show in step.shows],
-        }
-        for step in steps
-    ]
+    return [{**vars(step), "shows": [_show(show) for show in step.shows]} for step in steps]
 
 
 def _show(show: Show) -> dict[str, object]:
-    parts = {field.name: getattr(show, field.name) for field in dataclasses.fields(show)}
-    inner = {name: _show(part) if isinstance(part, Show) else part for name, part in parts.items()}
+    inner = {name: _show(part) if isinstance(part, Show) else part for name, part in vars(show).items()}
     return {"kind": type(show).__name__, **inner}
 
 
@@ -178,7 +162,7 @@ def _stored(opened: Opened) -> dict[str, object]:
     return {
         "packed": pack(opened.model),
         "info": model_info(opened).model_dump(),
-        "steps": steps_data(unknown(opened.order, opened.model)),
+        "steps": steps_data(opened.steps),
     }
 
 

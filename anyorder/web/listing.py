@@ -73,11 +73,6 @@ def trajectory_info(file: Path, path: str) -> StoredInfo:
     return StoredInfo.model_validate({"path": path, "kind": "trajectory", "models": 0, "title": path, **named})
 
 
-def by_what_they_are(entries: list[StoredInfo]) -> list[StoredInfo]:
-    """Those of the package first, then by order and by the words of their titles."""
-    return sorted(entries, key=lambda one: (not one.path.startswith(f"{SHIPPED_NAME}/"), one.order or 0, one.title))
-
-
 def _named(file: Path) -> dict[str, object]:
     with contextlib.suppress(InputError):
         said = read_json(file.with_name("about.json"), "names of files").get(file.name)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from anyorder.constructions import Plan, plan
 from anyorder.constructions.registry import find, planned
+from anyorder.constructions.steps import Step, learnt
 from anyorder.errors import InputError, require
 from anyorder.training.folder import CHECKPOINT, CONFIG, START, read_config, read_models
 from anyorder.transformer import Transformer, load
 from anyorder.web import limits
-from anyorder.web.listing import SHIPPED, SHIPPED_NAME, by_what_they_are, file_info, run_info, trajectory_info
+from anyorder.web.listing import SHIPPED, SHIPPED_NAME, file_info, run_info, trajectory_info
 from anyorder.web.schema import Constructed, Stored, StoredInfo
 
 #: Entries of the folders that are listed, and how deep they are searched.
@@ -40,15 +41,22 @@ class Opened:
     beta: float
     refusal: str | None = None
 
+    @classmethod
+    def of(cls, made: Plan, model: Transformer, refusal: str | None = None) -> Opened:
+        """A model that was built as planned."""
+        entry = made.construction
+        return cls(model, f"{entry.name}: {entry.title}", entry.source, made, made.request.order, made.beta, refusal)
+
     @property
     def construction(self) -> str | None:
         """The name of the construction, None for a model that nobody wrote down."""
         return None if self.plan is None else self.plan.construction.name
 
     @property
-    def certified_kappa(self) -> float | None:
-        """The kappa that suffices for the target error, or what a construction without a promise takes by itself."""
-        return None if self.plan is None else self.plan.kappa
+    def steps(self) -> tuple[Step, ...]:
+        """The proof, or what can be said of a model that nobody wrote down."""
+        heads = [len(layer.heads) for layer in self.model.layers]
+        return learnt(self.order, heads) if self.plan is None else self.plan.steps
 
 
 def plans(asked: Constructed, alphabet_size: int, length: int) -> tuple[Plan, Plan]:
@@ -75,15 +83,7 @@ def build(asked: Constructed, alphabet_size: int, length: int) -> Opened:
     'order 12 with `dyadic` needs 28 bits, float32 has 24; use float64, order ≤ 10, or `unrolled`'
     """
     made, run = plans(asked, alphabet_size, length)
-    return Opened(
-        model=run.build(force=True),
-        title=f"{asked.name}: {made.construction.title}",
-        source=made.construction.source,
-        plan=made,
-        order=asked.order,
-        beta=made.beta,
-        refusal=run.refusal,
-    )
+    return Opened.of(made, run.build(force=True), run.refusal)
 
 
 class Library:
@@ -102,11 +102,12 @@ class Library:
             self.roots[name] = self._all[name] = root
 
     def listed(self) -> list[StoredInfo]:
-        """Every run and every model file, runs without the files inside them."""
+        """Every run, without the files inside it, and every model file: the package's first, by order and title."""
         found: list[StoredInfo] = []
         for name, root in self._all.items():
             self._search(name, root, root, DEEPEST, found)
-        return by_what_they_are(found[:MOST_LISTED])
+        found = sorted(found[:MOST_LISTED], key=lambda one: (one.order or 0, one.title))
+        return sorted(found, key=lambda one: not one.path.startswith(f"{SHIPPED_NAME}/"))
 
     def _search(self, name: str, root: Path, folder: Path, depth: int, found: list[StoredInfo]) -> None:
         label = "/".join((name, *folder.relative_to(root).parts))

@@ -225,8 +225,6 @@ class Matrix(BaseModel):
 class OptionInfo(BaseModel):
     """An option that only some constructions have."""
 
-    model_config = ConfigDict(from_attributes=True)
-
     name: str
     default: bool | int | float
     help: str
@@ -237,8 +235,6 @@ class OptionInfo(BaseModel):
 
 class ConstructionInfo(BaseModel):
     """A line of the registry."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     name: str
     title: str
@@ -299,8 +295,6 @@ class Options(BaseModel):
 
 class Promise(BaseModel):
     """The certificate of a construction."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     construction: str
     estimator: str

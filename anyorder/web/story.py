@@ -13,31 +13,32 @@ from typing import Any
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from anyorder.constructions import steps
-from anyorder.constructions.steps import Show, Step
+from anyorder.constructions.steps import Show
 from anyorder.constructions.stream import Stream
 from anyorder.estimators import matching
 from anyorder.transformer import Head, Transformer
-from anyorder.transformer.arithmetic import linear, stored, unit
+from anyorder.transformer.arithmetic import linear, stored
 from anyorder.web import schema
 from anyorder.web.schema import finite
 from anyorder.web.sentences import about, here
 from anyorder.web.traced import Traced, TracedPosition
 
 Numbers = Float[np.ndarray, "values"]
+#: Compiled once for every shape.
+_sides = eqx.filter_jit(Head.sides)
 
 
 def tell(traced: Traced, position: int) -> schema.Story:
     """The story at one position, next to the window, the matches and the counts of the exact estimator."""
-    order, size = traced.opened.order, traced.alphabet_size
+    model, order = traced.opened.model, traced.opened.order
     matrix = matching.window_matches(traced.padded, order)
     matches = np.flatnonzero(np.asarray(matrix)[position]).tolist()
-    counts = np.asarray(matching.counts(matrix, traced.padded, size))[position].tolist()
-    look = TracedPosition(traced, position, matches)
+    counts = np.asarray(matching.counts(matrix, traced.padded, model.alphabet_size))[position].tolist()
+    look = TracedPosition(traced, model, order, position, position + traced.begins, matches)
     window = list(range(position - order + 1, position + 1)) if position >= order - 1 else []
-    plan = traced.opened.plan
     made = [
         schema.StoryStep(
             title=step.title,
@@ -46,10 +47,10 @@ def tell(traced: Traced, position: int) -> schema.Story:
             about=about(look, step.here),
             equation=step.equation,
             source=step.source,
-            weights=[weight(look.model, name, does) for name, does in step.weights.items()],
+            weights=[weight(model, name, does) for name, does in step.weights.items()],
             parts=[show(one, look) for one in step.shows],
         )
-        for step in (unknown(order, look.model) if plan is None else plan.steps)
+        for step in traced.opened.steps
     ]
     return schema.Story(position=position, order=order, window=window, matches=matches, counts=counts, steps=made)
 
@@ -189,54 +190,7 @@ def keys(look: TracedPosition, name: str, read: str, values: Numbers, at: Iterab
     )
 
 
-def unknown(order: int, model: Transformer) -> tuple[Step, ...]:
-    """What can be said of a model that nobody wrote down: where each layer looks, and what comes out."""
-    made = []
-    for layer, part in enumerate(model.layers):
-        last = layer == len(model.layers) - 1
-        near = None if last else (1, order)
-        text = "Where this layer looks from position n. "
-        text += (
-            "Marked are the tokens that followed the same window before: an induction head of order k looks there."
-            if last
-            else "A code of the window would look at the k tokens before n, older ones with other weights."
-        )
-        made.append(
-            Step(
-                f"Layer {layer + 1}",
-                text,
-                "x_n + Σ_i att(n, i) (W_V x_i + p^V_{n-i}),   att(n, i) ∝ exp <W_K x_i + p^K_{n-i}, W_Q x_n>",
-                "Definition 3; the weights are learnt",
-                {f"layers.{layer}.heads.0.query": "W_Q", f"layers.{layer}.heads.0.key": "W_K"},
-                tuple(
-                    steps.Attention(f"attention of head {j + 1}", layer, j, offsets=near)
-                    for j in range(min(len(part.heads), 4))
-                ),
-                "matches" if last else "window",
-            )
-        )
-    prediction = Step(
-        "Prediction",
-        "What the model says about the next token.",
-        "f(W_o x_n + b_o)",
-        "Definition 3",
-        {"embedding": "the tokens"},
-        (steps.Prediction(),),
-        "counts",
-    )
-    return (*made, prediction)
-
-
 def _inside(look: TracedPosition, what: steps.Inside) -> Numbers:
     mlp = look.model.layers[what.layer].mlp[what.place]
     inputs = np.asarray(linear(look.traced.trace.stream(what.point), mlp.weight, mlp.bias), np.float64)
     return inputs[look.row, Stream(**dict(look.model.blocks or ())).place(what.of)]
-
-
-@eqx.filter_jit
-def _sides(head: Head, x: Float[Array, "rows d"]) -> tuple[Float[Array, "rows head"], Float[Array, "rows head"]]:
-    """The queries and keys of a head, whose products are its scores."""
-    queries, found = linear(x, head.query), linear(x, head.key)
-    if head.normalise:
-        queries, found = unit(queries), unit(found)
-    return stored(queries * head.scale), found

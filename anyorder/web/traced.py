@@ -111,26 +111,14 @@ class Traced:
 
 @dataclasses.dataclass(frozen=True)
 class TracedPosition:
-    """A trace at one position n; `row` is its row, one later with a beginning token."""
+    """A trace at one position n, with the positions that match it; `row` is one later with a beginning token."""
 
     traced: Traced
+    model: Transformer
+    order: int
     position: int
+    row: int
     matches: list[int]
-
-    @property
-    def row(self) -> int:
-        """The row of position n."""
-        return self.position + self.traced.begins
-
-    @property
-    def order(self) -> int:
-        """k."""
-        return self.traced.opened.order
-
-    @property
-    def model(self) -> Transformer:
-        """The model that is looked into."""
-        return self.traced.opened.model
 
     def name(self, position: int) -> str:
         """The token at a position, as the page writes it."""

@@ -28,12 +28,6 @@ from anyorder.web.work import CheckCancelled
 ROUNDING_UNITS = 4.0
 
 
-def _give_back() -> None:
-    """Let the C library return what was freed to the system: that of Linux keeps it unless it is told to."""
-    with contextlib.suppress(AttributeError, OSError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
-
-
 class Explorer:
     """Runs models and keeps the last traces; safe to call from several threads."""
 
@@ -91,7 +85,9 @@ class Explorer:
             if len(self._programs) > limits.MOST_PROGRAMS:
                 self._programs.clear()
                 jax.clear_caches()
-                _give_back()
+                # The C library of Linux keeps what was freed unless it is told to return it to the system.
+                with contextlib.suppress(AttributeError, OSError, TypeError):
+                    ctypes.CDLL(None).malloc_trim(0)
 
     def _open(self, asked: schema.ViewRequest, drawn: NamedTokens) -> Opened:
         """The model, if the sequence fits it."""
@@ -260,7 +256,8 @@ def model_info(opened: Opened) -> schema.ModelInfo:
         mlp=[len(layer.mlp) for layer in model.layers],
         dimension=model.dimension,
         parameters=count_arrays(model),
-        certified_kappa=opened.certified_kappa,
+        # What suffices for the target error, or what a construction without a promise takes by itself.
+        certified_kappa=None if opened.plan is None else opened.plan.kappa,
         refusal=opened.refusal,
-        certificate=None if promise is None else schema.Promise.model_validate(promise),
+        certificate=None if promise is None else schema.Promise.model_validate(promise, from_attributes=True),
     )
