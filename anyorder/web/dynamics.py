@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
@@ -12,7 +13,7 @@ from anyorder.dynamics import Preconditioned, Trajectory, TwoStage, precondition
 from anyorder.errors import InputError, require
 from anyorder.web import limits
 from anyorder.web.models import Library, fits
-from anyorder.web.schema import DynamicsRequest, Film, FreshRun, Matrix, StoredRun, finite
+from anyorder.web.schema import DynamicsRequest, Film, FreshRun, Matrix, StoredRun
 from anyorder.web.work import CheckCancelled
 
 #: Learning rates that suit the lengths of short runs; those of the command.
@@ -47,15 +48,12 @@ def _fresh(asked: FreshRun, check: CheckCancelled) -> Film:
         check()
 
     check()
+    shared: dict[str, Any] = {"length": asked.length, "steps": asked.steps, "batch": BATCH, "seed": asked.seed}
     if asked.algorithm == 1:
-        settings = TwoStage(
-            rate=RATE, length=asked.length, steps=asked.steps, steps_2=asked.steps, batch=BATCH, seed=asked.seed
-        )
+        settings = TwoStage(**shared, rate=RATE, steps_2=asked.steps)
         run = two_stage(Floored(1, asked.alphabet_size), settings, watch)
     else:
-        other = Preconditioned(
-            rate=PRECONDITIONED_RATE, length=asked.length, steps=asked.steps, batch=BATCH, seed=asked.seed
-        )
+        other = Preconditioned(**shared, rate=PRECONDITIONED_RATE)
         run = preconditioned(Reversible(asked.order, asked.alphabet_size), other, watch)
     return _frames(
         run, f"Algorithm {asked.algorithm}, order {asked.order}, S = {asked.alphabet_size}, T = {asked.length}"
@@ -88,11 +86,11 @@ def _frames(run: Trajectory, title: str) -> Film:
         steps=shown.tolist(),
         stage_one_steps=run.stage_one_steps,
         attention=Matrix.of(run.attention[shown, : limits.MOST_OFFSETS]),
-        a_2=[finite(value) for value in run.a_2[shown].tolist()],
+        a_2=run.a_2[shown].tolist(),
         # The excess of step t is that of the state before it; the last state has none of its own.
-        excess=[finite(value) for value in run.excess[np.minimum(shown, len(run.excess) - 1)].tolist()],
+        excess=run.excess[np.minimum(shown, len(run.excess) - 1)].tolist(),
         true_loss=run.true_loss,
-        floor_excess=None if run.floor is None else finite(run.floor - run.true_loss),
+        floor_excess=None if run.floor is None else run.floor - run.true_loss,
         standings={name: standing.excess for name, standing in run.evaluation.standings.items()},
     )
 

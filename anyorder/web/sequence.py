@@ -65,10 +65,4 @@ def _sampled(asked: Chain) -> NamedTokens:
 
 def source(asked: Chain, length: int) -> Source:
     """Where the sequence of a chain comes from, with its outcome or padded."""
-    return SourceConfig(
-        order=asked.order,
-        alphabet_size=asked.alphabet_size,
-        concentration=asked.concentration,
-        token_noise=asked.token_noise,
-        transition_noise=asked.transition_noise,
-    ).source_of(length)
+    return SourceConfig(**asked.model_dump(exclude={"kind", "length", "seed"})).source_of(length)

@@ -58,16 +58,15 @@ def read_tour(path: str | Path) -> Tour:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path} ({type(error).__name__}); write the tour as UTF-8 text") from None
     name = re.sub(r"^\d+-|[^a-z0-9]+", lambda found: "" if found.start() == 0 else "-", file.stem.lower()).strip("-")
-    return checked(_json(text, file) if file.suffix == ".json" else _markdown(text), name or "tour", str(path))
+    try:
+        described = json.loads(text) if file.suffix == ".json" else _markdown(text)
+    except ValueError as error:
+        raise InputError(f"{file} is not JSON ({error}); correct it, or write the tour as Markdown") from None
+    return _checked(described, name or "tour", str(path))
 
 
-def checked(described: object, name: str, path: str) -> Tour:
-    """The tour that a file describes, with every stop checked.
-
-    >>> checked({"title": "A", "stops": [{"state": {"modle": "dyadic"}, "sentence": "B"}]}, "a", "a.json")
-    Traceback (most recent call last):
-    anyorder.errors.InputError: a.json, stop 1: there is no 'modle' in the state; take names from the page's address
-    """
+def _checked(described: object, name: str, path: str) -> Tour:
+    """The tour that a file describes, with every stop checked."""
     if not isinstance(described, dict):
         raise InputError(f"{path} does not hold one JSON object; {_EXAMPLE}")
     stops: list[Stop] = []
@@ -90,13 +89,6 @@ def checked(described: object, name: str, path: str) -> Tour:
         require(bool(stop.sentence.strip()), f"{where} says nothing; write a sentence")
         stops.append(stop)
     return Tour(name=name, title=str(described["title"]), stops=stops)
-
-
-def _json(text: str, file: Path) -> object:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise InputError(f"{file} is not JSON ({error}); correct it, or write the tour as Markdown") from None
 
 
 def _markdown(text: str) -> dict[str, object]:
