@@ -64,18 +64,10 @@ function loaded(name) {
 
 async function constructed(asked, sequence) {
   const { limits } = data.options,
-    size = asked.alphabet_size ?? Math.max(2, sequence.symbols.length),
-    length = sequence.tokens.length;
+    size = asked.alphabet_size ?? Math.max(2, sequence.symbols.length);
   within(asked.order, 1, limits.order, "order");
   within(size, 2, limits.symbols, "alphabet size");
-  if (size < sequence.symbols.length)
-    throw new Problem(
-      `the sequence has ${sequence.symbols.length} symbols, the model has ${size}; choose a larger alphabet`,
-    );
-  if (length <= asked.order)
-    throw new Problem(
-      `order is ${asked.order}, must be smaller than the length ${length}; lower it, or lengthen the sequence`,
-    );
+  fits(sequence, size, asked.order, "choose a larger alphabet", "lower it, or lengthen the sequence");
   if (!data.files[asked.name]) throw new Problem(`this page has no ${asked.name}; the server has all constructions`);
   const found = (await loaded(asked.name)).orders[asked.order];
   if (!found)
@@ -108,14 +100,8 @@ async function stored(asked, sequence) {
   const found = data.files[asked.path] && (await loaded(asked.path));
   if (!found) throw new Problem(`there is no ${asked.path} in this page; the server opens runs and files`);
   const { info } = found,
-    length = sequence.tokens.length,
     order = asked.order ?? info.order;
-  if (sequence.symbols.length > info.alphabet_size)
-    throw new Problem(
-      `the sequence has ${sequence.symbols.length} symbols, the model has ${info.alphabet_size}; choose another sequence`,
-    );
-  if (length <= order)
-    throw new Problem(`order is ${order}, must be smaller than the length ${length}; lengthen the sequence`);
+  fits(sequence, info.alphabet_size, order, "choose another sequence", "lengthen the sequence");
   return traced({
     packed: found.packed,
     dtype: info.dtype,
@@ -125,6 +111,14 @@ async function stored(asked, sequence) {
     steps: found.steps,
     info: { ...info, order },
   });
+}
+
+// A sequence with more symbols than the model has, or without a full window, is refused with the ways out.
+function fits({ symbols, tokens }, size, order, other, longer) {
+  if (symbols.length > size)
+    throw new Problem(`the sequence has ${symbols.length} symbols, the model has ${size}; ${other}`);
+  if (tokens.length <= order)
+    throw new Problem(`order is ${order}, must be smaller than the length ${tokens.length}; ${longer}`);
 }
 
 function traced(given) {
@@ -161,6 +155,7 @@ function within(value, least, most, name) {
 
 const table = (rows, size) =>
   new Matrix({ rows: rows.length, columns: size, values: Float32Array.from(rows.flatMap((row) => [...row])) });
+const bayesName = (own) => (own ? "Bayes: add-1" : "add-1");
 const finite = (value) => (Number.isFinite(value) ? value : null);
 
 function view(now) {
@@ -184,7 +179,7 @@ function view(now) {
     predicted: table(predicted, size),
     kgram: table(kgram, size),
     bayes: table(bayes, size),
-    bayes_name: own ? "Bayes: add-1" : "add-1",
+    bayes_name: bayesName(own),
     truth: truth ? table(wide.slice(1), size) : null,
     ...compared(now, bayes, own),
     losses: truth && {
@@ -201,11 +196,8 @@ function compared({ sequence: { tokens }, order, size, info, opening, trace, dty
   const promise = info.certificate,
     estimator = promise?.estimator,
     names = { kgram: "the conditional k-gram", biased: "the biased k-gram", bayes: "add-1 smoothing" };
-  const exact = !promise
-    ? bayes
-    : estimator === "bayes"
-      ? bayes
-      : counted(tokens, order, size, { biased: estimator === "biased" });
+  const exact =
+    !promise || estimator === "bayes" ? bayes : counted(tokens, order, size, { biased: estimator === "biased" });
   const errors = exact.map((row, n) => {
     if (Number.isNaN(row[0]) || (promise && n < order - 1 + opening)) return null;
     const worst = Math.max(...row.map((value, symbol) => Math.abs(value - trace.probabilities[n][symbol])));
@@ -218,7 +210,7 @@ function compared({ sequence: { tokens }, order, size, info, opening, trace, dty
   return {
     errors: errors.map((error) => (error === null ? null : finite(error))),
     exactness: {
-      compared_with: promise ? names[estimator] : own ? "Bayes: add-1" : "add-1",
+      compared_with: promise ? names[estimator] : bayesName(own),
       max_error: defined.length ? finite(worst) : null,
       at: defined.length ? errors.indexOf(worst) : null,
       bound,

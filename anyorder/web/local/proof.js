@@ -66,10 +66,12 @@ function inside(look, { layer, place: index, of, point }) {
   return [...linear(weight, last(look, point)[row(look)], bias, look.round).slice(...place(look, of))];
 }
 
-function scores(look, { layer, head = 0, point }) {
+// The query of a head at n, its keys up to n, and their scores.
+function compared(look, { layer, head = 0, point }) {
   const stream = last(look, point).slice(0, row(look) + 1),
-    { queries, keys } = sides(look.model.layers[layer].heads[head], stream, look.round);
-  return keys.map((key) => dot(queries[row(look)], key, look.round) / (look.kappa ?? 1));
+    { queries, keys } = sides(look.model.layers[layer].heads[head], stream, look.round),
+    query = queries[row(look)];
+  return { query, keys, scores: keys.map((key) => dot(query, key, look.round)) };
 }
 
 function direction(values) {
@@ -130,16 +132,16 @@ const SHOWS = {
     return { ...part, marks: near.map((at) => at - part.first) };
   },
   Scores(look, show) {
-    const read = `score of layer ${show.layer + 1}, head ${(show.head ?? 0) + 1}`;
-    return keys(look, show.name, look.kappa ? `${read} / kappa` : read, scores(look, show), {
+    const read = `score of layer ${show.layer + 1}, head ${(show.head ?? 0) + 1}`,
+      values = compared(look, show).scores.map((score) => score / (look.kappa ?? 1));
+    return keys(look, show.name, look.kappa ? `${read} / kappa` : read, values, {
       unit: look.kappa ? "kappa" : "",
     });
   },
-  Overlay(look, { name, layer, head = 0, point }) {
-    const coordinates = look.coordinates[layer];
-    const stream = last(look, point).slice(0, row(look) + 1),
-      { queries, keys: found } = sides(look.model.layers[layer].heads[head], stream, look.round),
-      score = (at) => dot(queries[row(look)], found[at + look.begins], look.round),
+  Overlay(look, show) {
+    const coordinates = look.coordinates[show.layer],
+      { query, keys: found, scores } = compared(look, show),
+      score = (at) => scores[at + look.begins],
       directed = (values) => direction(coordinates[0].map((at) => values[at]));
     const misses = span(look.order, look.position).filter((at) => !look.matches.includes(at)),
       nearest = misses.reduce((best, at) => (best === null || score(at) >= score(best) ? at : best), null);
@@ -155,7 +157,7 @@ const SHOWS = {
       score: score(at) / (look.kappa ?? 1),
     }));
     const labels = coordinates[1].map((symbol) => look.symbols[symbol]);
-    return bars(name, "directions of the query at n and of two keys", labels, directed(queries[row(look)]), {
+    return bars(show.name, "directions of the query at n and of two keys", labels, directed(query), {
       kind: "overlay",
       over,
       unit: look.kappa ? "kappa" : "",

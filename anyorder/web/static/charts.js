@@ -1,12 +1,19 @@
 // Bars, keys and overlays: small drawings of a few numbers.
 import { hex } from "./palette.js";
 import { number } from "./format.js";
-import { escape, sheet, tag, text } from "./svg.js";
+import { across, escape, sheet, tag, text } from "./svg.js";
 
 const nice = (value) => {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].find((m) => m * power >= value) * power;
 };
+
+// Lines at some values, each with its number on the left.
+const ruled = (values, y, left, right) =>
+  values.flatMap((value) => [
+    text(left - 4, y(value) + 4, number(value), { "text-anchor": "end", fill: hex("quiet") }),
+    across(left, right, y(value), { stroke: hex("line") }),
+  ]);
 
 // Grouped bars: `series` is [{name, colour, values}], one group for each label.
 export function bars({
@@ -34,12 +41,7 @@ export function bars({
     (height - top - bottom) * (1 - (Math.min(Math.max(v, bottomValue), high) - bottomValue) / (high - bottomValue));
   const step = (width - left - right) / labels.length,
     thick = Math.min(26, (step * 0.78) / series.length);
-  const parts = [];
-  for (const value of [bottomValue, high])
-    parts.push(
-      text(left - 4, y(value) + 4, number(value), { "text-anchor": "end", fill: hex("quiet") }),
-      tag("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), stroke: hex("line") }),
-    );
+  const parts = ruled([bottomValue, high], y, left, width - right);
   labels.forEach((label, place) => {
     const middle = left + step * (place + 0.5);
     series.forEach((one, index) => {
@@ -73,20 +75,12 @@ export function bars({
   });
   if (line !== null)
     parts.push(
-      tag("line", {
-        x1: left,
-        x2: width - right,
-        y1: y(line),
-        y2: y(line),
+      across(left, width - right, y(line), {
         stroke: hex("vermillion"),
         "stroke-width": 1.5,
         "stroke-dasharray": "5 3",
       }),
-      text(width - right, y(line) - 3, number(line), {
-        "text-anchor": "end",
-        fill: hex("vermillion"),
-        "font-size": 10,
-      }),
+      text(width - right, y(line) - 3, number(line), { "text-anchor": "end", fill: hex("vermillion"), "font-size": 10 }),
     );
   if (series.length > 1) {
     let at = left;
@@ -123,11 +117,7 @@ export function keys({ title, labels, values, marks = [], first = 0, unit = "", 
   const y = (v) => top + (height - top - bottom) * (1 - (Math.max(v, low) - low) / (high - low));
   const step = (width - left - right) / count,
     parts = unit ? [text(2, 11, `in units of ${unit}`, { fill: hex("quiet"), "font-size": 10.5 })] : [];
-  for (const value of [low, high])
-    parts.push(
-      text(left - 4, y(value) + 4, number(value), { "text-anchor": "end", fill: hex("quiet") }),
-      tag("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), stroke: hex("line") }),
-    );
+  parts.push(...ruled([low, high], y, left, width - right));
   values.forEach((value, place) => {
     const x = left + step * place,
       marked = marks.includes(place),
@@ -195,12 +185,7 @@ export function overlay({ title, labels, over, under, names, colour, width = 300
   const y = (value) => top + (height - top - bottom) * (1 - (value - low) / (high - low)),
     step = (width - left - right) / labels.length,
     thick = Math.min(26, step * 0.72);
-  const parts = [];
-  for (const value of [low, high])
-    parts.push(
-      text(left - 4, y(value) + 4, number(value), { "text-anchor": "end", fill: hex("quiet") }),
-      tag("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), stroke: hex("line") }),
-    );
+  const parts = ruled([low, high], y, left, width - right);
   labels.forEach((label, place) => {
     const middle = left + step * (place + 0.5);
     const bar = (value, attributes) =>

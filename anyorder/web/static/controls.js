@@ -2,49 +2,26 @@
 import { element } from "./format.js";
 import { ownOptions } from "./state.js";
 
-const FIELDS = {
-  model: "model",
-  order: "order",
-  alphabet: "alphabet",
-  dtype: "dtype",
-  estimator: "estimator",
-  temperature: "temperature",
-  beta: "beta",
-  gated: "gated",
-  dimension: "dimension",
-  index: "index",
-  text: "text",
-  "chain-order": "chainOrder",
-  "chain-alphabet": "chainAlphabet",
-  "chain-length": "chainLength",
-  "chain-seed": "chainSeed",
-  "chain-token-noise": "chainTokenNoise",
-  "chain-transition-noise": "chainTransitionNoise",
-};
+const IDS =
+  "model order alphabet dtype estimator temperature beta gated dimension index text " +
+  "chain-order chain-alphabet chain-length chain-seed chain-token-noise chain-transition-noise";
+// The fields by their ids, and what the state calls each: chain-order is chainOrder.
+const FIELDS = IDS.split(" ").map((id) => [id, id.replace(/-(.)/g, (_, letter) => letter.toUpperCase())]);
 const $ = (id) => document.getElementById(id);
 
 export class Controls {
   constructor(options, change) {
     this.options = options;
     this.change = change;
-    const model = $("model"),
-      group = (label, entries) =>
-        element("optgroup", { label }, ...entries.map(([value, name]) => element("option", { value }, name)));
-    model.append(
-      group(
-        "Constructions",
-        options.constructions.map((entry) => [entry.name, entry.name]),
-      ),
-    );
-    const stored = options.stored.filter((entry) => entry.kind !== "trajectory");
-    if (stored.length)
-      model.append(
-        group(
-          "Trained and stored models",
-          stored.map((entry) => [`stored:${entry.path}`, entry.title]),
-        ),
-      );
-    $("dtype").append(...options.dtypes.map((name) => element("option", { value: name }, name)));
+    const choice = (value, name) => element("option", { value }, name),
+      stored = options.stored.filter((entry) => entry.kind !== "trajectory"),
+      groups = {
+        Constructions: options.constructions.map((entry) => choice(entry.name, entry.name)),
+        "Trained and stored models": stored.map((entry) => choice(`stored:${entry.path}`, entry.title)),
+      };
+    for (const [label, entries] of Object.entries(groups))
+      if (entries.length) $("model").append(element("optgroup", { label }, ...entries));
+    $("dtype").append(...options.dtypes.map((name) => choice(name, name)));
     for (const [value, title] of Object.entries(options.estimators))
       $("estimator").append(element("option", { value, title }, value));
     $("estimator-label").hidden = !Object.keys(options.estimators).length;
@@ -52,7 +29,7 @@ export class Controls {
     for (const id of ["alphabet", "chain-alphabet"]) $(id).max = options.limits.symbols;
     $("chain-length").max = options.limits.tokens;
     $("dimension").max = options.limits.dimension;
-    for (const [id, name] of Object.entries(FIELDS)) $(id).addEventListener("input", () => this.#taken(id, name));
+    for (const [id, name] of FIELDS) $(id).addEventListener("input", () => this.#taken(id, name));
     for (const radio of document.querySelectorAll("[name=source]"))
       radio.addEventListener("change", () => change({ source: radio.value, position: null }));
     $("another").addEventListener("click", () => change({ chainSeed: Number($("chain-seed").value) + 1 }));
@@ -127,7 +104,7 @@ export class Controls {
 
   show(state) {
     this.state = state;
-    for (const [id, name] of Object.entries(FIELDS)) {
+    for (const [id, name] of FIELDS) {
       const field = $(id);
       if (id === "index") continue;
       if (field.type === "checkbox") field.checked = state[name];

@@ -1,7 +1,7 @@
 // Curves over steps or positions.
 import { hex } from "./palette.js";
 import { number } from "./format.js";
-import { sheet, tag, text } from "./svg.js";
+import { across, sheet, tag, text } from "./svg.js";
 
 // Curves over x; `log` draws powers of ten, `cursor` a vertical line, `rules` horizontal ones.
 export function curves({
@@ -37,9 +37,9 @@ export function curves({
   const x = (v) => left + ((width - left - right) * (v - xs[0])) / Math.max(xs[xs.length - 1] - xs[0], 1e-9);
   const y = (v) =>
     top + (height - top - bottom) * (1 - (Math.min(Math.max(map(v), least), most) - least) / (most - least));
-  const parts = [
-    tag("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom, stroke: hex("line") }),
-  ];
+  const small = { "font-size": 10 },
+    quiet = { fill: hex("quiet"), ...small },
+    parts = [across(left, width - right, height - bottom, { stroke: hex("line") })];
   const ticks = log
     ? Array.from({ length: most - least + 1 }, (_, i) => least + i).filter(
         (_, i) => i % Math.ceil((most - least + 1) / 6) === 0,
@@ -48,34 +48,17 @@ export function curves({
   for (const tick of ticks) {
     const value = log ? 10 ** tick : tick;
     parts.push(
-      text(left - 5, y(value) + 4, log ? `1e${tick}` : number(value), {
-        "text-anchor": "end",
-        fill: hex("quiet"),
-        "font-size": 10,
-      }),
-      tag("line", {
-        x1: left,
-        x2: width - right,
-        y1: y(value),
-        y2: y(value),
-        stroke: hex("line"),
-        "stroke-width": 0.5,
-      }),
+      text(left - 5, y(value) + 4, log ? `1e${tick}` : number(value), { "text-anchor": "end", ...quiet }),
+      across(left, width - right, y(value), { stroke: hex("line"), "stroke-width": 0.5 }),
     );
   }
   for (const part of [0, 0.5, 1]) {
     const value = Math.round(xs[0] + part * (xs[xs.length - 1] - xs[0]));
-    parts.push(
-      text(x(value), height - bottom + 13, value, { "text-anchor": "middle", fill: hex("quiet"), "font-size": 10 }),
-    );
+    parts.push(text(x(value), height - bottom + 13, value, { "text-anchor": "middle", ...quiet }));
   }
   parts.push(
-    text((left + width - right) / 2, height - 4, xname, {
-      "text-anchor": "middle",
-      fill: hex("quiet"),
-      "font-size": 10,
-    }),
-    text(4, 11, yname, { fill: hex("quiet"), "font-size": 10 }),
+    text((left + width - right) / 2, height - 4, xname, { "text-anchor": "middle", ...quiet }),
+    text(4, 11, yname, quiet),
   );
   for (const one of series) {
     const points = xs.map((at, i) => [at, one.values[i]]).filter(([, v]) => v !== null && Number.isFinite(v));
@@ -103,18 +86,14 @@ export function curves({
   for (const rule of rules)
     if (rule.value !== null && (!log || rule.value > 0))
       parts.push(
-        tag("line", {
-          x1: left,
-          x2: width - right,
-          y1: y(rule.value),
-          y2: y(rule.value),
+        across(left, width - right, y(rule.value), {
           stroke: hex(rule.colour),
           "stroke-dasharray": "6 4",
           "stroke-width": 1.5,
         }),
         text(left + 4, y(rule.value) + (y(rule.value) < top + 8 ? 11 : -4), rule.name, {
           fill: hex(rule.colour),
-          "font-size": 10,
+          ...small,
         }),
       );
   if (cursor !== null)

@@ -117,13 +117,9 @@ export class HeatMap {
       context.strokeRect(MARGIN, MARGIN + cell * this.row, cell * (this.row + 1), Math.max(cell, 2));
       context.strokeStyle = hex("vermillion");
       context.lineWidth = 2;
+      const side = Math.max(cell, 2);
       for (const mark of this.marks)
-        context.strokeRect(
-          MARGIN + cell * mark,
-          MARGIN + cell * this.row - 1,
-          Math.max(cell, 2),
-          Math.max(cell, 2) + 2,
-        );
+        context.strokeRect(MARGIN + cell * mark, MARGIN + cell * this.row - 1, side, side + 2);
     }
     if (this.cell) {
       const [row, column] = this.cell;
@@ -194,7 +190,9 @@ export class HeatMap {
 
   svg() {
     const size = SIDE - MARGIN - 2,
-      cell = size / this.matrix.rows;
+      cell = size / this.matrix.rows,
+      at = (place) => MARGIN + cell * place,
+      frame = (x, y, width, height, attributes) => tag("rect", { x, y, width, height, fill: "none", ...attributes });
     const parts = [
       tag("image", {
         x: MARGIN,
@@ -205,44 +203,16 @@ export class HeatMap {
         preserveAspectRatio: "none",
         style: "image-rendering: pixelated",
       }),
-      tag("rect", { x: MARGIN, y: MARGIN, width: size, height: size, fill: "none", stroke: hex("line") }),
+      frame(MARGIN, MARGIN, size, size, { stroke: hex("line") }),
     ];
-    for (const [place, label, small] of this.#ticks(cell))
-      parts.push(
-        text(MARGIN + cell * (place + 0.5), MARGIN - 5, label, {
-          "text-anchor": "middle",
-          "font-size": small,
-          fill: hex("quiet"),
-        }),
-        text(MARGIN - 10, MARGIN + cell * (place + 0.5) + 3, label, {
-          "text-anchor": "middle",
-          "font-size": small,
-          fill: hex("quiet"),
-        }),
-      );
+    for (const [place, label, small] of this.#ticks(cell)) {
+      const quiet = { "text-anchor": "middle", "font-size": small, fill: hex("quiet") };
+      parts.push(text(at(place + 0.5), MARGIN - 5, label, quiet), text(MARGIN - 10, at(place + 0.5) + 3, label, quiet));
+    }
     if (this.row !== null) {
-      parts.push(
-        tag("rect", {
-          x: MARGIN,
-          y: MARGIN + cell * this.row,
-          width: cell * (this.row + 1),
-          height: cell,
-          fill: "none",
-          stroke: hex("text"),
-        }),
-      );
+      parts.push(frame(MARGIN, at(this.row), cell * (this.row + 1), cell, { stroke: hex("text") }));
       for (const mark of this.marks)
-        parts.push(
-          tag("rect", {
-            x: MARGIN + cell * mark,
-            y: MARGIN + cell * this.row,
-            width: cell,
-            height: cell,
-            fill: "none",
-            stroke: hex("vermillion"),
-            "stroke-width": 1.5,
-          }),
-        );
+        parts.push(frame(at(mark), at(this.row), cell, cell, { stroke: hex("vermillion"), "stroke-width": 1.5 }));
     }
     return sheet(SIDE, SIDE, this.name, ...parts);
   }

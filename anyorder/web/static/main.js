@@ -24,7 +24,7 @@ let state = fromHash(location.hash),
   typed = { field: "", at: 0 };
 const work = new Work(problem),
   model = new ModelPage(work, change),
-  dynamics = new DynamicsPage($("dynamics-page"), work, change);
+  dynamics = new DynamicsPage(work, change);
 
 // For whoever waits for the page: busy, ready or problem.
 function standing(name) {

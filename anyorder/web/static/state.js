@@ -1,7 +1,7 @@
 // The whole state of the page, and its place in the address: copying the address reproduces the view.
 
-export const DEFAULTS = {
-  page: "model",
+// What the address of each page has, in its order; of a sequence what was typed, or its chain.
+const MODEL = {
   model: "dyadic",
   order: 2,
   alphabet: null,
@@ -14,56 +14,29 @@ export const DEFAULTS = {
   own: "",
   index: 0,
   source: "text",
-  text: null,
+  position: null,
+  step: 0,
+  heads: "",
+};
+const TEXT = { text: null };
+const CHAIN = {
   chainOrder: 2,
   chainAlphabet: 2,
   chainLength: 64,
   chainSeed: 0,
   chainTokenNoise: 0,
   chainTransitionNoise: 0,
-  position: null,
-  step: 0,
-  heads: "",
-  show: "proof",
-  present: false,
-  tour: "",
-  stop: 0,
-  run: "",
-  algorithm: 1,
-  chainsOrder: 2,
-  symbols: 3,
-  length: 64,
-  steps: 200,
-  seed: 0,
-  frame: 0,
 };
+const DYNAMICS = { run: "", algorithm: 1, chainsOrder: 2, symbols: 3, length: 64, steps: 200, seed: 0, frame: 0 };
+const EVERYWHERE = { show: "proof", present: false, tour: "", stop: 0 };
 
-const MODEL = [
-  "model",
-  "order",
-  "alphabet",
-  "dtype",
-  "estimator",
-  "temperature",
-  "beta",
-  "gated",
-  "dimension",
-  "own",
-  "index",
-  "source",
-  "position",
-  "step",
-  "heads",
-];
-const EVERYWHERE = ["show", "present", "tour", "stop"];
-const CHAIN = ["chainOrder", "chainAlphabet", "chainLength", "chainSeed", "chainTokenNoise", "chainTransitionNoise"];
-const DYNAMICS = ["run", "algorithm", "chainsOrder", "symbols", "length", "steps", "seed", "frame"];
+export const DEFAULTS = { page: "model", ...MODEL, ...TEXT, ...CHAIN, ...DYNAMICS, ...EVERYWHERE };
 
 export function toHash(state) {
-  const names = state.page === "dynamics" ? DYNAMICS : [...MODEL, ...(state.source === "text" ? ["text"] : CHAIN)];
+  const shown = state.page === "dynamics" ? DYNAMICS : { ...MODEL, ...(state.source === "text" ? TEXT : CHAIN) };
   const written = new URLSearchParams([["page", state.page]]);
-  for (const name of names) if (state[name] !== null && state[name] !== "") written.set(name, String(state[name]));
-  for (const name of EVERYWHERE)
+  for (const name in shown) if (state[name] !== null && state[name] !== "") written.set(name, String(state[name]));
+  for (const name in EVERYWHERE)
     if (state[name] !== DEFAULTS[name] && (name !== "stop" || state.tour)) written.set(name, String(state[name]));
   return `#${written}`;
 }

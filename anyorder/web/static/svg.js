@@ -21,6 +21,8 @@ export const text = (x, y, content, attributes = {}) =>
     escape(content),
   );
 
+export const across = (x1, x2, y, attributes) => tag("line", { x1, x2, y1: y, y2: y, ...attributes });
+
 export function sheet(width, height, title, ...children) {
   return tag(
     "svg",
