@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.console import Group, RenderableType
@@ -154,10 +154,22 @@ class Dynamics(Command):
             if sweep is not None:
                 names["sweep_figure"] = "sweep.png"
                 write_figure(figures.draw_sweep(sweep), folder / names["sweep_figure"])
-        found = Further(gradients, limit, sweep, joint)
+        report, shown = told(trajectory, checks, gradients, limit)
+        if sweep is not None:
+            report["sweep"] = sweep
+            shown.append(sweep_table(sweep))
+        if joint is not None:
+            report["jointly"] = {
+                "starts": {
+                    name: {"attention": one.attention[:8], **facts(one, "query_attention", "a_2", "offsets")}
+                    for name, one in joint.found.items()
+                },
+                "standings": joint.evaluation.standings,
+            }
+            shown += joint_tables(joint)
         paths = {name: str(folder / file) for name, file in names.items()}
-        report = {**report_of(trajectory, checks), **found.plain(), "out": self.out, **paths}
-        return Outcome(report, shown(trajectory, checks, found, paths))
+        shown.append("\n".join(f"{name.replace('_', ' ')}: {path}" for name, path in paths.items()))
+        return Outcome({**report, "out": self.out, **paths}, Group(*shown))
 
     def _prior(self) -> Prior:
         from anyorder import chains, reading
@@ -167,76 +179,45 @@ class Dynamics(Command):
         return chains.named_prior(self.prior, self.order, self.alphabet_size, gamma=self.gamma)
 
 
-class Further(NamedTuple):
-    """What is measured besides the run itself, where it was asked for."""
-
-    gradients: Agreement
-    limit: LimitDistances | None
-    sweep: LengthSweep | None
-    jointly: JointRuns | None
-
-    def plain(self) -> dict[str, object]:
-        """What there is, for JSON: the numbers of the agreement, and the first offsets of what was trained jointly."""
-        found: dict[str, object] = {name: value for name, value in self._asdict().items() if value is not None}
-        found["gradients"] = facts(self.gradients, "cosine", "relative_difference", "relative_noise")
-        if self.jointly is not None:
-            ends = {
-                name: {"attention": one.attention[:8], **facts(one, "query_attention", "a_2", "offsets")}
-                for name, one in self.jointly.found.items()
-            }
-            found["jointly"] = {"starts": ends, "standings": self.jointly.evaluation.standings}
-        return found
-
-
-def report_of(trajectory: Trajectory, checks: list[Check]) -> dict[str, object]:
-    """A run as JSON-ready numbers."""
-    return {
+def told(
+    trajectory: Trajectory, checks: list[Check], gradients: Agreement, limit: LimitDistances | None
+) -> tuple[dict[str, object], list[RenderableType]]:
+    """A run as JSON-ready numbers, and for a person: assumptions that fail, the attention, losses next to the floor."""
+    order, row = trajectory.order, trajectory.attention[trajectory.stage_one_steps]
+    violated = [check for check in checks if not check.holds]
+    report = {
         **facts(trajectory, "algorithm", "order", "alphabet_size", "settings"),
         "assumptions": checks,
-        "violated": [check.name for check in checks if not check.holds],
+        "violated": [check.name for check in violated],
         "leads_at_every_step": trajectory.leads,
         "spread_of_p_1_to_k": trajectory.spread,
-        "attention": trajectory.attention[trajectory.stage_one_steps, : trajectory.order + 2],
+        "attention": row[: order + 2],
         "a_2": float(trajectory.a_2[-1]),
         "true_loss": trajectory.true_loss,
         "bayes_floor": trajectory.floor,
         "standings": trajectory.evaluation.standings,
+        "gradients": facts(gradients, "cosine", "relative_difference", "relative_noise"),
     }
-
-
-def shown(trajectory: Trajectory, checks: list[Check], found: Further, paths: dict[str, str]) -> RenderableType:
-    """A run for a person: assumptions that fail, the attention that was learned, and losses next to the floor."""
-    order, row = trajectory.order, trajectory.attention[trajectory.stage_one_steps]
-    violated = [f"  {check}" for check in checks if not check.holds]
-    assumed = ["assumptions that this prior violates:", *violated]
-    parts: list[RenderableType] = [
-        "\n".join(assumed) if violated else f"all {len(checks)} assumptions on the prior hold"
-    ]
+    assumed = "\n".join(["assumptions that this prior violates:", *(f"  {check}" for check in violated)])
     mass = ", ".join(f"{row[offset]:.4f}" for offset in range(1, order + 1))
-    parts.append(
+    shown: list[RenderableType] = [
+        assumed if violated else f"all {len(checks)} assumptions on the prior hold",
         f"softmax(p) at offsets 1 … {order}: {mass} (aim {1 / order:.4f} each); "
         f"{'ahead' if trajectory.leads else 'NOT ahead'} of all others at every step"
-        + (f"; largest relative difference among them {trajectory.spread:.1e}" if order > 1 else "")
-    )
-    parts.append(f"a_2: {trajectory.a_2[0]:.3g} → {trajectory.a_2[-1]:.3g};  L* = {trajectory.true_loss:.4f} nats")
-    gradients, end = found.gradients, found.limit
-    parts.append(
+        + (f"; largest relative difference among them {trajectory.spread:.1e}" if order > 1 else ""),
+        f"a_2: {trajectory.a_2[0]:.3g} → {trajectory.a_2[-1]:.3g};  L* = {trajectory.true_loss:.4f} nats",
         f"gradient at the start, closed form against 2048 chains: cosine {gradients.cosine:.4f}, relative difference "
-        f"{gradients.relative_difference:.3f} (sampling noise {gradients.relative_noise:.3f})"
-    )
-    parts.append(standings_table(trajectory.evaluation))
-    if end is not None:
-        parts.append(
+        f"{gradients.relative_difference:.3f} (sampling noise {gradients.relative_noise:.3f})",
+        standings_table(trajectory.evaluation),
+    ]
+    if limit is not None:
+        report["limit"] = limit
+        shown.append(
             "with norms and a_2 → ∞, total variation on contexts that were seen: "
-            f"{end.to_bag:.4f} to the bag of k, {end.to_kgram:.4f} to the k-gram "
-            f"(these two are {end.kgram_to_bag:.4f} apart)"
+            f"{limit.to_bag:.4f} to the bag of k, {limit.to_kgram:.4f} to the k-gram "
+            f"(these two are {limit.kgram_to_bag:.4f} apart)"
         )
-    if found.sweep is not None:
-        parts.append(sweep_table(found.sweep))
-    if found.jointly is not None:
-        parts += joint_tables(found.jointly)
-    parts.append("\n".join(f"{name.replace('_', ' ')}: {path}" for name, path in paths.items()))
-    return Group(*parts)
+    return report, shown
 
 
 def standings_table(evaluation: Standings) -> Table:
