@@ -104,7 +104,7 @@ def choices(explorer: Explorer) -> schema.Options:
 
 def story_at(explorer: Explorer, asked: schema.StoryRequest, check: CheckCancelled) -> schema.Story:
     """The story of the model that was asked for, read off its trace."""
-    traced = explorer.traced(schema.ViewRequest(model=asked.model, sequence=asked.sequence), check)
+    traced = explorer.traced(asked, check)
     require(
         asked.position < traced.length,
         f"position is {asked.position}, the sequence has positions 0 to {traced.length - 1}; choose one of them",
@@ -116,4 +116,4 @@ def verified(asked: schema.VerifyRequest, check: CheckCancelled) -> schema.Verif
     """The construction on hard sequences, one after the other, so that a client that leaves stops it."""
     _, made = plans(asked.model, asked.model.alphabet_size or asked.alphabet_size, asked.length)
     found = verify_plan(made, sequences=asked.sequences, seed=asked.seed, force=True, check=check)
-    return schema.Verified.model_validate(found)
+    return schema.Verified.model_validate(found, from_attributes=True)

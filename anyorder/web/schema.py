@@ -447,8 +447,6 @@ class Story(BaseModel):
 class Verified(BaseModel):
     """The worst error on hard sequences, next to the bound."""
 
-    model_config = ConfigDict(from_attributes=True)
-
     construction: str
     order: int
     alphabet_size: int
