@@ -48,7 +48,7 @@ def prepared(length: int):
         data=dataclasses.replace(paper.data, length=length),
         optimisation=dataclasses.replace(paper.optimisation, batch=BATCH),
     )
-    models = [initial_model(config, keys(seed).weights) for seed, _ in config.members]
+    models = [initial_model(config, keys(member.seed).weights) for member in config.members]
     side_by_side = placed([config], models[0], [start(config, model) for model in models])
     assert isinstance(side_by_side, SideBySide)
     side_by_side.run(0, 100)

@@ -21,7 +21,7 @@ from anyorder.experiments import runner
 from anyorder.experiments.experiment import Result, Table
 from anyorder.records import read_record, write_record
 from anyorder.sweeps import spec, table
-from anyorder.sweeps.row import Ended, RunMetrics
+from anyorder.sweeps.row import Ended
 from anyorder.training import folder as folders
 from anyorder.training.forms import from_json
 from tests.test_reading import read_one
@@ -101,7 +101,7 @@ def samples(tmp_path_factory):
     grid = spec.sweep("s", anyorder.training.PRESETS["floor"], {"order": [1, 2]}, seeds=1)
     kept = table.SweepFolder(folder / "sweep", grid)
     kept.begin({})
-    kept.add(spec.runs(grid)[0], Ended("done", measured=RunMetrics(gap=0.1, excess=0.2, attention=0.3)))
+    kept.add(spec.runs(grid)[0], Ended("done", gap=0.1, excess=0.2, attention=0.3))
     record = runner.Record(Result({"t": Table("A table.", [{"a": 1.0}])}), "tiny", 1, {})
     write_record(folder / "result.safetensors", record, "result 1")
     np.save(folder / "tokens.npy", np.array([0, 1, 1, 0]))

@@ -163,7 +163,7 @@ class Evaluate(Command):
         devices.prepare()
         from anyorder.training.evaluation import evaluate_each, evaluation_set, reference
         from anyorder.training.folder import read_config, read_models
-        from anyorder.training.run import measured, summarised
+        from anyorder.training.run import summarised
 
         config = read_config(Path(self.run_folder))
         wanted = facts(self, "order", "length", "token_noise", "transition_noise")
@@ -171,11 +171,9 @@ class Evaluate(Command):
         changed = configs.changed(config, {name: value for name, value in wanted.items() if value is not None})
         check(changed)
         step, models = read_models(Path(self.run_folder))
-        data, measurement = changed.data, changed.measurement
-        evaluation = evaluation_set(data, measurement.evaluation_count, measurement.evaluation_seed)
-        found = measured(config, evaluate_each(models, evaluation))
-        summary = summarised(config, step, reference(evaluation), found)
-        report = {"run": self.run_folder, "data": data, **vars(summary)}
+        evaluation = evaluation_set(*changed.evaluation)
+        summary = summarised(config, step, reference(evaluation), evaluate_each(models, evaluation))
+        report = {"run": self.run_folder, "data": changed.data, **vars(summary)}
         return Outcome(report, Group(models_table(summary), f"run: {self.run_folder}, step {step}"))
 
 

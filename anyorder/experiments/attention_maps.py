@@ -31,15 +31,14 @@ def run(task: Task) -> Result:
     for part, (recipe, order) in enumerate(cells):
         config = of_preset(task, recipe, Data(order=order, length=32))
         trained = task.train(config, part, len(cells))
-        measurement = config.measurement
-        drawn = held_out(config.data, measurement.evaluation_count, measurement.evaluation_seed)
-        tokens = drawn.tokens[:AVERAGED, :-1]
+        drawn = held_out(*config.evaluation).tokens[:, :-1]
+        tokens = drawn[:AVERAGED]
         heads = [learned_code.first_heads(model, tokens) for model in trained.models]
         weights = np.stack([learned_code.offset_weights(first, order) for first, _ in heads])
         about = {"preset": recipe, "order": order}
         longer = [learned_code.longer_match_ratio(second, tokens, order) for _, second in heads]
         row = attention_row(trained.summary, weights, order)
-        row["uniform_distance"] = float(learned_code.uniform_distances(drawn.tokens[:, :-1], order).mean())
+        row["uniform_distance"] = float(learned_code.uniform_distances(drawn, order).mean())
         ideal = learned_code.longer_match_ratio(learned_code.ideal_maps(tokens, order), tokens, order)
         row |= columns("longer_match", longer) | {"longer_match_ideal": ideal}
         found["attention"].append(about | row)

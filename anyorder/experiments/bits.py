@@ -57,8 +57,7 @@ def run(task: Task) -> Result:
     tables: dict[str, Table] = {}
     for part, (key, (name, config)) in enumerate(recipes.items()):
         trained = task.train(config, part, len(recipes))
-        drawn = held_out(config.data, config.measurement.evaluation_count, config.measurement.evaluation_seed)
-        tokens, order = drawn.tokens[:SEQUENCES, :-1], config.data.order
+        tokens, order = held_out(*config.evaluation).tokens[:SEQUENCES, :-1], config.data.order
         uniform = float(learned_code.uniform_distances(tokens, order).mean())
         rows = []
         for bits, q in FORMATS.items():

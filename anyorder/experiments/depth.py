@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import partial
 
 import jax
@@ -15,7 +14,7 @@ from anyorder.experiments.experiment import Experiment, Result, Table, Task, col
 from anyorder.experiments.figures import Chart, MapGrid, Plot, sequence_maps, series
 from anyorder.experiments.printed import DEPTH, printed_series
 from anyorder.files import Row
-from anyorder.training.config import PRESETS, Config, Data
+from anyorder.training.config import Config, Data, changed
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
 
@@ -26,8 +25,7 @@ SEQUENCES, AVERAGED = 4, 256
 
 def config(task: Task, layers: int) -> Config:
     """The paper's architecture with this many layers."""
-    architecture = dataclasses.replace(PRESETS["paper"].architecture, layers=layers)
-    return of_preset(task, "paper", DATA, architecture)
+    return changed(of_preset(task, "paper", DATA), {"layers": layers})
 
 
 def run(task: Task) -> Result:

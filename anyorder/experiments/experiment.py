@@ -24,7 +24,7 @@ from anyorder.sweeps.run import Tally, carry_out, plan
 from anyorder.sweeps.spec import Sweep
 from anyorder.training import config as configs
 from anyorder.training import devices
-from anyorder.training.config import Architecture, Config, Data
+from anyorder.training.config import Config, Data
 from anyorder.training.folder import begun
 from anyorder.training.progress import Progress
 from anyorder.training.run import Trained
@@ -157,14 +157,14 @@ def digest(config: Config) -> str:
     return files.digest(different)
 
 
-def of_preset(task: Task, name: str, data: Data, architecture: Architecture | None = None) -> Config:
+def of_preset(task: Task, name: str, data: Data) -> Config:
     """A preset on these data, within the budget: where that has fewer steps the rate is higher and decays to zero.
 
     >>> of_preset(Task("quick"), "paper", Data()).optimisation.steps
     2000
     """
     preset = configs.PRESETS[name]
-    config = dataclasses.replace(preset, data=data, seeds=task.seeds, architecture=architecture or preset.architecture)
+    config = dataclasses.replace(preset, data=data, seeds=task.seeds)
     steps = STEPS[task.budget]
     if steps < preset.optimisation.steps:
         config = configs.changed(config, {"steps": steps, "learning_rate": 3e-3, "warmup": 100, "final_rate": 0.0})

@@ -40,20 +40,20 @@ def run(task: Task) -> Result:
     rows: list[Row] = [
         {
             **row.values,
-            "excess": row.ended.measured.excess,
-            "floor": row.ended.measured.floor_excess,
-            "gap": row.ended.measured.gap,
-            "layer_2_on_matches": row.ended.measured.matching_mass,
-            "chance": row.ended.measured.chance_mass,
+            "excess": row.ended.excess,
+            "floor": row.ended.floor_excess,
+            "gap": row.ended.gap,
+            "layer_2_on_matches": row.ended.matching_mass,
+            "chance": row.ended.chance_mass,
         }
         for row in ended
-        if row.ended.measured is not None
+        if row.ended.outcome == "done"
     ]
     rows.sort(key=lambda row: (row["length"], row["gap"]))
     best = [min(same, key=lambda row: row["gap"]) for _, same in groupby(rows, key=lambda row: row["length"])]
     chosen = [cell.config for cell in spec.runs(grid, CELLS[task.budget])]
     seconds = float(np.mean([cost.seconds(run.config) for run in spec.runs(paper_grid(), 500)]))
-    failed = [f"{_named(grid, row.values)}: {row.ended.reason}" for row in ended if row.ended.measured is None]
+    failed = [f"{_named(grid, row.values)}: {row.ended.reason}" for row in ended if row.ended.outcome != "done"]
     notes = (
         *(
             f"Best cell of length {row['length']}, {row['gap']:.4f} nats above the floor: {_named(grid, row)}."

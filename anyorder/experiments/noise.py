@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -19,7 +18,7 @@ from anyorder.experiments.experiment import Budget, Experiment, Result, Table, T
 from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, printed_series
 from anyorder.files import Row
-from anyorder.training.config import Config, Data
+from anyorder.training.config import Config, Data, changed
 from anyorder.training.evaluation import evaluate_each, evaluation_set, held_out
 from anyorder.transformer import Transformer
 
@@ -122,8 +121,7 @@ def measured(task: Task, prefix: str, data: Data, printed: Printed, part: int, p
         "over_clean": [model.loss - clean for model in models],
         "on_clean": on_clean(trained.models, config),
     }
-    measurement = config.measurement
-    tokens = held_out(data, measurement.evaluation_count, measurement.evaluation_seed).tokens[:, :-1]
+    tokens = held_out(*config.evaluation).tokens[:, :-1]
     known = None if data.transition_noise else 0.0
     floor, error = reference.floor_excess, reference.floor_excess_error
     if data.token_noise:
@@ -150,9 +148,8 @@ def measured(task: Task, prefix: str, data: Data, printed: Printed, part: int, p
 
 def on_clean(models: Sequence[Transformer], config: Config) -> list[float]:
     """Excess of models on sequences without noise."""
-    clean = dataclasses.replace(config.data, token_noise=0.0, transition_noise=0.0)
-    found = evaluation_set(clean, config.measurement.evaluation_count, config.measurement.evaluation_seed)
-    return [one.excess for one in evaluate_each(models, found)]
+    clean = changed(config, {"token_noise": 0.0, "transition_noise": 0.0})
+    return [one.excess for one in evaluate_each(models, evaluation_set(*clean.evaluation))]
 
 
 def chart(rows: list[Row], again: list[Row], printed: Mapping[float, Printed]) -> Plot:

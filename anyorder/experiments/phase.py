@@ -29,7 +29,7 @@ def run(task: Task) -> Result:
     means = (cells(sweep, rows, metric) for metric in ("gap", "attention", "matching_mass"))
     for seeds, gap, attention, mass in zip(by_cell(rows), *means, strict=True):
         near, attends = np.array([judged(row, rule) for row in seeds]).T
-        done = [row.ended.measured for row in seeds if row.ended.measured is not None]
+        done = [row.ended for row in seeds if row.ended.outcome == "done"]
         lines.append(
             {
                 **seeds[0].values,

@@ -10,7 +10,7 @@ from anyorder.experiments.experiment import Experiment, Result, Table, Task, col
 from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import BITS, DEPTH, printed_series
 from anyorder.files import Row
-from anyorder.training.config import PRESETS, Config
+from anyorder.training.config import Config, changed
 from anyorder.training.evaluation import held_out
 
 #: At most this many seeds of all but `paper`: they are to explain a difference, not to replace a table.
@@ -26,7 +26,7 @@ CAPTION = (
 def config(task: Task, name: str) -> Config:
     """A preset, or Theorem 2's shape: two heads in layer 1 and one in layer 2."""
     if name == "paper, heads 2 1":
-        return of_preset(task, "paper", DATA, dataclasses.replace(PRESETS["paper"].architecture, heads=(2, 1)))
+        return changed(of_preset(task, "paper", DATA), {"heads": [2, 1]})
     return of_preset(task, name, DATA)
 
 
@@ -43,9 +43,8 @@ def run(task: Task) -> Result:
     fewer = dataclasses.replace(task, seeds=min(task.seeds, SEEDS))
     names = list(NAMES) if task.budget != "tiny" else ["published"]
     rows, published = [], []
-    measurement = config(task, "paper").measurement
-    drawn = held_out(DATA, measurement.evaluation_count, measurement.evaluation_seed)
-    uniform = float(learned_code.uniform_distances(drawn.tokens[:, :-1], DATA.order).mean())
+    tokens = held_out(*config(task, "paper").evaluation).tokens[:, :-1]
+    uniform = float(learned_code.uniform_distances(tokens, DATA.order).mean())
     for part, name in enumerate(names):
         trained = task.train(config(task if name == "paper" else fewer, name), part, len(names))
         models, reference = trained.summary.models, trained.summary.reference

@@ -14,7 +14,6 @@ from anyorder.experiments.printed import RULE
 from anyorder.experiments.runner import Record
 from anyorder.files import Row, read_json
 from anyorder.records import as_json
-from anyorder.training import forms
 
 #: Where results at the paper's budget are recorded, in a copy of the repository.
 FOLDER = Path(__file__).parents[2] / "results" / "paper"
@@ -43,7 +42,7 @@ def public(experiment: Experiment, record: Record, seconds: float | None) -> Row
             "figures": {name: figure.caption for name, figure in result.figures.items()},
             "notes": result.notes,
             "settings": result.settings,
-            "config": None if config is None else forms.to_json(config),
+            "config": config,
             "versions": record.versions,
             "minutes": (seconds or 0.0) / 60,
         }

@@ -167,11 +167,9 @@ def followed(model: Transformer, chains: Chains, order: int) -> Followed:
 def trained(task: Task, steps: int, seed: int) -> tuple[Result, Followed]:
     """One trained model next to the construction of the same predictor: losses, and attention on one sequence."""
     settings = config(steps, seed)
-    data, measurement = settings.data, settings.measurement
-    run = task.train(settings)
+    data, run = settings.data, task.train(settings)
     reference, measured = run.summary.reference, run.summary.models[0]
-    chains = held_out(data, measurement.evaluation_count, measurement.evaluation_seed)
-    story = followed(run.models[0], chains, data.order)
+    story = followed(run.models[0], held_out(*settings.evaluation), data.order)
     tokens = np.asarray(story.tokens, np.int32)
     # The Bayes construction has a beginning token too, so that the maps have the same rows.
     built = construct("unrolled-bayes", order=data.order, alphabet_size=data.alphabet_size, length=data.length)

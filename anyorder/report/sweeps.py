@@ -88,8 +88,8 @@ def _spread(panel: Axes, sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> N
         panel.axhline(0, color="black", linestyle="--", linewidth=1.0)
     if sweep.metric == "excess":
         for row in rows:
-            if row.ended.measured is not None and row.ended.measured.floor_excess is not None:
-                panel.axhline(row.ended.measured.floor_excess, color="black", linestyle="--", linewidth=0.5)
+            if row.ended.floor_excess is not None:
+                panel.axhline(row.ended.floor_excess, color="black", linestyle="--", linewidth=0.5)
     panel.set_xlabel(axis.replace("_", " "))
 
 

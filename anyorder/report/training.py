@@ -99,11 +99,10 @@ def draw_positions(metrics: Metrics) -> Figure:
 
 def draw_attention(model: Transformer, config: Config, sequence: int) -> Figure:
     """Layer 1 averaged over sequences, later layers on one, next to the pseudo-attention of that one."""
-    data, measurement = config.data, config.measurement
-    tokens = held_out(data, measurement.evaluation_count, measurement.evaluation_seed).tokens[:, :-1]
+    tokens = held_out(*config.evaluation).tokens[:, :-1]
     first = np.asarray(jax.vmap(lambda one: model.trace(one).attention[0])(tokens[:AVERAGED])).mean(axis=0)
     maps = [np.asarray(layer) for layer in model.trace(tokens[sequence]).attention]
-    ideal = np.asarray(estimators.pseudo_attention(tokens[sequence], data.window))
+    ideal = np.asarray(estimators.pseudo_attention(tokens[sequence], config.data.window))
     begins = maps[0].shape[1] - len(ideal)
     ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
     row = np.asarray(tokens[sequence])

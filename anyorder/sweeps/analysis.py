@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from anyorder.sweeps.row import RunMetrics, SweepRow
+from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.spec import METRICS, Success, Sweep
 from anyorder.training import config as configs
 from anyorder.training import forms
@@ -39,20 +39,20 @@ def value(row: SweepRow, metric: str, success: Success) -> float | None:
     """The metric of a row; a run that diverged or failed has none, and is no success.
 
     >>> from anyorder.sweeps.row import Ended
-    >>> row = SweepRow(0, {}, 0, Ended("done", measured=RunMetrics(gap=0.001, attention=0.7)))
+    >>> row = SweepRow(0, {}, 0, Ended("done", gap=0.001, attention=0.7))
     >>> value(row, "success", Success()), value(row, "gap", Success())
     (1.0, 0.001)
     """
     if metric == "success":
         return float(all(judged(row, success)))
-    return None if row.ended.measured is None else getattr(row.ended.measured, metric)
+    return getattr(row.ended, metric)
 
 
 def judged(row: SweepRow, success: Success) -> tuple[bool, bool]:
     """Whether a run is near the floor, and whether attention of the last layer sits on the matching positions."""
-    found = row.ended.measured or RunMetrics()
-    near = found.gap is not None and found.gap <= success.gap
-    return near, found.attention is not None and found.attention >= success.attention
+    gap, attention = row.ended.gap, row.ended.attention
+    near = gap is not None and gap <= success.gap
+    return near, attention is not None and attention >= success.attention
 
 
 def by_cell(rows: Iterable[SweepRow]) -> list[list[SweepRow]]:

@@ -10,10 +10,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from anyorder.records import as_json
 from anyorder.sweeps.row import Ended
 from anyorder.sweeps.spec import Run
-from anyorder.training import forms
-from anyorder.training.config import Config
 
 #: A run whose worker died this many times has failed.
 ATTEMPTS = 3
@@ -50,14 +49,8 @@ class Engine(Protocol):
 
 
 def pack(chunk: Chunk) -> str:
-    """A chunk as one line of JSON."""
-    return json.dumps([[run.number, forms.to_json(run.config)] for run in chunk])
-
-
-def unpack(text: str) -> tuple[list[int], list[Config]]:
-    """Numbers and configs of the runs of a chunk."""
-    pairs = json.loads(text)
-    return [index for index, _ in pairs], [forms.from_json(config) for _, config in pairs]
+    """A chunk as one line of JSON, which `work.answers` takes."""
+    return json.dumps([[run.number, as_json(run.config)] for run in chunk])
 
 
 def lost(run: Run, reason: str) -> Finished:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from anyorder.errors import InputError, require
-from anyorder.sweeps.engine import ATTEMPTS, Chunk, Finished, lost, pack, unpack
+from anyorder.sweeps.engine import ATTEMPTS, Chunk, Finished, lost, pack
 from anyorder.sweeps.local import ROW, STACK
 from anyorder.sweeps.row import Ended
 from anyorder.sweeps.spec import Run
@@ -32,10 +32,9 @@ def work(packed: str) -> str:
     """What a task does; the worker's compiled programs stay with its process for the next one."""
     os.environ["NPROC"] = "1"  # as in the local engine: one thread for a model
     devices.prepare()
-    from anyorder.sweeps.work import results
+    from anyorder.sweeps.work import answers
 
-    indices, configs = unpack(packed)
-    return json.dumps([[indices[place], result.as_json(), seconds] for place, result, seconds in results(configs)])
+    return json.dumps(list(answers(packed)))
 
 
 class Ray:

@@ -11,13 +11,17 @@ Ending = Literal["done", "diverged", "failed"]
 
 
 @dataclasses.dataclass(frozen=True)
-class RunMetrics:
-    """The numbers of a run that is done; None where one is not finite, and of a floor that these chains do not have.
+class Ended:
+    """Done with its numbers, diverged at a step, or failed; the last two for a reason, and without numbers.
 
-    Of the heads of the last layer the one with the most mass on the matches counts. `attention` is 0 where that head is
-    uniform and 1 where all of it lies on the matching positions.
+    A number is None where it is not finite, and that of a floor where these chains have none. Of the heads of the last
+    layer the one with the most mass on the matches counts. `attention` is 0 where that head is uniform and 1 where all
+    of it lies on the matching positions.
     """
 
+    outcome: Ending
+    reason: str | None = None
+    step: int | None = None
     loss: float | None = None
     true_loss: float | None = None
     excess: float | None = None
@@ -33,41 +37,27 @@ class RunMetrics:
     beginning_mass: float | None = None
     first_layer_mass: float | None = None
 
-
-#: What stands under each key of a line, if anything does.
-KINDS: dict[str, type] = {"reason": str, "step": int} | {field.name: float for field in dataclasses.fields(RunMetrics)}
-
-
-@dataclasses.dataclass(frozen=True)
-class Ended:
-    """Done with its numbers, diverged at a step, or failed; the last two for a reason."""
-
-    outcome: Ending
-    reason: str | None = None
-    step: int | None = None
-    measured: RunMetrics | None = None
-
     def as_json(self) -> Row:
-        """Plain values, all on one level.
+        """Plain values; of a run that is not done only those that there are.
 
         >>> Ended("failed", "no memory").as_json()
         {'outcome': 'failed', 'reason': 'no memory'}
         """
-        step = {} if self.step is None else {"step": self.step}
-        numbers = {} if self.measured is None else dataclasses.asdict(self.measured)
-        return {"outcome": self.outcome, "reason": self.reason, **step, **numbers}
+        done = self.outcome == "done"
+        return {name: value for name, value in vars(self).items() if done or value is not None or name == "reason"}
 
     @classmethod
     def from_json(cls, plain: Row) -> Ended:
-        """What `as_json` gave, back; further keys are left alone.
+        """What `as_json` gave, back; further keys are left alone."""
+        return cls(**{name: kind(plain[name]) for name, kind in KINDS.items() if plain.get(name) is not None})
 
-        >>> Ended.from_json({"outcome": "done", "gap": 0.1, "seed": 3}).measured.gap
-        0.1
-        """
-        there = {field.name: plain.get(field.name) for field in dataclasses.fields(RunMetrics)}
-        numbers = {name: None if value is None else float(value) for name, value in there.items()}
-        measured = RunMetrics(**numbers) if plain["outcome"] == "done" else None
-        return cls(plain["outcome"], plain.get("reason"), plain.get("step"), measured)
+
+#: What stands under each key of a line, if anything does.
+KINDS: dict[str, type] = dict.fromkeys((field.name for field in dataclasses.fields(Ended)), float) | {
+    "outcome": str,
+    "reason": str,
+    "step": int,
+}
 
 
 @dataclasses.dataclass(frozen=True)

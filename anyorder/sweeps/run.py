@@ -57,34 +57,31 @@ def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = F
 
 def carry_out(plan: SweepPlan, engine: Engine, watch: Callable[[Tally], None] = lambda tally: None) -> list[SweepRow]:
     """Do what is missing; gives the rows of the plan's runs, in order. An exception leaves a sound table."""
-    with locked(plan.table.folder):
-        plan.table.begin(versions())
-        return _carry_out(plan, engine, watch)
+    table = plan.table
+    with locked(table.folder):
+        table.begin(versions())
+        missing = [run for run in plan.missing if run.number not in table.rows]
+        by_number, wanted = {run.number: run for run in missing}, {run.number for run in plan.runs}
+        expected = {run.number: cost.seconds(run.config) for run in missing}
+        spent, predicted, clock = 0.0, 0.0, time.monotonic()
 
+        def tally() -> Tally:
+            ended = [table.rows[number] for number in wanted if number in table.rows]
+            failed = sum(row.ended.outcome != "done" for row in ended)
+            rest = sum(seconds for number, seconds in expected.items() if number not in table.rows)
+            # The estimate says how runs compare; the clock says what they really take.
+            left = None if not predicted else (time.monotonic() - clock) * rest / predicted
+            return Tally(len(ended) - failed, failed, engine.running, len(plan.runs), left, spent, table.rows)
 
-def _carry_out(plan: SweepPlan, engine: Engine, watch: Callable[[Tally], None]) -> list[SweepRow]:
-    table, missing = plan.table, [run for run in plan.missing if run.number not in plan.table.rows]
-    by_number, wanted = {run.number: run for run in missing}, {run.number for run in plan.runs}
-    expected = {run.number: cost.seconds(run.config) for run in missing}
-    spent, predicted, clock = 0.0, 0.0, time.monotonic()
-
-    def tally() -> Tally:
-        ended = [table.rows[number] for number in wanted if number in table.rows]
-        failed = sum(row.ended.outcome != "done" for row in ended)
-        rest = sum(seconds for number, seconds in expected.items() if number not in table.rows)
-        # The estimate says how runs compare; the clock says what they really take.
-        left = None if not predicted else (time.monotonic() - clock) * rest / predicted
-        return Tally(len(ended) - failed, failed, engine.running, len(plan.runs), left, spent, table.rows)
-
-    pieces = spec.chunks(missing, engine.workers, engine.most)
-    # The longest first: what is left at the end is short, and all workers end together.
-    pieces.sort(key=lambda piece: -sum(expected[run.number] for run in piece))
-    watch(tally())
-    try:
-        for number, result, seconds in engine.results(pieces):
-            table.add(by_number[number], result)
-            spent, predicted = spent + seconds, predicted + expected[number]
-            watch(tally())
-    finally:
-        table.sort()
-    return [table.rows[run.number] for run in plan.runs]
+        pieces = spec.chunks(missing, engine.workers, engine.most)
+        # The longest first: what is left at the end is short, and all workers end together.
+        pieces.sort(key=lambda piece: -sum(expected[run.number] for run in piece))
+        watch(tally())
+        try:
+            for number, result, seconds in engine.results(pieces):
+                table.add(by_number[number], result)
+                spent, predicted = spent + seconds, predicted + expected[number]
+                watch(tally())
+        finally:
+            table.sort()
+        return [table.rows[run.number] for run in plan.runs]

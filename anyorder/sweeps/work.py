@@ -6,6 +6,7 @@ trained, on one kind of device. A run that fails is a result too, with its reaso
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,9 @@ from functools import lru_cache
 import equinox as eqx
 import jax
 
-from anyorder.sweeps.row import Ended, RunMetrics
+from anyorder.files import Row
+from anyorder.sweeps.row import Ended
+from anyorder.training import forms
 from anyorder.training.checks import check
 from anyorder.training.config import Config, Data
 from anyorder.training.engine import placed
@@ -29,6 +32,13 @@ from anyorder.transformer import Transformer, load
 def _evaluation(data: Data, count: int, seed: int) -> tuple[EvaluationSet, Reference]:
     drawn = evaluation_set(data, count, seed)
     return drawn, reference(drawn)
+
+
+def answers(packed: str) -> Iterator[tuple[int, Row, float]]:
+    """Number, result as plain values, and seconds of every run of a chunk that `engine.pack` packed."""
+    numbers, plain = zip(*json.loads(packed), strict=True)
+    for place, ended, seconds in results([forms.from_json(config) for config in plain]):
+        yield numbers[place], ended.as_json(), seconds
 
 
 def results(given: Sequence[Config]) -> Iterator[tuple[int, Ended, float]]:
@@ -70,27 +80,21 @@ def train_together(given: Sequence[Config], stacked: bool | None = None) -> list
     frame = eqx.filter(models[0], eqx.is_inexact_array, inverse=True)
     trained = [eqx.combine(state.weights, frame) for state in running.states]
     return [
-        _diverged(diverged[place]) if place in diverged else _measured(config, model, float(taken.losses[place].mean()))
+        Ended("diverged", f"the loss or a weight is not finite from step {diverged[place]} on", diverged[place])
+        if place in diverged
+        else _measured(config, model, float(taken.losses[place].mean()))
         for place, (config, model) in enumerate(zip(given, trained, strict=True))
     ]
 
 
-def _diverged(step: int) -> Ended:
-    reason = f"the loss or a weight is not finite from step {step} on"
-    return Ended("diverged", reason, step)
-
-
 def _measured(config: Config, model: Transformer, training_loss: float) -> Ended:
-    measurement = config.measurement
-    evaluation, about = _evaluation(config.data, measurement.evaluation_count, measurement.evaluation_seed)
+    evaluation, about = _evaluation(*config.evaluation)
     measured = evaluate(model, evaluation)
     layers, chance = measured.attention, about.chance_matching_mass
     head = max(layers[-1], key=lambda head: head.matching_mass)
+    same = ("loss", "true_loss", "excess", "excess_error", "gap", "gap_error")
     found = {
-        **{
-            name: getattr(measured, name)
-            for name in ("loss", "true_loss", "excess", "excess_error", "gap", "gap_error")
-        },
+        **{name: getattr(measured, name) for name in same},
         "floor_excess": about.floor_excess,
         "training_loss": training_loss,
         "matching_mass": head.matching_mass,
@@ -103,4 +107,4 @@ def _measured(config: Config, model: Transformer, training_loss: float) -> Ended
         "first_layer_mass": max(sum(first.offset_mass) for first in layers[0]),
     }
     finite = {name: value if value is None or math.isfinite(value) else None for name, value in found.items()}
-    return Ended("done", None, config.optimisation.steps, RunMetrics(**finite))
+    return Ended("done", None, config.optimisation.steps, **finite)

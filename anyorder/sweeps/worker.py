@@ -9,7 +9,6 @@ import signal
 import sys
 import threading
 
-from anyorder.sweeps.engine import unpack
 from anyorder.training import devices
 
 
@@ -37,9 +36,8 @@ def main() -> None:
 
     say({"backend": jax.default_backend()})
     for line in iter(lines.get, ""):
-        indices, configs = unpack(line)
-        for place, result, seconds in work.results(configs):
-            say([indices[place], result.as_json(), seconds])
+        for answer in work.answers(line):
+            say(answer)
 
 
 if __name__ == "__main__":

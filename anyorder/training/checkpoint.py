@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from anyorder.errors import require
-from anyorder.records import check_finite, read_tensors, write_tensors
+from anyorder.records import as_json, check_finite, read_tensors, write_tensors
 from anyorder.training import forms
 from anyorder.training.config import Config
 from anyorder.training.step import State
@@ -52,7 +52,7 @@ def save(path: Path, checkpoint: Checkpoint) -> None:
     about = {
         "format": FORMAT,
         "step": checkpoint.step,
-        "config": forms.to_json(checkpoint.config),
+        "config": as_json(checkpoint.config),
         "metrics": checkpoint.metrics._asdict(),
     }
     write_tensors(path, names(checkpoint.states), about)

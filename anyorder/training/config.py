@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import itertools
 import typing
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -147,6 +148,15 @@ class Measurement:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Member:
+    """A model of a run."""
+
+    model: int
+    seed: int
+    learning_rate: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
     """A training run: one model for every learning rate and seed, all else in common.
 
@@ -179,14 +189,19 @@ class Config:
         return self.data.source_of(self.data.tokens, per_kernel=self.optimisation.per_kernel)
 
     @property
-    def members(self) -> tuple[tuple[int, float], ...]:
-        """Seed and learning rate of every model of the run.
+    def evaluation(self) -> tuple[Data, int, int]:
+        """What the evaluation set is drawn from: the chains, the number of sequences, and the seed."""
+        return self.data, self.measurement.evaluation_count, self.measurement.evaluation_seed
 
-        >>> Config(seed=5, seeds=2).members
-        ((5, 0.012), (6, 0.012))
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """Every model of the run.
+
+        >>> Config(seed=5, seeds=2).members[1]
+        Member(model=1, seed=6, learning_rate=0.012)
         """
-        seeds = range(self.seed, self.seed + self.seeds)
-        return tuple((seed, rate) for rate in self.optimisation.learning_rate for seed in seeds)
+        each = itertools.product(self.optimisation.learning_rate, range(self.seed, self.seed + self.seeds))
+        return tuple(Member(model=place, seed=seed, learning_rate=rate) for place, (rate, seed) in enumerate(each))
 
 
 def values(config: Config) -> dict[str, Any]:

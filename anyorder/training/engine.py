@@ -44,11 +44,8 @@ class ProgramInputs(NamedTuple):
     source: Source
 
 
-class Taken(NamedTuple):
-    """What some steps did to all models: the loss of each step, and whether all weights are still finite."""
-
-    losses: Float[np.ndarray, "models steps"]
-    sound: Bool[np.ndarray, "models"]
+Taken = tuple[Float[np.ndarray, "models steps"], Bool[np.ndarray, "models"]]
+"""What some steps did to all models: the loss of each step, and whether all weights are still finite."""
 
 
 def _calls(first: int, last: int) -> list[tuple[Int[Array, ""], Int[Array, ""]]]:
@@ -116,7 +113,7 @@ class SideBySide:
                 waiting.clear()  # whoever is interrupted waits for the running calls only
         losses = np.stack([np.concatenate([losses for losses, _ in each]) for each in answers])
         sound = np.array([all(sound for _, sound in each) for each in answers])
-        return Taken(losses[:, : last - first], sound)
+        return losses[:, : last - first], sound
 
 
 class Stacked:
@@ -145,7 +142,7 @@ class Stacked:
             self._stack, losses, sound = self._advance(self._stack, *self._members, start, count)
             answers.append((losses[:, : int(count)], sound))
         losses, sound = zip(*jax.device_get(answers), strict=True)
-        return Taken(np.concatenate(losses, axis=1), np.logical_and.reduce(np.stack(sound)))
+        return np.concatenate(losses, axis=1), np.logical_and.reduce(np.stack(sound))
 
 
 Placement = SideBySide | Stacked
@@ -163,10 +160,12 @@ def placed(
     stacked = jax.default_backend() != "cpu" if stacked is None else stacked
     members = [
         ProgramInputs(
-            keys(seed).data, numbers(config, rate), config.source.as_inputs(dtype_of(shared.optimisation.dtype))
+            keys(member.seed).data,
+            numbers(config, member.learning_rate),
+            config.source.as_inputs(dtype_of(shared.optimisation.dtype)),
         )
         for config in configs
-        for seed, rate in config.members
+        for member in config.members
     ]
     steps = _steps(shared, eqx.filter(model, eqx.is_inexact_array, inverse=True))
     return Stacked(steps, list(states), members) if stacked else SideBySide(steps, list(states), members)

@@ -14,6 +14,7 @@ import equinox as eqx
 from anyorder import transformer
 from anyorder.errors import InputError, require
 from anyorder.files import Row, append_lines, holds, locked, read_bytes, read_json, read_lines, write_json
+from anyorder.records import as_json
 from anyorder.training import checkpoint as checkpoints
 from anyorder.training import forms
 from anyorder.training.checkpoint import Checkpoint, Written
@@ -41,7 +42,7 @@ class Folder:
         if from_model is not None:  # the run must not depend on a file elsewhere
             transformer.save(from_model, self.path / START)
         (self.path / METRICS).unlink(missing_ok=True)
-        write_json(self.path / CONFIG, {"config": forms.to_json(self.config), "versions": versions()})
+        write_json(self.path / CONFIG, {"config": as_json(self.config), "versions": versions()})
 
     def last(self, states: Sequence[State]) -> Checkpoint | None:
         """The last checkpoint, if there is one; lines that were written after it are dropped, to be written again."""
@@ -126,7 +127,7 @@ def read_models(path: Path) -> tuple[int, list[Transformer]]:
     config = read_config(path)
     check(config)
     from_model = read_start(path)
-    frames = [initial_model(config, keys(seed).weights, from_model) for seed, _ in config.members]
+    frames = [initial_model(config, keys(member.seed).weights, from_model) for member in config.members]
     stored = checkpoints.load(path / CHECKPOINT, config, [start(config, model) for model in frames])
     models = [eqx.combine(state.weights, frame) for state, frame in zip(stored.states, frames, strict=True)]
     return stored.step, models

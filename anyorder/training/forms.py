@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import shlex
 
 from anyorder.errors import InputError, require
@@ -19,17 +17,8 @@ def words(entries: object) -> str:
     return " ".join(map(str, entries)) if isinstance(entries, tuple) else str(entries)
 
 
-def to_json(config: Config) -> dict[str, object]:
-    """The config as plain values.
-
-    >>> from_json(to_json(PRESETS["paper"])) == PRESETS["paper"]
-    True
-    """
-    return json.loads(json.dumps(dataclasses.asdict(config)))
-
-
 def from_json(plain: object, source: str = "the config") -> Config:
-    """The config of a JSON object; fields that are not named keep their defaults, names must be known.
+    """The config of a JSON object, such as `records.as_json` makes; fields that are not named keep their defaults.
 
     >>> from_json({"data": {"order": "two"}})
     Traceback (most recent call last):

@@ -17,7 +17,7 @@ import numpy as np
 
 from anyorder.files import Row
 from anyorder.training.checks import check
-from anyorder.training.config import Config
+from anyorder.training.config import Config, Member
 from anyorder.training.engine import placed
 from anyorder.training.evaluation import Evaluation, Reference, evaluate_each, evaluation_set, reference
 from anyorder.training.folder import Folder, opened, read_start
@@ -31,12 +31,12 @@ from anyorder.transformer import Transformer, load
 class Diverged(Exception):
     """The loss or a weight is no longer a finite number."""
 
-    def __init__(self, step: int, seed: int, rate: float) -> None:
+    def __init__(self, step: int, member: Member) -> None:
         super().__init__(
-            f"the model of seed {seed} diverged at step {step} with learning rate {rate:g}; "
+            f"the model of seed {member.seed} diverged at step {step} with learning rate {member.learning_rate:g}; "
             "pass a smaller `learning_rate=`, a longer `warmup=` or a smaller `clip=`"
         )
-        self.step, self.seed, self.rate = step, seed, rate
+        self.step, self.seed, self.rate = step, member.seed, member.learning_rate
 
 
 class Trained(NamedTuple):
@@ -49,15 +49,6 @@ class Trained(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Trained({_run_in_words(self.summary)})"
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Member:
-    """A model of a run."""
-
-    model: int
-    seed: int
-    learning_rate: float
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -106,24 +97,17 @@ def train(
     it, in a terminal or a notebook. `stacked` chooses between one model a device and all models in one program; None
     lets the backend decide.
 
-    >>> from anyorder.training.config import Architecture, Data, Measurement, Optimisation
-    >>> tiny = Config(
-    ...     seeds=1,
-    ...     data=Data(order=1, length=4),
-    ...     architecture=Architecture(layers=1, dimension=4, mlp="none"),
-    ...     optimisation=Optimisation(steps=2, batch=2),
-    ...     measurement=Measurement(evaluation_count=4),
-    ... )
-    >>> result = train(tiny)
-    >>> result.step, result.finished
-    (2, True)
+    >>> from anyorder.training.config import changed
+    >>> tiny = {"order": 1, "length": 4, "layers": 1, "dimension": 4, "mlp": "none", "batch": 2, "evaluation_count": 4}
+    >>> train(changed(Config(), tiny | {"seeds": 1, "steps": 2})).finished
+    True
     """
     check(config)
     if resume and out is not None:
         from_model = read_start(Path(out))
     elif from_model is None and config.initial.from_model is not None:
         from_model = load(config.initial.from_model)
-    fresh = [initial_model(config, keys(seed).weights, from_model) for seed, _ in config.members]
+    fresh = [initial_model(config, keys(member.seed).weights, from_model) for member in config.members]
     states = [start(config, model) for model in fresh]
     nowhere: AbstractContextManager[Folder | None] = nullcontext()
     with nowhere if out is None else opened(Path(out), config, resume) as folder:
@@ -147,34 +131,30 @@ class _Run:
         self.config, self.folder = config, folder
         self.frame = eqx.filter(frame, eqx.is_inexact_array, inverse=True)
         self.placed = placed([config], frame, states, stacked)
-        measurement = config.measurement
-        self.evaluation = evaluation_set(config.data, measurement.evaluation_count, measurement.evaluation_seed)
+        self.evaluation = evaluation_set(*config.evaluation)
         self.reference = reference(self.evaluation)
-        self.measured: list[MeasuredModel] = []
 
     def go(self, begun: int | None, watch: OnRound, stop: Callable[[], bool]) -> Trained:
         measurement, steps, step = self.config.measurement, self.config.optimisation.steps, begun or 0
-        self._measure(step, write=False)
+        first, spent, lines = step, 0.0, self._measure(step)
         if begun is None:
-            self._write(
-                [{"kind": "reference", "step": 0, **dataclasses.asdict(self.reference)}, *self._measurements(0)]
-            )
+            self._write([{"kind": "reference", "step": 0, **dataclasses.asdict(self.reference)}, *lines])
             self._save(0)
-        spent, kept = 0.0, step
         if not stop():
             for taken in rounds(self.placed, steps, step, (measurement.evaluate_every, measurement.checkpoint_every)):
                 step, spent = taken.last, spent + taken.seconds
                 self._report(taken)
                 if step % measurement.evaluate_every == 0 or step == steps:
-                    self._measure(step)
+                    self._write(self._measure(step))
                 stopped = stop()
                 if step % measurement.checkpoint_every == 0 or step == steps or stopped:
                     self._save(step)
-                watch(self._progress(taken, (step - kept) / spent))
+                loss, now = float(taken.losses.mean(axis=1).mean()), self.summary
+                watch(Progress(step, steps, loss, now.mean_gap, now.mean_excess, (step - first) / spent))
                 if stopped:
                     break
         finished = step == steps
-        summary = summarised(self.config, step, self.reference, self.measured)
+        summary = dataclasses.replace(self.summary, step=step, finished=finished)
         models = tuple(self._models())
         if self.folder is not None and finished:
             self.folder.finish(dataclasses.asdict(summary), models)
@@ -185,26 +165,19 @@ class _Run:
 
     def _report(self, taken: Round) -> None:
         for model, step in taken.diverged.items():
-            raise Diverged(step, *self.config.members[model])
+            raise Diverged(step, self.config.members[model])
         self._write(
             [
-                {"kind": "loss", "step": taken.last, **vars(member(self.config, index)), "loss": float(curve.mean())}
-                for index, curve in enumerate(taken.losses)
+                {"kind": "loss", "step": taken.last, **vars(member), "loss": float(curve.mean())}
+                for member, curve in zip(self.config.members, taken.losses, strict=True)
             ]
         )
 
-    def _measure(self, step: int, write: bool = True) -> None:
-        self.measured = measured(self.config, evaluate_each(self._models(), self.evaluation))
-        if write:
-            self._write(self._measurements(step))
-
-    def _measurements(self, step: int) -> list[Row]:
-        return [{"kind": "evaluation", "step": step, **dataclasses.asdict(one)} for one in self.measured]
-
-    def _progress(self, taken: Round, speed: float) -> Progress:
-        now = summarised(self.config, taken.last, self.reference, self.measured)
-        loss = float(taken.losses.mean(axis=1).mean())
-        return Progress(taken.last, self.config.optimisation.steps, loss, now.mean_gap, now.mean_excess, speed)
+    def _measure(self, step: int) -> list[Row]:
+        """Measure all models; the lines of the metrics that say so."""
+        found = evaluate_each(self._models(), self.evaluation)
+        self.summary = summarised(self.config, step, self.reference, found)
+        return [{"kind": "evaluation", "step": step, **dataclasses.asdict(one)} for one in self.summary.models]
 
     def _write(self, lines: list[Row]) -> None:
         if self.folder is not None:
@@ -215,8 +188,10 @@ class _Run:
             self.folder.save(step, self.placed.states)
 
 
-def summarised(config: Config, step: int, about: Reference, models: list[MeasuredModel]) -> Summary:
+def summarised(config: Config, step: int, about: Reference, evaluations: Sequence[Evaluation]) -> Summary:
     """All models of a run together: what was measured on each, means, and the reference."""
+    each = zip(config.members, evaluations, strict=True)
+    models = [MeasuredModel(**vars(member), **vars(found)) for member, found in each]
     gaps = [model.gap for model in models if model.gap is not None]
     return Summary(
         step=step,
@@ -227,14 +202,3 @@ def summarised(config: Config, step: int, about: Reference, models: list[Measure
         reference=about,
         models=models,
     )
-
-
-def measured(config: Config, evaluations: Sequence[Evaluation]) -> list[MeasuredModel]:
-    """What was measured on every model of a run, with the model."""
-    return [MeasuredModel(**vars(member(config, index)), **vars(found)) for index, found in enumerate(evaluations)]
-
-
-def member(config: Config, index: int) -> Member:
-    """The model of this number."""
-    seed, rate = config.members[index]
-    return Member(model=index, seed=seed, learning_rate=rate)

@@ -169,8 +169,8 @@ class Library:
             fits(target / CHECKPOINT)
             step, models = read_models(target)
             require(asked.index < len(models), f"index is {asked.index}, the run has 0 to {len(models) - 1}")
-            seed, rate = config.members[asked.index]
-            title = f"trained, seed {seed}, rate {rate:g}, {step} steps"
+            member = config.members[asked.index]
+            title = f"trained, seed {member.seed}, rate {member.learning_rate:g}, {step} steps"
             return Opened(models[asked.index], title, asked.path, None, asked.order or config.data.window, asked.beta)
         require(target.suffix == ".safetensors", f"{asked.path} is no .safetensors file; give a model or a run")
         fits(target)

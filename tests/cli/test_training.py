@@ -12,9 +12,10 @@ import pytest
 
 from anyorder.cli.main import parse
 from anyorder.errors import InputError
+from anyorder.records import as_json
 from anyorder.training.checks import check
 from anyorder.training.config import PRESETS, Config, Data
-from anyorder.training.forms import command, from_json, to_json
+from anyorder.training.forms import command, from_json
 from anyorder.transformer import load
 
 TINY = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --no-beginning --batch 4 --steps 30 --warmup 3
@@ -142,15 +143,15 @@ def test_the_paper_preset_is_the_published_setting():
 def test_a_json_file_is_a_config(tmp_path):
     path = tmp_path / "config.json"
     config = dataclasses.replace(PRESETS["paper"], seed=4)
-    path.write_text(json.dumps(to_json(config)))
+    path.write_text(json.dumps(as_json(config)))
     assert parse(["train", "--config", str(path)]).settings == config
-    path.write_text(json.dumps({"config": to_json(config), "versions": {}}))
+    path.write_text(json.dumps({"config": as_json(config), "versions": {}}))
     assert parse(["train", "--config", str(path), "--seed", "5"]).settings == dataclasses.replace(config, seed=5)
 
 
 @pytest.mark.parametrize("config", [*PRESETS.values(), Config()])
 def test_json_and_flags_hold_the_whole_config(config):
-    assert from_json(json.loads(json.dumps(to_json(config)))) == config
+    assert from_json(json.loads(json.dumps(as_json(config)))) == config
     check(config)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from anyorder.sweeps import analysis, spec
-from anyorder.sweeps.row import Ended, RunMetrics, SweepRow
+from anyorder.sweeps.row import Ended, SweepRow
 from anyorder.sweeps.spec import Success
 from anyorder.training.config import PRESETS
 
@@ -17,7 +17,7 @@ def made(axes, seeds=3, metric="gap"):
     for one in spec.runs(grid):
         gap = 0.001 * (1 + sum(grid.axes[name].index(value) for name, value in one.values.items())) + 1e-4 * one.seed
         numbers = {"gap": gap, "excess": 0.1 + gap, "floor_excess": 0.1, "attention": 0.4 + 0.1 * one.seed}
-        measured = Ended("done", measured=RunMetrics(**numbers, matching_mass=0.6, distance=1.0, loss=0.5))
+        measured = Ended("done", **numbers, matching_mass=0.6, distance=1.0, loss=0.5)
         ended = Ended("diverged", "…") if one.number == 1 else measured
         rows.append(SweepRow(one.number, one.values, one.seed, ended))
     return grid, rows

@@ -30,14 +30,14 @@ def test_numbers_never_recompile():
     finally:
         jax.monitoring.clear_event_listeners()
     assert result.outcome == "done"
-    assert result.measured.gap is not None
+    assert result.gap is not None
 
 
 def test_a_row_is_what_train_measures_to_the_last_bit():
     config = dataclasses.replace(TINY, seeds=2, optimisation=dataclasses.replace(TINY.optimisation, weight_decay=0.01))
     summary = train(config).summary
     for model in summary.models:
-        row = next(row.ended.measured for row in in_process() if (row.run - 2) == model.seed)
+        row = next(row.ended for row in in_process() if (row.run - 2) == model.seed)
         for name in ("loss", "true_loss", "excess", "excess_error", "gap", "gap_error"):
             assert getattr(row, name) == getattr(model, name)
         assert row.floor_excess == summary.reference.floor_excess
@@ -52,7 +52,7 @@ def test_in_a_stack_one_that_diverges_leaves_the_others_alone():
     rows = work.train_together(configs, stacked=True)
     assert [row.outcome for row in rows] == ["done", "done", "done", "diverged"]
     for row, alone in zip(rows[:3], in_process()[2:8:2], strict=True):
-        assert row.measured.excess == pytest.approx(alone.ended.measured.excess, abs=1e-4)
+        assert row.excess == pytest.approx(alone.ended.excess, abs=1e-4)
     assert rows[3].step == in_process()[8].ended.step < 120
 
 

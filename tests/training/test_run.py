@@ -79,9 +79,9 @@ def test_a_run_leaves_config_metrics_checkpoint_models_and_summary(finished):
 def test_a_run_is_a_function_of_its_config(finished):
     """Once more, without a folder, each seed alone: the same weights to the last bit."""
     result = finished[0]
-    for index, (seed, _) in enumerate(TINY.members):
-        alone = train(dataclasses.replace(TINY, seed=seed, seeds=1))
-        assert_same_weights(alone.models, [result.models[index]])
+    for member in TINY.members:
+        alone = train(dataclasses.replace(TINY, seed=member.seed, seeds=1))
+        assert_same_weights(alone.models, [result.models[member.model]])
     assert not np.array_equal(result.models[0].embedding, result.models[1].embedding)
 
 
@@ -285,7 +285,7 @@ def test_a_checkpoint_is_what_was_saved(finished, tmp_path):
     from anyorder.training.initial import initial_model
     from anyorder.training.step import keys, start
 
-    states = [start(TINY, initial_model(TINY, keys(seed).weights)) for seed, _ in TINY.members]
+    states = [start(TINY, initial_model(TINY, keys(member.seed).weights)) for member in TINY.members]
     written = checkpoint.Written(0, "")
     checkpoint.save(tmp_path / "c.safetensors", checkpoint.Checkpoint(TINY, 7, states, written))
     back = checkpoint.load(tmp_path / "c.safetensors", TINY, states)

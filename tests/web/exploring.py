@@ -31,7 +31,7 @@ CONFIG = Config(
 def begin_run(path):
     """The folder of a run with two models that has not taken a step: all that the explorer reads of one."""
     folder = Folder(path, CONFIG)
-    models = [initial_model(CONFIG, keys(seed).weights) for seed, _ in CONFIG.members]
+    models = [initial_model(CONFIG, keys(member.seed).weights) for member in CONFIG.members]
     states = [start(CONFIG, model) for model in models]
     folder.begin(None)
     folder.append([{"kind": "reference", "step": 0}])
