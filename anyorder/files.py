@@ -130,12 +130,7 @@ def _lines(rows: Iterable[Row]) -> bytes:
 
 
 def read_bytes(path: str | Path, expected: str) -> bytes:
-    """The content of a regular file.
-
-    >>> read_bytes("/dev/null", "a model")
-    Traceback (most recent call last):
-    anyorder.errors.InputError: /dev/null is not a regular file; give a model
-    """
+    """The content of a regular file."""
     with open_regular(path, expected) as stream:
         return stream.read()
 
@@ -159,17 +154,7 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 def read_json(path: str | Path, expected: str, keys: Mapping[str, type] | None = None) -> Row:
-    """The JSON object in a file, with the keys, each of its type; `expected` says what to give instead.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "a.json"
-    >>> write_json(path, {"step": "three"})
-    >>> try:
-    ...     read_json(path, "the folder of a run", {"step": int})
-    ... except InputError as error:
-    ...     print(str(error).replace(str(path), "a.json"))
-    a.json has step "three", must be a whole number; give the folder of a run
-    """
+    """The JSON object in a file, with the keys, each of its type; `expected` says what to give instead."""
     return _object(read_bytes(path, expected), str(path), f"give {expected}", keys or {})
 
 
@@ -231,10 +216,6 @@ def holds(folder: str | Path, marker: str, own: Sequence[str] = ()) -> bool:
     """Whether a folder has the file that marks it as ours; refuses a folder with other files, and a file.
 
     `own` are files that may be there before the marker is. What a killed process left behind does not count.
-
-    >>> import tempfile
-    >>> holds(tempfile.mkdtemp(), "config.json")
-    False
     """
     path = Path(folder)
     require(not path.exists() or path.is_dir(), f"{path} is a file where a folder is needed; choose another name")
@@ -273,13 +254,6 @@ def locked(folder: str | Path) -> Iterator[None]:
     """Hold a folder and all in it for this process, and clear it of what a killed one left unfinished.
 
     The lock is the operating system's: it ends with the process, however that ends. Beside it stands who holds it.
-
-    >>> import tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> with locked(folder), locked(folder):
-    ...     pass  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    anyorder.errors.InputError: ... is in use by process ... on ...; wait for it, stop it, or choose another folder
     """
     path = Path(folder)
     holder, new = path / _HOLDER, not path.exists()
@@ -327,11 +301,7 @@ def write_array(path: str | Path, array: np.ndarray) -> None:
 
 
 def format_row(row: np.ndarray) -> str:
-    """One row as a line of text.
-
-    >>> format_row(np.array([1, 0, 2])), format_row(np.array([0.5, 0.5])), format_row(np.array([np.nan, np.nan]))
-    ('1 0 2', '[0.5, 0.5]', 'null')
-    """
+    """One row as a line of text."""
     if row.dtype.kind in "iu":
         return " ".join(map(str, row.tolist()))
     return "null" if np.isnan(row).any() else json.dumps(row.tolist())

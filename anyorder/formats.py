@@ -36,12 +36,7 @@ class Piece(NamedTuple):
 
 
 def integers(stream: BufferedIOBase, source: str, *, by_line: bool) -> Iterator[Piece]:
-    """Whitespace-separated integers: one sequence, or one in each line.
-
-    >>> import io
-    >>> [part.tokens.tolist() for part in integers(io.BytesIO(b"0 1\\n1\\n"), "a.txt", by_line=False)]
-    [[0, 1, 1]]
-    """
+    """Whitespace-separated integers: one sequence, or one in each line."""
     position, rest, begins, more = 0, b"", True, True
     while more:
         more = bool(block := stream.read(BLOCK))
@@ -89,12 +84,7 @@ def _not_an_integer(word: bytes, source: str, position: int) -> InputError:
 def text(
     stream: BufferedIOBase, source: str, alphabet: str, line_ends: LineEnds, tally: Counter[str]
 ) -> Iterator[Piece]:
-    """The characters of UTF-8 text as their places in the alphabet.
-
-    >>> import io
-    >>> [part.tokens.tolist() for part in text(io.BytesIO(b"ab\\r\\na"), "a.txt", "ab ", "space", Counter())]
-    [[0, 1, 2, 0]]
-    """
+    """The characters of UTF-8 text as their places in the alphabet."""
     position = 0
     for piece, begins in _decoded(stream, source, line_ends, tally):
         tokens = numbered(piece, alphabet, source, position)
@@ -103,12 +93,7 @@ def text(
 
 
 def characters(stream: BufferedIOBase, source: str, line_ends: LineEnds) -> str:
-    """The distinct characters of UTF-8 text, in the order of their first appearance.
-
-    >>> import io
-    >>> characters(io.BytesIO(b"abba\\nc"), "a.txt", "drop")
-    'abc'
-    """
+    """The distinct characters of UTF-8 text, in the order of their first appearance."""
     found: dict[str, None] = {}
     for piece, _ in _decoded(stream, source, line_ends, Counter()):
         found |= dict.fromkeys(piece)
@@ -192,11 +177,7 @@ def _records(stream: BufferedIOBase) -> Iterator[bytes | None]:
 
 
 def npy(array: np.ndarray, source: str) -> Iterator[Piece]:
-    """An array of tokens: one sequence, or one in each row.
-
-    >>> [part.tokens.tolist() for part in npy(np.array([[0, 1], [1, 1]]), "a.npy")]
-    [[0, 1], [1, 1]]
-    """
+    """An array of tokens: one sequence, or one in each row."""
     require(
         array.ndim in (1, 2),
         f"{source} holds an array of shape {array.shape}, must be one sequence (length,) or a row for each",

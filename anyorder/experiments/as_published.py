@@ -29,14 +29,7 @@ CAPTION = (
 
 @eqx.filter_jit
 def differences(model: Transformer, data: Data, key: PRNGKeyArray, kernels: int, count: int) -> Float[Array, "kernels"]:
-    """Sampled loss of the model less that of the true kernel on other sequences, for every kernel, with its sign.
-
-    >>> from anyorder.training.config import Config
-    >>> from anyorder.training.initial import initial_model
-    >>> model = initial_model(Config(), jax.random.key(0))
-    >>> differences(model, Data(length=8), jax.random.key(1), kernels=2, count=4).shape
-    (2,)
-    """
+    """Sampled loss of the model less that of the true kernel on other sequences, for every kernel, with its sign."""
     drawn = data.source_of(data.tokens, per_kernel=2 * count).sample(key, 2 * kernels * count)
     tokens = drawn.tokens.reshape(kernels, 2 * count, -1)
     truth = drawn.truth.reshape(kernels, 2 * count, tokens.shape[2], -1)

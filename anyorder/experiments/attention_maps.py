@@ -120,11 +120,7 @@ def code_columns(distances: Sequence[float], beyond: Sequence[float]) -> Row:
 
 
 def overlap(about: Row, pairs: list[Row], seeds: int) -> Row:
-    """How many pairs of contexts overlap and are confused.
-
-    >>> overlap({"order": 1}, [{"seeds_that_overlap": 2, "seeds_that_confuse": 1}], seeds=2)
-    {'order': 1, 'pairs': 1, 'overlap_in_every_seed': 1, 'confused_in_every_seed': 0, 'confused_in_any_seed': 1}
-    """
+    """How many pairs of contexts overlap and are confused."""
     confused = [pair["seeds_that_confuse"] for pair in pairs]
     return about | {
         "pairs": len(pairs),

@@ -62,11 +62,7 @@ def rises_and_ends(weights: Float[np.ndarray, "offsets"], order: int) -> tuple[b
 
 
 def uniform_distances(tokens: Int[Array, "count length"], order: int) -> Float[np.ndarray, "count"]:
-    """Frobenius distance of uniform attention to the pseudo-attention map: what a model without a match comes to.
-
-    >>> uniform_distances(jnp.asarray([[0, 1, 0]]), 1).round(3).tolist()
-    [1.472]
-    """
+    """Frobenius distance of uniform attention to the pseudo-attention map: what a model without a match comes to."""
     length = tokens.shape[1]
     uniform = np.tri(length) / np.arange(1, length + 1)[:, None]
 
@@ -85,11 +81,7 @@ class Base(NamedTuple):
 
 
 def fitted_base(weights: Float[np.ndarray, "seeds offsets"], order: int) -> Base | None:
-    """The base by least squares of logarithms for each seed, then Student's interval over seeds; None at order 1.
-
-    >>> fitted_base(np.array([[0.0, 0.1, 0.3], [0.0, 0.2, 0.6]]), 2).base.__round__(6)
-    3.0
-    """
+    """The base by least squares of logarithms for each seed, then Student's interval over seeds; None at order 1."""
     if order == 1:
         return None
     offsets = np.arange(1, order + 1)

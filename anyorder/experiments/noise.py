@@ -65,12 +65,7 @@ class References(NamedTuple):
 
 @lru_cache(maxsize=8)
 def token_references(data: Data, count: int, points: int) -> References:
-    """Both sides of what a predictor from noisy tokens can reach, on the first sequences of the evaluation set.
-
-    >>> found = token_references(Data(order=1, length=6, token_noise=0.2), 64, 4)
-    >>> 0 < found.kernel_known.mean < found.kernel_unknown.mean
-    True
-    """
+    """Both sides of what a predictor from noisy tokens can reach, on the first sequences of the evaluation set."""
     found = held_out(data, count)
     noise, nodes = chains.TokenNoise(data.token_noise), estimators.uniform_nodes(data.order, points)
 

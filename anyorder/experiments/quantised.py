@@ -41,8 +41,6 @@ def bits(number: int) -> Quantiser:
 
     >>> bits(2).signed(jnp.array([1.0, 0.4, -0.6])).tolist()
     [1.0, 0.0, -1.0]
-    >>> bits(2).share(jnp.array([0.6, 0.25, 0.05], jnp.float64)).round(2).tolist()
-    [0.6, 0.2, 0.0]
     """
     return Quantiser(partial(to_levels, steps=2 ** (number - 1) - 1), partial(to_levels, steps=2**number - 1))
 
@@ -62,15 +60,7 @@ def narrow(dtype: DTypeLike) -> Quantiser:
 
 
 def attention(model: Transformer, tokens: Int[Array, "length"], q: Quantiser) -> list[Float[Array, "heads rows rows"]]:
-    """The attention weights of every layer, as they meet the values.
-
-    >>> from anyorder.training.config import Config
-    >>> from anyorder.training.initial import initial_model
-    >>> model, exact = initial_model(Config(), jax.random.key(0)), Quantiser(lambda x: x, lambda x: x)
-    >>> maps = attention(model, jnp.asarray([0, 1, 1], jnp.int32), exact)
-    >>> bool(jnp.allclose(maps[1], model.trace([0, 1, 1]).attention[1], atol=1e-6))
-    True
-    """
+    """The attention weights of every layer, as they meet the values."""
     x = q.signed(model.embedding)[tokens]
     if model.positions is not None:
         x = x + q.signed(model.positions[: len(x)])

@@ -50,11 +50,7 @@ def public(experiment: Experiment, record: Record, seconds: float | None) -> Row
 
 
 def verdict(tables: Mapping[str, Row]) -> Row | None:
-    """How many numbers agree with print, by column, and the rule; None where nothing is printed.
-
-    >>> verdict({"excess": {"rows": [{"excess_agrees": True}, {"excess_agrees": False}]}})["agree"]
-    {'excess': '1 of 2'}
-    """
+    """How many numbers agree with print, by column, and the rule; None where nothing is printed."""
     found: dict[str, list[bool]] = {}
     for row in itertools.chain.from_iterable(table["rows"] for table in tables.values()):
         for column, agrees in row.items():

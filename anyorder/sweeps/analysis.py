@@ -36,13 +36,7 @@ def spread(values: Sequence[float] | Float[np.ndarray, "seeds"]) -> tuple[float 
 
 
 def value(row: SweepRow, metric: str, success: Success) -> float | None:
-    """The metric of a row; a run that diverged or failed has none, and is no success.
-
-    >>> from anyorder.sweeps.row import Ended
-    >>> row = SweepRow(0, {}, 0, Ended("done", gap=0.001, attention=0.7))
-    >>> value(row, "success", Success()), value(row, "gap", Success())
-    (1.0, 0.001)
-    """
+    """The metric of a row; a run that diverged or failed has none, and is no success."""
     if metric == "success":
         return float(all(judged(row, success)))
     return getattr(row.ended, metric)

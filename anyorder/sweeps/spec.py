@@ -208,12 +208,7 @@ def _rule(given: Row, source: str) -> Success:
 
 
 def from_stored(plain: Row, source: str = "the sweep") -> Sweep:
-    """The sweep of the plain values that `records.as_json` gave.
-
-    >>> grid = sweep("one", configs.PRESETS["floor"], {"order": [1]})
-    >>> from_stored(as_json(grid)) == grid
-    True
-    """
+    """The sweep of the plain values that `records.as_json` gave."""
     kinds = {"name": str, "base": dict, "axes": dict, "seeds": list, "metric": str, "success": dict}
     check_keys(dict(plain), source, "give the folder of a sweep", kinds)
     base = forms.from_json(plain["base"], source)
@@ -276,12 +271,7 @@ def _has_floor(data: Data) -> bool:
 
 
 def shapes(runs: Sequence[Run]) -> list[list[Run]]:
-    """The runs in groups that share a compiled program.
-
-    >>> grid = sweep("g", configs.PRESETS["floor"], {"order": [1, 2], "learning_rate": [1e-3, 1e-2]}, seeds=2)
-    >>> [len(group) for group in shapes(runs(grid))]
-    [4, 4]
-    """
+    """The runs in groups that share a compiled program."""
     groups: dict[tuple[Config, int], list[Run]] = {}
     cell, kind = None, None
     for run in runs:
@@ -292,12 +282,7 @@ def shapes(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def chunks(runs: Sequence[Run], workers: int, most: int) -> list[list[Run]]:
-    """Pieces of work for one worker each: runs of one shape, at most `most` of them, and enough pieces for all.
-
-    >>> grid = sweep("g", configs.PRESETS["floor"], {"learning_rate": [1e-3, 1e-2]}, seeds=6)
-    >>> [len(piece) for piece in chunks(runs(grid), workers=2, most=64)]
-    [2, 2, 2, 2, 2, 2]
-    """
+    """Pieces of work for one worker each: runs of one shape, at most `most` of them, and enough pieces for all."""
     groups = shapes(runs)
     pieces = math.ceil(4 * workers / max(len(groups), 1))
     split = []

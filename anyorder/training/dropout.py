@@ -17,13 +17,6 @@ def log_probabilities(
     """Logarithms of the predictions with a part of the numbers set to zero and the others scaled up.
 
     Dropped are embeddings, attention weights, and what attention and MLP add to the stream.
-
-    >>> from anyorder.training.config import Config
-    >>> from anyorder.training.initial import initial_model
-    >>> model, tokens = initial_model(Config(), jax.random.key(0)), jnp.asarray([0, 1, 1], jnp.int32)
-    >>> whole = log_probabilities(model, tokens, amount=0.0, key=jax.random.key(1))
-    >>> bool(jnp.allclose(whole, model.log_probabilities(tokens), atol=1e-5))
-    True
     """
     places = iter(range(1 << 20))
 

@@ -185,11 +185,7 @@ def _compare(
 
 
 def reference(evaluation: EvaluationSet) -> Reference:
-    """True loss, floor and k-gram of the set.
-
-    >>> reference(evaluation_set(Data(order=1, length=8), 16, 0)).kgram.infinite
-    True
-    """
+    """True loss, floor and k-gram of the set."""
     true, missed = estimators.summarise(evaluation.true), estimators.summarise(evaluation.missed)
     floor = None if evaluation.floor is None else estimators.summarise(evaluation.floor)
     # Zero for a token that can come costs infinity: what is finite is how often and how much that is.
@@ -245,14 +241,7 @@ def evaluate(model: Transformer, evaluation: EvaluationSet) -> Evaluation:
 
 
 def evaluate_each(models: Sequence[Transformer], evaluation: EvaluationSet) -> list[Evaluation]:
-    """Measure several models on the set, side by side on the cores of this machine.
-
-    >>> from anyorder.constructions import construct
-    >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
-    >>> one, other = evaluate_each([model, model], evaluation_set(Data(order=1, length=8), 16, 0))
-    >>> one == other
-    True
-    """
+    """Measure several models on the set, side by side on the cores of this machine."""
     with ThreadPoolExecutor(min(len(models), cores())) as pool:
         return list(pool.map(lambda model: evaluate(model, evaluation), models))
 
@@ -297,13 +286,7 @@ class Sums(NamedTuple):
 
 
 def sums(weights: Float[Array, "heads rows rows"], tokens: Int[Array, "length"], order: int) -> Sums:
-    """The sums of one layer; with a beginning token there is one row more than tokens.
-
-    >>> tokens = jnp.asarray([0, 1, 0, 1, 0], jnp.int32)
-    >>> ideal = pseudo_attention(tokens, 1)
-    >>> [values.tolist() for values in sums(ideal[None], tokens, 1)[:-1]]
-    [[3.0], [0.0], [[2.5]], [0.0], [3.0]]
-    """
+    """The sums of one layer; with a beginning token there is one row more than tokens."""
     length = len(tokens)
     beginning = jnp.zeros(len(weights), weights.dtype)
     if weights.shape[1] > length:
@@ -326,12 +309,7 @@ def sums(weights: Float[Array, "heads rows rows"], tokens: Int[Array, "length"],
 def length_sums(
     weights: Float[Array, "heads length length"], tokens: Int[Array, "length"], longest: int
 ) -> Float[Array, "heads 2 lengths"]:
-    """Mass by match length, and what is expected of even attention, over the queries from `longest` on.
-
-    >>> even = jnp.tri(5, dtype=jnp.float64)[None]
-    >>> length_sums(even, jnp.asarray([0, 1, 0, 1, 0], jnp.int32), 1).tolist()
-    [[[2.0, 4.0], [2.0, 4.0]]]
-    """
+    """Mass by match length, and what is expected of even attention, over the queries from `longest` on."""
     length = len(tokens)
     lengths = sum(matching.window_matches(tokens, order).astype(jnp.int32) for order in range(1, longest + 1))
     places = jnp.arange(length, dtype=jnp.int32)

@@ -41,12 +41,7 @@ def from_json(plain: object, source: str = "the config") -> Config:
 
 
 def difference(one: Config, other: Config) -> str:
-    """The first field in which two configs differ, as "name value, not value"; empty if they are equal.
-
-    >>> from anyorder.training.config import Data
-    >>> difference(Config(), Config(data=Data(order=3)))
-    'order 2, not 3'
-    """
+    """The first field in which two configs differ, as "name value, not value"; empty if they are equal."""
     wanted = values(other)
     for name, value in values(one).items():
         if value != wanted[name]:

@@ -35,11 +35,7 @@ class Numbers(NamedTuple):
 
 
 def numbers(config: Config, learning_rate: float | None = None) -> Numbers:
-    """The numbers of a config, in the dtype of its weights; the learning rate is the first one, or this one.
-
-    >>> round(float(numbers(Config()).beta1), 6)
-    0.9
-    """
+    """The numbers of a config, in the dtype of its weights; the learning rate is the first one, or this one."""
     settings = config.optimisation
     dtype = dtype_of(settings.dtype)
     peak = settings.learning_rate[0] if learning_rate is None else learning_rate
@@ -57,10 +53,7 @@ def numbers(config: Config, learning_rate: float | None = None) -> Numbers:
 
 
 def optimiser(settings: Optimisation, inputs: Numbers) -> optax.GradientTransformation:
-    """Clipping, preconditioning and decay; what comes out is still to be multiplied by the rate.
-
-    >>> transformation = optimiser(Optimisation(optimiser="muon"), numbers(Config()))
-    """
+    """Clipping, preconditioning and decay; what comes out is still to be multiplied by the rate."""
     if settings.optimiser == "muon":
         changed = _muon(inputs)
     else:
@@ -115,12 +108,7 @@ def _name(path: Any) -> str:
 
 
 def rate(schedule: str, inputs: Numbers) -> Callable[[Int[Array, ""]], Float[Array, ""]]:
-    """The rate of every step, as a fraction of the peak: a rise, then a fall to `final_rate` at the last step.
-
-    >>> fraction = rate("cosine", numbers(Config(optimisation=Optimisation(steps=101, warmup=1, final_rate=0.0))))
-    >>> [round(float(fraction(jnp.int32(step))), 3) for step in (0, 1, 51, 100)]
-    [0.5, 1.0, 0.492, 0.0]
-    """
+    """The rate of every step, as a fraction of the peak: a rise, then a fall to `final_rate` at the last step."""
     falling = jnp.maximum(inputs.steps - 1 - inputs.warmup, 1)
 
     def fraction(step: Int[Array, ""]) -> Float[Array, ""]:
