@@ -203,10 +203,10 @@ def _shown(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def digest(value: object) -> str:
+def short_digest(value: object) -> str:
     """A short name for a JSON value, the same on every machine.
 
-    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    >>> short_digest({"a": 1, "b": 2}) == short_digest({"b": 2, "a": 1})
     True
     """
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

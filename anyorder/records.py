@@ -132,7 +132,7 @@ def write_tensors(path: str | Path, tensors: Mapping[str, ArrayLike], header: ob
     # The library would write metadata in an order of its own choice, another every time: equal runs, equal bytes.
     (size,) = struct.unpack("<Q", data[:8])
     entries = json.loads(data[8 : 8 + size])
-    about = json.dumps({"__metadata__": {"anyorder": text, "digest": digest(arrays, text)}, **entries}).encode()
+    about = json.dumps({"__metadata__": {"anyorder": text, "digest": arrays_digest(arrays, text)}, **entries}).encode()
     about += b" " * (-len(about) % 8)
     with whole_file(path) as temporary:
         temporary.write_bytes(struct.pack("<Q", len(about)) + about + data[8 + size :])
@@ -154,7 +154,8 @@ def read_tensors(path: str | Path) -> tuple[dict[str, np.ndarray], Any]:
         raise InputError(
             f"{path} is not a whole safetensors file of anyorder; it may be cut short, write it again"
         ) from None
-    require(stated == digest(arrays, text), f"{path} does not match its own digest; it was changed, write it again")
+    sound = stated == arrays_digest(arrays, text)
+    require(sound, f"{path} does not match its own digest; it was changed, write it again")
     return arrays, header
 
 
@@ -166,10 +167,10 @@ def check_finite(arrays: Mapping[str, np.ndarray], path: str | Path) -> None:
             raise InputError(f"{path} has {wrong} in the array {name}, weights are finite; write it again")
 
 
-def digest(arrays: Mapping[str, ArrayLike], text: str = "") -> str:
+def arrays_digest(arrays: Mapping[str, ArrayLike], text: str = "") -> str:
     """SHA-256 of arrays by name, with their shapes and types, and of a text.
 
-    >>> digest({"a": np.zeros(2)}) == digest({"a": np.zeros(2, np.float32)})
+    >>> arrays_digest({"a": np.zeros(2)}) == arrays_digest({"a": np.zeros(2, np.float32)})
     False
     """
     state = hashlib.sha256(text.encode())

@@ -22,7 +22,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "reproduce.md"
 def record(out: Path) -> None:
     """Copy what a finished reproduction at the paper's budget has to show."""
     for id in RECORDED:
-        found = recorded.read(id, out)
+        found = recorded.read_recorded(id, out)
         if found is None:
             continue
         require(found["budget"] == "paper", f"{out}/{id}.json is of budget {found['budget']}, must be of paper")

@@ -19,7 +19,7 @@ from contextlib import closing
 from anyorder.sweeps import spec
 from anyorder.sweeps.engine import Engine
 from anyorder.sweeps.local import Local
-from anyorder.sweeps.run import carry_out, plan
+from anyorder.sweeps.run import carry_out, plan_sweep
 from anyorder.training import config as configs
 from anyorder.training import devices, forms
 from anyorder.training.config import PRESETS
@@ -34,7 +34,7 @@ BASE = configs.changed(
 
 
 def swept(sweep: spec.Sweep, engine: Engine, folder: pathlib.Path) -> float:
-    planned = plan(sweep, folder)
+    planned = plan_sweep(sweep, folder)
     began = time.perf_counter()
     with closing(engine):
         rows = carry_out(planned, engine)

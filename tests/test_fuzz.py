@@ -117,9 +117,9 @@ READERS = {
     "run/metrics.jsonl": lambda path: folders.read_metrics(path.parent),
     "run/checkpoint.safetensors": lambda path: folders.read_models(path.parent),
     "trajectory.npz": dynamics.read_trajectory,
-    "sweep/sweep.json": lambda path: table.read(path.parent),
-    "sweep/runs.jsonl": lambda path: table.read(path.parent),
-    "sweep.toml": spec.read,
+    "sweep/sweep.json": lambda path: table.read_sweep(path.parent),
+    "sweep/runs.jsonl": lambda path: table.read_sweep(path.parent),
+    "sweep.toml": spec.read_toml,
     "result.safetensors": lambda path: read_record(path, "result 1", (runner.Record, Result, Table)),
     **dict.fromkeys(("tokens.npy", "tokens.txt", "tokens.fasta"), read_one),
 }

@@ -85,7 +85,7 @@ class Demo(Command):
             trained, followed = story.trained(task("training"), self.steps, self.seed)
             two_stage = story.two_stage(task("two-stage algorithm"), self.seed)
             measured = story.compared(comparisons), story.certified(verified), trained, two_stage
-            index = page.write(folder, followed, *measured)
+            index = page.write_story(folder, followed, *measured)
         learned = trained.tables["training"].rows[0]
         descent = {**two_stage.tables["facts"].rows[0], "standings": two_stage.tables["run"].rows}
         report = {

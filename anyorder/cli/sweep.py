@@ -66,7 +66,7 @@ class SweepCommand(Command):
         """Plan, say what it will take, run, and tabulate."""
         from anyorder.files import locked
         from anyorder.sweeps import builtin
-        from anyorder.sweeps.run import carry_out, plan
+        from anyorder.sweeps.run import carry_out, plan_sweep
 
         sweep = builtin.find(self.source)
         require(self.out is not None or self.dry_run, "pass --out DIR for the table of the sweep, or --dry-run")
@@ -74,7 +74,7 @@ class SweepCommand(Command):
             self.address is None or self.engine == "ray", f"--address {self.address} without Ray; pass --engine ray"
         )
         folder = Path(self.out or f"{sweep.name}.sweep")
-        planned = plan(sweep, folder, self.budget, yes=self.yes, again=self.retry_failed)
+        planned = plan_sweep(sweep, folder, self.budget, yes=self.yes, again=self.retry_failed)
         workers = None if self.address is not None else self.workers or devices.cores()
         about = {
             "sweep": sweep.name,
@@ -198,9 +198,9 @@ def show(folder: Path, out: Path) -> Outcome:
     """Draw the sweep in a folder."""
     from anyorder.report import sweeps as figures
     from anyorder.report.style import write_figure
-    from anyorder.sweeps.table import read
+    from anyorder.sweeps.table import read_sweep
 
-    sweep, rows = read(folder)
+    sweep, rows = read_sweep(folder)
     require(len(rows) > 0, f"{folder} has no finished run yet; let the sweep run")
     path = out / "sweep.png"
     write_figure(figures.draw(sweep, rows), path)

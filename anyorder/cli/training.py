@@ -17,7 +17,7 @@ from anyorder.cli.signals import asked_to_stop
 from anyorder.errors import in_flags, require
 from anyorder.training import config as configs
 from anyorder.training import devices, forms
-from anyorder.training.checks import check
+from anyorder.training.checks import check_config
 from anyorder.training.config import Config
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
@@ -74,7 +74,7 @@ class Train(Command):
 
     def run(self) -> Outcome:
         """Train, with progress on standard error, and tabulate."""
-        check(self.settings)
+        check_config(self.settings)
         require(
             self.out is None or self.resume is None,
             "pass --out DIR for a new run, or --resume DIR to continue one, not both",
@@ -169,7 +169,7 @@ class Evaluate(Command):
         wanted = facts(self, "order", "length", "token_noise", "transition_noise")
         wanted |= {"evaluation_count": self.count, "evaluation_seed": self.seed}
         changed = configs.changed(config, {name: value for name, value in wanted.items() if value is not None})
-        check(changed)
+        check_config(changed)
         step, models = read_models(Path(self.run_folder))
         evaluation = evaluation_set(*changed.evaluation)
         summary = summarised(config, step, reference(evaluation), evaluate_each(models, evaluation))

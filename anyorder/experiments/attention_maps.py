@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from jaxtyping import Array, Int
 
-from anyorder import estimators
 from anyorder.experiments import learned_code
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset
 from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, Plot, each, grouped, sequence_maps
@@ -102,21 +99,14 @@ def confusions(
         about
         | {
             "contexts": " ".join(same[0].contexts),
-            **code_columns([pair.code_distance for pair in same], beyond),
+            "code_distance": float(np.median([pair.code_distance for pair in same])),
+            "weight_beyond": float(np.median(beyond)),
+            "seeds_that_overlap": sum(pair.code_distance < far for pair, far in zip(same, beyond, strict=True)),
             "attention_ratio": float(np.median([pair.attention for pair in same])),
             "seeds_that_confuse": sum(pair.attention > learned_code.CONFUSED for pair in same),
         }
         for same in zip(*by_seed, strict=True)
     ]
-
-
-def code_columns(distances: Sequence[float], beyond: Sequence[float]) -> Row:
-    """The columns of a pair that follow from the codes: medians over seeds, and in how many seeds they overlap."""
-    return {
-        "code_distance": float(np.median(distances)),
-        "weight_beyond": float(np.median(beyond)),
-        "seeds_that_overlap": sum(distance < noise for distance, noise in zip(distances, beyond, strict=True)),
-    }
 
 
 def overlap(about: Row, pairs: list[Row], seeds: int) -> Row:
@@ -133,7 +123,7 @@ def overlap(about: Row, pairs: list[Row], seeds: int) -> Row:
 def layer_two(recipe: str, order: int, second: learned_code.Maps, tokens: Int[Array, "count length"]) -> MapGrid:
     """Layer 2 on a few sequences, the pseudo-attention map, and their difference."""
     values = np.asarray(second, np.float32)
-    ideal = np.asarray([estimators.pseudo_attention(row, order) for row in tokens], np.float32)
+    ideal = np.asarray(learned_code.ideal_maps(tokens, order), np.float32)
     begins = values.shape[1] - ideal.shape[1]
     ideal = np.pad(ideal, ((0, 0), (begins, 0), (begins, 0)))
     shown = {"layer 2": values, "pseudo-attention": ideal, "difference": np.abs(values - ideal)}

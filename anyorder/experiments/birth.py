@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, digest, of_preset
+from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, of_preset, run_name
 from anyorder.experiments.figures import Chart, Plot, Series
 from anyorder.files import Row
 from anyorder.training import config as configs
@@ -32,7 +32,7 @@ def curves(task: Task, config: Config, part: int, parts: int) -> tuple[np.ndarra
     with tempfile.TemporaryDirectory() as folder:
         runs = task.runs or Path(folder)
         dataclasses.replace(task, runs=runs).train(config, part, parts)
-        lines = [line for line in read_metrics(runs / digest(config)) if line["kind"] == "evaluation"]
+        lines = [line for line in read_metrics(runs / run_name(config)) if line["kind"] == "evaluation"]
     steps = np.unique([line["step"] for line in lines])
     spectra = [
         [line["attention"][-1][0]["spectrum"] for line in lines if line["model"] == model]

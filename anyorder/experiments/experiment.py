@@ -20,7 +20,7 @@ from anyorder.sweeps import spec
 from anyorder.sweeps.analysis import spread
 from anyorder.sweeps.local import Local
 from anyorder.sweeps.row import SweepRow
-from anyorder.sweeps.run import Tally, carry_out, plan
+from anyorder.sweeps.run import Tally, carry_out, plan_sweep
 from anyorder.sweeps.spec import Sweep
 from anyorder.training import config as configs
 from anyorder.training import devices
@@ -88,7 +88,7 @@ class Task:
 
         if self.runs is None:
             return training.train(config, watch=watch, progress=False)
-        with self._counted(digest(config)) as folder:
+        with self._counted(run_name(config)) as folder:
             return training.train(config, folder, resume=begun(folder), watch=watch, progress=False)
 
     def sweep(self, sweep: Sweep, budget: int | None = None) -> list[SweepRow]:
@@ -101,8 +101,8 @@ class Task:
             ended = tally.done + tally.failed
             self.watch(ended / tally.total, f"{ended}/{tally.total} runs")
 
-        with self._counted(f"{sweep.name}-{spec.digest(sweep)}") as folder:
-            planned = plan(sweep, folder, budget)
+        with self._counted(f"{sweep.name}-{spec.sweep_digest(sweep)}") as folder:
+            planned = plan_sweep(sweep, folder, budget)
             if not planned.missing:
                 return [planned.table.rows[run.number] for run in planned.runs]
             with closing(Local(min(devices.cores(), planned.shapes))) as engine:
@@ -144,14 +144,14 @@ class Experiment:
     run: Callable[[Task], Result]
 
 
-def digest(config: Config) -> str:
+def run_name(config: Config) -> str:
     """A name for a config, the same on every machine.
 
     It is made of what differs from the preset `paper`, so that a field that is added later leaves it as it is.
     """
     standard = configs.values(configs.PRESETS["paper"])
     different = {name: value for name, value in configs.values(config).items() if value != standard[name]}
-    return files.digest(different)
+    return files.short_digest(different)
 
 
 def of_preset(task: Task, name: str, data: Data) -> Config:

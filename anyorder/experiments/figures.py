@@ -148,10 +148,10 @@ def each(
     ]
 
 
-def exact_orders(caption: str, rows: Iterable[Row], by: str, x: str, axis: str, log: str = "") -> Plot:
-    """Measured orders on the lines of those that are proven, for each value of the column `by` where these differ."""
+def exact_orders(caption: str, rows: Iterable[Row], x: str, axis: str, log: str = "") -> Plot:
+    """Measured orders on the lines of those that are proven, for each `label` where these differ."""
     lines = []
-    for number, (label, own) in enumerate(grouped(rows, by).items()):
+    for number, (label, own) in enumerate(grouped(rows, "label").items()):
         if len({row["proven"] for row in own}) > 1:
             lines.append(series(label, own, x, "measured", None, MARKS[number % len(MARKS)], number))
             lines.append(series(f"{label}, proven", own, x, "proven", None, "-", number))

@@ -75,7 +75,7 @@ def run(task: Task) -> Result:
             "bits": Table("Certified bits and stored parameters by order.", bits),
             "heads": Table("The largest order that H heads carry: measured, and H(p - 2) as proven.", heads),
         },
-        {"trade-off": chart(bits), "heads": exact_orders(over_heads, named, "label", "heads", "heads H", log="y")},
+        {"trade-off": chart(bits), "heads": exact_orders(over_heads, named, "heads", "heads H", log="y")},
         settings={"order": ORDER, "alphabet_size": SIZE, "length": LENGTH},
     )
 

@@ -92,7 +92,7 @@ def run(
     cells = [("", data_of(level), printed[level]) for level in levels]
     if other is not None:
         cells += [(ANY, other(level), printed[level]) for level in levels]
-    made = [measured(task, *cell, part, len(cells)) for part, cell in enumerate(cells)]
+    made = [noise_row(task, *cell, part, len(cells)) for part, cell in enumerate(cells)]
     rows = [{"level": level} | row for level, row in zip(levels, made, strict=False)]
     again = [{"level": level} | row for level, row in zip(levels, made[len(levels) :], strict=False)]
     tables = {"excess": Table(CAPTION, rows), "any_token": Table(OTHER + CAPTION, again)}
@@ -105,7 +105,7 @@ def run(
     )
 
 
-def measured(task: Task, prefix: str, data: Data, printed: Printed, part: int, parts: int) -> Row:
+def noise_row(task: Task, prefix: str, data: Data, printed: Printed, part: int, parts: int) -> Row:
     """A row: models trained under this noise, by every reading, next to print and to the references."""
     config = of_preset(task, "paper", data)
     trained = task.train(config, part, parts)

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task
-from anyorder.experiments.figures import Figure, Heat, grouped
-from anyorder.files import Row
+from anyorder.experiments.figures import Figure, Heat
 from anyorder.sweeps import builtin
-from anyorder.sweeps.analysis import by_cell, cells, judged
+from anyorder.sweeps.analysis import by_cell, cells, grid, judged
+from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.spec import Sweep
 
 #: Orders, lengths, widths and steps; `paper` is a finer map with the steps of the floor recipe.
@@ -57,26 +57,24 @@ def run(task: Task) -> Result:
         "recipe": f"floor, {settings.steps} steps, batch {settings.batch}, rate {settings.learning_rate[0]:g}",
         "data": "Dirichlet(1) rows, two symbols",
     }
-    return Result({"phase": Table(caption, lines)}, maps(lines), settings=about)
+    return Result({"phase": Table(caption, lines)}, maps(sweep, rows), settings=about)
 
 
-def maps(rows: list[Row]) -> dict[str, Figure]:
+def maps(sweep: Sweep, rows: list[SweepRow]) -> dict[str, Figure]:
     """Order against length, a map for each width: success, the gap, and attention."""
-    orders, lengths, widths = (list(grouped(rows, name)) for name in ("order", "length", "dimension"))
-    axes = ("order k", list(map(str, orders))), ("length T", list(map(str, lengths)))
+    axes = ("order k", list(map(str, sweep.axes["order"]))), ("length T", list(map(str, sweep.axes["length"])))
     drawn: dict[str, Figure] = {}
-    for column, label, caption in (
+    for metric, label, caption in (
         ("success", "fraction of seeds", "near the floor and with attention on the matches: fraction of seeds"),
-        ("gap_mean", "gap to the floor (nats)", "gap to the Bayes floor, mean over seeds"),
+        ("gap", "gap to the floor (nats)", "gap to the Bayes floor, mean over seeds"),
         ("attention", "0 = chance, 1 = all", "attention of layer 2 on the matching positions, mean over seeds"),
     ):
-        values = {f"d = {width}": np.full((len(orders), len(lengths)), np.nan) for width in widths}
-        for row in rows:
-            if row[column] is not None:
-                place = orders.index(row["order"]), lengths.index(row["length"])
-                values[f"d = {row['dimension']}"][place] = row[column]
-        less, caption = column == "gap_mean", f"Order against length, for each width: {caption}."
-        drawn[column.removesuffix("_mean")] = Heat(caption, values, *axes, label, fraction=not less, less=less)
+        values = {}
+        for width in sweep.axes["dimension"]:
+            own = [row for row in rows if row.values["dimension"] == width]
+            values[f"d = {width}"] = grid(sweep, own, "order", "length", metric)
+        less, caption = metric == "gap", f"Order against length, for each width: {caption}."
+        drawn[metric] = Heat(caption, values, *axes, label, fraction=not less, less=less)
     return drawn
 
 

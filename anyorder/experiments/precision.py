@@ -122,7 +122,7 @@ def law(table: list[PrecisionRow]) -> Plot:
         for dtype, found in row.measured.items()
     ]
     caption = "Largest exact order over mantissa bits: measured points, and the lines that the certificates prove."
-    return exact_orders(caption, points, "label", "bits", "mantissa bits p")
+    return exact_orders(caption, points, "bits", "mantissa bits p")
 
 
 def chart(bits: list[dict], kept: list[dict]) -> Plot:

@@ -65,7 +65,7 @@ def verdict(tables: Mapping[str, Row]) -> Row | None:
     }
 
 
-def read(id: str, folder: Path = FOLDER) -> Row | None:
+def read_recorded(id: str, folder: Path = FOLDER) -> Row | None:
     """A recorded result; None where the experiment has not been recorded."""
     path = folder / f"{id}.json"
     return read_json(path, "a recorded result", KEYS) if path.exists() else None

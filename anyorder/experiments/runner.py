@@ -18,19 +18,11 @@ from anyorder.experiments.experiment import SECONDS, Budget, Experiment, OnProgr
 from anyorder.files import Row, holds, locked, read_json, whole_file, write_json
 from anyorder.records import read_record, write_record
 from anyorder.training import config as configs
-from anyorder.training.versions import difference, versions
+from anyorder.training.versions import versions, versions_difference
 
 MANIFEST, RESULT, RUNS = "reproduce.json", "result.safetensors", "runs"
 
 FORM = "anyorder experiment 2"
-#: All that a record is made of.
-KINDS: tuple[type, ...] = (
-    Result, Table, figures.Series, figures.Chart, figures.Plot, figures.AttentionMap, figures.MapGrid, figures.Heat,
-    figures.OverSteps,
-    figures.OverLengths, Trajectory, Standings, Standing, LengthSweep, LengthPoint, PowerLaw, configs.Config,
-    configs.Data,
-    configs.Architecture, configs.Initial, configs.Optimisation, configs.Measurement,
-)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +35,15 @@ class Record:
     versions: dict[str, str]
 
 
+#: All that a record is made of.
+KINDS: tuple[type, ...] = (
+    Record, Result, Table, figures.Series, figures.Chart, figures.Plot, figures.AttentionMap, figures.MapGrid,
+    figures.Heat, figures.OverSteps, figures.OverLengths, Trajectory, Standings, Standing, LengthSweep, LengthPoint,
+    PowerLaw, configs.Config, configs.Data, configs.Architecture, configs.Initial, configs.Optimisation,
+    configs.Measurement,
+)  # fmt: skip
+
+
 class Ran(NamedTuple):
     """One experiment: its record and how long it took, or why it failed. A `kept` record is of an earlier call."""
 
@@ -51,16 +52,6 @@ class Ran(NamedTuple):
     seconds: float | None = None
     failure: str | None = None
     kept: bool = False
-
-
-def write(path: Path, record: Record) -> None:
-    """Keep a record, whole or not at all."""
-    write_record(path, record, FORM)
-
-
-def read(path: Path) -> Record:
-    """A record that was kept."""
-    return read_record(path, FORM, (Record, *KINDS))
 
 
 def _check(folder: Path, settings: Row) -> bool:
@@ -107,7 +98,7 @@ def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:
         took = time.perf_counter() - clock + sum(task.earlier.values())
         record = Record(result, task.budget, task.seeds, versions())
         write_json(folder / SECONDS, {"seconds": took})
-        write(folder / RESULT, record)
+        write_record(folder / RESULT, record, FORM)
     except Exception as error:
         with whole_file(folder / "error.txt") as temporary:
             temporary.write_text(traceback.format_exc(), encoding="utf-8")
@@ -118,8 +109,8 @@ def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:
 
 
 def _kept(experiment: Experiment, folder: Path) -> Ran:
-    record = read(folder / RESULT)
-    differs = difference(record.versions)
+    record = read_record(folder / RESULT, FORM, KINDS)
+    differs = versions_difference(record.versions)
     if differs:
         warnings.warn(f"the kept result of {experiment.id} was computed with {differs}", stacklevel=2)
     return Ran(experiment, record, seconds(folder / SECONDS), kept=True)

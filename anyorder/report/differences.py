@@ -19,7 +19,7 @@ def differences(found: Mapping[str, Tables]) -> list[str]:
     >>> differences({})
     []
     """
-    return [write(*(found[id] for id in ids)) for ids, write in PARAGRAPHS.items() if set(ids) <= set(found)]
+    return [write(found[id]) for id, write in PARAGRAPHS.items() if id in found]
 
 
 def _by(rows: Rows, column: str) -> dict[Any, dict[str, Any]]:
@@ -196,13 +196,13 @@ def _plain(printed: Printed) -> str:
     return f"{printed.mean:.2f} ± {printed.deviation:.2f}"
 
 
-#: What each paragraph reads, and what writes it.
-PARAGRAPHS: dict[tuple[str, ...], Callable[..., str]] = {
-    ("depth",): _depth,
-    ("presets",): _presets,
-    ("grid",): _grid,
-    ("attention-maps",): _attention,
-    ("token-noise",): _token_noise,
-    ("transition-noise",): _transition_noise,
-    ("bits",): _bits,
+#: The experiment that each paragraph reads, and what writes it.
+PARAGRAPHS: dict[str, Callable[[Tables], str]] = {
+    "depth": _depth,
+    "presets": _presets,
+    "grid": _grid,
+    "attention-maps": _attention,
+    "token-noise": _token_noise,
+    "transition-noise": _transition_noise,
+    "bits": _bits,
 }

@@ -24,7 +24,7 @@ FIGURES = {"depth": ("one-layer",), "attention-maps": ("offsets", "layer-1"), "g
 
 def regenerated(page: str) -> str:
     """The page with its parts as they are now; each stands between `<!-- part: NAME -->` and `<!-- end -->`."""
-    found = {id: record for id in RECORDED if (record := recorded.read(id)) is not None}
+    found = {id: record for id in RECORDED if (record := recorded.read_recorded(id)) is not None}
     parts = {"experiments": _experiments(), "recorded": _recorded(found), "differences": _differences(found)}
     return re.sub(
         r"(<!-- part: (\w+) -->\n).*?(?=<!-- end -->)", lambda at: at[1] + parts[at[2]], page, flags=re.DOTALL

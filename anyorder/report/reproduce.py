@@ -36,6 +36,6 @@ def section(folder: Path, ran: Ran) -> Section:
     return Section(experiment.id, experiment.title, experiment.where, facts, result.tables, drawn, how)
 
 
-def write(folder: Path, sections: Sequence[Section]) -> Path:
+def write_report(folder: Path, sections: Sequence[Section]) -> Path:
     """The page over all sections."""
     return write_page(folder, TITLE, LEAD, sections)

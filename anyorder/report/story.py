@@ -22,7 +22,7 @@ LEAD = (
 OPEN_ROWS = 6
 
 
-def write(
+def write_story(
     folder: Path, followed: Followed, compared: Result, certified: Result, trained: Result, two_stage: Result
 ) -> Path:
     """All parts of the story with their files, and the page over them."""

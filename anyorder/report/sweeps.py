@@ -11,19 +11,9 @@ from matplotlib.figure import Figure
 from anyorder.experiments.figures import Heat
 from anyorder.report.figures import ACROSS, draw_heat
 from anyorder.report.style import COLOURS, Drawing, styled
-from anyorder.sweeps.analysis import cells
+from anyorder.sweeps.analysis import cells, grid
 from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.spec import METRICS, Sweep
-
-LABELS = {
-    "gap": "gap to the floor (nats)",
-    "excess": "excess loss (nats)",
-    "loss": "loss (nats)",
-    "matching_mass": "attention on matches",
-    "attention": "attention on matches, 0 = chance",
-    "distance": "distance to pseudo-attention",
-    "success": "fraction of seeds that succeed",
-}
 
 
 @styled
@@ -97,7 +87,7 @@ def _curve(sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> Figure:
     figure = Drawing(figsize=(5.0, 3.2))
     panel = figure.subplots()
     _spread(panel, sweep, rows, axis)
-    panel.set_ylabel(LABELS[sweep.metric])
+    panel.set_ylabel(METRICS[sweep.metric].label)
     panel.set_title(f"{sweep.name}: {len(sweep.seeds)} seeds; × diverged or failed", fontsize="small")
     return figure
 
@@ -112,7 +102,7 @@ def _marginals(sweep: Sweep, rows: Sequence[SweepRow], axes: list[str]) -> Figur
     for panel in panels.flat[len(axes) :]:
         panel.set_visible(False)
     for row in panels:
-        row[0].set_ylabel(LABELS[sweep.metric])
+        row[0].set_ylabel(METRICS[sweep.metric].label)
     title = f"{sweep.name}: {len(rows)} runs, each axis over all values of the others; × diverged or failed"
     figure.suptitle(title, fontsize="small")
     return figure
@@ -127,15 +117,5 @@ def _maps(sweep: Sweep, rows: Sequence[SweepRow], axes: list[str]) -> Figure:
         part = [row for row in rows if value is None or row.values[axes[0]] == value]
         maps[title] = grid(sweep, part, axes[-2], axes[-1])
     down, across = ((axis, [tick(value) for value in sweep.axes[axis]]) for axis in axes[-2:])
-    success, less = sweep.metric == "success", METRICS[sweep.metric]
-    return draw_heat(Heat("", maps, down, across, LABELS[sweep.metric], fraction=success, less=less))
-
-
-def grid(sweep: Sweep, rows: Sequence[SweepRow], down: str, across: str) -> np.ndarray:
-    """Means of the metric by the values of two axes; NaN where there is none."""
-    values = np.full((len(sweep.axes[down]), len(sweep.axes[across])), np.nan)
-    for cell in cells(sweep, rows):
-        if cell.mean is not None:
-            place = sweep.axes[down].index(cell.values[down]), sweep.axes[across].index(cell.values[across])
-            values[place] = cell.mean
-    return values
+    label, less = METRICS[sweep.metric]
+    return draw_heat(Heat("", maps, down, across, label, fraction=sweep.metric == "success", less=less))

@@ -35,7 +35,7 @@ def spread(values: Sequence[float] | Float[np.ndarray, "seeds"]) -> tuple[float 
     return mean, float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def value(row: SweepRow, metric: str, success: Success) -> float | None:
+def metric_of(row: SweepRow, metric: str, success: Success) -> float | None:
     """The metric of a row; a run that diverged or failed has none, and is no success."""
     if metric == "success":
         return float(all(judged(row, success)))
@@ -61,16 +61,28 @@ def cells(sweep: Sweep, rows: Iterable[SweepRow], metric: str | None = None) -> 
     """The metric by combination of values, in the order of the rows."""
     found = []
     for same in by_cell(rows):
-        values = [value(row, metric or sweep.metric, sweep.success) for row in same]
+        values = [metric_of(row, metric or sweep.metric, sweep.success) for row in same]
         numbers = [number for number in values if number is not None]
         failed = sum(row.ended.outcome != "done" for row in same)
         found.append(Cell(same[0].values, numbers, *spread(numbers), len(same), failed))
     return found
 
 
+def grid(
+    sweep: Sweep, rows: Iterable[SweepRow], down: str, across: str, metric: str | None = None
+) -> Float[np.ndarray, "down across"]:
+    """Means of the metric by the values of two axes; NaN where there is none."""
+    values = np.full((len(sweep.axes[down]), len(sweep.axes[across])), np.nan)
+    for cell in cells(sweep, rows, metric):
+        if cell.mean is not None:
+            place = sweep.axes[down].index(cell.values[down]), sweep.axes[across].index(cell.values[across])
+            values[place] = cell.mean
+    return values
+
+
 def ranking(sweep: Sweep, rows: Sequence[SweepRow]) -> list[Cell]:
     """Cells from best to worst by the mean over seeds; those with a seed that failed come after those without."""
-    found, sign = cells(sweep, rows), 1 if METRICS[sweep.metric] else -1
+    found, sign = cells(sweep, rows), 1 if METRICS[sweep.metric].less else -1
     # Many cells succeed with every seed: then the loss decides.
     keys = [
         (cell.failed > 0, sign * cell.mean, np.inf if loss.mean is None else loss.mean, place)

@@ -75,4 +75,4 @@ def find(name: str) -> Sweep:
         return SWEEPS[name]()
     if not name.endswith(".toml") and not Path(name).exists():
         raise InputError(f"{name!r} is neither a TOML file nor a sweep; {nearest(name, SWEEPS)}")
-    return spec.read(name)
+    return spec.read_toml(name)

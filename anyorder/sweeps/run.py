@@ -39,7 +39,9 @@ class Tally(NamedTuple):
     rows: dict[int, SweepRow]
 
 
-def plan(sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = False, again: bool = False) -> SweepPlan:
+def plan_sweep(
+    sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = False, again: bool = False
+) -> SweepPlan:
     """Look, and touch nothing; `again` counts runs that failed as missing, `yes` confirms more than a million runs."""
     require(budget is None or budget >= 1, f"budget is {budget}, must be at least 1; pass `budget=1` or more")
     count = sweep.count if budget is None else min(sweep.count, budget)

@@ -22,20 +22,28 @@ from anyorder.files import Row, check_keys, read_json
 from anyorder.records import as_json
 from anyorder.training import config as configs
 from anyorder.training import forms
-from anyorder.training.checks import check
+from anyorder.training.checks import check_config
 from anyorder.training.config import Config, Data
 
 #: Runs beyond which a sweep must be confirmed.
 MANY = 1_000_000
-#: What a sweep can be judged by, and whether less of it is better.
+
+
+class Metric(NamedTuple):
+    """What a sweep can be judged by: its words on an axis, and whether less of it is better."""
+
+    label: str
+    less: bool
+
+
 METRICS = {
-    "gap": True,
-    "excess": True,
-    "loss": True,
-    "matching_mass": False,
-    "attention": False,
-    "distance": True,
-    "success": False,
+    "gap": Metric("gap to the floor (nats)", less=True),
+    "excess": Metric("excess loss (nats)", less=True),
+    "loss": Metric("loss (nats)", less=True),
+    "matching_mass": Metric("attention on matches", less=False),
+    "attention": Metric("attention on matches, 0 = chance", less=False),
+    "distance": Metric("distance to pseudo-attention", less=True),
+    "success": Metric("fraction of seeds that succeed", less=False),
 }
 
 
@@ -165,7 +173,7 @@ def _range(axis: str, given: Mapping[str, Any], source: str) -> list[int | float
     return [value if isinstance(value, int) else float(f"{value:.12g}") for value in values]  # 0.1 + 0.2 is 0.3 here
 
 
-def read(path: str | Path) -> Sweep:
+def read_toml(path: str | Path) -> Sweep:
     """The sweep in a TOML file, with paths relative to its folder; docs/sweeps.md says what stands in it."""
     file, source = Path(path), str(path)
     data = files.read_bytes(path, "a TOML file or the name of a sweep")
@@ -216,9 +224,9 @@ def from_stored(plain: Row, source: str = "the sweep") -> Sweep:
     return sweep(plain["name"], base, plain["axes"], seeds=plain["seeds"], metric=plain["metric"], success=success)
 
 
-def digest(sweep: Sweep) -> str:
+def sweep_digest(sweep: Sweep) -> str:
     """A name for what the runs of a sweep are; metric and success only judge them."""
-    return files.digest(as_json({"base": sweep.base, "axes": sweep.axes, "seeds": sweep.seeds}))
+    return files.short_digest(as_json({"base": sweep.base, "axes": sweep.axes, "seeds": sweep.seeds}))
 
 
 def values_at(sweep: Sweep, cell: int) -> dict[str, object]:
@@ -250,7 +258,7 @@ def runs(sweep: Sweep, budget: int | None = None) -> list[Run]:
         values = values_at(sweep, cell)
         config = configs.changed(sweep.base, values)
         try:
-            check(config)
+            check_config(config)
             require(
                 sweep.metric not in ("gap", "success") or _has_floor(config.data),
                 f"metric is {sweep.metric}, these chains have no Bayes floor in closed form; choose the metric excess",

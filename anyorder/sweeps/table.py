@@ -27,7 +27,7 @@ def is_sweep(folder: Path) -> bool:
     return (folder / SWEEP).exists()
 
 
-def read(folder: Path) -> tuple[Sweep, list[SweepRow]]:
+def read_sweep(folder: Path) -> tuple[Sweep, list[SweepRow]]:
     """The sweep in a folder, and its rows in order."""
     path = folder / SWEEP
     stored = read_json(path, _EXPECTED, {"format": str, "sweep": dict})
@@ -71,15 +71,15 @@ class SweepFolder:
 
     def _read(self) -> None:
         if holds(self.folder, SWEEP):
-            stored, rows = read(self.folder)
-            differs = difference(stored, self.sweep)
+            stored, rows = read_sweep(self.folder)
+            differs = sweep_difference(stored, self.sweep)
             require(not differs, f"{self.folder} holds the table of another sweep ({differs}); choose another `out=`")
             self.rows = {row.run: row for row in rows if not (self._again and row.ended.outcome == "failed")}
 
     def begin(self, versions: dict[str, str]) -> None:
         """Write what the sweep is; from here on the folder is its own, and its rows are sorted and whole."""
         self._read()  # another process may have been there since it was looked at
-        about = {"format": FORMAT, "digest": spec.digest(self.sweep), "sweep": as_json(self.sweep)}
+        about = {"format": FORMAT, "digest": spec.sweep_digest(self.sweep), "sweep": as_json(self.sweep)}
         write_json(self.folder / SWEEP, {**about, "versions": versions})
         self.sort()
 
@@ -94,7 +94,7 @@ class SweepFolder:
         write_lines(self.folder / RUNS, [self.rows[number].as_json() for number in sorted(self.rows)])
 
 
-def difference(one: Sweep, other: Sweep) -> str:
+def sweep_difference(one: Sweep, other: Sweep) -> str:
     """The first thing in which the runs of two sweeps differ, in words; empty if they do not."""
     for axis in dict.fromkeys([*one.axes, *other.axes]):
         if one.axes.get(axis) != other.axes.get(axis):
@@ -107,4 +107,4 @@ def difference(one: Sweep, other: Sweep) -> str:
         return "axes in another order"
     if one.seeds != other.seeds:
         return f"seeds {' '.join(map(str, one.seeds))}, not {' '.join(map(str, other.seeds))}"
-    return forms.difference(one.base, other.base)
+    return forms.config_difference(one.base, other.base)

@@ -18,7 +18,7 @@ import jax
 from anyorder.files import Row
 from anyorder.sweeps.row import Ended
 from anyorder.training import forms
-from anyorder.training.checks import check
+from anyorder.training.checks import check_config
 from anyorder.training.config import Config, Data
 from anyorder.training.engine import placed
 from anyorder.training.evaluation import EvaluationSet, Reference, evaluate, evaluation_set, reference
@@ -66,7 +66,7 @@ def _guarded(given: Sequence[Config]) -> list[Ended]:
 def train_together(given: Sequence[Config], stacked: bool | None = None) -> list[Ended]:
     """Train configs of one structure and one number of steps, each with one seed and one rate."""
     for config in given:
-        check(config)
+        check_config(config)
     source, steps = given[0].initial.from_model, given[0].optimisation.steps
     loaded = None if source is None else load(source)
     models = [initial_model(config, keys(config.seed).weights, loaded) for config in given]

@@ -64,7 +64,7 @@ def load(path: Path, config: Config, template: Sequence[State]) -> Checkpoint:
     arrays, about = read_tensors(path)
     known = isinstance(about, dict) and about.get("format") == FORMAT
     require(known, f"{path} is not a training checkpoint of this version; {way_out}")
-    differs = forms.difference(forms.from_json(about["config"], str(path)), config)
+    differs = forms.config_difference(forms.from_json(about["config"], str(path)), config)
     require(not differs, f"{path} is of a run with {differs}; {way_out}")
     wanted = names(template)
     for name, leaf in wanted.items():

@@ -21,11 +21,11 @@ _WITHIN = {"layers": (1, 3), "token_noise": (0, 1), "transition_noise": (0, 1), 
 _BELOW_ONE = ("beta1", "beta2", "dropout")
 
 
-def check(config: Config) -> None:
+def check_config(config: Config) -> None:
     """Refuse what cannot be run, in one line.
 
     >>> from anyorder.training.config import Data
-    >>> check(Config(data=Data(order=8, length=8)))
+    >>> check_config(Config(data=Data(order=8, length=8)))
     Traceback (most recent call last):
     anyorder.errors.InputError: length is 8, must be above the order 8; pass `length=9` or more
     """

@@ -134,11 +134,8 @@ def held_out(data: Data, count: int, seed: int = 0) -> Chains:
     >>> held_out(Data(order=1, length=8), 16)
     Chains(16 sequences of 9 tokens, order 1 over 2 symbols)
     """
-    return _draw(data.source.as_inputs(jnp.float64), count, seed)
-
-
-def _draw(source: Source, count: int, seed: int) -> Chains:
-    return source.sample(jax.random.fold_in(jax.random.key(seed), 2), count)  # training folds in 0 and 1
+    key = jax.random.fold_in(jax.random.key(seed), 2)  # training folds in 0 and 1
+    return data.source.as_inputs(jnp.float64).sample(key, count)
 
 
 def evaluation_set(data: Data, count: int, seed: int) -> EvaluationSet:
@@ -147,8 +144,7 @@ def evaluation_set(data: Data, count: int, seed: int) -> EvaluationSet:
     >>> evaluation_set(Data(order=1, length=8), 16, 0).true.shape
     (16, 8)
     """
-    source = data.source.as_inputs(jnp.float64)
-    drawn = _draw(source, count, seed)
+    source, drawn = data.source.as_inputs(jnp.float64), held_out(data, count, seed)
     true, floor, missed, fixed, (masses, queries) = jax.tree.map(
         np.asarray, _compare(source, drawn.tokens, drawn.truth)
     )

@@ -18,11 +18,11 @@ from anyorder.records import as_json
 from anyorder.training import checkpoint as checkpoints
 from anyorder.training import forms
 from anyorder.training.checkpoint import Checkpoint, Written
-from anyorder.training.checks import check
+from anyorder.training.checks import check_config
 from anyorder.training.config import Config
 from anyorder.training.initial import initial_model
 from anyorder.training.step import State, keys, start
-from anyorder.training.versions import difference, versions
+from anyorder.training.versions import versions, versions_difference
 from anyorder.transformer import Transformer
 
 CONFIG, METRICS, CHECKPOINT, SUMMARY = "config.json", "metrics.jsonl", "checkpoint.safetensors", "summary.json"
@@ -84,7 +84,7 @@ def opened(path: Path, config: Config, resume: bool) -> Iterator[Folder]:
     with locked(path):
         _check(path, config, resume)  # another process may have been there in between
         if resume:
-            differs = difference(_stored(path)["versions"])
+            differs = versions_difference(_stored(path)["versions"])
             if differs:
                 warnings.warn(f"{path} was begun with {differs}; the rest may differ in the last bits", stacklevel=3)
         yield Folder(path, config)
@@ -94,7 +94,7 @@ def _check(path: Path, config: Config, resume: bool) -> None:
     if not resume:
         require(not begun(path), f"{path} already holds a run; choose another `out=`, or go on with `resume=True`")
         return
-    differs = forms.difference(read_config(path), config)
+    differs = forms.config_difference(read_config(path), config)
     require(not differs, f"{path} holds a run with {differs}; keep its config, or start again with a new `out=`")
     missing = config.initial.from_model is not None and not (path / START).exists()
     require(not missing, f"{path} has lost {START}, the model that its run started from; start again with a new `out=`")
@@ -125,7 +125,7 @@ def read_start(path: Path) -> Transformer | None:
 def read_models(path: Path) -> tuple[int, list[Transformer]]:
     """The step of the last checkpoint in a folder, and the models in it."""
     config = read_config(path)
-    check(config)
+    check_config(config)
     from_model = read_start(path)
     frames = [initial_model(config, keys(member.seed).weights, from_model) for member in config.members]
     stored = checkpoints.load(path / CHECKPOINT, config, [start(config, model) for model in frames])

@@ -40,7 +40,7 @@ def from_json(plain: object, source: str = "the config") -> Config:
     return changed(Config(), flat, source)
 
 
-def difference(one: Config, other: Config) -> str:
+def config_difference(one: Config, other: Config) -> str:
     """The first field in which two configs differ, as "name value, not value"; empty if they are equal."""
     wanted = values(other)
     for name, value in values(one).items():

@@ -114,7 +114,7 @@ def _norm(width: int, dtype: np.dtype) -> LayerNorm:
 def _layer(config: Config, number: int, draw: Draw, dtype: np.dtype) -> Layer:
     architecture = config.architecture
     d, last = architecture.dimension, number == architecture.layers - 1
-    stacked = not last or architecture.last_mlp or architecture.layers == 1
+    stacked = architecture.mlp != "none" and (not last or architecture.last_mlp or architecture.layers == 1)
     mlp = _STACKS[architecture.mlp](d, draw, dtype) if stacked else ()
     return Layer(
         heads=tuple(_head(config, number, draw, dtype) for _ in range(config.heads[number])),
@@ -145,10 +145,6 @@ def _head(config: Config, number: int, draw: Draw, dtype: np.dtype) -> Head:
     )
 
 
-def _no_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
-    return ()
-
-
 def _paper_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
     """App. B.1: x + N(W_1 x), x + N(W_2 ·), · + N(W_3 ·) with a ReLU inside each; N is a layer norm here."""
     return tuple(
@@ -171,4 +167,4 @@ def _gpt2_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
     )
 
 
-_STACKS = {"none": _no_stack, "paper": _paper_stack, "published": _published_stack, "gpt2": _gpt2_stack}
+_STACKS = {"paper": _paper_stack, "published": _published_stack, "gpt2": _gpt2_stack}

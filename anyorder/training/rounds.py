@@ -18,7 +18,6 @@ ROUND = 100
 class Round(NamedTuple):
     """Some steps of all models: the loss of each step, the models that diverged and where, and the time it took."""
 
-    first: int
     last: int
     losses: Float[np.ndarray, "models steps"]
     diverged: dict[int, int]
@@ -36,5 +35,5 @@ def rounds(models: Placement, steps: int, first: int = 0, stops: tuple[int, ...]
             wrong = np.flatnonzero(~np.isfinite(curve))
             if len(wrong) or not good:
                 diverged[model] = first + int(wrong[0]) if len(wrong) else last - 1
-        yield Round(first, last, losses, diverged, time.perf_counter() - clock)
+        yield Round(last, losses, diverged, time.perf_counter() - clock)
         first = last

@@ -16,7 +16,7 @@ import equinox as eqx
 import numpy as np
 
 from anyorder.files import Row
-from anyorder.training.checks import check
+from anyorder.training.checks import check_config
 from anyorder.training.config import Config, Member
 from anyorder.training.engine import placed
 from anyorder.training.evaluation import Evaluation, Reference, evaluate_each, evaluation_set, reference
@@ -102,7 +102,7 @@ def train(
     >>> train(changed(Config(), tiny | {"seeds": 1, "steps": 2})).finished
     True
     """
-    check(config)
+    check_config(config)
     if resume and out is not None:
         from_model = read_start(Path(out))
     elif from_model is None and config.initial.from_model is not None:

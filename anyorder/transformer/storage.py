@@ -8,7 +8,7 @@ from pathlib import Path
 import jax.numpy as jnp
 
 from anyorder.errors import InputError, require
-from anyorder.records import check_finite, described, digest, read_record, write_record
+from anyorder.records import arrays_digest, check_finite, described, read_record, write_record
 from anyorder.transformer.attention import Head
 from anyorder.transformer.certificate import Certificate
 from anyorder.transformer.mlp import LayerNorm, MLPLayer, UnitNorm
@@ -46,7 +46,7 @@ def load(path: str | Path) -> Transformer:
     require(isinstance(model, Transformer), f"{path} holds no whole model; write it again")
     _, arrays = described(model)
     require(
-        model.certificate is None or model.certificate.weights == digest(arrays),
+        model.certificate is None or model.certificate.weights == arrays_digest(arrays),
         f"{path} has a certificate that is not about its weights; build the model again",
     )
     try:
@@ -64,4 +64,4 @@ def weights_digest(model: Transformer) -> str:
     >>> model.certificate.weights == weights_digest(model)
     True
     """
-    return digest(described(model)[1])
+    return arrays_digest(described(model)[1])

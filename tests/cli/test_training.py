@@ -13,7 +13,7 @@ import pytest
 from anyorder.cli.main import parse
 from anyorder.errors import InputError
 from anyorder.records import as_json
-from anyorder.training.checks import check
+from anyorder.training.checks import check_config
 from anyorder.training.config import PRESETS, Config, Data
 from anyorder.training.forms import command, from_json
 from anyorder.transformer import load
@@ -152,7 +152,7 @@ def test_a_json_file_is_a_config(tmp_path):
 @pytest.mark.parametrize("config", [*PRESETS.values(), Config()])
 def test_json_and_flags_hold_the_whole_config(config):
     assert from_json(json.loads(json.dumps(as_json(config)))) == config
-    check(config)
+    check_config(config)
 
 
 BAD = {
@@ -253,7 +253,7 @@ def test_choices_are_checked_outside_the_command_line_too():
     data = Data()
     object.__setattr__(data, "prior", "uniform")  # past the type checker that tests run under
     with pytest.raises(InputError, match="prior is 'uniform', must be one of dirichlet, floored, reversible"):
-        check(Config(data=data))
+        check_config(Config(data=data))
 
 
 def test_help_needs_no_jax():

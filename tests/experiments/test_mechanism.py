@@ -7,7 +7,7 @@ import pytest
 
 from anyorder.constructions import construct
 from anyorder.experiments.birth import born
-from anyorder.experiments.mechanism import DATA, judged, verdict
+from anyorder.experiments.mechanism import DATA, interventions, verdict
 from anyorder.training.evaluation import held_out
 
 
@@ -15,7 +15,7 @@ from anyorder.training.evaluation import held_out
 def found():
     model = construct("two-layer", order=2, alphabet_size=2, length=DATA.length)
     tokens = np.asarray(held_out(DATA, 32).tokens)[:, :-1]
-    return judged(dataclasses.replace(model, certificate=None), tokens)
+    return interventions(dataclasses.replace(model, certificate=None), tokens)
 
 
 def test_the_key_is_its_window_and_the_query_is_shifted_by_one(found):

@@ -39,7 +39,7 @@ def test_only_what_the_page_shows_is_recorded():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_recorded_result_is_whole_and_of_the_papers_budget(path):
-    found = recorded.read(path.stem)
+    found = recorded.read_recorded(path.stem)
     assert found["id"] == path.stem
     steps = STEPS.get(path.stem, 30_000)
     assert (found["budget"], found["steps"]) == ("paper", steps)
@@ -68,7 +68,7 @@ def test_a_recorded_result_is_whole_and_of_the_papers_budget(path):
 )
 def test_verdicts_are_those_of_the_rule(place, values):
     id, table, level = place
-    found = recorded.read(id)
+    found = recorded.read_recorded(id)
     assert found is not None
     rows = {row[level]: row for row in found["tables"][table]["rows"]}
     assert set(values) <= set(rows)
@@ -97,7 +97,7 @@ def test_the_page_is_made_from_the_files():
 def test_every_column_of_a_record_is_shown():
     """Only the deviation and the seeds of a mean have no column of their own, and what no row has."""
     for id in RECORDED:
-        found = recorded.read(id)
+        found = recorded.read_recorded(id)
         for table in found["tables"].values() if found else ():
             rows = table["rows"]
             shown = [cell.strip() for cell in markdown(rows).splitlines()[0].strip("|").split("|")]
@@ -118,15 +118,15 @@ def test_uniform_attention_stands_beside_every_distance():
     for id, name in itertools.product(("token-noise", "transition-noise", "bits", "attention-maps", "presets"), (
         "excess", "any_token", "distance", "distance_floor", "attention",
     )):  # fmt: skip
-        table = (recorded.read(id) or {"tables": {}})["tables"].get(name)
+        table = (recorded.read_recorded(id) or {"tables": {}})["tables"].get(name)
         for row in table["rows"] if table else ():
             assert 1 < row["uniform_distance"] < 4
-    coin = recorded.read("token-noise")["tables"]["excess"]["rows"][-1]
+    coin = recorded.read_recorded("token-noise")["tables"]["excess"]["rows"][-1]
     assert coin["uniform_distance"] == pytest.approx(coin["distance_mean"], rel=1e-6)
 
 
 def test_overlap_counts_the_pairs_of_contexts():
-    tables = {name: table["rows"] for name, table in recorded.read("attention-maps")["tables"].items()}
+    tables = {name: table["rows"] for name, table in recorded.read_recorded("attention-maps")["tables"].items()}
     for row in tables["overlap"]:
         about = {"preset": row["preset"], "order": row["order"]}
         pairs = [pair for pair in tables["confused"] if pair | about == pair]
@@ -135,7 +135,7 @@ def test_overlap_counts_the_pairs_of_contexts():
 
 
 def test_one_weight_cannot_rise():
-    rows = recorded.read("attention-maps")["tables"]["attention"]["rows"]
+    rows = recorded.read_recorded("attention-maps")["tables"]["attention"]["rows"]
     assert {row["seeds_that_rise_to_k"] is None for row in rows if row["order"] == 1} == {True}
     assert {row["seeds_that_rise_to_k"] is None for row in rows if row["order"] > 1} == {False}
 
@@ -151,8 +151,8 @@ def test_the_json_of_a_record_can_be_read_back(tmp_path):
     experiment = Experiment("depth", "Depth", "App. H.2", None, None, {}, lambda task: result)
     plain = recorded.public(experiment, Record(result, "paper", 2, {"jax": "1"}), 90.0)
     (tmp_path / "depth.json").write_text(json.dumps(plain))
-    found = recorded.read("depth", tmp_path)
+    found = recorded.read_recorded("depth", tmp_path)
     assert found == plain
     assert (found["minutes"], found["steps"], found["seeds"]) == (1.5, 30_000, [0, 1])
     assert found["verdict"]["agree"] == {"excess": "1 of 1"}
-    assert recorded.read("bits", tmp_path) is None
+    assert recorded.read_recorded("bits", tmp_path) is None

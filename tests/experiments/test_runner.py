@@ -13,7 +13,8 @@ from anyorder.experiments import registry
 from anyorder.experiments.experiment import Experiment, Result, Table, Task
 from anyorder.experiments.figures import AttentionMap, Chart, MapGrid, Plot, Series
 from anyorder.experiments.registry import EXPERIMENTS
-from anyorder.experiments.runner import Record, read, write
+from anyorder.experiments.runner import FORM, KINDS, Record
+from anyorder.records import read_record, write_record
 from anyorder.training.config import Config, Data
 
 
@@ -160,8 +161,8 @@ def test_a_result_is_kept_whole(tmp_path):
     table = Table("A caption.", [{"a": 1.5, "b": "x", "seeds": [1.0, 2.0]}])
     result = Result({"t": table}, {"m": maps}, ("note",), {"T": 3}, "paper", Config(seed=2))
     record = Record(result, "tiny", 1, {"jax": "1"})
-    write(tmp_path / "r.safetensors", record)
-    found = read(tmp_path / "r.safetensors")
+    write_record(tmp_path / "r.safetensors", record, FORM)
+    found = read_record(tmp_path / "r.safetensors", FORM, KINDS)
     assert dataclasses.replace(found, result=dataclasses.replace(found.result, figures={})) == dataclasses.replace(
         record, result=dataclasses.replace(result, figures={})
     )
@@ -169,11 +170,11 @@ def test_a_result_is_kept_whole(tmp_path):
 
 
 def test_an_interrupted_training_goes_on(tmp_path):
-    from anyorder.experiments.experiment import digest, of_preset
+    from anyorder.experiments.experiment import of_preset, run_name
 
     task = Task("tiny", 1, tmp_path)
     config = of_preset(task, "paper", Data(order=1, length=4))
-    folder = tmp_path / digest(config)
+    folder = tmp_path / run_name(config)
     folder.mkdir()
     (folder / f"{files.UNFINISHED}abc.json").write_text("half")  # stopped before its first file was whole
     first = task.train(config)
@@ -182,5 +183,5 @@ def test_an_interrupted_training_goes_on(tmp_path):
     assert first.summary.models == again.summary.models
     later = Task("tiny", 1, tmp_path)
     later.train(config)
-    assert task.earlier == {digest(config): 0.0}
-    assert later.earlier[digest(config)] > 0  # what earlier calls took is counted
+    assert task.earlier == {run_name(config): 0.0}
+    assert later.earlier[run_name(config)] > 0  # what earlier calls took is counted

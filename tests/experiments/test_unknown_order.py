@@ -7,7 +7,7 @@ import pytest
 from anyorder.constructions import construct
 from anyorder.experiments import unknown_order
 from anyorder.experiments.experiment import Task
-from anyorder.training.checks import check
+from anyorder.training.checks import check_config
 from anyorder.training.run import Trained
 
 
@@ -40,5 +40,5 @@ def test_rows_say_where_models_lie_between_the_floor_and_the_best_fixed_order(mo
 def test_every_cell_is_a_config_that_can_be_run(budget):
     for trial in unknown_order.trials(budget):
         config = unknown_order.config(Task(budget), trial)
-        check(config)
+        check_config(config)
         assert config.data.window < config.data.length

@@ -8,7 +8,7 @@ from anyorder.report.recorded import RECORDED
 
 
 def tables():
-    found = {id: recorded.read(id) for id in RECORDED}
+    found = {id: recorded.read_recorded(id) for id in RECORDED}
     return {id: {name: table["rows"] for name, table in one["tables"].items()} for id, one in found.items() if one}
 
 

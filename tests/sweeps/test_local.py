@@ -25,15 +25,15 @@ def test_a_killed_worker_changes_nothing_in_the_table(tmp_path):
             for worker in engine._workers:
                 worker.process.send_signal(signal.SIGKILL)
 
-    planned = run.plan(GRID, tmp_path / "sweep")
+    planned = run.plan_sweep(GRID, tmp_path / "sweep")
     assert (len(planned.missing), planned.shapes) == (12, 1)
     with closing(engine):
         rows = run.carry_out(planned, engine, watch)
     assert killed
     assert rows == in_process()
     assert [row.ended.outcome for row in rows] == ["done"] * 8 + ["diverged"] * 4
-    assert table.read(tmp_path / "sweep") == (GRID, rows)
-    assert run.plan(GRID, tmp_path / "sweep").missing == []
+    assert table.read_sweep(tmp_path / "sweep") == (GRID, rows)
+    assert run.plan_sweep(GRID, tmp_path / "sweep").missing == []
 
 
 def test_a_run_that_takes_its_worker_with_it_fails_and_the_others_go_on(tmp_path, monkeypatch):
@@ -47,13 +47,13 @@ def test_a_run_that_takes_its_worker_with_it_fails_and_the_others_go_on(tmp_path
     )
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
-    planned = run.plan(GRID, tmp_path / "sweep")
+    planned = run.plan_sweep(GRID, tmp_path / "sweep")
     with closing(local.Local(2)) as engine:
         rows = run.carry_out(planned, engine)
     assert [row.run for row in rows if row.ended.outcome == "diverged"] == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
     assert rows[5].ended.reason == "the worker ended with signal 9, 3 times"
-    assert run.plan(GRID, tmp_path / "sweep").missing == []
-    assert [one.number for one in run.plan(GRID, tmp_path / "sweep", again=True).missing] == [5]
+    assert run.plan_sweep(GRID, tmp_path / "sweep").missing == []
+    assert [one.number for one in run.plan_sweep(GRID, tmp_path / "sweep", again=True).missing] == [5]
 
 
 @pytest.mark.skipif(not pathlib.Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")

@@ -48,7 +48,7 @@ def test_a_killed_node_changes_nothing_in_the_table(cluster, tmp_path):
 
     started, nodes = cluster
     raylets = [node.all_processes["raylet"][0].process for node in nodes]
-    planned = run.plan(GRID, tmp_path / "sweep")
+    planned = run.plan_sweep(GRID, tmp_path / "sweep")
     killed = []
 
     def watch(progress):
@@ -64,4 +64,4 @@ def test_a_killed_node_changes_nothing_in_the_table(cluster, tmp_path):
     expected = [work.train_together([one.config])[0] for one in planned.runs]
     assert [row.ended for row in rows] == expected
     assert [row.ended.outcome for row in rows] == ["done"] * 4 + ["diverged"] * 2
-    assert table.read(tmp_path / "sweep") == (GRID, rows)
+    assert table.read_sweep(tmp_path / "sweep") == (GRID, rows)

@@ -90,7 +90,7 @@ def test_ctrl_c_leaves_a_table_that_the_same_command_completes(tmp_path):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]
-    done = len(table.read(out)[1])
+    done = len(table.read_sweep(out)[1])
     assert 0 < done < 12
     assert process.returncode == 130
     assert said.splitlines()[-1] == (
@@ -118,7 +118,7 @@ def test_an_interruption_right_after_a_row_was_written_keeps_it(tmp_path, monkey
     with pytest.raises(KeyboardInterrupt):
         rows.add(spec.runs(GRID)[0], Ended("failed"))
     rows.sort()
-    assert [row.run for row in table.read(tmp_path / "sweep")[1]] == [0]
+    assert [row.run for row in table.read_sweep(tmp_path / "sweep")[1]] == [0]
 
 
 def test_a_terminated_sweep_ends_its_workers_within_two_seconds(tmp_path):

@@ -18,7 +18,7 @@ from tests.sweeps.test_run import GRID, TINY, TOML
 
 def test_a_file_is_a_sweep(tmp_path):
     (tmp_path / "tiny.toml").write_text(TOML)
-    assert spec.read(tmp_path / "tiny.toml") == GRID
+    assert spec.read_toml(tmp_path / "tiny.toml") == GRID
     runs = spec.runs(GRID)
     assert [run.number for run in runs] == list(range(12))
     expected = itertools.product([1e-3, 1e-2, 1e38], [0.0, 1e-2], [0, 1])
@@ -102,6 +102,6 @@ def test_bad_files_are_one_line(text, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.toml").write_text(text)
     with pytest.raises(InputError) as error:
-        spec.read("bad.toml")
+        spec.read_toml("bad.toml")
     assert words in str(error.value)
     assert "\n" not in str(error.value)

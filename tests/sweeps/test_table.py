@@ -47,7 +47,7 @@ def test_a_damaged_table_is_refused_and_not_touched(tmp_path, name, change, word
     file.write_text(change(file.read_text()))
     before = file.read_bytes()
     with pytest.raises(InputError, match=re.escape(words.format(file))):
-        run_module.plan(GRID, tmp_path / "sweep")
+        run_module.plan_sweep(GRID, tmp_path / "sweep")
     assert run("show", tmp_path / "sweep")[0] == 2
     assert file.read_bytes() == before
 
