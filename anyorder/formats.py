@@ -129,10 +129,6 @@ def fasta(stream: BufferedIOBase, source: str, letters: str, tally: Counter[str]
     """FASTA as places in `letters`: every record is a sequence, and one ends at each letter that is not known.
 
     Where the letters are capitals, small ones (soft-masked bases) count as theirs.
-
-    >>> import io
-    >>> [part.tokens.tolist() for part in fasta(io.BytesIO(b">one\\nACNNg\\nT\\n>two\\nA"), "a.fa", "ACGT", Counter())]
-    [[0, 1], [2, 3], [0]]
     """
     known, small = np.full(256, -1), np.zeros(256, bool)
     if letters.isupper():

@@ -53,11 +53,7 @@ def as_tokens(
 def with_size(
     tokens: object, order: int | None, alphabet_size: int | None, alphabet: str | None
 ) -> tuple[Int[Array, "length"], int]:
-    """The sequence as `as_tokens` gives it, and the size of the alphabet, which a given `alphabet` has of itself.
-
-    >>> with_size("abba", 1, None, "abc")[1]
-    3
-    """
+    """The sequence as `as_tokens` gives it, and the size of the alphabet, which a given `alphabet` has of itself."""
     size = size_of(alphabet_size, alphabet)
     return as_tokens(tokens, order, size, alphabet=alphabet), size
 

@@ -14,11 +14,7 @@ Tables = Mapping[str, Rows]
 
 
 def differences(found: Mapping[str, Tables]) -> list[str]:
-    """A paragraph for every experiment that has printed numbers, from the tables that are recorded.
-
-    >>> differences({})
-    []
-    """
+    """A paragraph for every experiment that has printed numbers, from the tables that are recorded."""
     return [write(found[id]) for id, write in PARAGRAPHS.items() if id in found]
 
 

@@ -65,12 +65,7 @@ SWEEPS: dict[str, Callable[[], Sweep]] = {"paper-grid": paper_grid, "phase": pha
 
 
 def find(name: str) -> Sweep:
-    """A sweep by name, or from a TOML file.
-
-    >>> find("phases")
-    Traceback (most recent call last):
-    anyorder.errors.InputError: 'phases' is neither a TOML file nor a sweep; did you mean phase?
-    """
+    """A sweep by name, or from a TOML file."""
     if name in SWEEPS:
         return SWEEPS[name]()
     if not name.endswith(".toml") and not Path(name).exists():

@@ -243,10 +243,6 @@ def runs(sweep: Sweep, budget: int | None = None) -> list[Run]:
     """All runs, in the order of the grid; with a budget as many whole cells as fit it, spread over the grid.
 
     A larger budget keeps the runs of a smaller one: cells are taken in an order that is shuffled once.
-
-    >>> grid = sweep("g", configs.PRESETS["floor"], {"order": [1, 2], "length": [8, 16]}, seeds=2)
-    >>> [run.number for run in runs(grid, budget=4)]
-    [0, 1, 4, 5]
     """
     per_cell = len(sweep.seeds)
     chosen: Sequence[int] = range(sweep.cells)

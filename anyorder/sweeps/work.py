@@ -19,19 +19,16 @@ from anyorder.files import Row
 from anyorder.sweeps.row import Ended
 from anyorder.training import forms
 from anyorder.training.checks import check_config
-from anyorder.training.config import Config, Data
+from anyorder.training.config import Config
 from anyorder.training.engine import placed
-from anyorder.training.evaluation import EvaluationSet, Reference, evaluate, evaluation_set, reference
+from anyorder.training.evaluation import evaluate, evaluation_set, reference
 from anyorder.training.initial import initial_model
 from anyorder.training.rounds import rounds
 from anyorder.training.step import keys, start
 from anyorder.transformer import Transformer, load
 
-
-@lru_cache(maxsize=2)
-def _evaluation(data: Data, count: int, seed: int) -> tuple[EvaluationSet, Reference]:
-    drawn = evaluation_set(data, count, seed)
-    return drawn, reference(drawn)
+#: Runs of one chunk are measured on the same sequences.
+_evaluation = lru_cache(maxsize=2)(evaluation_set)
 
 
 def answers(packed: str) -> Iterator[tuple[int, Row, float]]:
@@ -88,8 +85,8 @@ def train_together(given: Sequence[Config], stacked: bool | None = None) -> list
 
 
 def _measured(config: Config, model: Transformer, training_loss: float) -> Ended:
-    evaluation, about = _evaluation(*config.evaluation)
-    measured = evaluate(model, evaluation)
+    evaluation = _evaluation(*config.evaluation)
+    measured, about = evaluate(model, evaluation), reference(evaluation)
     layers, chance = measured.attention, about.chance_matching_mass
     head = max(layers[-1], key=lambda head: head.matching_mass)
     same = ("loss", "true_loss", "excess", "excess_error", "gap", "gap_error")

@@ -32,11 +32,7 @@ OnRound = Callable[[Progress], None]
 
 @contextlib.contextmanager
 def shown(models: int, wanted: bool | None = None) -> Iterator[OnRound]:
-    """Progress of a run of some models on standard error; None: only where a person sees it.
-
-    >>> with shown(1, False) as watch:
-    ...     watch(Progress(100, 200, 0.5, None, 0.1, 1000.0))
-    """
+    """Progress of a run of some models on standard error; None: only where a person sees it."""
     console = Console(stderr=True)
     if not (console.is_terminal or console.is_jupyter if wanted is None else wanted):
         yield lambda progress: None
