@@ -40,10 +40,8 @@ def run(task: Task) -> Result:
                 "width": model.dimension,
                 "parameters": count_arrays(model),
                 "bits_certified": needed[ORDER],
-                "exact_float32": _order(exact["float32"]),
-                "exact_float64": _order(exact["float64"]),
-                "certified_float32": certified["float32"],
-                "certified_float64": certified["float64"],
+                **{f"exact_{dtype}": _order(exact[dtype]) for dtype in HELD},
+                **{f"certified_{dtype}": certified[dtype] for dtype in HELD},
             }
         )
         bits += [

@@ -205,7 +205,6 @@ def two_stage(task: Task, seed: int) -> Result:
     run = dynamics.two_stage(
         Floored(1, 3, 0.2), settings, lambda step, steps, excess: task.watch(step / steps, f"excess {excess:.4f}")
     )
-    about: Row = {"alphabet_size": 3, "gamma": 0.2}
     row = {
         "attention_1": float(run.attention[run.stage_one_steps, 1]),
         "p_1_leads": run.leads,
@@ -219,5 +218,5 @@ def two_stage(task: Task, seed: int) -> Result:
             ),
         },
         {"run": OverSteps("Positional scalars, a_2 and loss over the steps of both stages.", run)},
-        settings={**dataclasses.asdict(settings), **about},
+        settings={**dataclasses.asdict(settings), "alphabet_size": 3, "gamma": 0.2},
     )
