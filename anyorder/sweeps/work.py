@@ -20,10 +20,9 @@ from anyorder.sweeps.row import Ended
 from anyorder.training import forms
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config
-from anyorder.training.engine import placed
+from anyorder.training.engine import placed, rounds
 from anyorder.training.evaluation import evaluate, evaluation_set, reference
 from anyorder.training.initial import initial_model
-from anyorder.training.rounds import rounds
 from anyorder.training.step import keys, start
 from anyorder.transformer import Transformer, load
 

@@ -1,15 +1,17 @@
-"""Where the models of a run are trained: side by side on the cores of a CPU, stacked on accelerators.
+"""Where the models of a run are trained, in rounds: side by side on the cores of a CPU, stacked on accelerators.
 
 On a CPU every model runs the same compiled program, in threads of which each keeps one core busy (see
 `anyorder.training.devices`): what a model becomes does not depend on how many run with it, to the last bit. On an
-accelerator the models are one stack under `vmap`, spread over the devices where their number allows.
+accelerator the models are one stack under `vmap`, spread over the devices where their number allows. Between two rounds
+a run is measured, kept, reported and stopped.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple
@@ -34,6 +36,8 @@ from anyorder.transformer import Transformer
 OPTIONS: dict[str, str | bool] = (
     {} if os.environ.get("JAX_DISABLE_MOST_OPTIMIZATIONS") else {"xla_backend_optimization_level": "2"}
 )
+#: Steps between two reports of the loss.
+ROUND = 100
 
 
 class ProgramInputs(NamedTuple):
@@ -169,3 +173,27 @@ def placed(
     ]
     steps = _steps(shared, eqx.filter(model, eqx.is_inexact_array, inverse=True))
     return Stacked(steps, list(states), members) if stacked else SideBySide(steps, list(states), members)
+
+
+class Round(NamedTuple):
+    """Some steps of all models: the loss of each step, the models that diverged and where, and the time it took."""
+
+    last: int
+    losses: Float[np.ndarray, "models steps"]
+    diverged: dict[int, int]
+    seconds: float
+
+
+def rounds(models: Placement, steps: int, first: int = 0, stops: tuple[int, ...] = ()) -> Iterator[Round]:
+    """Take the steps from `first` on, in rounds that end at every multiple of `ROUND` and of the stops."""
+    while first < steps:
+        last = min(steps, *(first - first % length + length for length in (ROUND, *stops)))
+        clock = time.perf_counter()
+        losses, sound = models.run(first, last)
+        diverged = {}
+        for model, (curve, good) in enumerate(zip(losses, sound, strict=True)):
+            wrong = np.flatnonzero(~np.isfinite(curve))
+            if len(wrong) or not good:
+                diverged[model] = first + int(wrong[0]) if len(wrong) else last - 1
+        yield Round(last, losses, diverged, time.perf_counter() - clock)
+        first = last

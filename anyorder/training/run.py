@@ -18,12 +18,11 @@ import numpy as np
 from anyorder.files import Row
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config, Member
-from anyorder.training.engine import placed
+from anyorder.training.engine import Round, placed, rounds
 from anyorder.training.evaluation import Evaluation, Reference, evaluate_each, evaluation_set, reference
 from anyorder.training.folder import Folder, opened, read_start
 from anyorder.training.initial import initial_model
 from anyorder.training.progress import OnRound, Progress, shown
-from anyorder.training.rounds import Round, rounds
 from anyorder.training.step import State, keys, start
 from anyorder.transformer import Transformer, load
 
