@@ -11,8 +11,7 @@ import numpy as np
 from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, of_preset, run_name
 from anyorder.experiments.figures import Chart, Plot, Series
 from anyorder.files import Row
-from anyorder.training import config as configs
-from anyorder.training.config import Config, Data
+from anyorder.training.config import Config, Data, changed
 from anyorder.training.folder import read_metrics
 
 ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 3), "paper": (2, 3)}
@@ -24,7 +23,7 @@ EVERY, COUNT = 50, 512
 def config(task: Task, order: int) -> Config:
     """The recipe that reaches the floor, measured often."""
     often = {"evaluate_every": EVERY, "evaluation_count": 128 if task.budget == "tiny" else COUNT}
-    return configs.changed(of_preset(task, "floor", Data(order=order, length=LENGTH)), often)
+    return changed(of_preset(task, "floor", Data(order=order, length=LENGTH)), often)
 
 
 def curves(task: Task, config: Config, part: int, parts: int) -> tuple[np.ndarray, np.ndarray]:

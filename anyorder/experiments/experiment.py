@@ -13,18 +13,17 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from anyorder import files, training
+from anyorder import training
 from anyorder.experiments.figures import Figure
-from anyorder.files import Row
+from anyorder.files import Row, read_json, short_digest, write_json
 from anyorder.sweeps import spec
 from anyorder.sweeps.analysis import spread
 from anyorder.sweeps.local import Local
 from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.run import Tally, carry_out, plan_sweep
 from anyorder.sweeps.spec import Sweep
-from anyorder.training import config as configs
 from anyorder.training import devices
-from anyorder.training.config import Config, Data
+from anyorder.training.config import PRESETS, Config, Data, changed, values
 from anyorder.training.folder import begun
 from anyorder.training.progress import Progress
 from anyorder.training.run import Trained
@@ -119,12 +118,12 @@ class Task:
         try:
             yield self.runs / name
         finally:
-            files.write_json(kept, {"seconds": before + time.perf_counter() - clock})
+            write_json(kept, {"seconds": before + time.perf_counter() - clock})
 
 
 def seconds(path: Path) -> float:
     """How long something took, as it was written down."""
-    return files.read_json(path, "the folder of a report", {"seconds": float})["seconds"]
+    return read_json(path, "the folder of a report", {"seconds": float})["seconds"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,9 +148,9 @@ def run_name(config: Config) -> str:
 
     It is made of what differs from the preset `paper`, so that a field that is added later leaves it as it is.
     """
-    standard = configs.values(configs.PRESETS["paper"])
-    different = {name: value for name, value in configs.values(config).items() if value != standard[name]}
-    return files.short_digest(different)
+    standard = values(PRESETS["paper"])
+    different = {name: value for name, value in values(config).items() if value != standard[name]}
+    return short_digest(different)
 
 
 def of_preset(task: Task, name: str, data: Data) -> Config:
@@ -160,13 +159,13 @@ def of_preset(task: Task, name: str, data: Data) -> Config:
     >>> of_preset(Task("quick"), "paper", Data()).optimisation.steps
     2000
     """
-    preset = configs.PRESETS[name]
+    preset = PRESETS[name]
     config = dataclasses.replace(preset, data=data, seeds=task.seeds)
     steps = STEPS[task.budget]
     if steps < preset.optimisation.steps:
-        config = configs.changed(config, {"steps": steps, "learning_rate": 3e-3, "warmup": 100, "final_rate": 0.0})
+        config = changed(config, {"steps": steps, "learning_rate": 3e-3, "warmup": 100, "final_rate": 0.0})
     if task.budget == "tiny":
-        config = configs.changed(config, {"dimension": 16, "batch": 16, "evaluation_count": 128})
+        config = changed(config, {"dimension": 16, "batch": 16, "evaluation_count": 128})
     return config
 
 

@@ -13,7 +13,7 @@ from anyorder.files import Row
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.builtin import paper_grid
 from anyorder.sweeps.spec import Sweep
-from anyorder.training import config as configs
+from anyorder.training.config import changed
 
 #: Cells of each budget, one seed each; those of the paper's budget take about an hour of two cores.
 CELLS: dict[Budget, int] = {"tiny": 1, "quick": 6, "paper": 24}
@@ -26,9 +26,9 @@ def sweep(budget: Budget) -> Sweep:
     (30000, 3888)
     """
     whole, steps = paper_grid(), STEPS[budget]
-    base = configs.changed(whole.base, {"steps": steps, "warmup": steps // 50})
+    base = changed(whole.base, {"steps": steps, "warmup": steps // 50})
     if budget == "tiny":
-        base = configs.changed(base, {"evaluation_count": 128})
+        base = changed(base, {"evaluation_count": 128})
     axes = whole.axes | ({"dimension": (16,), "batch": (16,)} if budget == "tiny" else {})
     return dataclasses.replace(whole, base=base, axes=axes, seeds=(0,))
 

@@ -18,8 +18,7 @@ from anyorder.experiments.experiment import Result, Table, Task
 from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, OverSteps, Plot, Series
 from anyorder.experiments.floor import Comparison
 from anyorder.files import Row
-from anyorder.training import config as configs
-from anyorder.training.config import Config
+from anyorder.training.config import PRESETS, Config, changed
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Certificate, Transformer
 
@@ -35,9 +34,7 @@ SHOWN = (
 
 def config(steps: int, seed: int) -> Config:
     """The floor recipe for one model of order 2, with this many steps."""
-    floor = configs.PRESETS["floor"]
-    optimisation = dataclasses.replace(floor.optimisation, steps=steps, warmup=min(100, steps // 2))
-    return dataclasses.replace(floor, seed=seed, seeds=1, optimisation=optimisation)
+    return changed(PRESETS["floor"], {"seed": seed, "seeds": 1, "steps": steps, "warmup": min(100, steps // 2)})
 
 
 def compared(comparisons: Sequence[Comparison]) -> Result:

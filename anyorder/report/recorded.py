@@ -25,7 +25,9 @@ FIGURES = {"depth": ("one-layer",), "attention-maps": ("offsets", "layer-1"), "g
 def regenerated(page: str) -> str:
     """The page with its parts as they are now; each stands between `<!-- part: NAME -->` and `<!-- end -->`."""
     found = {id: record for id in RECORDED if (record := recorded.read_recorded(id)) is not None}
-    parts = {"experiments": _experiments(), "recorded": _recorded(found), "differences": _differences(found)}
+    tables = {id: {name: table["rows"] for name, table in one["tables"].items()} for id, one in found.items()}
+    differing = "".join(f"- {paragraph}\n" for paragraph in differences(tables))
+    parts = {"experiments": _experiments(), "recorded": _recorded(found), "differences": differing}
     return re.sub(
         r"(<!-- part: (\w+) -->\n).*?(?=<!-- end -->)", lambda at: at[1] + parts[at[2]], page, flags=re.DOTALL
     )
@@ -44,11 +46,6 @@ def _recorded(found: Mapping[str, Row]) -> str:
     missing = ", ".join(f"`{id}`" for id in RECORDED if id not in found)
     parts = [f"{RULE} ± is over seeds, in `bits` over sequences.\n", *map(_section, found.values())]
     return "".join(parts) + (f"\nNot recorded yet: {missing}.\n" if missing else "")
-
-
-def _differences(found: Mapping[str, Row]) -> str:
-    tables = {id: {name: table["rows"] for name, table in one["tables"].items()} for id, one in found.items()}
-    return "".join(f"- {paragraph}\n" for paragraph in differences(tables))
 
 
 def _section(record: Row) -> str:

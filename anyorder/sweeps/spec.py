@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from anyorder import files
 from anyorder.errors import InputError, require
-from anyorder.files import Row, check_keys, read_json
+from anyorder.files import Row, check_keys, read_bytes, read_json, short_digest
 from anyorder.records import as_json
 from anyorder.training import config as configs
 from anyorder.training import forms
@@ -176,7 +175,7 @@ def _range(axis: str, given: Mapping[str, Any], source: str) -> list[int | float
 def read_toml(path: str | Path) -> Sweep:
     """The sweep in a TOML file, with paths relative to its folder; docs/sweeps.md says what stands in it."""
     file, source = Path(path), str(path)
-    data = files.read_bytes(path, "a TOML file or the name of a sweep")
+    data = read_bytes(path, "a TOML file or the name of a sweep")
     try:
         content = tomllib.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -226,7 +225,7 @@ def from_stored(plain: Row, source: str = "the sweep") -> Sweep:
 
 def sweep_digest(sweep: Sweep) -> str:
     """A name for what the runs of a sweep are; metric and success only judge them."""
-    return files.short_digest(as_json({"base": sweep.base, "axes": sweep.axes, "seeds": sweep.seeds}))
+    return short_digest(as_json({"base": sweep.base, "axes": sweep.axes, "seeds": sweep.seeds}))
 
 
 def values_at(sweep: Sweep, cell: int) -> dict[str, object]:
