@@ -39,15 +39,7 @@ Row = dict[str, Any]
 
 @contextlib.contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path in the same folder that is renamed to `path` when the block succeeds.
-
-    >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> with whole_file(folder / "a.txt") as temporary:
-    ...     _ = temporary.write_text("whole")
-    >>> [entry.name for entry in folder.iterdir()]
-    ['a.txt']
-    """
+    """Give a temporary path in the same folder that is renamed to `path` when the block succeeds."""
     target = Path(path)
     require(not target.is_dir(), f"{target} is a folder; name a file to write to")
     temporary = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}{target.suffix}")
@@ -91,10 +83,15 @@ def _no_folder(folder: Path, error: OSError) -> InputError:
     return InputError(f"cannot write to {folder}: {error.strerror}; choose a folder that you can write to")
 
 
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text, in place of what the file held."""
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 def write_json(path: str | Path, value: object) -> None:
     """Write one JSON value, indented, with a newline at the end."""
-    with whole_file(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
 def write_lines(path: str | Path, rows: Iterable[Row]) -> None:
@@ -271,8 +268,7 @@ def locked(folder: str | Path) -> Iterator[None]:
     try:
         for entry in path.rglob(f"{UNFINISHED}*"):
             entry.unlink(missing_ok=True)
-        with whole_file(holder) as temporary:
-            temporary.write_text(f"process {os.getpid()} on {socket.gethostname()}", encoding="utf-8")
+        write_text(holder, f"process {os.getpid()} on {socket.gethostname()}")
         yield
     finally:
         for left in (holder, path / _LOCK):

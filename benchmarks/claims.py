@@ -15,7 +15,7 @@ from anyorder.claims import CLAIMS, Claim, check, find
 from anyorder.claims.ledger import errata_page, page
 from anyorder.claims.registry import PATH, recorded
 from anyorder.claims.results import RECORDED, read_results
-from anyorder.files import whole_file, write_json
+from anyorder.files import write_json, write_text
 from anyorder.records import as_json
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -48,8 +48,7 @@ def main() -> None:
         table = {id: {key: (found.get(id) or before[id])[key] for key in kept} for id in CLAIMS}
         write_json(PATH, as_json(table))
         for name, text in (("claims.md", page(as_json(table))), ("errata.md", errata_page())):
-            with whole_file(DOCS / name) as temporary:
-                temporary.write_text(text, encoding="utf-8")
+            write_text(DOCS / name, text)
     elif differing:
         sys.exit("the record differs; keep what was measured with --write")
 

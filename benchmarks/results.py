@@ -13,7 +13,7 @@ from pathlib import Path
 
 from anyorder.errors import require
 from anyorder.experiments import recorded
-from anyorder.files import whole_file
+from anyorder.files import write_text
 from anyorder.report.recorded import RECORDED, regenerated
 
 PAGE = Path(__file__).parents[1] / "docs" / "reproduce.md"
@@ -37,5 +37,4 @@ def record(out: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         record(Path(sys.argv[1]))
-    with whole_file(PAGE) as temporary:
-        temporary.write_text(regenerated(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write_text(PAGE, regenerated(PAGE.read_text(encoding="utf-8")))

@@ -112,7 +112,7 @@ class Dynamics(Command):
         from anyorder import dynamics
         from anyorder.chains import conditions
         from anyorder.dynamics.algorithms import AlgorithmSettings
-        from anyorder.files import locked, whole_file
+        from anyorder.files import locked, write_text
         from anyorder.report import dynamics as figures
         from anyorder.report.style import write_figure
 
@@ -149,8 +149,7 @@ class Dynamics(Command):
             names = {"trajectory": "trajectory.npz", "figure": "run.png", "page": "attention.html"}
             dynamics.write_trajectory(trajectory, folder / names["trajectory"])
             write_figure(figures.draw_run(trajectory), folder / names["figure"])
-            with whole_file(folder / names["page"]) as temporary:
-                temporary.write_text(figures.attention_page(trajectory), encoding="utf-8")
+            write_text(folder / names["page"], figures.attention_page(trajectory))
             if sweep is not None:
                 names["sweep_figure"] = "sweep.png"
                 write_figure(figures.draw_sweep(sweep), folder / names["sweep_figure"])

@@ -15,7 +15,7 @@ from anyorder.dynamics.lengths import LengthPoint, LengthSweep
 from anyorder.errors import InputError, require
 from anyorder.experiments import figures
 from anyorder.experiments.experiment import SECONDS, Budget, Experiment, OnProgress, Result, Table, Task, seconds
-from anyorder.files import Row, holds, locked, read_json, whole_file, write_json
+from anyorder.files import Row, holds, locked, read_json, write_json, write_text
 from anyorder.records import read_record, write_record
 from anyorder.training import config as configs
 from anyorder.training.versions import versions, versions_difference
@@ -100,8 +100,7 @@ def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:
         write_json(folder / SECONDS, {"seconds": took})
         write_record(folder / RESULT, record, FORM)
     except Exception as error:
-        with whole_file(folder / "error.txt") as temporary:
-            temporary.write_text(traceback.format_exc(), encoding="utf-8")
+        write_text(folder / "error.txt", traceback.format_exc())
         reason = str(error).splitlines()[0] if str(error) else "no message"
         return Ran(experiment, None, failure=f"{type(error).__name__}: {reason}")
     (folder / "error.txt").unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from anyorder.experiments.experiment import Table
 from anyorder.experiments.figures import Figure
-from anyorder.files import whole_file, write_json
+from anyorder.files import write_json, write_text
 from anyorder.report.figures import draw
 from anyorder.report.style import write_figure
 
@@ -44,8 +44,7 @@ class Section(NamedTuple):
 def write_parts(folder: Path, tables: dict[str, Table], figures: Mapping[str, Figure]) -> dict[str, str]:
     """The parts of a section as files: every table as CSV, all as JSON, every figure as PNG and SVG; the captions."""
     for name, table in tables.items():
-        with whole_file(folder / f"{name}.csv") as temporary:
-            temporary.write_text(as_csv(table), encoding="utf-8")
+        write_text(folder / f"{name}.csv", as_csv(table))
     write_json(folder / "tables.json", {name: table.rows for name, table in tables.items()})
     for name, figure in figures.items():
         picture = draw(figure)
@@ -77,8 +76,7 @@ def write_page(folder: Path, title: str, lead: str, sections: Sequence[Section],
         f'<nav aria-label="Contents"><ol>{links}</ol></nav><main>{body}</main></body></html>\n'
     )
     path = folder / "index.html"
-    with whole_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(path, text)
     return path
 
 

@@ -18,7 +18,7 @@ from anyorder.constructions import CONSTRUCTIONS, Plan, plan
 from anyorder.constructions.construction import Construction
 from anyorder.constructions.steps import Show, Step
 from anyorder.errors import InputError
-from anyorder.files import holds, whole_file
+from anyorder.files import holds, write_text
 from anyorder.web import api
 from anyorder.web.app import STATIC
 from anyorder.web.bundle import bundle
@@ -89,8 +89,7 @@ def export(
         **{name: (STATIC / name).read_text(encoding="utf-8") for name in ("style.css", "icon.svg")},
     }
     for name, text in content.items():
-        with whole_file(target / name) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(target / name, text)
     report(len(wanted), len(wanted))
     size = sum((target / name).stat().st_size for name in content)
     return Exported(target / "index.html", constructions, len(content), size)
