@@ -37,24 +37,18 @@ def _exact(name: str) -> Finding:
     )
 
 
-thm_three_layer = claim(
-    "Theorem 1",
-    "Three layers with one head each represent the conditional k-gram; d = O(S).",
-    see=("thm-every-sequence",),
-)(partial(_exact, "three-layer"))
+thm_three_layer = claim("Theorem 1", "Three layers with one head each represent the conditional k-gram; d = O(S).")(
+    partial(_exact, "three-layer")
+)
 
-thm_two_head = claim(
-    "Theorem 2, App. A",
-    "Two layers with two heads and one represent the k-gram; d = 6S + 3.",
-    see=("thm-every-sequence",),
-)(partial(_exact, "two-head"))
+thm_two_head = claim("Theorem 2, App. A", "Two layers with two heads and one represent the k-gram; d = 6S + 3.")(
+    partial(_exact, "two-head")
+)
 
 #: App. B.1 with its errata (E2, E3, E4, E18) read as they can be meant.
-thm_two_layer = claim(
-    "Theorem 3, App. B",
-    "Two layers with one head each represent the k-gram; d = 6S + 3.",
-    see=("thm-every-sequence",),
-)(partial(_exact, "two-layer"))
+thm_two_layer = claim("Theorem 3, App. B", "Two layers with one head each represent the k-gram; d = 6S + 3.")(
+    partial(_exact, "two-layer")
+)
 
 
 @claim(
@@ -149,7 +143,6 @@ def _variants(first: str, second: str) -> Finding:
 thm_two_head_variants = claim(
     "App. A, theorem",
     "Two equivalent configurations: two MLP layers, or none and normalised queries and keys; both give the k-gram.",
-    see=("thm-two-layer-variants", "claim-bias-vanishes"),
 )(partial(_variants, "two-head", "two-head-qk"))
 
 thm_two_layer_variants = claim(

@@ -88,7 +88,6 @@ CONSTANTS = tuple((gamma, size) for size in (2, 4) for gamma in (0.1, 0.4))
     "Theorem 4; App. C, convergence",
     "The constant c of the bound log T / T^(cγ) does not depend on γ and S.",
     quick=False,
-    see=("thm-grad",),
     tolerances=TRAINED,
 )
 def thm_grad_constant() -> Finding:
@@ -136,7 +135,6 @@ def generalisation_error(model: dynamics.Reduced, prior: PointMass) -> Float[Arr
     "App. C, generalisation",
     "On a new chain with transitions above γ/S the output is within about log n / n^(cγ) of its kernel.",
     quick=False,
-    see=("thm-grad",),
     tolerances=TRAINED,
 )
 def thm_generalisation() -> Finding:

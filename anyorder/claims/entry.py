@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -85,21 +87,25 @@ def judge(
 class Claim:
     """One statement: where it stands, what it says in our words, how it is measured, and a stable id.
 
-    The id is the name of the entry in its module, with hyphens; the registry gives it.
-    `quick` entries decide in seconds. An entry with `experiments` is measured on the tables of these, one
-    argument each, in the order named, and is never quick; the others take no argument. `see` names entries about the
-    same fact, and `tolerances` the numbers that may differ from the record by more than `TOLERANCE`, as a share of
-    them; `*` stands for all others.
+    The id is the name of the entry in its module, with hyphens; the registry gives it. `quick` entries decide in
+    seconds. `see` names entries about the same fact: one of the two names the other, the registry adds the reverse.
+    `tolerances` are the numbers that may differ from the record by more than `TOLERANCE`, as a share of them; `*`
+    stands for all others.
     """
 
     where: str
     says: str
     measure: Callable[..., Finding]
     quick: bool
-    experiments: tuple[str, ...]
     see: tuple[str, ...]
     tolerances: Mapping[str, float]
     id: str = ""
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """The experiments on whose tables it is measured: `measure` has an argument of the name of each."""
+        arguments = inspect.signature(self.measure).parameters.values()
+        return tuple(one.name.replace("_", "-") for one in arguments if one.default is one.empty)
 
 
 def claim(
@@ -107,7 +113,6 @@ def claim(
     says: str,
     *,
     quick: bool = True,
-    experiments: tuple[str, ...] = (),
     see: tuple[str, ...] = (),
     tolerances: Mapping[str, float] | None = None,
 ) -> Callable[[Callable[..., Finding]], Claim]:
@@ -119,11 +124,7 @@ def claim(
     >>> eq_one.says, eq_one.measure().verdict.value
     ('One is one.', 'holds')
     """
-
-    def entry(measure: Callable[..., Finding]) -> Claim:
-        return Claim(where, says, measure, quick and not experiments, experiments, see, tolerances or {})
-
-    return entry
+    return functools.partial(Claim, where, says, quick=quick, see=see, tolerances=tolerances or {})
 
 
 def shown(value: Measure) -> str:

@@ -108,19 +108,14 @@ def _rises(found: list[Mean]) -> bool:
     return all(b[0] >= a[0] or _near(a, b) for a, b in steps) and last[0] > first[0] and not _near(first, last)
 
 
-@claim(
-    "App. H.2, table",
-    f"Excess loss at order 2: {DEPTH[1]} with one layer, {DEPTH[2]} with two.",
-    experiments=("depth",),
-    see=("claim-one-layer-diagonals",),
-)
-def tab_depth(tables: Tables) -> Finding:
+@claim("App. H.2, table", f"Excess loss at order 2: {DEPTH[1]} with one layer, {DEPTH[2]} with two.")
+def tab_depth(depth: Tables) -> Finding:
     """Both rows against print, and against each other; ± over seeds."""
-    found = _levels(tables, "excess", "layers", "excess", DEPTH)
+    found = _levels(depth, "excess", "layers", "excess", DEPTH)
     numbers, agree = _compared(found, DEPTH)
     better = found[2][0] < found[1][0] and not _near(found[1], found[2])
-    if all(row.get("floor") is not None for row in tables["excess"]):
-        numbers["Bayes floor"] = [row["floor"] for row in tables["excess"]]
+    if all(row.get("floor") is not None for row in depth["excess"]):
+        numbers["Bayes floor"] = [row["floor"] for row in depth["excess"]]
     return judge(
         numbers,
         printed=agree and better,
@@ -146,16 +141,15 @@ def ideal_diagonals() -> tuple[float, ...]:
     "App. H.2, qualitative results",
     "In one-layer models attention concentrates along the two to three lower diagonals, rather than following the "
     "induction-like pattern.",
-    experiments=("depth",),
     see=("tab-depth",),
 )
-def claim_one_layer_diagonals(tables: Tables) -> Finding:
+def claim_one_layer_diagonals(depth: Tables) -> Finding:
     """Mass of the one-layer model at offsets 0, 1, 2, …: offsets 1 to 3 must hold four fifths of it.
 
     What it has there beyond the mass of the pseudo-attention cannot follow the pattern, wherever the rest lies: that
     must be half of the mass.
     """
-    rows = _rows(tables, "diagonals", "offset", "weight_mean", "weight_std")
+    rows = _rows(depth, "diagonals", "offset", "weight_mean", "weight_std")
     weights = {int(row["offset"]): float(row["weight_mean"]) for row in rows}
     lower, ideal = sum(weights.get(offset, 0.0) for offset in (1, 2, 3)), sum(ideal_diagonals()[1:4])
     near = lower + weights.get(0, 0.0)
@@ -204,19 +198,22 @@ def _noise(tables: Tables, printed: Mapping[float, Printed]) -> Finding:
     )
 
 
-tab_token_noise = claim(
+@claim(
     "App. H.3.1, table",
     f"Excess loss grows with token noise: {_printed(TOKEN_NOISE)} at p_n = {_levels_of(TOKEN_NOISE)}.",
-    experiments=("token-noise",),
-    see=("claim-alignment-token", "claim-robustness"),
-)(functools.partial(_noise, printed=TOKEN_NOISE))
+)
+def tab_token_noise(token_noise: Tables) -> Finding:
+    """Every reading of the loss, at the printed levels."""
+    return _noise(token_noise, TOKEN_NOISE)
 
-tab_transition_noise = claim(
+
+@claim(
     "App. H.3.2, table",
     f"Excess loss grows with transition noise: {_printed(TRANSITION_NOISE)} at α = {_levels_of(TRANSITION_NOISE)}.",
-    experiments=("transition-noise",),
-    see=("claim-alignment-transition", "claim-robustness"),
-)(functools.partial(_noise, printed=TRANSITION_NOISE))
+)
+def tab_transition_noise(transition_noise: Tables) -> Finding:
+    """Every reading of the loss, at the printed levels."""
+    return _noise(transition_noise, TRANSITION_NOISE)
 
 
 def _alignments(tables: Tables) -> dict[float, float]:
@@ -232,12 +229,11 @@ def _alignment(mass: float, chance: float) -> float:
     "App. H.3.1, text",
     "Without noise the attention of layer two closely aligns with the pseudo-attention; with p_n the alignment "
     "degrades.",
-    experiments=("token-noise",),
     see=("tab-token-noise",),
 )
-def claim_alignment_token(tables: Tables) -> Finding:
+def claim_alignment_token(token_noise: Tables) -> Finding:
     """Alignment at every level: above a half without noise, and falling, until it is that of chance."""
-    found = _alignments(tables)
+    found = _alignments(token_noise)
     values = list(found.values())
     falls = all(b < a or max(abs(a), abs(b)) < CHANCE for a, b in itertools.pairwise(values))
     return judge(
@@ -255,23 +251,22 @@ def claim_alignment_token(tables: Tables) -> Finding:
     "App. H.3.2, text",
     "For α ≤ 0.1 attention stays close to the pseudo-attention; at 0.25 and beyond alignment deteriorates "
     "substantially.",
-    experiments=("transition-noise",),
     see=("tab-transition-noise",),
 )
-def claim_alignment_transition(tables: Tables) -> Finding:
+def claim_alignment_transition(transition_noise: Tables) -> Finding:
     """Alignment relative to that without noise: nine tenths at 0.1, at most seven tenths from 0.25 on.
 
     The distance to the pseudo-attention, the measure of App. H.4, grows with α for uniform attention too, so it is
     judged less that, with standard errors of the mean over seeds.
     """
-    found = _alignments(tables)
+    found = _alignments(transition_noise)
     base = found[0.0]
     share = {level: value / base for level, value in found.items()}
     require(base > 0 and {0.1, 0.25} <= set(share), "the results have no levels 0, 0.1 and 0.25; run with the paper's")
     kept, lost = share[0.1] >= 0.9, all(value <= 0.7 for level, value in share.items() if level >= 0.25)
     moved = all(value < 0.9 * share[0.1] for level, value in share.items() if level >= 0.25)
-    distances = _levels(tables, "excess", "level", "distance", TRANSITION_NOISE)
-    rows = {float(row["level"]): row for row in _rows(tables, "excess", "uniform_distance", "distance_seeds")}
+    distances = _levels(transition_noise, "excess", "level", "distance", TRANSITION_NOISE)
+    rows = {float(row["level"]): row for row in _rows(transition_noise, "excess", "uniform_distance", "distance_seeds")}
     over = [
         (mean - rows[level]["uniform_distance"], deviation / math.sqrt(len(rows[level]["distance_seeds"])))
         for level, (mean, deviation) in distances.items()
@@ -305,20 +300,19 @@ def claim_alignment_transition(tables: Tables) -> Finding:
 @claim(
     "App. H.3.3",
     "Models are more robust to transition noise than to token noise of the same level.",
-    experiments=("token-noise", "transition-noise"),
     see=("tab-token-noise", "tab-transition-noise"),
 )
-def claim_robustness(tokens: Tables, transitions: Tables) -> Finding:
+def claim_robustness(token_noise: Tables, transition_noise: Tables) -> Finding:
     """The two tables level by level, beyond their noise, in every reading of the true loss that both have."""
-    both = [row for tables in (tokens, transitions) for row in tables.get("excess", [])]
+    both = [row for tables in (token_noise, transition_noise) for row in tables.get("excess", [])]
     numbers: Numbers = {"levels": [str(level) for level in TOKEN_NOISE if level > 0]}
     so: list[str] = []
     not_so: list[str] = []
     for (table, value), name in READINGS.items():
         if table != "excess" or (value != "excess" and not all(f"{value}_mean" in row for row in both)):
             continue
-        by_token = _levels(tokens, "excess", "level", value, TOKEN_NOISE)
-        by_transition = _levels(transitions, "excess", "level", value, TRANSITION_NOISE)
+        by_token = _levels(token_noise, "excess", "level", value, TOKEN_NOISE)
+        by_transition = _levels(transition_noise, "excess", "level", value, TRANSITION_NOISE)
         noisy = [(by_token[level], by_transition[level]) for level in TOKEN_NOISE if level > 0]
         numbers |= {
             f"token noise {name}": [a[0] for a, _ in noisy],
@@ -340,11 +334,10 @@ def claim_robustness(tokens: Tables, transitions: Tables) -> Finding:
     "App. H.4, table",
     f"Distance of layer two to the pseudo-attention: {_printed(BITS)} at {', '.join(BITS)} bits; eight bits are almost "
     "as good as 32.",
-    experiments=("bits",),
 )
-def tab_bits(tables: Tables) -> Finding:
+def tab_bits(bits: Tables) -> Finding:
     """Four rows against print (± over ten sequences); eight bits against full precision, next to two bits."""
-    found = _levels(tables, "distance", "bits", "distance", BITS)
+    found = _levels(bits, "distance", "bits", "distance", BITS)
     numbers, agree = _compared(found, BITS)
     lost = {key: found[key][0] - found["32"][0] for key in ("2", "8")}
     numbers["distance more than at 32 bits, 2 and 8 bits"] = list(lost.values())
@@ -370,15 +363,16 @@ def _attention(tables: Tables, *columns: str) -> Iterator[list]:
     "Fig. 2",
     "In a trained model of order 3 layer one attends to the last three tokens, layer two nearly as the "
     "pseudo-attention.",
-    experiments=("attention-maps",),
     see=("fig-attention-rises", "claim-other-orders"),
 )
-def fig_attention(tables: Tables) -> Finding:
+def fig_attention(attention_maps: Tables) -> Finding:
     """Mass of layer one on offsets 1 … k, and of layer two on the matches, next to that of uniform attention.
 
     Order 3 is judged, which Fig. 2 shows; what the paper says of other orders is `claim-other-orders`.
     """
-    order, first, second, chance = _attention(tables, "order", "layer_1_on_last_k", "layer_2_on_matches", "chance")
+    order, first, second, chance = _attention(
+        attention_maps, "order", "layer_1_on_last_k", "layer_2_on_matches", "chance"
+    )
     alignment = list(map(_alignment, second, chance))
     shown = order.index(SHOWN)
     return judge(
@@ -399,16 +393,11 @@ def fig_attention(tables: Tables) -> Finding:
     )
 
 
-@claim(
-    "Fig. 2",
-    "At order 3 attention of layer one rises along the last three tokens, and then drops to zero.",
-    experiments=("attention-maps",),
-    see=("fig-attention", "claim-other-orders"),
-)
-def fig_attention_rises(tables: Tables) -> Finding:
+@claim("Fig. 2", "At order 3 attention of layer one rises along the last three tokens, and then drops to zero.")
+def fig_attention_rises(attention_maps: Tables) -> Finding:
     """In how many seeds the weight rises from offset 1 to k, and ends there; order 3 is judged, which Fig. 2 shows."""
     columns = ("order", "seeds_that_rise_to_k", "seeds_that_end_at_k", "layer_1_beyond_k", "excess_seeds")
-    order, rise, end, beyond, losses = _attention(tables, *columns)
+    order, rise, end, beyond, losses = _attention(attention_maps, *columns)
     seeds, shown = [len(values) for values in losses], order.index(SHOWN)
     others = ", ".join(
         f"at order {k} it rises in {up} and ends in {down} of {count} seeds"
@@ -428,17 +417,16 @@ def fig_attention_rises(tables: Tables) -> Finding:
 @claim(
     "Sec. 4, Note, with App. H.1",
     "For chains of order k attention of layer one rises along the first k diagonals and then drops to near zero.",
-    experiments=("attention-maps", "presets"),
     see=("fig-attention", "fig-attention-rises"),
 )
-def claim_other_orders(tables: Tables, presets: Tables) -> Finding:
+def claim_other_orders(attention_maps: Tables, presets: Tables) -> Finding:
     """Orders 1 to 3: in every seed the weight rises from offset 1 to k, and ends there; at order 1 no rise is asked.
 
     Judged on the preset `paper`; the mass within the window of the authors' own architecture stands beside it.
     """
     columns = ("order", "layer_1_on_last_k", "layer_1_beyond_k", "seeds_that_rise_to_k", "seeds_that_end_at_k")
-    order, inside, beyond, rise, end = _attention(tables, *columns)
-    (losses,) = _attention(tables, "excess_seeds")
+    order, inside, beyond, rise, end = _attention(attention_maps, *columns)
+    (losses,) = _attention(attention_maps, "excess_seeds")
     seeds = [len(values) for values in losses]
     # one offset has nothing to rise along: at order 1 the weight at offset 1 must be the largest, and most of the mass
     holds = {

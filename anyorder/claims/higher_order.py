@@ -127,7 +127,6 @@ def asm_second_order() -> Finding:
 @claim(
     "App. D, Assumption 2, under its name",
     "The chain is reversible in time, π(0|0,0) > π(0|1,0) and π(1|1,1) > π(1|0,1), and Σ_s π²(s|s,s) ≥ 1.",
-    see=("asm-second-order", "lem-second-order"),
 )
 def asm_second_order_reversal() -> Finding:
     """How many of 4,000 uniform kernels meet all three parts, in both readings of a context; reversal for 64."""
@@ -170,7 +169,6 @@ def lem_second_order() -> Finding:
 @claim(
     "App. F, first lemma, second clause",
     "Moreover E[P^1(0|0,0) + P^1(1|1,1)] - E[P^i(0|0,0) + P^i(1|1,1)] ≥ δ > 0 for all i ≥ 4.",
-    see=("lem-second-order",),
 )
 def lem_second_order_gap() -> Finding:
     """The smallest gap over i = 4 … 12, in the mean over a prior and for its worst kernel, which is a prior too."""
@@ -199,11 +197,7 @@ def lem_second_order_gap() -> Finding:
     )
 
 
-@claim(
-    "App. F, first lemma, proof",
-    "P^(i+1)(0|0,0) = π(0|1,0) + (π(0|0,0) - π(0|1,0)) P^i(0|0,0).",
-    see=("lem-second-order",),
-)
+@claim("App. F, first lemma, proof", "P^(i+1)(0|0,0) = π(0|1,0) + (π(0|0,0) - π(0|1,0)) P^i(0|0,0).")
 def eq_recursion() -> Finding:
     """The recursion against the chain: one kernel in full, and the share of random ones where it fails."""
     zero = np.array([[0.8, 0.3], [0.45, 0.25]])  # π(0 | older, newer); the paper's π(0|1,0) is newest first: 0.3

@@ -90,7 +90,6 @@ def scaled_variances(kernel: Kernel, lengths: Sequence[int]) -> Float[np.ndarray
     "App. G, third lemma",
     "E[(μ̂(s) - μ(s))²] ≤ C/(n(1 - λ)) with one C for all stationary chains of order k.",
     quick=False,
-    see=("lem-covariance",),
 )
 def lem_variance() -> Finding:
     """The exact variance times n(1 - λ) over random kernels of orders 1 to 3, n = 64 and 1,024."""
@@ -169,8 +168,5 @@ lem_G2_first = claim(
 
 #: A mean of terms is at most the largest of them.
 lem_G2_second = claim(
-    "App. G, fifth lemma",
-    "The same for the mean over the k tokens of a context, order k.",
-    quick=False,
-    see=("lem-G2-first",),
+    "App. G, fifth lemma", "The same for the mean over the k tokens of a context, order k.", quick=False
 )(partial(_ratio_finding, 2, -0.5))

@@ -173,11 +173,7 @@ def eq_projections() -> Finding:
     )
 
 
-@claim(
-    "Sec. 3 and 4, App. D",
-    "Raising the temperature of the softmax to infinity gives the k-gram.",
-    see=("thm-second-order-limit",),
-)
+@claim("Sec. 3 and 4, App. D", "Raising the temperature of the softmax to infinity gives the k-gram.")
 def claim_temperature() -> Finding:
     """Error of `two-head` with scores divided by a temperature above and below its own."""
     order = 2

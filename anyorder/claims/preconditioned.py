@@ -155,12 +155,7 @@ def eq_g_positive() -> Finding:
     )
 
 
-@claim(
-    "App. D.2",
-    "D⁻¹ = diag(0, 1, d_1/d_2, …, d_1/d_k, 1, …) moves p_1 … p_k alike.",
-    quick=False,
-    see=("lem-D3", "bag-scores"),
-)
+@claim("App. D.2", "D⁻¹ = diag(0, 1, d_1/d_2, …, d_1/d_k, 1, …) moves p_1 … p_k alike.", quick=False)
 def eq_preconditioner() -> Finding:
     """The scalars p_1 … p_k over 400 steps of the closed form, orders 2 and 3."""
     spreads = []
@@ -178,7 +173,6 @@ def _ends(scores: Float[np.ndarray, "offsets"], order: int) -> Float[np.ndarray,
 @claim(
     "App. D, second-order theorem, first statement",
     "Under Assumption 2, Algorithm 2 ends with weights 1/2 on offsets 1 and 2.",
-    see=("asm-second-order", "thm-second-order-limit"),
 )
 def thm_second_order_weights() -> Finding:
     """The closed form under Assumption 2 as printed, and under its name in both readings of a context."""
@@ -251,7 +245,6 @@ def _distances(order: int, prior: Prior, p: Float[Array, "offsets"]) -> Float[Ar
     "App. D, any-order theorem",
     "Under Assumption 3, Algorithm 2 ends with weights 1/k on offsets 1 … k, and the model becomes the k-gram.",
     quick=False,
-    see=("asm-any-order", "thm-second-order-limit", "bag-consistency"),
 )
 def thm_any_order() -> Finding:
     """The closed form on reversible and on bag-symmetric chains of orders 2 and 3, and what weights 1/k give."""
@@ -286,6 +279,5 @@ alg_2 = claim(
     "App. D, Algorithm 2",
     "Preconditioned steps on the second head's scalars, p_0 = -∞, first head fixed: p_1 = … = p_k lead.",
     quick=False,
-    see=("bag-algorithm-2",),
     tolerances={"*": 0.02},
 )(partial(run_algorithm_two, Reversible(2, 2), "the chains are reversible as processes; no chain meets Assumption 3"))

@@ -5,29 +5,13 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
+import importlib
+import itertools
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
 from typing import TypedDict
 
-from anyorder.claims import (
-    bags,
-    constructions,
-    convergence,
-    definitions,
-    experiments,
-    gradient,
-    higher_order,
-    lemmas,
-    matrices,
-    ours,
-    parameters,
-    preconditioned,
-    proofs,
-    spectral,
-    stages,
-)
 from anyorder.claims.entry import Claim, Numbers
 from anyorder.claims.errata import ERRATA
 from anyorder.errors import InputError
@@ -35,30 +19,41 @@ from anyorder.errors import InputError
 #: Verdict, numbers and seconds of every claim when it was last measured, beside this file.
 PATH = Path(__file__).with_name("recorded.json")
 
-_MODULES: dict[str, tuple[ModuleType, ...]] = {
-    "Definitions (Sec. 2 and 3)": (definitions,),
-    "Constructions (Theorems 1 to 3)": (constructions,),
-    "Steps of their proofs (Sec. 4, App. A and B)": (proofs, matrices),
-    "Parameters (Table 1, App. I)": (parameters,),
-    "Gradient descent, first order (Sec. 5, App. C)": (gradient, convergence),
-    "Lemmas of the first order (App. C, E and G)": (stages, lemmas),
-    "Assumptions and lemmas of higher orders (App. D and F)": (higher_order, spectral),
-    "Gradient descent, higher order (App. D)": (preconditioned, bags),
-    "Trained models (Fig. 2, App. H)": (experiments,),
-    "Our own statements": (ours,),
+_MODULES = {
+    "Definitions (Sec. 2 and 3)": ("definitions",),
+    "Constructions (Theorems 1 to 3)": ("constructions",),
+    "Steps of their proofs (Sec. 4, App. A and B)": ("proofs", "matrices"),
+    "Parameters (Table 1, App. I)": ("parameters",),
+    "Gradient descent, first order (Sec. 5, App. C)": ("gradient", "convergence"),
+    "Lemmas of the first order (App. C, E and G)": ("stages", "lemmas"),
+    "Assumptions and lemmas of higher orders (App. D and F)": ("higher_order", "spectral"),
+    "Gradient descent, higher order (App. D)": ("preconditioned", "bags"),
+    "Trained models (Fig. 2, App. H)": ("experiments",),
+    "Our own statements": ("ours",),
 }
-
-#: Heading of a part of the ledger → its claims, in the order in which they are written down.
-PARTS: dict[str, tuple[Claim, ...]] = {
-    heading: tuple(
-        dataclasses.replace(value, id=name.replace("_", "-"))
+#: The same headings → what is written down there: claims that do not know their ids, nor all that they go with.
+_WRITTEN: dict[str, dict[str, Claim]] = {
+    heading: {
+        name.replace("_", "-"): value
         for module in modules
-        for name, value in vars(module).items()
+        for name, value in vars(importlib.import_module(f"anyorder.claims.{module}")).items()
         if isinstance(value, Claim)
-    )
+    }
     for heading, modules in _MODULES.items()
 }
 
+
+def _finished(id: str, entry: Claim) -> Claim:
+    """With its id, and with the entries that name it among those to see; what needs an experiment is not quick."""
+    others = [item for part in _WRITTEN.values() for item in part.items()]
+    naming = [name for name, other in others if id in other.see and name not in entry.see]
+    return dataclasses.replace(entry, id=id, see=(*entry.see, *naming), quick=entry.quick and not entry.experiments)
+
+
+#: Heading of a part of the ledger → its claims, in the order in which they are written down.
+PARTS: dict[str, tuple[Claim, ...]] = {
+    heading: tuple(itertools.starmap(_finished, part.items())) for heading, part in _WRITTEN.items()
+}
 #: Every claim by id.
 CLAIMS: dict[str, Claim] = {entry.id: entry for entries in PARTS.values() for entry in entries}
 

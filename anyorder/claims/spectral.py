@@ -82,11 +82,7 @@ def counts(kernels: Float[np.ndarray, "count *kernel"], steps: int) -> Float[np.
     return np.asarray(jax.jit(jax.vmap(lambda kernel: return_counts(kernel, steps)))(kernels))
 
 
-@claim(
-    "App. F, second lemma",
-    "The return count is Σ_{a,b} P^l(a→b) f(a) with f(a) = |a|, and falls with l.",
-    see=("asm-any-order", "lem-spectral"),
-)
+@claim("App. F, second lemma", "The return count is Σ_{a,b} P^l(a→b) f(a) with f(a) = |a|, and falls with l.")
 def eq_return_count() -> Finding:
     """Its change over eight lags as printed; and the count of the lemma's first line, on kernels not chosen for it."""
     change, falling = 0.0, {}
@@ -143,11 +139,7 @@ def lem_spectral() -> Finding:
     )
 
 
-@claim(
-    "App. F, after the second lemma",
-    "Moreover g_1 ≥ 2^(k-1) if Σ_m λ_m² β_m ≥ 2^(k-1).",
-    see=("lem-spectral",),
-)
+@claim("App. F, after the second lemma", "Moreover g_1 ≥ 2^(k-1) if Σ_m λ_m² β_m ≥ 2^(k-1).")
 def lem_spectral_bound() -> Finding:
     """Σ λ² β at order one, as printed and with f(a, b); and the smallest g_1 of reversible kernels of several sizes."""
     first_order = reversible(1, falling=False)

@@ -155,7 +155,6 @@ def _time(scores: Float[Array, "offsets"], order: int, wanted: float) -> Float[A
     "App. E, third lemma",
     "softmax(p)_r ≥ 1/k - α after n/(ηa)·(n log 2n + α⁻¹ log((1/k - α)(n - k)/kα)) steps, up to a constant.",
     quick=False,
-    see=("lem-D3",),
 )
 def lem_D5() -> Finding:
     """The exponent of the time in n, and the time over the bound, orders 1 to 3, α = 0.1."""
