@@ -1,7 +1,7 @@
-"""Measure every claim of the ledger, and keep what was found: the record of the package and the pages made from it.
+"""Measure every claim of the ledger, and keep what was found: the record of the package and the page made from it.
 
 python -m benchmarks.claims                 # some minutes; says what differs from the record
-python -m benchmarks.claims --write [ID …]  # measures all, or these, and rewrites record and pages
+python -m benchmarks.claims --write [ID …]  # measures all, or these, and rewrites record and page
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 import jax
 
 from anyorder.claims import CLAIMS, Claim, check, find
-from anyorder.claims.ledger import errata_page, page
+from anyorder.claims.ledger import page
 from anyorder.claims.registry import PATH, recorded
 from anyorder.claims.results import RECORDED, read_results
 from anyorder.files import write_json, write_text
 from anyorder.records import as_json
 
-DOCS = Path(__file__).parents[1] / "docs"
+PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
 
 
 def _begin(claim: Claim) -> None:
@@ -47,8 +47,7 @@ def main() -> None:
         kept = ("verdict", "detail", "numbers", "seconds")
         table = {id: {key: (found.get(id) or before[id])[key] for key in kept} for id in CLAIMS}
         write_json(PATH, as_json(table))
-        for name, text in (("claims.md", page(as_json(table))), ("errata.md", errata_page())):
-            write_text(DOCS / name, text)
+        write_text(PAGE, page(as_json(table)))
     elif differing:
         sys.exit("the record differs; keep what was measured with --write")
 

@@ -1,4 +1,4 @@
-"""docs/claims.md and docs/errata.md: the ledger, its errata and its notes as pages, from entries and the record."""
+"""docs/claims.md: the ledger as a page, from entries and the record."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 
 from anyorder.claims.entry import Claim, Verdict, shown
-from anyorder.claims.errata import ERRATA, NOTES
 from anyorder.claims.registry import PARTS, RecordedClaim, recorded
 
 _INTRODUCTION = """# Claims
@@ -30,15 +29,6 @@ anyorder claims --results DIR         # with the tables of trained models that `
 
 Reversible chains of orders two and three are drawn until their return count falls with the lag, unless an entry says
 otherwise: the prior `Reversible` rejects the others.
-
-"""
-
-_ERRATA = """# Errata of the paper, and notes
-
-We want the paper to be right, and most of its statements are: see [claims](claims.md). What follows are errors, almost
-all of them slips that leave the result standing, each with our reading and the claim that measures it:
-`anyorder claims E9` measures one again. Missing numbers turned out to be no errors; most of them are notes, below.
-Places are named by section and equation, because the source that was read has no pages.
 
 """
 
@@ -74,30 +64,8 @@ def _entry(entry: Claim, record: RecordedClaim) -> str:
         f"See also: {', '.join(f'`{other}`' for other in entry.see)}." if entry.see else "",
         "" if entry.experiments else f"Cost: {cost}.",
     ]
-    return "  \n".join(_escaped(line) for line in lines if line) + "\n"
-
-
-def _escaped(line: str) -> str:
-    """L* is no emphasis."""
-    return line.replace("L*", "L\\*")
+    return "  \n".join(filter(None, lines)).replace("L*", "L\\*") + "\n"  # L* is no emphasis
 
 
 def _rounded(seconds: float) -> str:
     return f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}"
-
-
-def errata_page() -> str:
-    """The page of errata and notes as Markdown."""
-    errata = [_row(entry.id, entry.where, entry.printed, entry.reading, f"`{entry.claim}`") for entry in ERRATA]
-    notes = [_row(entry.id, entry.where, entry.says, f"`{entry.claim}`") for entry in NOTES]
-    tables = [
-        _row("", "where", "printed", "our reading", "measured by"), "|---|---|---|---|---|", *errata, "",
-        "## Notes", "", "Remarks, not errors: true and loose, said openly, left open, or not the paper's own.", "",
-        _row("", "where", "note", "measured by"), "|---|---|---|---|", *notes,
-    ]  # fmt: skip
-    return _ERRATA + "\n".join(tables) + "\n"
-
-
-def _row(*cells: str) -> str:
-    escaped = [cell.replace("|", "\\|") for cell in cells]
-    return f"| {' | '.join(escaped)} |".replace("|  |", "| |")
