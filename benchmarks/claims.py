@@ -12,9 +12,10 @@ from pathlib import Path
 import jax
 
 from anyorder.claims import CLAIMS, Claim, check, find
+from anyorder.claims.check import read_results
 from anyorder.claims.ledger import page
 from anyorder.claims.registry import PATH, recorded
-from anyorder.claims.results import RECORDED, read_results
+from anyorder.experiments.recorded import FOLDER
 from anyorder.files import write_json, write_text
 from anyorder.records import as_json
 
@@ -35,7 +36,7 @@ def _begin(claim: Claim) -> None:
 def main() -> None:
     words = [word for word in sys.argv[1:] if word != "--write"]
     before = recorded()
-    checked = check(find(words), before, results=read_results(RECORDED), watch=_begin)
+    checked = check(find(words), before, results=read_results(FOLDER), watch=_begin)
     differing = [
         "\n  ".join([f"{entry.claim.id}: {entry.recorded} → {entry.finding.verdict}", *map(str, entry.moved)])
         for entry in checked

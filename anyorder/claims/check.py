@@ -1,15 +1,20 @@
-"""The runner: measure claims one after the other and hold verdicts and numbers against those on record."""
+"""The runner: measure claims one after the other and hold verdicts and numbers against those on record.
+
+Claims about trained models are measured on tables of experiments, those of a folder.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from anyorder.claims.entry import ROUNDING, TOLERANCE, Claim, Finding, Measure, Tables, Verdict, shown
 from anyorder.claims.registry import RecordedClaim
-from anyorder.files import Row
+from anyorder.errors import InputError
+from anyorder.files import Row, read_json
 from anyorder.records import as_json
 
 
@@ -116,3 +121,29 @@ def _measure(claim: Claim, results: Mapping[str, Tables]) -> Finding:
         return Finding(Verdict.UNMEASURED, f"{commands} fills it, then pass --results DIR", {})
     finding = claim.measure(*(results[name] for name in claim.experiments))
     return dataclasses.replace(finding, numbers=as_json(finding.numbers))
+
+
+def read_results(folder: str | Path) -> dict[str, Tables]:
+    """The tables of every experiment in a folder, by its id: of `ID.json`, or of `ID/tables.json`.
+
+    >>> read_results("no such folder")
+    {}
+    """
+    found = {}
+    for path in sorted(Path(folder).glob("*/tables.json")):
+        found[path.parent.name] = _tables(path, read_json(path, "the tables of an experiment"))
+    for path in sorted(Path(folder).glob("*.json")):
+        record = read_json(path, "the result of an experiment")
+        if "tables" in record:  # other files of the folder are none of ours
+            found[path.stem] = _tables(path, record["tables"])
+    return found
+
+
+def _tables(path: Path, tables: object) -> Tables:
+    found = {}
+    for name, table in tables.items() if isinstance(tables, dict) else [("", None)]:
+        rows = table.get("rows") if isinstance(table, dict) else table
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise InputError(f"{path} must map tables to lists of rows; run the experiment again")
+        found[name] = rows
+    return found

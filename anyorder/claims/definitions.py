@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from fractions import Fraction
 
@@ -26,6 +27,7 @@ from anyorder.claims.measures import (
     verified,
 )
 from anyorder.experiments import floor
+from anyorder.probe import matched
 
 #: A fair deviation among the comparisons made here is below this many standard errors.
 STANDARD_ERRORS = 5.0
@@ -53,7 +55,7 @@ def def_kgram() -> Finding:
     """The sums of Definition 2 in exact fractions, on every binary sequence of eight tokens, orders 1 to 3."""
     sequences, worst, undefined, rows = list(itertools.product(range(2), repeat=8)), 0.0, 0, 0
     for order in (1, 2, 3):
-        estimate = jax.jit(jax.vmap(lambda tokens, k=order: estimators.kgram(tokens, order=k, alphabet_size=2)))
+        estimate = jax.jit(jax.vmap(functools.partial(estimators.kgram, order=order, alphabet_size=2)))
         predicted, defined = map(np.asarray, estimate(jnp.asarray(sequences, jnp.int32)))
         for x, probabilities, known in zip(sequences, predicted[:, -1], defined[:, -1], strict=True):
             last = len(x) - 1
@@ -75,7 +77,9 @@ def def_kgram() -> Finding:
 def def_kgram_denominator() -> Finding:
     """Coverage of the k-gram on Dirichlet chains of order 2, and where constructions look on an unseen context."""
     sequences = np.asarray(chains.sample(Dirichlet(2, 2), length=64, count=128, seed=2).tokens)
-    coverage = [np.mean([_seen_before(tokens, order) for tokens in sequences]) for order in (1, 2, 3, 6)]
+    coverage = [
+        np.mean([matched(tokens, order)[order - 1 :].any(axis=1) for tokens in sequences]) for order in (1, 2, 3, 6)
+    ]
     return judge(
         {"share of positions with a denominator, k = 1, 2, 3, 6": coverage, **_unseen()},
         printed=min(coverage) > 0 and verified("two-layer", 2).max_error < TOLERANCE,
@@ -83,12 +87,6 @@ def def_kgram_denominator() -> Finding:
         "the nearest code: the paper's to windows that agree in the oldest tokens, `attention-only` nearly always to "
         "the longest suffix",
     )
-
-
-def _seen_before(tokens: np.ndarray, order: int) -> float:
-    """The share of full windows that stood earlier in the sequence, with a token after them."""
-    windows = [tuple(tokens[n - order + 1 : n + 1]) for n in range(order - 1, len(tokens))]
-    return float(np.mean([window in windows[:place] for place, window in enumerate(windows)]))
 
 
 def _unseen() -> dict[str, float]:

@@ -33,34 +33,27 @@ def descent_start(scores: Float[Array, "offsets"] | Float[np.ndarray, "offsets"]
 
 
 def descent_direction(
-    p: Float[Array, "offsets"], scores: Float[Array, "offsets"], order: int
+    p: Float[Array, "offsets"], scores: Float[Array, "offsets"], order: int, plain: bool = False
 ) -> Float[Array, "offsets"]:
-    """S^k dL/dp in the limit a_2 → 0, from order two on with the preconditioner."""
+    """S^k dL/dp in the limit a_2 → 0, from order two on with the preconditioner, unless it is plain."""
     gradient = dynamics.stage_one_gradient(p, scores, 1.0, 1, order)
-    return gradient if order == 1 else preconditioned_direction(gradient, order)
+    return gradient if order == 1 or plain else preconditioned_direction(gradient, order)
 
 
 def closed_descent(
     scores: Float[np.ndarray, "offsets"], order: int, *, plain: bool = False
 ) -> Float[np.ndarray, "states offsets"]:
-    """Stage one in the limit a_2 → 0: p after each of 400 steps; the largest change of the first one is 0.3.
-
-    From order two on with the preconditioner, unless it is plain gradient descent.
-    """
+    """Stage one in the limit a_2 → 0: p after each of 400 steps; the largest change of the first one is 0.3."""
     return np.asarray(_closed_descent(jnp.asarray(scores), order, plain))
 
 
 @eqx.filter_jit
 def _closed_descent(scores: Float[Array, "offsets"], order: int, plain: bool) -> Float[Array, "states offsets"]:
     start = jnp.asarray(descent_start(scores, order))
-
-    def direction(p: Float[Array, "offsets"]) -> Float[Array, "offsets"]:
-        return dynamics.stage_one_gradient(p, scores, 1.0, 1, order) if plain else descent_direction(p, scores, order)
-
-    rate = 0.3 / jnp.abs(direction(start)).max()
+    rate = 0.3 / jnp.abs(descent_direction(start, scores, order, plain)).max()
 
     def move(p: Float[Array, "offsets"], _: None) -> tuple[Array, Array]:
-        moved = p - rate * direction(p)
+        moved = p - rate * descent_direction(p, scores, order, plain)
         return moved, moved
 
     return jax.lax.scan(move, start, None, length=400)[1]

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
+from scipy.spatial.distance import pdist
 from scipy.special import softmax
 
 from anyorder.chains import Prior
@@ -118,11 +119,7 @@ def directions(vectors: Float[np.ndarray, "count width"]) -> Float[np.ndarray, "
 
 def nearest(vectors: Float[np.ndarray, "count width"]) -> float:
     """The smallest distance between the directions of two different rows."""
-    units = directions(vectors)
-    distances = np.sqrt(np.maximum(2 - 2 * units @ units.T, 0))
-    # The Gram matrix loses small distances to cancellation: the closest pairs are subtracted for real.
-    first, second = np.nonzero(np.triu(distances <= np.sort(distances[np.triu_indices(len(units), 1)])[:64][-1], 1))
-    return float(np.linalg.norm(units[first] - units[second], axis=1).min())
+    return float(pdist(directions(vectors)).min())
 
 
 def definition_three(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -30,27 +29,22 @@ def reversible(order: int, *, falling: bool = True) -> Float[np.ndarray, "count 
 )
 def asm_any_order() -> Finding:
     """β_m as printed and with f(a, b) where eigenfunctions exist; how far lifted chains are from self-adjoint."""
-    found = any_order_assumption()
+    numbers, possible = any_order_assumption()
     return judge(
-        found.numbers,
-        printed=found.met,
+        numbers,
+        printed=possible,
         failure="no chain meets it. β_m = 0 for every m ≥ 2, because φ_m is orthogonal to the constant and f(a) does "
         "not see b (with f(a, b), as in the proof of App. F, it is positive at order one); and above order one a step "
         "a → b can hardly ever be undone in one step, so that no irreducible lifted chain is self-adjoint",
     )
 
 
-class AnyOrder(NamedTuple):
-    """What is measured of Assumption 3; whether all kernels tried meet it; whether some chain above order one can."""
-
-    numbers: Numbers
-    met: bool
-    possible: bool
-
-
 @functools.cache
-def any_order_assumption() -> AnyOrder:
-    """Assumption 3 needs β_m > 0, as printed, and a lifted chain that is self-adjoint."""
+def any_order_assumption() -> tuple[Numbers, bool]:
+    """What is measured of Assumption 3, and whether some chain above order one can meet it.
+
+    It needs β_m > 0, as printed, and a lifted chain that is self-adjoint.
+    """
 
     def measured(name: str, *kernels: np.ndarray) -> list[float]:
         checks = [check for one in kernels for kernel in one for check in chains.check_any_order(Kernel(kernel))]
@@ -59,22 +53,17 @@ def any_order_assumption() -> AnyOrder:
     first, self_adjoint = reversible(1)[:6], "spectral assumptions: self-adjoint"
     printed = measured("non-degenerate projection", first)
     random = [drawn(Dirichlet(order, 2), 64)[:16] for order in (2, 3)]
-    defects = {
-        "smallest defect of self-adjointness, reversible, order 1": min(measured(self_adjoint, first)),
+    above = {
         "reversible, order 2": min(measured(self_adjoint, reversible(2)[:6])),
         "random, orders 2 and 3": min(measured(self_adjoint, *random)),
     }
     numbers: Numbers = {
         "largest |β_m| as printed, m ≥ 2, order 1": max(map(abs, printed)),
         "smallest β_m with f(a, b), order 1": min(measured("corrected projection", first)),
-        **defects,
+        "smallest defect of self-adjointness, reversible, order 1": min(measured(self_adjoint, first)),
+        **above,
     }
-    _, *above = defects.values()
-    return AnyOrder(
-        numbers,
-        met=min(printed) > 1e-9 and max(defects.values()) < 1e-9,
-        possible=max(map(abs, printed)) > 1e-9 and min(above) < 1e-9,
-    )
+    return numbers, max(map(abs, printed)) > 1e-9 and min(above.values()) < 1e-9
 
 
 def counts(kernels: Float[np.ndarray, "count *kernel"], steps: int) -> Float[np.ndarray, "count steps"]:

@@ -46,10 +46,11 @@ class Claims(Command):
         if self.ids == ("list",):
             return _listed()
         from anyorder.claims import check, find
+        from anyorder.claims.check import read_results
         from anyorder.claims.registry import recorded
-        from anyorder.claims.results import RECORDED, read_results
+        from anyorder.experiments.recorded import FOLDER
 
-        results = read_results(self.results or RECORDED)
+        results = read_results(self.results or FOLDER)
         require(
             self.results is None or len(results) > 0,
             f"--results {self.results} holds no tables of experiments; pass the --out of anyorder reproduce",

@@ -8,10 +8,10 @@ import json
 import pytest
 
 from anyorder.claims import CLAIMS, check, constructions, find
-from anyorder.claims.check import compare
+from anyorder.claims.check import compare, read_results
 from anyorder.claims.entry import Verdict
 from anyorder.claims.registry import PARTS, recorded
-from anyorder.claims.results import RECORDED, read_results
+from anyorder.experiments.recorded import FOLDER
 
 
 @pytest.mark.parametrize("heading", PARTS)
@@ -28,7 +28,7 @@ def test_quick_claims_have_the_verdicts_on_record(heading):
 
 def test_claims_about_trained_models_have_the_verdicts_on_record():
     trained = [claim for claim in CLAIMS.values() if claim.experiments]
-    found = check(trained, recorded(), results=read_results(RECORDED))
+    found = check(trained, recorded(), results=read_results(FOLDER))
     assert [(entry.claim.id, entry.finding.verdict, entry.moved) for entry in found if not entry.agrees] == []
     assert Verdict.UNMEASURED not in {entry.finding.verdict for entry in found}
 
