@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int
 
-from anyorder.probe.models import Model
+from anyorder.probe.models import Model, Place
 
 #: Heads that are switched off at once, at most; draws of random heads; sequences that the loss is taken on.
 HEADS, DRAWS, SEQUENCES = 10, 3, 4
@@ -21,7 +21,7 @@ class Ablation:
     `random` has a loss for every draw of as many heads from the same layers; it is empty where these have no others.
     """
 
-    heads: tuple[tuple[int, int], ...]
+    heads: tuple[Place, ...]
     whole: float
     without: float
     random: tuple[float, ...]
@@ -35,7 +35,7 @@ def repeats(model: Model, count: int, length: int, seed: int = 0) -> Int[np.ndar
     return np.stack([np.concatenate([start, block, block]).astype(np.int64) for block in blocks])
 
 
-def ablation(model: Model, heads: Sequence[tuple[int, int]], *, length: int = 192, seed: int = 0) -> Ablation:
+def ablation(model: Model, heads: Sequence[Place], *, length: int = 192, seed: int = 0) -> Ablation:
     """Switch off these heads, at most ten, and as many random ones of the same layers.
 
     >>> from anyorder.constructions import construct
@@ -59,7 +59,7 @@ def ablation(model: Model, heads: Sequence[tuple[int, int]], *, length: int = 19
     )
 
 
-def _loss(model: Model, sequences: Int[np.ndarray, "count rows"], off: Sequence[tuple[int, int]]) -> float:
+def _loss(model: Model, sequences: Int[np.ndarray, "count rows"], off: Sequence[Place]) -> float:
     """Mean loss of the tokens of the second copies but their first, of which nothing tells that a copy begins."""
     length = sequences.shape[1]
     second = np.arange(length - (length - (length % 2)) // 2, length - 1)

@@ -50,20 +50,17 @@ def behaviour(probabilities: np.ndarray, tokens: np.ndarray, *, max_length: int 
     )
     on_symbols = probabilities.sum(axis=-1)
     model = probabilities / np.maximum(on_symbols, 1e-30)[..., None]
-    apart = np.full((2, max_length + 1, *tokens.shape), np.nan)
-    for row, sequence in enumerate(tokens):
-        kgram, bayes = _predictors(sequence, symbols, max_length)
-        known = ~np.isnan(kgram[-1]).any(axis=-1)
-        for kind, predicted in enumerate((kgram, bayes)):
-            distance = np.abs(predicted - model[row]).sum(axis=-1) / 2
-            apart[kind, :, row] = np.where(known, distance, np.nan)
+    # By sequence, kind, order, position and symbol; known where every order has seen its context.
+    predicted = np.array([_predictors(sequence, symbols, max_length) for sequence in tokens])
+    known = ~np.isnan(predicted[:, 0, -1]).any(axis=-1)
+    apart = np.where(known[:, None, None], np.abs(predicted - model[:, None, None]).sum(axis=-1) / 2, np.nan)
     edges = np.linspace(0, tokens.shape[1], STRETCHES + 1).astype(int)
     stretches = [slice(first, last) for first, last in itertools.pairwise(edges)]
-    count = tuple(int((~np.isnan(apart[0, 0, :, stretch])).sum()) for stretch in stretches)
+    count = tuple(int(known[:, stretch].sum()) for stretch in stretches)
     means = np.full((2, STRETCHES, max_length + 1), np.nan)
     for place, stretch in enumerate(stretches):
         if count[place]:
-            means[:, place] = np.nanmean(apart[..., stretch], axis=(2, 3))
+            means[:, place] = np.nanmean(apart[..., stretch], axis=(0, 3))
     return Behaviour(
         positions=tuple((int(part.start), int(part.stop) - 1) for part in stretches),
         kgram=means[0],

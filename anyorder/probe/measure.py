@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -19,7 +19,7 @@ from anyorder.probe import controls
 from anyorder.probe.ablation import SEQUENCES as REPEATS
 from anyorder.probe.ablation import ablation, repeats
 from anyorder.probe.behaviour import Behaviour, behaviour
-from anyorder.probe.models import Model, OwnModel
+from anyorder.probe.models import Model, OwnModel, Place
 from anyorder.probe.order import LEAST_CONTRAST, LEVEL, order
 from anyorder.probe.result import Controls, HeldOut, Maps, Placebo, Probed, ProbedHead
 from anyorder.probe.sequences import sequences as draw
@@ -101,125 +101,100 @@ def probe(
         model = OwnModel(model, "model")
     model = cast(Model, model)
     settings = (settings or Settings()).resolved(model)
-    assert settings.length is not None
-    assert settings.symbols is not None
-    assert settings.layers is not None
-    drawn = draw(
-        settings.sequences,
-        length=settings.length,
-        symbols=settings.symbols,
-        max_length=settings.max_length,
-        seed=settings.seed,
-    )
+    length, size, layers, longest = settings.length, settings.symbols, settings.layers, settings.max_length
+    assert length is not None
+    assert size is not None
+    assert layers is not None
+    drawn = draw(settings.sequences, length=length, symbols=size, max_length=longest, seed=settings.seed)
     generator = np.random.default_rng([settings.seed, 1])
     available = settings.drawn_from(model)
-    wide = len(available) >= settings.length
-    placebos = max(4, settings.sequences // 3) if wide else 0
-    passes = settings.sequences + placebos + REPEATS
-    collected, blank = Collected(settings.max_length), Collected(settings.max_length)
-    ids = np.stack([generator.choice(available, settings.symbols, replace=False) for _ in range(settings.sequences)])
+    placebos = max(4, settings.sequences // 3) if len(available) >= length else 0
+    total = settings.sequences + placebos + REPEATS
+
+    def look(tokens: Int[np.ndarray, "rows"]) -> tuple[np.ndarray, np.ndarray]:
+        found = model.run(tokens, layers=layers)
+        return np.concatenate([found.attention[layer] for layer in layers]), found.log_probabilities
+
+    tested, blank, predictions, scored = [], [], [], []
+    ids = np.stack([generator.choice(available, size, replace=False) for _ in range(settings.sequences)])
     for number, (symbols, queries) in enumerate(zip(drawn.tokens, drawn.queries, strict=True)):
         tokens, marked = _begun(model, ids[number][symbols], queries)
-        look = model.run(tokens, layers=settings.layers)
-        predicted = np.exp(np.asarray(look.log_probabilities, np.float64)[-settings.length :, ids[number]])
-        collected.add([look.attention[layer] for layer in settings.layers], tokens, marked, symbols, predicted)
+        attention, logs = look(tokens)
+        predictions.append(np.exp(np.asarray(logs, np.float64)[-length:, ids[number]]))
+        tested.append(kept(attention, tokens, marked, longest, number, symbols, predictions[-1]))
         if number < placebos:
-            distinct = generator.choice(available, settings.length, replace=False)
-            look = model.run(_begun(model, distinct, queries)[0], layers=settings.layers)
+            distinct, _ = _begun(model, generator.choice(available, length, replace=False), queries)
             # The match lengths are those that the test sequence would have had.
-            blank.add([look.attention[layer] for layer in settings.layers], tokens, marked)
-        watch(number + 1 + min(number + 1, placebos), passes)
-    scored = []
-    for number, tokens in enumerate(repeats(model, REPEATS, settings.length, settings.seed)):
-        look = model.run(tokens, layers=settings.layers)
-        scored.append(
-            np.concatenate([controls.prefix_matching(look.attention[layer], tokens) for layer in settings.layers])
-        )
-        watch(settings.sequences + placebos + number + 1, passes)
-    places = [(layer, head) for layer in settings.layers for head in range(model.heads[layer])]
-    acts = behaviour(np.stack(collected.predicted), drawn.tokens, max_length=settings.max_length)
+            blank.append(kept(look(distinct)[0], tokens, marked, longest, number))
+        watch(number + 1 + len(blank), total)
+    for number, tokens in enumerate(repeats(model, REPEATS, length, settings.seed)):
+        scored.append(controls.prefix_matching(look(tokens)[0], tokens))
+        watch(settings.sequences + placebos + number + 1, total)
+    places = [(layer, head) for layer in layers for head in range(model.heads[layer])]
+    acts = behaviour(np.stack(predictions), drawn.tokens, max_length=longest)
     about = {**dataclasses.asdict(settings), "start": model.start, **model.about}
-    no_repeat = _placebo(blank) if wide else None
-    result = analyse(model.name, places, collected, np.mean(scored, axis=0), acts, about, no_repeat)
+    no_repeat = _placebo(blank, longest) if blank else None
+    result = analyse(model.name, places, tested, longest, np.mean(scored, axis=0), acts, about, no_repeat)
     if not ablate:
         return result
     best = [head.place for head in result.strongest]
-    return dataclasses.replace(result, ablation=ablation(model, best, length=settings.length, seed=settings.seed))
+    return dataclasses.replace(result, ablation=ablation(model, best, length=length, seed=settings.seed))
 
 
-class Collected:
-    """What is kept of the passes: rows of attention at the queries, and the scores that need whole maps."""
+class Pass(NamedTuple):
+    """What is kept of a pass: rows of attention at the queries, and the scores that need whole maps.
 
-    def __init__(self, max_length: int) -> None:
-        self.max_length = max_length
-        self.tokens: list[Int[np.ndarray, "rows"]] = []
-        self.predicted: list[Float[np.ndarray, "length symbols"]] = []
-        self._rows: list[Rows] = []
-        self._previous: list[Float[np.ndarray, "heads"]] = []
-        self._attended: list[Float[np.ndarray, "queries heads symbols"]] = []
-        self._expected: list[Float[np.ndarray, "queries symbols"]] = []
-        self._first: Float[np.ndarray, "heads rows rows"] | None = None
+    `beginning` are the maps at the first positions, of the first sequence only. `copied` has the symbols that heads
+    attend to at the queries, and those that the model predicts there, where predictions are known.
+    """
 
-    def add(
-        self,
-        attention: Sequence[Float[np.ndarray, "_ rows rows"]],
-        tokens: Int[np.ndarray, "rows"],
-        queries: Bool[np.ndarray, "rows"],
-        symbols: Int[np.ndarray, "length"] | None = None,
-        predicted: Float[np.ndarray, "length symbols"] | None = None,
-    ) -> None:
-        """One sequence: attention by layer; where known, its symbols and the predicted probabilities of these."""
-        for layer in attention:
-            check_rows(layer)
-        joined = np.concatenate(attention)
-        self._first = joined[:, :MAP_ROWS, :MAP_ROWS].copy() if self._first is None else self._first
-        kept = rows(joined, tokens, queries, self.max_length, len(self.tokens))
-        self._rows.append(kept)
-        self.tokens.append(tokens)
-        self._previous.append(np.concatenate([controls.previous_token(layer) for layer in attention]))
-        if symbols is not None and predicted is not None:
-            begins, size = len(tokens) - len(symbols), predicted.shape[1]
-            self.predicted.append(predicted)
-            self._attended.append(kept.attention[..., begins:] @ np.eye(size)[symbols])
-            self._expected.append(predicted[kept.position - begins])
+    tokens: Int[np.ndarray, "rows"]
+    rows: Rows
+    previous: Float[np.ndarray, "heads"]
+    beginning: Float[np.ndarray, "heads some some"] | None
+    copied: tuple[Float[np.ndarray, "queries heads symbols"], Float[np.ndarray, "queries symbols"]] | None
 
-    @property
-    def rows(self) -> Rows:
-        """The rows of all sequences."""
-        return join(self._rows)
 
-    def maps(self, places: Sequence[tuple[int, int]], wanted: Sequence[tuple[int, int]]) -> Maps:
-        """The attention of these heads, at most `MAPS`, at the beginning of the first sequence."""
-        assert self._first is not None
-        chosen = {place: self._first[places.index(place)] for place in wanted[:MAPS]}
-        return Maps(self.tokens[0][:MAP_ROWS], chosen)
-
-    def scores(self) -> dict[str, Float[np.ndarray, "heads"]]:
-        """The classical scores of every head; copying only where predictions are known."""
-        scores = {"previous_token": np.mean(self._previous, axis=0)}
-        if self._attended:
-            joined = (np.concatenate(parts) for parts in (self._attended, self._expected))
-            scores["copying"] = controls.copying(*joined)
-        return scores
+def kept(
+    attention: Float[np.ndarray, "heads rows rows"],
+    tokens: Int[np.ndarray, "rows"],
+    queries: Bool[np.ndarray, "rows"],
+    max_length: int,
+    number: int,
+    symbols: Int[np.ndarray, "length"] | None = None,
+    predicted: Float[np.ndarray, "length symbols"] | None = None,
+) -> Pass:
+    """One sequence, by its number: where known, with its symbols and the predicted probabilities of these."""
+    check_rows(attention)
+    found, copied = rows(attention, tokens, queries, max_length, number), None
+    if symbols is not None and predicted is not None:
+        begins, size = len(tokens) - len(symbols), predicted.shape[1]
+        copied = found.attention[..., begins:] @ np.eye(size)[symbols], predicted[found.position - begins]
+    beginning = None if number else attention[:, :MAP_ROWS, :MAP_ROWS].copy()
+    return Pass(tokens, found, controls.previous_token(attention), beginning, copied)
 
 
 def analyse(
     name: str,
-    places: Sequence[tuple[int, int]],
-    collected: Collected,
+    places: Sequence[Place],
+    passes: Sequence[Pass],
+    longest: int,
     prefix_matching: Float[np.ndarray, "heads"],
     acts: Behaviour | None,
     settings: Mapping[str, object],
     no_repeat: Placebo | None = None,
 ) -> Probed:
-    """Orders, controls and scores from what was collected; `places` are the layer and the number of every head.
+    """Orders, controls and scores from what was kept; `places` are the layer and the number of every head.
 
     What is measured on other sequences is given: the usual score of every head, and the placebo.
     """
-    kept, longest = collected.rows, collected.max_length
+    kept, tokens = join([one.rows for one in passes]), np.stack([one.tokens for one in passes])
+    scores = {"prefix_matching": prefix_matching, "previous_token": np.mean([one.previous for one in passes], axis=0)}
+    copied = [one.copied for one in passes if one.copied is not None]
+    if copied:
+        scores["copying"] = controls.copying(*map(np.concatenate, zip(*copied, strict=True)))
     halves = [tally(kept.of(kept.sequence % 2 == half), longest) for half in (0, 1)]
     whole, balanced = tally(kept, longest), tally(kept, longest, "offsets")
-    scores, tokens = {"prefix_matching": prefix_matching, **collected.scores()}, np.stack(collected.tokens)
     ratio, error = whole.ratio, whole.error
     heads, chosen = [], 0
     for number, (layer, head) in enumerate(places):
@@ -263,14 +238,17 @@ def analyse(
         Controls(HeldOut(chosen, confirmed), LEVEL, no_repeat),
         {**settings, "queries": len(kept.sequence), "least_contrast": LEAST_CONTRAST},
     )
-    return dataclasses.replace(result, maps=collected.maps(places, [head.place for head in result.strongest]))
+    first, strongest = passes[0], [head.place for head in result.strongest[:MAPS]]
+    assert first.beginning is not None
+    shown = {place: first.beginning[places.index(place)] for place in strongest}
+    return dataclasses.replace(result, maps=Maps(first.tokens[:MAP_ROWS], shown))
 
 
-def _placebo(blank: Collected) -> Placebo:
-    spectra = tally(blank.rows, blank.max_length)
+def _placebo(blank: Sequence[Pass], longest: int) -> Placebo:
+    spectra = tally(join([one.rows for one in blank]), longest)
     found = [order(spectra[number]) for number in range(spectra.mass.shape[1])]
     return Placebo(
-        sequences=len(blank.tokens),
+        sequences=len(blank),
         heads=len(found),
         heads_above=sum(one.order is not None for one in found),
         largest_contrast=max(one.contrast for one in found),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,6 +12,8 @@ from jaxtyping import Float, Int
 if TYPE_CHECKING:
     from anyorder.transformer import Transformer
 
+#: A head: its layer, and its number there.
+Place: TypeAlias = tuple[int, int]
 #: Stands before a sequence where the start is no token of the vocabulary.
 NO_TOKEN = -1
 
@@ -38,9 +40,7 @@ class Model(Protocol):
     start: int | None
     about: dict[str, object]
 
-    def run(
-        self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[tuple[int, int]] = ()
-    ) -> Look:
+    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
         """Run on token ids; keep the attention of `layers`; heads in `off`, as (layer, head), write nothing."""
         ...
 
@@ -60,9 +60,7 @@ class OwnModel:
         self.ids = np.arange(model.alphabet_size)
         self.start = None if model.beginning is None else NO_TOKEN
 
-    def run(
-        self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[tuple[int, int]] = ()
-    ) -> Look:
+    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
         """Run on symbols; a start token is the model's own beginning token, after which it predicts nothing."""
         begins = int(self.start is not None)
         trace = _without(self.model, off).trace(tokens[begins:])
@@ -72,7 +70,7 @@ class OwnModel:
         return Look(logs, {layer: np.asarray(trace.attention[layer], np.float64) for layer in layers})
 
 
-def _without(model: Transformer, off: Sequence[tuple[int, int]]) -> Transformer:
+def _without(model: Transformer, off: Sequence[Place]) -> Transformer:
     """The model with the values of some heads set to zero: they attend as before and write nothing."""
     import equinox as eqx
     import jax.numpy as jnp

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from anyorder import records
 from anyorder.probe.ablation import Ablation
 from anyorder.probe.behaviour import Behaviour
+from anyorder.probe.models import Place
 from anyorder.probe.order import Order
 
 
@@ -28,7 +29,7 @@ class ProbedHead:
     scores: dict[str, float]
 
     @property
-    def place(self) -> tuple[int, int]:
+    def place(self) -> Place:
         """Its layer, and its number there."""
         return self.layer, self.head
 
@@ -68,7 +69,7 @@ class Maps:
     """Attention of some heads, by layer and number, on the beginning of one test sequence."""
 
     tokens: Int[np.ndarray, "rows"]
-    attention: Mapping[tuple[int, int], Float[np.ndarray, "rows rows"]]
+    attention: Mapping[Place, Float[np.ndarray, "rows rows"]]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -230,8 +230,13 @@ def tally(given: Rows, max_length: int, chance: Chance = "uniform") -> Spectrum:
         expected = np.broadcast_to(of_length.sum(axis=1)[:, None], mass.shape)
     else:
         places = given.position[:, None] - np.arange(length)  # the key at every offset
-        at_offset = np.take_along_axis(of_length, np.maximum(places, 0)[..., None], axis=1) * (places >= 0)[..., None]
-        profile = _profile(attention, np.asarray(at_offset.any(axis=-1)), places)
+        key = np.maximum(places, 0)
+        at_offset = np.take_along_axis(of_length, key[..., None], axis=1) * (places >= 0)[..., None]
+        looked_at = at_offset.any(axis=-1).astype(np.float64)
+        sums = np.einsum("qho,qo->oh", np.take_along_axis(attention, key[:, None], axis=2), looked_at)
+        profile = (
+            sums / np.maximum(looked_at.sum(axis=0), 1)[:, None]
+        )  # mean attention at each offset, where it is seen
         expected = np.einsum("oh,qol->qhl", profile, at_offset, optimize=True)
     share = np.nan_to_num(quotient(expected, expected.sum(axis=-1, keepdims=True)))
     expected = mass.sum(axis=-1, keepdims=True) * share
@@ -244,16 +249,3 @@ def tally(given: Rows, max_length: int, chance: Chance = "uniform") -> Spectrum:
     own = np.take_along_axis(attention, given.position[:, None, None], axis=-1)[..., 0]
     resting = (values.mean(axis=0, dtype=np.float64).reshape(heads) for values in (attention[..., 0], own))
     return Spectrum(by_sequence(mass), by_sequence(expected), *resting)
-
-
-def _profile(
-    attention: Float[np.ndarray, "queries heads length"],
-    seen: Bool[np.ndarray, "queries length"],
-    places: Int[np.ndarray, "queries length"],
-) -> Float[np.ndarray, "length heads"]:
-    """Mean attention of every head at each offset, over the queries that see a key there."""
-    total = np.zeros((attention.shape[2], attention.shape[1]))
-    for offset in np.flatnonzero(seen.any(axis=0)):
-        queries = np.flatnonzero(seen[:, offset])
-        total[offset] = attention[queries, :, places[queries, offset]].mean(axis=0)
-    return total

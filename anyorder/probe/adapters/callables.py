@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import log_softmax
 
 from anyorder.errors import require
-from anyorder.probe.models import Look
+from anyorder.probe.models import Look, Place
 
 Attend = Callable[[Int[np.ndarray, "rows"]], tuple[Sequence[ArrayLike], ArrayLike]]
 """Token ids to attention, (heads, rows, rows) for each layer, and logits (rows, vocabulary)."""
@@ -44,9 +44,7 @@ class CallableModel:
         attention, _ = attend(np.asarray([*first, *self.ids[:2]]))
         self.heads = tuple(np.shape(layer)[0] for layer in attention)
 
-    def run(
-        self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[tuple[int, int]] = ()
-    ) -> Look:
+    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
         """Call the function on token ids."""
         require(not off, "heads of a function cannot be switched off; probe without ablation")
         attention, logits = self._attend(tokens)

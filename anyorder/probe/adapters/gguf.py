@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder.errors import InputError, require
-from anyorder.probe.models import Look
+from anyorder.probe.models import Look, Place
 
 if TYPE_CHECKING:
     from gguf import GGUFReader
@@ -90,9 +90,7 @@ class GGUFModel:
         self.ids = np.arange(size) if kinds is None else np.flatnonzero(np.asarray(kinds.contents()) == NORMAL)
         self.about: dict[str, object] = {"bits": _bits(reader), "tensors": len(reader.tensors)}
 
-    def run(
-        self, tokens: Int[np.ndarray, "length"], *, layers: Sequence[int] = (), off: Sequence[tuple[int, int]] = ()
-    ) -> Look:
+    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
         """Log-probabilities after every token, and the attention of the layers that are named."""
         mask = np.ones((self.shape.layers, self.shape.heads), np.float32)
         for layer, head in off:

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Int
 
 from anyorder.errors import InputError, require
-from anyorder.probe.models import Look
+from anyorder.probe.models import Look, Place
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,9 +49,7 @@ class HuggingFaceModel:
         self.start = int(start) if isinstance(start, int) and 0 <= start < size else None
         self.about: dict[str, object] = {"architecture": config.model_type}
 
-    def run(
-        self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[tuple[int, int]] = ()
-    ) -> Look:
+    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
         """Log-probabilities after every token, and the attention of the layers that are named."""
         torch = self._torch
         with torch.no_grad(), _silenced(self.model, self.heads, off):
@@ -87,15 +85,12 @@ def _load(transformers: ModuleType, torch: ModuleType, path: Path) -> PreTrained
             use_safetensors=True,
         )
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{path} is no causal language model that transformers can open: {_first(error)}") from None
-
-
-def _first(error: Exception) -> str:
-    return (str(error).strip().splitlines() or ["no message"])[0]
+        said = (str(error).strip().splitlines() or ["no message"])[0]
+        raise InputError(f"{path} is no causal language model that transformers can open: {said}") from None
 
 
 @contextlib.contextmanager
-def _silenced(model: PreTrainedModel, heads: tuple[int, ...], off: Sequence[tuple[int, int]]) -> Iterator[None]:
+def _silenced(model: PreTrainedModel, heads: tuple[int, ...], off: Sequence[Place]) -> Iterator[None]:
     """Set to zero what these heads give to the matrix after them."""
     if not off:
         yield

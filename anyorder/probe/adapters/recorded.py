@@ -10,7 +10,7 @@ import numpy as np
 from anyorder.errors import InputError, require
 from anyorder.probe import controls
 from anyorder.probe.behaviour import behaviour
-from anyorder.probe.measure import Collected, analyse
+from anyorder.probe.measure import analyse, kept
 from anyorder.probe.result import Probed
 from anyorder.probe.spectrum import check
 
@@ -38,7 +38,7 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
     )
     check(attention, tokens)
     require(len(tokens) >= 4, f"{path} has {len(tokens)} sequences, must be at least 4: two for each half")
-    length, numbers = tokens.shape[1], range(attention.shape[1]) if layers is None else layers
+    length, numbers = tokens.shape[1], list(range(attention.shape[1]) if layers is None else layers)
     for layer in numbers:
         require(0 <= layer < attention.shape[1], f"layer is {layer}, {path} has 0 to {attention.shape[1] - 1}")
     require(length > max_length + 1, f"the sequences have {length} tokens, max length is {max_length}; lower it")
@@ -50,18 +50,19 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
         f"probabilities have shape {None if predicted is None else predicted.shape}, must be (sequences, T, m)",
     )
     acts = None if predicted is None else behaviour(predicted, tokens, max_length=max_length)
-    collected = Collected(max_length)
+    passes = []
     for place, row in enumerate(tokens):
+        maps = attention[place, numbers].reshape(-1, length, length)
         seen = (None, None) if predicted is None else (row, predicted[place])
-        collected.add([attention[place, layer] for layer in numbers], row, queries[place], *seen)
+        passes.append(kept(maps, row, queries[place], max_length, place, *seen))
     places = [(layer, head) for layer in numbers for head in range(attention.shape[2])]
     settings = {
         "sequences": len(tokens),
         "length": length,
         "symbols": len(np.unique(tokens)),
         "max_length": max_length,
-        "layers": list(numbers),
+        "layers": numbers,
         "source": "recorded attention",
     }
     matching = np.mean([controls.prefix_matching(*pair) for pair in zip(attention, tokens, strict=True)], axis=0)
-    return analyse(Path(path).name, places, collected, matching[list(numbers)].ravel(), acts, settings)
+    return analyse(Path(path).name, places, passes, max_length, matching[numbers].ravel(), acts, settings)

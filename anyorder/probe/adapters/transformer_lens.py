@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from anyorder.probe.models import Look
+from anyorder.probe.models import Look, Place
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,9 +30,7 @@ class TransformerLensModel:
         self.start: int | None = getattr(tokenizer, "bos_token_id", None)
         self.about: dict[str, object] = {"architecture": str(getattr(config, "original_architecture", "unknown"))}
 
-    def run(
-        self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[tuple[int, int]] = ()
-    ) -> Look:
+    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
         """Log-probabilities after every token, and the attention of the layers that are named."""
         kept: dict[int, np.ndarray] = {}
 
