@@ -11,9 +11,8 @@ from anyorder.dynamics.algorithms import (
     two_stage,
 )
 from anyorder.dynamics.closed_form import lag_scores, lag_scores_of, pair_distribution, stage_one_gradient
-from anyorder.dynamics.fit import PowerLaw, power_law
 from anyorder.dynamics.joint import JointRuns, JointTraining, LimitDistances, limit, train_jointly
-from anyorder.dynamics.lengths import LengthSweep, sweep_lengths
+from anyorder.dynamics.lengths import LengthSweep, PowerLaw, power_law, sweep_lengths
 from anyorder.dynamics.objective import Standing, Standings, evaluate
 from anyorder.dynamics.reduced import Reduced, as_transformer, coded, initial
 from anyorder.dynamics.trajectory import Trajectory, read_trajectory, write_trajectory

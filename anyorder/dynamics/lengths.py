@@ -1,4 +1,4 @@
-"""Algorithm 1 at many lengths T: how fast excess loss and generalisation error fall, with fitted exponents."""
+"""Algorithm 1 at many lengths T: how fast excess loss and generalisation error fall, with exponents of power laws."""
 
 from __future__ import annotations
 
@@ -6,11 +6,36 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+from jaxtyping import Float
+
 from anyorder.chains import Prior
 from anyorder.dynamics.algorithms import TwoStage, two_stage
-from anyorder.dynamics.fit import PowerLaw, power_law
 from anyorder.dynamics.objective import Standing
 from anyorder.errors import require
+
+
+class PowerLaw(NamedTuple):
+    """y = factor · x^exponent, fitted to logarithms; the error is that of least squares, NaN for two points."""
+
+    exponent: float
+    standard_error: float
+    factor: float
+
+
+def power_law(x: Sequence[int] | Sequence[float], y: Sequence[float] | Float[np.ndarray, "points"]) -> PowerLaw:
+    """Least squares of log y on log x.
+
+    >>> power_law([1, 2, 4], [3.0, 6.0, 12.0]).exponent.__round__(9)
+    1.0
+    """
+    from scipy.stats import linregress  # takes a second to import
+
+    require(len(x) >= 2 and len(set(x)) >= 2, f"{len(set(x))} different x, a power law needs at least 2")
+    require(bool((np.asarray(y) > 0).all()), "a power law needs positive values")
+    line = linregress(np.log(x), np.log(y))
+    error = float(line.stderr) if len(x) > 2 else float("nan")
+    return PowerLaw(float(line.slope), error, float(np.exp(line.intercept)))
 
 
 class LengthPoint(NamedTuple):
