@@ -170,22 +170,28 @@ def claim_one_layer_diagonals(depth: Tables) -> Finding:
     )
 
 
+def _readings(tables: Tables, printed: Mapping[float, Printed]) -> dict[str, dict[float, Mean]]:
+    """Means and deviations at the printed levels of noise, in every reading of the true loss that the tables have."""
+    return {
+        name: _levels(tables, table, "level", value, printed)
+        for (table, value), name in READINGS.items()
+        if value == "excess" or (tables.get(table) and all(f"{value}_mean" in row for row in tables[table]))
+    }
+
+
 def _noise(tables: Tables, printed: Mapping[float, Printed]) -> Finding:
     """Four rows against print, and their order; ± over seeds.
 
     The paper does not say of what the loss is taken, and how a token is replaced: every reading is tried.
     """
     agrees: dict[str, bool] = {}
-    rising = []
     numbers: Numbers = {}
-    for (table, value), name in READINGS.items():
-        rows = tables.get(table, [])
-        if value == "excess" or (rows and all(f"{value}_mean" in row for row in rows)):
-            found = _levels(tables, table, "level", value, printed)
-            facts, agrees[name] = _compared(found, printed)
-            rising += [name] if _rises(list(found.values())) else []
-            numbers |= {"levels": facts.pop("levels"), "printed": facts.pop("printed")}
-            numbers |= {f"{key} {name}": fact for key, fact in facts.items()}
+    readings = _readings(tables, printed)
+    for name, found in readings.items():
+        facts, agrees[name] = _compared(found, printed)
+        numbers |= {"levels": facts.pop("levels"), "printed": facts.pop("printed")}
+        numbers |= {f"{key} {name}": fact for key, fact in facts.items()}
+    rising = [name for name, found in readings.items() if _rises(list(found.values()))]
     agreeing = [name for name in rising if agrees[name]]
     return judge(
         numbers,
@@ -304,20 +310,15 @@ def claim_alignment_transition(transition_noise: Tables) -> Finding:
 )
 def claim_robustness(token_noise: Tables, transition_noise: Tables) -> Finding:
     """The two tables level by level, beyond their noise, in every reading of the true loss that both have."""
-    both = [row for tables in (token_noise, transition_noise) for row in tables.get("excess", [])]
-    numbers: Numbers = {"levels": [str(level) for level in TOKEN_NOISE if level > 0]}
+    levels = [level for level in TOKEN_NOISE if level > 0]
+    by_token, by_transition = _readings(token_noise, TOKEN_NOISE), _readings(transition_noise, TRANSITION_NOISE)
+    numbers: Numbers = {"levels": [str(level) for level in levels]}
     so: list[str] = []
     not_so: list[str] = []
-    for (table, value), name in READINGS.items():
-        if table != "excess" or (value != "excess" and not all(f"{value}_mean" in row for row in both)):
-            continue
-        by_token = _levels(token_noise, "excess", "level", value, TOKEN_NOISE)
-        by_transition = _levels(transition_noise, "excess", "level", value, TRANSITION_NOISE)
-        noisy = [(by_token[level], by_transition[level]) for level in TOKEN_NOISE if level > 0]
-        numbers |= {
-            f"token noise {name}": [a[0] for a, _ in noisy],
-            f"transition noise {name}": [b[0] for _, b in noisy],
-        }
+    for name in (name for name in by_token if name in by_transition):
+        noisy = [(by_token[name][level], by_transition[name][level]) for level in levels]
+        numbers[f"token noise {name}"] = [a[0] for a, _ in noisy]
+        numbers[f"transition noise {name}"] = [b[0] for _, b in noisy]
         costs_more = all(b[0] < a[0] for a, b in noisy) and any(not _near(a, b) for a, b in noisy)
         (so if costs_more else not_so).append(name)
     otherwise = f", not {' and '.join(not_so)}" if not_so else ""
