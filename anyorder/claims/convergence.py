@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from anyorder import chains, dynamics
 from anyorder.chains import Floored, Kernel, PointMass
-from anyorder.claims.entry import Finding, claim, judge
+from anyorder.claims.entry import Finding, judge, slow_claim
 from anyorder.claims.gradient import GAMMA, PRIOR
 
 LENGTHS = (32, 64, 128, 256)
@@ -28,11 +28,10 @@ def _run(length: int) -> dynamics.Trajectory:
     return dynamics.two_stage(PRIOR, settings)
 
 
-@claim(
+@slow_claim(
     "App. C, Algorithm 1",
     "T_1 steps on p without norms, then T_2 steps on a_2 with norms: layer one finds the previous "
     "token, then attention sharpens.",
-    quick=False,
     tolerances=TRAINED,
 )
 def alg_1() -> Finding:
@@ -53,10 +52,9 @@ def alg_1() -> Finding:
     )
 
 
-@claim(
+@slow_claim(
     "Theorem 4; App. C, convergence",
     "After Algorithm 1 the loss is above L* by at most about log T / T^(cγ).",
-    quick=False,
     see=("thm-grad-constant", "thm-generalisation"),
     tolerances=TRAINED,
 )
@@ -84,10 +82,9 @@ def thm_grad() -> Finding:
 CONSTANTS = tuple((gamma, size) for size in (2, 4) for gamma in (0.1, 0.4))
 
 
-@claim(
+@slow_claim(
     "Theorem 4; App. C, convergence",
     "The constant c of the bound log T / T^(cγ) does not depend on γ and S.",
-    quick=False,
     tolerances=TRAINED,
 )
 def thm_grad_constant() -> Finding:
@@ -131,10 +128,9 @@ def generalisation_error(model: dynamics.Reduced, prior: PointMass) -> Float[Arr
     return jnp.abs(predicted - prior.probabilities[sampled.tokens[:, -1]]).max(axis=1).mean()
 
 
-@claim(
+@slow_claim(
     "App. C, generalisation",
     "On a new chain with transitions above γ/S the output is within about log n / n^(cγ) of its kernel.",
-    quick=False,
     tolerances=TRAINED,
 )
 def thm_generalisation() -> Finding:

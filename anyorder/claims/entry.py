@@ -127,6 +127,10 @@ def claim(
     return functools.partial(Claim, where, says, quick=quick, see=see, tolerances=tolerances or {})
 
 
+#: The same for what does not decide in seconds.
+slow_claim = functools.partial(claim, quick=False)
+
+
 def shown(value: Measure) -> str:
     """A number, or a list of them, for people: four significant digits.
 

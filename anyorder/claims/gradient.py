@@ -14,7 +14,7 @@ from scipy.special import softmax
 from anyorder import chains, dynamics
 from anyorder.chains import Dirichlet, Floored, Kernel, Prior
 from anyorder.chains.sampling import stationary_contexts
-from anyorder.claims.entry import Finding, claim, judge
+from anyorder.claims.entry import Finding, claim, judge, slow_claim
 from anyorder.claims.measures import apart, drawn, hard
 from anyorder.dynamics.algorithms import preconditioned_direction
 from anyorder.dynamics.reduced import EXCLUDED
@@ -109,7 +109,7 @@ def asm_model() -> Finding:
     )
 
 
-@claim("App. C.1", "With p and a_2 in its weights the two-layer transformer is the reduced model.", quick=False)
+@slow_claim("App. C.1", "With p and a_2 in its weights the two-layer transformer is the reduced model.")
 def eq_reduced() -> Finding:
     """The reduced model and the same as a transformer on one sequence, with and without norms."""
     tokens, p = hard(1, 3)[0][:24], jnp.asarray(np.random.default_rng(1).normal(size=24))
@@ -176,10 +176,8 @@ def eq_g() -> Finding:
     return judge({"largest difference": gap}, printed=gap < 1e-12)
 
 
-@claim(
-    "App. C.2",
-    "dL/dp_m = -(a/Sn) Σ_{i ≥ m} att_{i,m} (g_m - Σ_j att_{i,j} g_j) at small a and long sequences.",
-    quick=False,
+@slow_claim(
+    "App. C.2", "dL/dp_m = -(a/Sn) Σ_{i ≥ m} att_{i,m} (g_m - Σ_j att_{i,j} g_j) at small a and long sequences."
 )
 def eq_gradient() -> Finding:
     """Automatic differentiation on 1,024 chains of two lengths against the closed form, p = 0, a = 0.01."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -22,10 +23,14 @@ Binary = Float[np.ndarray, "count 2 2 2"]
 FIRST_ORDER = np.broadcast_to(np.array([[0.8, 0.2], [0.3, 0.7]]), (1, 2, 2, 2))
 
 
+def binary(zero: Float[np.ndarray, "*count 2 2"]) -> Float[np.ndarray, "*count 2 2 2"]:
+    """Second-order binary kernels from their π(0 | older, newer)."""
+    return np.stack([zero, 1 - zero], axis=-1)
+
+
 def random_kernels(count: int) -> Binary:
     """Second-order binary kernels with uniform entries."""
-    zero = np.random.default_rng(0).random((count, 2, 2))
-    return np.stack([zero, 1 - zero], axis=-1)
+    return binary(np.random.default_rng(0).random((count, 2, 2)))
 
 
 @functools.cache
@@ -57,8 +62,7 @@ def preference(kernels: Binary, *, newest_first: bool) -> Float[np.ndarray, "cou
 def returns(kernels: Binary, steps: int = STEPS) -> Float[np.ndarray, "count 2 steps"]:
     """P^i(s|s,s), the probability of s after i steps from the context (s, s), for s = 0, 1 and i = 1 … steps.
 
-    >>> zero = np.array([[0.8, 0.3], [0.45, 0.25]])  # π(0 | older, newer)
-    >>> returns(np.stack([zero, 1 - zero], axis=-1)[None], 3)[0, 0].round(4).tolist()
+    >>> returns(binary(np.array([[[0.8, 0.3], [0.45, 0.25]]])), 3)[0, 0].round(4).tolist()
     [0.8, 0.7, 0.622]
     """
     later, found = kernels, []  # later[n, older, newer, s] = P^i(s | older, newer)
@@ -72,10 +76,8 @@ def recursion(kernels: Binary, steps: int = STEPS) -> Float[np.ndarray, "count 2
     """The same by the printed P^{i+1} = π(s|1-s,s) + (π(s|s,s) - π(s|1-s,s)) P^i, contexts newest first."""
     stay = np.stack([kernels[:, 0, 0, 0], kernels[:, 1, 1, 1]], axis=1)
     back = np.stack([kernels[:, 0, 1, 0], kernels[:, 1, 0, 1]], axis=1)
-    found = [stay]
-    for _ in range(steps - 1):
-        found.append(back + (stay - back) * found[-1])
-    return np.stack(found, axis=2)
+    later = itertools.accumulate(range(steps - 1), lambda found, _: back + (stay - back) * found, initial=stay)
+    return np.stack(list(later), axis=2)
 
 
 def fall(kernels: Binary) -> Bool[np.ndarray, "count"]:
@@ -177,9 +179,8 @@ def lem_second_order_gap() -> Finding:
     totals = {name: returns(chosen[name]).sum(axis=1) for name in chosen}
     gaps = {name: total[:, :1] - total[:, 3:] for name, total in totals.items()}
     worst = {name: gap.min() for name, gap in gaps.items()}
-    leave = np.array([0.1, 0.01, 0.001])  # 1 - π(s|s,s), with π(·|01) = π(·|10) = 1/2
-    zero = np.stack([np.stack([1 - leave, 0 * leave + 0.5]), np.stack([0 * leave + 0.5, leave])]).transpose(2, 0, 1)
-    staying = returns(np.stack([zero, 1 - zero], axis=-1)).sum(axis=1)
+    # 1 - π(s|s,s) is small, with π(·|01) = π(·|10) = 1/2
+    staying = returns(binary(np.array([[[1 - leave, 0.5], [0.5, leave]] for leave in (0.1, 0.01, 0.001)]))).sum(axis=1)
     return judge(
         {
             **{
@@ -200,8 +201,8 @@ def lem_second_order_gap() -> Finding:
 @claim("App. F, first lemma, proof", "P^(i+1)(0|0,0) = π(0|1,0) + (π(0|0,0) - π(0|1,0)) P^i(0|0,0).")
 def eq_recursion() -> Finding:
     """The recursion against the chain: one kernel in full, and the share of random ones where it fails."""
-    zero = np.array([[0.8, 0.3], [0.45, 0.25]])  # π(0 | older, newer); the paper's π(0|1,0) is newest first: 0.3
-    example, kernels = np.stack([zero, 1 - zero], axis=-1)[None], random_kernels(100)
+    # π(0 | older, newer); the paper's π(0|1,0) is newest first: 0.3
+    example, kernels = binary(np.array([[[0.8, 0.3], [0.45, 0.25]]])), random_kernels(100)
 
     def errors(kernels: Binary) -> Float[np.ndarray, "count"]:
         return np.abs(returns(kernels) - recursion(kernels)).max(axis=(1, 2))

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from anyorder import chains
 from anyorder.chains import Dirichlet, Floored, Kernel, PointMass, Prior, Reversible
-from anyorder.claims.entry import Finding, claim, judge
+from anyorder.claims.entry import Finding, claim, judge, slow_claim
 from anyorder.claims.gradient import GAMMA, PRIOR
 from anyorder.claims.measures import drawn
 from anyorder.dynamics import lag_scores_of, pair_distribution, power_law
@@ -57,11 +57,10 @@ def covariance_ratio(kernel: Kernel) -> float:
     return float((np.abs(found) / np.where(limits > 1e-8, limits, np.inf)).max())
 
 
-@claim(
+@slow_claim(
     "App. G, second lemma (Levin, Peres)",
     "|Cov(f(z_t), f(z_t'))| ≤ λ^|t-t'| Var f for a reversible chain; the next lemma takes it for lifted chains of "
     "every order.",
-    quick=False,
     see=("asm-any-order", "lem-variance"),
 )
 def lem_covariance() -> Finding:
@@ -86,11 +85,7 @@ def scaled_variances(kernel: Kernel, lengths: Sequence[int]) -> Float[np.ndarray
     return kernel.spectral_gap * np.array(rows)
 
 
-@claim(
-    "App. G, third lemma",
-    "E[(μ̂(s) - μ(s))²] ≤ C/(n(1 - λ)) with one C for all stationary chains of order k.",
-    quick=False,
-)
+@slow_claim("App. G, third lemma", "E[(μ̂(s) - μ(s))²] ≤ C/(n(1 - λ)) with one C for all stationary chains of order k.")
 def lem_variance() -> Finding:
     """The exact variance times n(1 - λ) over random kernels of orders 1 to 3, n = 64 and 1,024."""
     priors = (Dirichlet(1, 3), Dirichlet(1, 3, 0.2), Dirichlet(2, 2), Dirichlet(2, 2, 0.2), Dirichlet(3, 2, 0.2))
@@ -109,12 +104,10 @@ def lem_variance() -> Finding:
 
 
 @eqx.filter_jit
-def _ratio_error(
-    prior: PointMass, key: PRNGKeyArray, epsilon: Float[Array, ""], length: int, count: int
-) -> Float[Array, ""]:
-    """The largest error of replacing μ̂ by μ over symbols and lags, for one kernel."""
+def _ratio_error(prior: PointMass, epsilon: Float[Array, ""], length: int) -> Float[Array, ""]:
+    """The largest error of replacing μ̂ by μ over symbols and lags, for one kernel, on 2,048 chains."""
     lags = 5
-    sampled = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
+    sampled = chains.sample(prior, length=length, count=2048, start="stationary", seed=0)
     pairs = pair_distribution(prior.probabilities, lags)[1:]
     symbols = pairs[0].sum(axis=0)
 
@@ -132,17 +125,15 @@ def rare_symbol_error(frequency: float) -> float:
     leave = 0.5 * frequency / (1 - frequency)
     kernel = Kernel(np.array([[1 - leave, leave], [0.5, 0.5]]))
     scale = (256 * kernel.spectral_gap) ** 0.5
-    return scale * float(_ratio_error(PointMass(kernel), jax.random.key(0), jnp.float64(1 / scale), 256, 2048))
+    return scale * float(_ratio_error(PointMass(kernel), jnp.float64(1 / scale), 256))
 
 
 def _ratio_finding(order: int, power: float) -> Finding:
     """The largest error over symbols and lags at three lengths, judged by the power of n in the bound."""
     kernel, lengths = Kernel(drawn(Floored(order, 2, gamma=0.4), 1, seed=4)[0]), (32, 128, 512)
     scales = np.sqrt(np.array(lengths) * kernel.spectral_gap)
-    errors = [
-        float(_ratio_error(PointMass(kernel), jax.random.key(0), jnp.float64(1 / scale), n, 2048))
-        for n, scale in zip(lengths, scales, strict=True)
-    ]
+    pairs = zip(lengths, scales, strict=True)
+    errors = [float(_ratio_error(PointMass(kernel), jnp.float64(1 / scale), n)) for n, scale in pairs]
     scaled, exponent = scales * np.array(errors), power_law(lengths, errors).exponent
     bounded = scaled.max() < 10 * scaled.min() and exponent < -0.3
     rare = {} if order > 1 else {"scaled error at n = 256, μ = 0.3 and 0.001": [*map(rare_symbol_error, (0.3, 0.001))]}
@@ -158,15 +149,14 @@ def _ratio_finding(order: int, power: float) -> Finding:
     )
 
 
-lem_G2_first = claim(
+lem_G2_first = slow_claim(
     "App. G, fourth lemma",
     "Replacing μ̂ by μ in the gradient costs at most C/√(n(1 - λ)) if ε ≥ C'/√(n(1 - λ)); the "
     "proof ends with C/(n(1 - λ)).",
-    quick=False,
     see=("lem-G2-second",),
 )(partial(_ratio_finding, 1, -1.0))
 
 #: A mean of terms is at most the largest of them.
-lem_G2_second = claim(
-    "App. G, fifth lemma", "The same for the mean over the k tokens of a context, order k.", quick=False
-)(partial(_ratio_finding, 2, -0.5))
+lem_G2_second = slow_claim("App. G, fifth lemma", "The same for the mean over the k tokens of a context, order k.")(
+    partial(_ratio_finding, 2, -0.5)
+)

@@ -14,9 +14,9 @@ from scipy.special import softmax
 from anyorder import chains, dynamics
 from anyorder.chains import BagSymmetric, Dirichlet, Kernel, Prior, Reversible
 from anyorder.claims.bags import OneOf, kernel_errors, run_algorithm_two
-from anyorder.claims.entry import Finding, Numbers, claim, judge
+from anyorder.claims.entry import Finding, Numbers, claim, judge, slow_claim
 from anyorder.claims.gradient import closed_descent, kernel_scores, mean_scores
-from anyorder.claims.higher_order import FIRST_ORDER, READINGS, STEPS, as_printed, random_kernels, returns
+from anyorder.claims.higher_order import FIRST_ORDER, READINGS, STEPS, as_printed, binary, random_kernels, returns
 from anyorder.claims.measures import ROUNDING, apart, codes, distance_to_kgram, drawn, never_rises, uniform_head
 from anyorder.claims.spectral import any_order_assumption
 from anyorder.dynamics.objective import all_contexts, bagged, followers, frequencies
@@ -139,8 +139,7 @@ def eq_g_positive() -> Finding:
     scores |= {name: mean_scores(prior, 400) for name, prior in READINGS.items()}
     scores["reversible, order 2"] = mean_scores(Reversible(2, 2), 64)
     found = {name: [g[1], g[1] - g[1:].mean()] for name, g in scores.items()}
-    zero = np.array([[0.98, 0.5], [0.5, 0.02]])  # π(0 | older, newer): meets all three parts as printed
-    above = kernel_scores(np.stack([zero, 1 - zero], axis=-1)[None], 2)[0, 1]
+    above = kernel_scores(binary(np.array([[[0.98, 0.5], [0.5, 0.02]]])), 2)[0, 1]  # meets all three parts as printed
     least = min(leading for leading, _ in found.values())
     return judge(
         {
@@ -155,7 +154,7 @@ def eq_g_positive() -> Finding:
     )
 
 
-@claim("App. D.2", "D⁻¹ = diag(0, 1, d_1/d_2, …, d_1/d_k, 1, …) moves p_1 … p_k alike.", quick=False)
+@slow_claim("App. D.2", "D⁻¹ = diag(0, 1, d_1/d_2, …, d_1/d_k, 1, …) moves p_1 … p_k alike.")
 def eq_preconditioner() -> Finding:
     """The scalars p_1 … p_k over 400 steps of the closed form, orders 2 and 3."""
     spreads = []
@@ -241,10 +240,9 @@ def _distances(order: int, prior: Prior, p: Float[Array, "offsets"]) -> Float[Ar
     return jax.vmap(one)(sampled.tokens).mean(axis=0)
 
 
-@claim(
+@slow_claim(
     "App. D, any-order theorem",
     "Under Assumption 3, Algorithm 2 ends with weights 1/k on offsets 1 … k, and the model becomes the k-gram.",
-    quick=False,
 )
 def thm_any_order() -> Finding:
     """The closed form on reversible and on bag-symmetric chains of orders 2 and 3, and what weights 1/k give."""
@@ -274,9 +272,8 @@ def thm_any_order() -> Finding:
     )
 
 
-alg_2 = claim(
+alg_2 = slow_claim(
     "App. D, Algorithm 2",
     "Preconditioned steps on the second head's scalars, p_0 = -∞, first head fixed: p_1 = … = p_k lead.",
-    quick=False,
     tolerances={"*": 0.02},
 )(partial(run_algorithm_two, Reversible(2, 2), "the chains are reversible as processes; no chain meets Assumption 3"))

@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 from anyorder import chains, dynamics
 from anyorder.chains import BagSymmetric, Dirichlet, Prior, Reversible
-from anyorder.claims.entry import Finding, Numbers, claim, judge
+from anyorder.claims.entry import Finding, Numbers, claim, judge, slow_claim
 from anyorder.claims.gradient import GAMMA, PRIOR, closed_descent, descent_direction, descent_start, mean_scores
 from anyorder.dynamics.objective import all_contexts, model_excess
 from anyorder.dynamics.reduced import EXCLUDED
@@ -42,7 +42,7 @@ def pull_difference(
     return jnp.abs(both(sampled.tokens, sampled.kernels).mean(axis=0)).max()
 
 
-@claim("App. E, first lemma", "‖g* - ĝ‖ ≤ 3 S^(k+1) ε⁻² (e^a - 1) ≤ 6 S^(k+1) ε⁻² a for a ≤ 1.", quick=False)
+@slow_claim("App. E, first lemma", "‖g* - ĝ‖ ≤ 3 S^(k+1) ε⁻² (e^a - 1) ≤ 6 S^(k+1) ε⁻² a for a ≤ 1.")
 def lem_G1() -> Finding:
     """The difference at two a, order 1, and at order 2."""
     epsilon, cases = 0.1, [(prior, a) for prior in (PRIOR, Dirichlet(2, 2)) for a in (0.1, 1.0)]
@@ -151,10 +151,9 @@ def _time(scores: Float[Array, "offsets"], order: int, wanted: float) -> Float[A
     return jnp.where(reached(p), rate * taken, jnp.inf)
 
 
-@claim(
+@slow_claim(
     "App. E, third lemma",
     "softmax(p)_r ≥ 1/k - α after n/(ηa)·(n log 2n + α⁻¹ log((1/k - α)(n - k)/kα)) steps, up to a constant.",
-    quick=False,
 )
 def lem_D5() -> Finding:
     """The exponent of the time in n, and the time over the bound, orders 1 to 3, α = 0.1."""
@@ -181,10 +180,9 @@ def lem_D5() -> Finding:
     )
 
 
-@claim(
+@slow_claim(
     "App. C.3, lemma (Nichani et al., D.8)",
     "1 ≥ -dL/da ≥ ¼ γ⁸ S⁻⁶ e^(-2a) > 0 while e^a is at most a small power of n.",
-    quick=False,
 )
 def lem_D8() -> Finding:
     """The slope with layer one at the previous token, T = 64, up to a = 2 and beyond."""

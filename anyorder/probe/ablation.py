@@ -27,10 +27,10 @@ class Ablation:
     random: tuple[float, ...]
 
 
-def repeats(model: Model, count: int, length: int, seed: int = 0) -> Int[np.ndarray, "count rows"]:
+def repeats(model: Model, length: int, seed: int) -> Int[np.ndarray, "count rows"]:
     """Random blocks, each twice in a row; their tokens are distinct where the vocabulary suffices."""
     generator, half = np.random.default_rng(seed), length // 2
-    blocks = [generator.choice(model.ids, half, replace=len(model.ids) < half) for _ in range(count)]
+    blocks = [generator.choice(model.ids, half, replace=len(model.ids) < half) for _ in range(SEQUENCES)]
     start = [] if model.start is None else [model.start]
     return np.stack([np.concatenate([start, block, block]).astype(np.int64) for block in blocks])
 
@@ -46,7 +46,7 @@ def ablation(model: Model, heads: Sequence[Place], *, length: int = 192, seed: i
     True
     """
     heads = tuple(heads[:HEADS])
-    sequences, generator = repeats(model, SEQUENCES, length, seed), np.random.default_rng(seed)
+    sequences, generator = repeats(model, length, seed), np.random.default_rng(seed)
     layers = {layer for layer, _ in heads}
     others = [(layer, head) for layer in sorted(layers) for head in range(model.heads[layer])]
     others = [head for head in others if head not in heads]

@@ -127,7 +127,7 @@ def probe(
             # The match lengths are those that the test sequence would have had.
             blank.append(kept(look(distinct)[0], tokens, marked, longest, number))
         watch(number + 1 + len(blank), total)
-    for number, tokens in enumerate(repeats(model, REPEATS, length, settings.seed)):
+    for number, tokens in enumerate(repeats(model, length, settings.seed)):
         scored.append(controls.prefix_matching(look(tokens)[0], tokens))
         watch(settings.sequences + placebos + number + 1, total)
     places = [(layer, head) for layer in layers for head in range(model.heads[layer])]

@@ -59,14 +59,12 @@ class GGUFModel:
             "convert the model to a Hugging Face folder and probe that",
         )
         try:
+            heads = fields["llama.attention.head_count"]
             self.shape = Shape(
                 layers=fields["llama.block_count"],
-                heads=fields["llama.attention.head_count"],
-                key_heads=fields.get("llama.attention.head_count_kv", fields["llama.attention.head_count"]),
-                rotated=fields.get(
-                    "llama.rope.dimension_count",
-                    fields["llama.embedding_length"] // fields["llama.attention.head_count"],
-                ),
+                heads=heads,
+                key_heads=fields.get("llama.attention.head_count_kv", heads),
+                rotated=fields.get("llama.rope.dimension_count", fields["llama.embedding_length"] // heads),
                 base=float(fields.get("llama.rope.freq_base", 10_000.0)),
                 epsilon=float(fields["llama.attention.layer_norm_rms_epsilon"]),
             )
