@@ -150,11 +150,12 @@ def table_one(
     d, wide = 6 * s + 3, s + t
 
     def entries(name: str, order: int, **options: OptionValue) -> int | None:
+        if not stored:
+            return None
         made = plan(name, order=order, alphabet_size=s, length=t, dtype="float64", **options)
         side = made.construction.width
-        if not stored or (side is not None and side(made.request) > LARGEST_WIDTH):
-            return None
-        return count_arrays(made.build(force=True))
+        too_large = side is not None and side(made.request) > LARGEST_WIDTH
+        return None if too_large else count_arrays(made.build(force=True))
 
     head = "2 layers, 1 head"
     nichani = (k + (k + 1) ** 2) * wide**2
