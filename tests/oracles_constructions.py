@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 
@@ -131,3 +133,12 @@ def biased(tokens, order, symbols):
         if counts.sum() > 0:
             rows[n] = counts / counts.sum()
     return rows
+
+
+def codes(symbols, length, base):
+    """All integer codes of words of that length: the newest token first, weights 1, b, b², …"""
+    for word in itertools.product(range(symbols), repeat=length):
+        code = np.zeros(symbols)
+        for place, symbol in enumerate(word):
+            code[symbol] += base**place
+        yield code

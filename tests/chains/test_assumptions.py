@@ -13,7 +13,7 @@ from anyorder.chains import (
     Reversible,
     ReversibleBinary,
 )
-from tests.chains.test_sampling import KEY
+from tests.chains.small import KEY
 
 
 @pytest.mark.parametrize(("size", "gamma"), [(2, 0.2), (3, 0.2), (4, 0.5)])

@@ -1,20 +1,16 @@
-"""Kernels and the lifted chain, against enumeration and simulation."""
+"""Kernels, against enumeration and simulation."""
 
 import itertools
 
 import numpy as np
 import pytest
-import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anyorder.chains import Dirichlet, Kernel, PointMass, lifted, sample
+from anyorder.chains import Dirichlet, Kernel, PointMass, sample
 from anyorder.errors import InputError
 from tests import oracles
-
-
-def random_kernel(order, size, seed=0):
-    return Kernel(np.random.default_rng(seed).dirichlet(np.ones(size), size=(size,) * order))
+from tests.chains.small import random_kernel
 
 
 def lifted_by_hand(kernel):
@@ -39,29 +35,6 @@ def test_lifted_chain_and_its_stationary_distribution(order, size, seed):
     entropies = [oracles.entropy(kernel.probabilities[context]) for context in np.ndindex(*(size,) * order)]
     assert kernel.entropy_rate == pytest.approx(np.dot(stationary, entropies), rel=1e-8)
     assert kernel.optimal_loss == pytest.approx(np.mean(entropies), rel=1e-12)
-
-
-def test_a_sparse_chain_has_the_leading_eigenvalues_of_the_dense_one_every_time():
-    for seed in range(3):
-        rows = np.random.default_rng(seed).dirichlet([1, 1], size=(2,) * 8)
-        matrix = Kernel(rows).transition_matrix
-        dense = np.abs(lifted.leading_eigenvalues(matrix))[:4]
-        first, second = (np.abs(lifted.leading_eigenvalues(scipy.sparse.csr_array(matrix)))[:4] for _ in range(2))
-        np.testing.assert_allclose(first, dense, atol=1e-10)
-        np.testing.assert_array_equal(first, second)
-
-
-def test_large_chains_are_sparse_and_agree_with_dense_ones(monkeypatch):
-    kernel = random_kernel(7, 2)
-    dense = (kernel.stationary, kernel.second_eigenvalue, kernel.spectral_gap)
-    monkeypatch.setattr(lifted, "DENSE_STATES", 16)
-    sparse = Kernel(kernel.probabilities)
-    assert not isinstance(sparse.transition_matrix, np.ndarray)
-    np.testing.assert_allclose(sparse.stationary, dense[0], rtol=1e-9)
-    assert abs(abs(sparse.second_eigenvalue) - abs(dense[1])) < 1e-9
-    assert sparse.spectral_gap == pytest.approx(dense[2], abs=1e-9)
-    assert sparse.irreducible
-    assert sparse.aperiodic
 
 
 def test_a_large_kernel_is_handled():

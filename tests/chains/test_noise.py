@@ -9,7 +9,7 @@ from anyorder.chains import (
     TokenNoise,
     TransitionNoise,
 )
-from tests.chains.test_sampling import KERNEL, KEY, transition_counts
+from tests.chains.small import KERNEL, KEY, transition_counts
 
 
 def test_token_noise_replaces_by_a_different_token_uniformly():

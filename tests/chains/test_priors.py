@@ -12,7 +12,7 @@ from anyorder.chains import (
     Floored,
 )
 from anyorder.errors import InputError
-from tests.chains.test_sampling import KEY
+from tests.chains.small import KEY
 
 
 def test_dirichlet_rows_have_the_right_moments():

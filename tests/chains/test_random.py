@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from tests.chains.test_sampling import KEY
+from tests.chains.small import KEY
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,4 +1,4 @@
-"""The sampler against its kernel, the noise processes, and the priors with their assumptions."""
+"""The sampler against its kernel."""
 
 import jax
 import numpy as np
@@ -8,20 +8,9 @@ import scipy.stats
 from anyorder import chains
 from anyorder.chains import (
     Dirichlet,
-    Kernel,
     PointMass,
 )
-
-KEY = jax.random.key(20)
-KERNEL = Kernel(np.random.default_rng(3).dirichlet(np.ones(3), size=(3, 3)))
-
-
-def transition_counts(tokens, order, size):
-    """Counts of (context, symbol) over a batch, by hand."""
-    counts = np.zeros((size,) * (order + 1))
-    words = np.lib.stride_tricks.sliding_window_view(np.asarray(tokens), order + 1, axis=1)
-    np.add.at(counts, tuple(words.reshape(-1, order + 1).T), 1)
-    return counts
+from tests.chains.small import KERNEL, KEY, transition_counts
 
 
 @pytest.mark.parametrize("start", ["uniform", "stationary"])

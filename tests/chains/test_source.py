@@ -5,17 +5,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from anyorder import chains
+from anyorder import chains, estimators
 from anyorder.chains import (
+    BagSymmetric,
     Dirichlet,
     Floored,
+    Kernel,
+    OrderMixture,
     ReversibleBinary,
     Source,
     TokenNoise,
     TransitionNoise,
+    Tree,
+    named_prior,
 )
 from anyorder.errors import InputError
-from tests.chains.test_sampling import KERNEL, KEY
+from tests.chains.small import KERNEL, KEY
 
 
 def test_the_same_key_gives_the_same_chains_and_kernels_are_independent():
@@ -95,3 +100,35 @@ def test_a_compiled_program_takes_a_source_as_its_input():
         expected = source.sample(KEY, 4).tokens
         np.testing.assert_array_equal(draw(source.as_inputs(jnp.float64)), expected)
     assert len(traces) == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: OrderMixture(2, 3, 2), "smallest order is 3, must be between 0 and the largest, 2"),
+        (lambda: Tree(2, 3, concentration=0.0), "concentration is 0.0, must be above 0"),
+        (lambda: named_prior("forest", 1, 2), "prior is 'forest', must be one of dirichlet, floored"),
+        (lambda: Source(Dirichlet(1, 2), 4).sample(0, 10**9), "sample fewer or shorter ones"),
+        (lambda: Source(Dirichlet(1, 2), 4, per_kernel=2).sample(0, 3), "must be a multiple of the 2"),
+        (lambda: Source(Dirichlet(1, 2), 4).sample(1 << 70, 1), "seed is 1180591620717411303424"),
+    ],
+)
+def test_bad_sources_are_refused_in_one_line(make, words):
+    with pytest.raises(InputError, match=words):
+        make()
+
+
+def test_sampling_inside_a_compiled_program_is_sampling():
+    source = Source(OrderMixture(2), 8)
+    inside = jax.jit(lambda key: source.sample(key, 3, jnp.float32).tokens)(KEY)
+    np.testing.assert_array_equal(inside, source.sample(KEY, 3, jnp.float32).tokens)
+
+
+def test_an_integer_is_a_key_and_what_is_shown_fits_on_a_screen():
+    prior = BagSymmetric(6, 2)
+    np.testing.assert_array_equal(prior.draw(3), prior.draw(jax.random.key(3)))
+    drawn = Source(prior, 200).sample(3, 8)
+    estimate = estimators.floor(Source(prior, 200))(drawn.tokens[0])
+    for shown in (drawn, estimate, Kernel(drawn.kernels[0])):
+        assert len(repr(shown)) < 100
+        assert len(shown._repr_html_().split("<tr>")) <= 17

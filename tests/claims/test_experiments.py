@@ -8,14 +8,8 @@ from anyorder.claims import CLAIMS, check, find
 from anyorder.claims.entry import Verdict
 from anyorder.claims.registry import recorded
 from anyorder.errors import InputError
+from tests.claims.small import DEPTH, TOKEN, rows
 
-
-def rows(key, value, *entries, **columns):
-    return [{key: level, f"{value}_mean": mean, f"{value}_std": std, **columns} for level, mean, std in entries]
-
-
-DEPTH = rows("layers", "excess", (1, 0.131, 0.001), (2, 0.0985, 0.002), floor=0.0865)
-TOKEN = rows("level", "excess", (0.0, 0.1, 0.003), (0.1, 0.152, 0.01), (0.25, 0.181, 0.002), (0.5, 0.212, 0.004))
 TRANSITION = rows("level", "excess", (0, 0.1, 0.003), (0.1, 0.1, 0.003), (0.25, 0.14, 0.004), (0.5, 0.18, 0.004))
 BITS = rows("bits", "distance", ("2", 4.7, 0.7), ("4", 4.5, 0.9), ("8", 3.9, 0.5), ("32", 3.8, 0.5), ("bfloat16", 3, 1))
 
@@ -197,7 +191,3 @@ def test_what_the_paper_says_of_every_order_is_judged_at_every_order():
         finding = CLAIMS["claim-other-orders"].measure({"attention": table}, presets)
         assert finding.verdict is expected
         assert ("preset `published`, have 79% or more" in finding.detail) == (expected is Verdict.CORRECTED)
-
-
-def verdict(id):
-    return recorded()[id]["verdict"]

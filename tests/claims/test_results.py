@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.claims.test_experiments import DEPTH, TOKEN
+from tests.claims.small import DEPTH, TOKEN
 
 
 def test_results_come_from_the_folder_of_reproduce(run, tmp_path):

@@ -1,12 +1,10 @@
-"""The exact orders on file, and the tables that show them."""
+"""The exact orders on file."""
 
 from __future__ import annotations
 
-import pathlib
-
 import pytest
 
-from anyorder.constructions import exact_orders, tables
+from anyorder.constructions import exact_orders
 
 
 @pytest.mark.parametrize(("name", "dtype", "order"), [("dyadic", "float32", 10), ("attention-only", "float32", 6)])
@@ -16,12 +14,6 @@ def test_exact_orders_on_file_are_those_that_measure(name, dtype, order):
     assert row.exact >= order  # what the certificate trusts
     assert exact_orders.worst_error(name, row.exact, 2, row.length, dtype) <= exact_orders.TOLERANCE
     assert exact_orders.worst_error(name, row.exact + 3, 2, row.length, dtype) > exact_orders.TOLERANCE
-
-
-def test_the_tables_of_the_docs_are_those_of_the_registry():
-    for page in (pathlib.Path(__file__).parents[2] / "docs").glob("*.md"):
-        text = page.read_text(encoding="utf-8")
-        assert tables.regenerated(text) == text, f"{page.name}: python -m benchmarks.exact_orders --docs"
 
 
 def test_no_trusted_order_is_above_the_measured_one():

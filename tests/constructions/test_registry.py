@@ -1,4 +1,4 @@
-"""Every construction against an independent count, over the table of cases."""
+"""Every construction against an independent count, over the table of cases, and what is refused."""
 
 from __future__ import annotations
 
@@ -8,27 +8,14 @@ import sys
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 from anyorder.constructions import CONSTRUCTIONS, certificate, construct, plan, registry
 from anyorder.constructions.sequences import hard_sequences
-from tests.constructions.cases import CASES, ORACLES
+from anyorder.errors import InputError
+from anyorder.numerics import DTYPES
+from tests.constructions.cases import CASES, ORACLES, worst_error
 from tests.constructions.test_parameters import evaluated
-
-
-def worst_error(model, oracle, order, batch):
-    """Largest error of a probability over all positions where the oracle is defined, and how many there are."""
-    outputs = np.asarray(jax.vmap(model)(jnp.asarray(batch, jnp.int32)), np.float64)
-    worst, positions = 0.0, 0
-    for output, tokens in zip(outputs, batch, strict=True):
-        expected = oracle(tokens.tolist(), order, model.alphabet_size)
-        if model.certificate is not None and model.certificate.construction == "two-layer-qk":
-            expected[order - 1] = np.nan  # its MLP makes the query from a full window before position n
-        defined = ~np.isnan(expected[:, 0])
-        positions += defined.sum()
-        worst = max(worst, np.abs(output - expected)[defined].max(initial=0.0))
-    return worst, positions
 
 
 @pytest.mark.parametrize(
@@ -121,3 +108,103 @@ def test_a_certificate_is_derived_once(monkeypatch):
     warmer = made.at(25.0)  # the analysis does not depend on the temperature
     assert derived == ["certificate"]
     assert warmer == plan("dyadic", order=2, alphabet_size=2, length=16, kappa=25.0)
+
+
+def test_the_refusal_names_bits_and_ways_out():
+    with pytest.raises(InputError) as caught:
+        construct("dyadic", order=12, alphabet_size=2, length=1024, dtype="float32")
+    assert str(caught.value) == (
+        "order 12 with `dyadic` needs 28 bits, float32 has 24; use float64, order ≤ 10, or `unrolled`"
+    )
+    forced = construct("dyadic", order=12, alphabet_size=2, length=1024, dtype="float32", force=True)
+    assert forced.certificate.bound == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "dtype", "ways"),
+    [
+        ("two-layer", 6, "float64", "order ≤ 5, or `unrolled`"),
+        ("dyadic", 30, "float32", "order ≤ 10, or `unrolled` with 2 heads (`heads=2`)"),
+        ("bayes", 4, "float32", "float64, order ≤ 1, or `unrolled-bayes`"),
+        ("unrolled", 60, "float64", "2 heads (`heads=2`), order ≤ 51, or `k-head`"),
+    ],
+)
+def test_the_best_way_out_is_named(name, order, dtype, ways):
+    refused = plan(name, order=order, alphabet_size=2, length=1024, dtype=dtype)
+    assert refused.refusal.partition("; use ")[2] == ways
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "last"),
+    [
+        ("dyadic", "bfloat16", 2),
+        ("dyadic", "float16", 3),
+        ("dyadic", "float32", 10),
+        ("dyadic", "float64", 24),
+        ("attention-only", "float32", 6),
+        ("attention-only", "float64", 15),
+        ("two-layer", "float32", 2),
+        ("two-layer", "float64", 5),
+        ("two-head-qk", "float32", 2),
+        ("two-head-qk", "float64", 5),
+        ("bayes", "float32", 1),
+        ("bayes", "float64", 15),
+    ],
+)
+def test_the_last_order_that_each_dtype_is_trusted_with(name, dtype, last):
+    construct(name, order=last, alphabet_size=2, length=1024, dtype=dtype)
+    with pytest.raises(InputError, match=f"order ≤ {last}"):
+        construct(name, order=last + 1, alphabet_size=2, length=1024, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    "name", ["two-layer", "two-layer-qk", "two-head", "three-layer", "dyadic", "attention-only", "bayes"]
+)
+def test_an_order_far_beyond_every_dtype_has_a_reason_and_can_be_forced(name):
+    request = {"order": 128, "alphabet_size": 2, "length": 130}
+    with pytest.raises(InputError, match="needs"):
+        construct(name, **request)
+    assert construct(name, **request, force=True).certificate.bound == 1.0
+
+
+def test_scores_that_the_dtype_cannot_express_are_refused():
+    with pytest.raises(InputError, match=r"scores up to 1e\+05, float16 ends at 6.55e\+04; use float32"):
+        construct("dyadic", order=2, alphabet_size=2, length=64, dtype="float16", kappa=1e5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": "tryadic"}, "no construction 'tryadic'; did you mean dyadic?"),
+        ({"order": 0}, "order is 0, must be at least 1"),
+        ({"order": 64}, "order is 64, must be smaller than the length 64"),
+        ({"alphabet_size": 1}, "alphabet size is 1, must be at least 2"),
+        ({"order": 129, "length": 200}, "order is 129, constructions go to 128"),
+        ({"alphabet_size": 513}, "alphabet size is 513, constructions take 512 symbols"),
+        ({"name": "associative", "order": 1, "dimension": 9999}, "dimension is 9999, must be 1 to 8192"),
+        ({"name": "disentangled", "length": 4096}, "`disentangled` would have matrices of 12294²"),
+        ({"dtype": "float8"}, "dtype is 'float8', must be one of"),
+        ({"target_error": 0.0}, "target error is 0.0, must be between 0 and 1"),
+        ({"kappa": -1.0}, "kappa is -1.0, must be above 0"),
+        ({"beta": 2.0}, "`dyadic` has no option beta; it has none"),
+        ({"name": "bayes", "beta": 0.0}, "beta is 0.0, must be above 0"),
+        ({"name": "bigram", "order": 2}, "order is 2, `bigram` is for order 1"),
+    ],
+)
+def test_bad_requests_get_one_line(options, message):
+    request = {"name": "dyadic", "order": 2, "alphabet_size": 2, "length": 64} | options
+    with pytest.raises(InputError) as caught:
+        construct(request.pop("name"), **request)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["float16"])
+def test_no_construction_computes_in_a_wider_type(dtype):
+    from tests.transformer.test_model import jaxpr_dtypes
+
+    for name in CONSTRUCTIONS:
+        model = construct(name, order=1, alphabet_size=2, length=300, dtype=dtype, force=True)
+        program = jax.make_jaxpr(model)(jnp.zeros(300, jnp.int32))
+        floats = {found for found in jaxpr_dtypes(program.jaxpr) if jnp.issubdtype(found, jnp.floating)}
+        assert floats == {DTYPES[dtype]}, name

@@ -5,26 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from anyorder.constructions import CONSTRUCTIONS, backend, construct, plan
-from anyorder.constructions.sequences import all_sequences
-from anyorder.constructions.verify import distributions, verify
+from anyorder.constructions import construct, plan
 from anyorder.errors import InputError
 from tests import oracles_constructions as oracles
-
-TOKENS = np.random.default_rng(3).integers(0, 3, 40)
-
-
-@pytest.mark.parametrize(("heads", "group"), [(1, 1), (1, 3), (2, 2)])
-def test_digits_are_the_tokens_of_the_window(heads, group):
-    order, symbols = 5, 3
-    made = plan("unrolled", order=order, alphabet_size=symbols, length=40, dtype="float32", heads=heads, group=group)
-    trace = made.build().trace(TOKENS)
-    shown = {show.name: show for step in made.steps for show in step.shows if show.name.startswith("x_(n-")}
-    for offset in range(1, order + 1):
-        digit = shown[f"x_(n-{offset})"]
-        value = sum(factor * np.asarray(trace.block(block, digit.point)) for block, factor in digit.of)
-        np.testing.assert_array_equal(value[order:], np.eye(symbols)[TOKENS[order - offset : -offset]])
-    np.testing.assert_array_equal(np.asarray(trace.block("full", "mlp 1.2"))[:, 0], np.arange(40) >= order)
+from tests.constructions.cases import TOKENS
 
 
 def test_codes_are_whole_numbers():
@@ -86,14 +70,6 @@ def test_bad_options_get_one_line(options, message):
     assert str(caught.value).startswith(message)
 
 
-def test_k_head_is_the_member_with_one_offset_a_head():
-    asked = {"order": 3, "alphabet_size": 2, "length": 40, "dtype": "float32"}
-    one, other = construct("k-head", **asked), construct("unrolled", **asked, heads=3)
-    assert one.blocks == other.blocks
-    assert not other.layers[0].mlp
-    np.testing.assert_array_equal(one(TOKENS % 2), other(TOKENS % 2))
-
-
 @pytest.mark.parametrize("heads", [1, 2])
 def test_the_sink_counts_contexts_never_seen(heads):
     order, symbols = 4, 3
@@ -102,36 +78,3 @@ def test_the_sink_counts_contexts_never_seen(heads):
     defined = ~np.isnan(expected[:, 0])
     assert defined.sum() == 40 - order + 1
     np.testing.assert_allclose(np.asarray(model(TOKENS))[defined], expected[defined], atol=1e-12)
-
-
-def test_what_is_assumed_of_the_backend_is_named_and_checked(monkeypatch):
-    asked = {"order": 3, "alphabet_size": 2, "length": 32, "sequences": 4}
-    found = verify("unrolled", **asked)
-    assert found.passed
-    assert tuple(found.assumptions) == plan("unrolled", order=3, alphabet_size=2, length=32).certificate.assumes
-    assert len(found.assumptions) == 2
-    monkeypatch.setitem(backend.ASSUMPTIONS, next(iter(found.assumptions)), lambda model, request: False)
-    assert not verify("unrolled", **asked).passed
-
-
-SMALL = {"associative"}  # promises nothing
-
-
-@pytest.mark.parametrize("name", sorted(set(CONSTRUCTIONS) - SMALL))
-def test_every_sequence_of_nine_tokens(name):
-    order = CONSTRUCTIONS[name].largest_order or 2
-    found = verify(name, order=order, alphabet_size=2, length=9, exhaustive=True)
-    assert found.passed
-    assert found.sequences == 512
-    assert found.positions_checked > 512
-    assert found.max_error <= found.bound < 1e-5
-
-
-@pytest.mark.parametrize(("name", "oracle"), [("kgram", "kgram"), ("bayes", "add_beta"), ("biased", "biased")])
-def test_exhaustive_counts_are_those_of_the_oracle(name, oracle):
-    batch = np.concatenate(list(all_sequences(2, 7)))
-    assert len({tuple(row) for row in batch.tolist()}) == 2**7
-    for order in (1, 2, 3):
-        found = distributions(batch, order, 2, name)
-        for row, exact in zip(batch[::5].tolist(), found[::5], strict=True):
-            np.testing.assert_allclose(exact, getattr(oracles, oracle)(row, order, 2), atol=1e-15)

@@ -1,4 +1,4 @@
-"""A verification says what was promised and found, and when it fails."""
+"""A verification says what was promised and found, and when it fails; all short sequences are tried."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from anyorder.constructions import construct, plan
+from anyorder.constructions import CONSTRUCTIONS, construct, plan
 from anyorder.constructions import verify as verify_module
-from anyorder.constructions.verify import errors, verify, verify_plan
+from anyorder.constructions.sequences import all_sequences
+from anyorder.constructions.verify import distributions, errors, verify, verify_plan
+from tests import oracles_constructions as oracles
 
 
 def test_verify_reports_what_was_promised_and_found():
@@ -72,3 +74,26 @@ def test_a_check_comes_before_every_sequence_and_ends_the_work():
     with pytest.raises(InterruptedError):
         verify_plan(made, sequences=4, check=leave)
     assert len(calls) == 6
+
+
+SMALL = {"associative"}  # promises nothing
+
+
+@pytest.mark.parametrize("name", sorted(set(CONSTRUCTIONS) - SMALL))
+def test_every_sequence_of_nine_tokens(name):
+    order = CONSTRUCTIONS[name].largest_order or 2
+    found = verify(name, order=order, alphabet_size=2, length=9, exhaustive=True)
+    assert found.passed
+    assert found.sequences == 512
+    assert found.positions_checked > 512
+    assert found.max_error <= found.bound < 1e-5
+
+
+@pytest.mark.parametrize(("name", "oracle"), [("kgram", "kgram"), ("bayes", "add_beta"), ("biased", "biased")])
+def test_exhaustive_counts_are_those_of_the_oracle(name, oracle):
+    batch = np.concatenate(list(all_sequences(2, 7)))
+    assert len({tuple(row) for row in batch.tolist()}) == 2**7
+    for order in (1, 2, 3):
+        found = distributions(batch, order, 2, name)
+        for row, exact in zip(batch[::5].tolist(), found[::5], strict=True):
+            np.testing.assert_allclose(exact, getattr(oracles, oracle)(row, order, 2), atol=1e-15)

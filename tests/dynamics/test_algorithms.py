@@ -1,4 +1,4 @@
-"""The reduced model, both algorithms and what they learn, against plain loops, the full transformer and exact sums."""
+"""Both algorithms and what they learn."""
 
 from __future__ import annotations
 
@@ -14,22 +14,7 @@ from anyorder.chains import Dirichlet, Floored, Kernel, PointMass
 from anyorder.dynamics.algorithms import preconditioned_direction
 from anyorder.errors import InputError
 from tests import oracles_dynamics as own
-
-KEY = jax.random.key(5)
-SMALL = {"length": 32, "steps": 150, "steps_2": 100, "batch": 64}
-#: A second-order chain that remembers both tokens, the newer one better, whose scores g_j fall from j = 1 on.
-STICKY = Kernel(np.array([[[0.9, 0.1], [0.3, 0.7]], [[0.7, 0.3], [0.1, 0.9]]]))
-
-
-def random_model(order, normalise, length=12, excluded=False):
-    p_key, r_key = jax.random.split(jax.random.key(order))
-    p = jax.random.normal(p_key, (length,), jnp.float64)
-    return dynamics.Reduced(
-        p=p.at[0].set(-1e9) if excluded else p,
-        a_2=jnp.float64(2.5),
-        r=jax.random.normal(r_key, (order,), jnp.float64),
-        normalise=normalise,
-    )
+from tests.dynamics.small import KEY, SMALL, STICKY
 
 
 def test_both_gradients_agree_and_more_so_for_longer_sequences():
@@ -40,12 +25,6 @@ def test_both_gradients_agree_and_more_so_for_longer_sequences():
     assert long.cosine > 0.999
     assert long.relative_difference < 0.03 < 0.06 < short.relative_difference  # at T = 4 the frequencies are rough
     assert long.relative_noise < 0.02
-
-
-@pytest.fixture(scope="module")
-def learned():
-    """Algorithm 1, in the small, with gradients from fresh chains."""
-    return dynamics.two_stage(Floored(1, 2), dynamics.TwoStage(**SMALL))
 
 
 def test_two_stage_learns_the_induction_head(learned):
@@ -68,23 +47,6 @@ def test_the_same_seed_gives_the_same_run(learned):
     np.testing.assert_array_equal(again.p, learned.p)
     np.testing.assert_array_equal(again.a_2, learned.a_2)
     assert len(repr(learned)) < 120
-
-
-def test_a_trajectory_is_read_back_as_it_was_and_is_safe_to_open(learned, tmp_path):
-    path = tmp_path / "deep" / "t.npz"
-    dynamics.write_trajectory(learned, path)
-    with np.load(path, allow_pickle=False) as stored:
-        np.testing.assert_array_equal(stored["attention"], learned.attention)
-        assert (str(stored["algorithm"]), stored["order"], stored["floor"]) == ("two-stage", 1, learned.floor)
-    again = dynamics.read_trajectory(path)
-    np.testing.assert_array_equal(again.p, learned.p)
-    np.testing.assert_array_equal(again.gradient, learned.gradient)
-    assert (again.algorithm, again.order, again.settings) == ("two-stage", 1, learned.settings)
-    assert again.evaluation == learned.evaluation
-    assert [entry.name for entry in path.parent.iterdir()] == ["t.npz"]
-    path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(InputError, match=r"t\.npz is not a trajectory of anyorder dynamics; write it again"):
-        dynamics.read_trajectory(path)
 
 
 def test_preconditioner_is_the_printed_diagonal():

@@ -6,7 +6,7 @@ import pytest
 
 from anyorder import dynamics
 from anyorder.chains import PointMass
-from tests.dynamics.test_algorithms import STICKY
+from tests.dynamics.small import STICKY
 
 
 def test_training_both_heads_tells_orders_apart():

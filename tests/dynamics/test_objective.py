@@ -15,7 +15,7 @@ from anyorder.chains import Dirichlet, Floored
 from anyorder.dynamics import objective
 from tests import oracles
 from tests import oracles_dynamics as own
-from tests.dynamics.test_algorithms import KEY, random_model
+from tests.dynamics.small import KEY, random_model
 
 
 def test_loss_and_its_gradient():

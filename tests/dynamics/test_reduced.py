@@ -10,7 +10,7 @@ import pytest
 
 from anyorder import dynamics
 from tests import oracles_dynamics as own
-from tests.dynamics.test_algorithms import random_model
+from tests.dynamics.small import random_model
 
 
 def random_tokens(length=12, size=3):

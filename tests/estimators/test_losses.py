@@ -9,7 +9,6 @@ import pytest
 
 from anyorder import chains, estimators
 from anyorder.errors import InputError
-from anyorder.experiments import floor
 from tests import oracles
 
 
@@ -80,16 +79,6 @@ def test_bayes_floor(order, last):
     printed = FLOORS[order, last]
     rounding = 0.0005 if printed >= 0.1 or order == 1 else 0.00005
     assert abs(measured.mean - printed) < 4 * measured.standard_error + rounding
-
-
-def test_the_floor_is_below_every_other_predictor_and_the_kgram_is_infinite():
-    scores = floor.compare(jax.random.key(3), order=2, length=33, count=8192).scores
-    best = scores[floor.FLOOR].excess.mean
-    assert all(best <= other.excess.mean for other in scores.values())
-    # Add-half is 0.0947 - 0.0865 above the floor; the k-gram gives zero to 8.6 % of what comes.
-    assert abs(scores["add-half (KT)"].excess.mean - best - 0.0082) < 0.001
-    assert scores["k-gram"].excess.mean == math.inf
-    assert 0.07 < scores["k-gram"].missed.mean < 0.10
 
 
 def test_transition_noise_floor_beats_ignoring_the_noise():

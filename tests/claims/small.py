@@ -1,0 +1,13 @@
+"""A key and small tables that several tests of claims share."""
+
+import jax
+
+KEY = jax.random.key(11)
+
+
+def rows(key, value, *entries, **columns):
+    return [{key: level, f"{value}_mean": mean, f"{value}_std": std, **columns} for level, mean, std in entries]
+
+
+DEPTH = rows("layers", "excess", (1, 0.131, 0.001), (2, 0.0985, 0.002), floor=0.0865)
+TOKEN = rows("level", "excess", (0.0, 0.1, 0.003), (0.1, 0.152, 0.01), (0.25, 0.181, 0.002), (0.5, 0.212, 0.004))

@@ -1,0 +1,23 @@
+"""Sequences that several tests of estimators draw."""
+
+from hypothesis import strategies as st
+
+SHAPES = [(1, 2, 2), (1, 3, 20), (2, 2, 24), (3, 4, 4), (4, 2, 24), (4, 3, 13)]
+
+
+@st.composite
+def sequences(draw):
+    # A few shapes only: each one is compiled, and the values are what varies.
+    order, size, length = draw(st.sampled_from(SHAPES))
+    kind = draw(st.sampled_from(["random", "constant", "periodic", "sparse"]))
+    if kind == "constant":
+        tokens = [draw(st.integers(0, size - 1))] * length
+    elif kind == "periodic":
+        motif = draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=4))
+        tokens = (motif * length)[:length]
+    elif kind == "sparse":  # mostly zeros: long runs, few distinct contexts
+        ones = draw(st.sets(st.integers(0, length - 1), max_size=3))
+        tokens = [int(place in ones) for place in range(length)]
+    else:
+        tokens = draw(st.lists(st.integers(0, size - 1), min_size=length, max_size=length))
+    return tokens, order, size
