@@ -47,7 +47,7 @@ bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, w
 smollm2: $(SMOLLM2) ## get the language model that the probe is shown on: 93 MB, into models/
 
 test-model: $(VENV)/.test $(SMOLLM2) ## test the forward pass and the probe on the language model
-	ANYORDER_MODEL=$(SMOLLM2) $(BIN)/python -m pytest tests/probe/test_smollm2.py
+	ANYORDER_MODEL=$(SMOLLM2) $(BIN)/python -m pytest tests/test_smollm2.py
 
 test-torch: .venv-torch/.test $(SMOLLM2) ## test what needs PyTorch, in an environment of its own
 	HF_HUB_OFFLINE=1 ANYORDER_MODEL=$(SMOLLM2) .venv-torch/bin/python -m pytest tests/torch

@@ -183,19 +183,6 @@ def model():
     return anyorder.construct("dyadic", order=2, alphabet_size=2, length=32)
 
 
-def test_plots_are_figures_that_show_themselves(model):
-    tokens = [0, 1, 1, 0, 1, 1, 0]
-    kernel = anyorder.chains.Kernel([[0.9, 0.1], [0.5, 0.5]])
-    exact = anyorder.kgram(tokens, order=2, alphabet_size=2)
-    for figure in (
-        anyorder.plot.attention(model, tokens),
-        anyorder.plot.predictions(tokens, model=model, exact=exact),
-        anyorder.plot.kernel(kernel),
-    ):
-        assert isinstance(figure, Figure)
-        assert figure._repr_png_().startswith(b"\x89PNG")
-
-
 def test_text_with_its_alphabet_goes_wherever_tokens_do(model):
     text, tokens = "abbabba", [0, 1, 1, 0, 1, 1, 0]
     np.testing.assert_array_equal(model(text, alphabet="ab"), model(tokens))
@@ -214,17 +201,6 @@ def test_text_with_its_alphabet_goes_wherever_tokens_do(model):
         model(text)
 
 
-def test_what_is_drawn_may_be_a_mixture_or_an_array_and_fits_the_tokens(model):
-    tokens = [0, 1, 1, 0, 1, 1, 0]
-    mixed = anyorder.estimators.mixture(tokens, max_order=1, alphabet_size=2)
-    figure = anyorder.plot.predictions(tokens, mixed=mixed, array=np.asarray(mixed.probabilities))
-    assert [axes.get_title() for axes in figure.axes[:2]] == ["mixed", "array"]
-    with pytest.raises(anyorder.InputError, match=r"short has shape \(3, 2\), must be \(7, symbols\)"):
-        anyorder.plot.predictions(tokens, short=np.full((3, 2), 0.5))
-    with pytest.raises(anyorder.InputError, match="absent is not a folder"):
-        anyorder.plot.training("absent")
-
-
 def test_what_is_shown_fits_on_a_line(model):
     losses = anyorder.estimators.summarise(np.full((4, 512), 0.5))
     plan = anyorder.constructions.plan("k-head", order=16, alphabet_size=2, length=64)
@@ -235,11 +211,3 @@ def test_what_is_shown_fits_on_a_line(model):
     assert "<th>layer 2, head 1</th><td>at 4: 1" in maps._repr_html_()  # where the token stands that followed 10
     batch = np.array([[0, 1, 1, 0, 1, 1, 0]] * 2)
     np.testing.assert_array_equal(jax.vmap(model.attention)(batch)[1][0], maps[1])
-
-
-def test_plotting_leaves_the_backend_of_the_user_alone():
-    program = (
-        "import matplotlib; matplotlib.use('svg'); import anyorder; anyorder.plot; print(matplotlib.get_backend())"
-    )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert result.stdout.strip() == "svg", result.stderr

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 
 import numpy as np
 import pytest
-from rich.console import Console
 
-from anyorder import chains, dynamics
-from anyorder.cli.dynamics import sweep_table
 from anyorder.cli.main import parse
-from anyorder.records import as_json
-from anyorder.report import dynamics as figures
-from anyorder.report.style import write_figure
 
-#: Shapes of test_dynamics.py, so that programs compiled there serve here too.
+#: Shapes of the tests of the dynamics, so that programs compiled there serve here too.
 SMALL = ("--length", 32, "--steps", 60)
 
 
@@ -56,24 +49,6 @@ def test_two_stage_writes_its_files(run, tmp_path):
     for frame in data["frames"]:
         assert len(frame["row"]) == len(data["labels"])
         assert sum(frame["row"]) == pytest.approx(1, abs=1e-4)
-
-
-def test_a_sweep_is_fitted_tabulated_and_drawn(tmp_path):
-    prior = chains.PointMass(chains.Kernel([[0.2, 0.8], [0.7, 0.3]]))
-    settings = dynamics.TwoStage(steps=50, steps_2=50, batch=16)
-    found = dynamics.sweep_lengths(prior, settings, (8, 16, 32))
-    report = as_json(found)
-    assert [point["length"] for point in report["points"]] == [8, 16, 32]
-    excess = [point["learned"]["excess"] for point in report["points"]]
-    assert report["excess"]["exponent"] == pytest.approx(np.polyfit(np.log([9, 17, 33]), np.log(excess), 1)[0])
-    assert report["excess"]["exponent"] < -0.1
-    assert report["generalisation"]["exponent"] < -0.1
-    assert report["floor"] is None  # the kernel is known: there is nothing to learn, and no power law
-    console = Console(file=io.StringIO(), width=80)
-    console.print(sweep_table(found))
-    assert f"{excess[2]:.4f}" in console.file.getvalue()
-    write_figure(figures.draw_sweep(found), tmp_path / "sweep.png")
-    assert (tmp_path / "sweep.png").stat().st_size > 10_000
 
 
 def test_preconditioned_runs_on_a_prior_that_violates_an_assumption(run, tmp_path):

@@ -1,9 +1,6 @@
 import json
 
-import numpy as np
 import pytest
-
-from tests.probe import heads
 
 
 def test_a_construction_reads_its_order_and_the_files_are_written(run, tmp_path):
@@ -16,23 +13,6 @@ def test_a_construction_reads_its_order_and_the_files_are_written(run, tmp_path)
     kept = json.loads((tmp_path / "p" / "probe.json").read_text())
     assert kept["maps"]["heads"][0]["layer"] == 1
     assert (tmp_path / "p" / "probe.png").stat().st_size > 1000
-
-
-def test_recorded_attention_is_read(run, tmp_path):
-    tokens = np.random.default_rng(0).integers(3, size=(8, 64))
-    attention = np.stack([[[heads.uniform(row)], [heads.induction(row, 2)]] for row in tokens])
-    np.savez(tmp_path / "a.npz", attention=attention, tokens=tokens)
-    code, out, _ = run("probe", tmp_path / "a.npz", "--max-length", 3, "--json")
-    assert code == 0
-    assert [(head["layer"], head["order"]) for head in json.loads(out)["heads"]] == [(0, None), (1, 2)]
-    np.savez(tmp_path / "b.npz", attention=attention * 2, tokens=tokens)
-    np.savez(tmp_path / "c.npz", attention=attention, tokens=tokens[:, :-1])
-    np.savez(tmp_path / "d.npz", attention=attention)
-    np.savez(tmp_path / "e.npz", attention=np.array([{"a": 1}]), tokens=tokens)
-    for name, said in (("b", "sums to 2"), ("c", "shape"), ("d", "no tokens"), ("e", "plain arrays")):
-        code, out, err = run("probe", tmp_path / f"{name}.npz")
-        assert (code, out, err.count("\n")) == (2, "", 1)
-        assert said in err
 
 
 @pytest.mark.parametrize(

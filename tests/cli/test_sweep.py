@@ -10,20 +10,6 @@ import time
 
 import pytest
 
-from anyorder.cli.main import parse
-from anyorder.training import config as configs
-from anyorder.training import forms
-from anyorder.training.config import PRESETS
-
-
-def test_commands_give_back_any_config():
-    for config in (
-        *PRESETS.values(),
-        configs.changed(PRESETS["floor"], {"heads": [1, 2], "beginning": False, "seed": 3}),
-    ):
-        assert parse(forms.command(config).split()[1:]).settings == config
-
-
 BAD = {
     "learning_rat = [1]": "{file} has the unknown field 'learning_rat'; did you mean learning_rate?".replace(
         "{file}", "the sweep bad"

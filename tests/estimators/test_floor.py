@@ -2,9 +2,11 @@
 
 import jax
 import numpy as np
+import pytest
 
 from anyorder import estimators
 from anyorder.chains import BagSymmetric, OrderMixture, Source, TransitionNoise, Tree
+from anyorder.training.config import Data
 from tests.chains.test_shared import KEY, drawn
 
 
@@ -24,3 +26,16 @@ def test_the_floor_is_the_bayes_predictor_by_enumeration():
 def test_where_no_floor_is_known_there_is_a_reason():
     assert "rows of the tree prior under noise" in estimators.floor(Source(Tree(2), 8, TransitionNoise(0.1))).reason
     assert estimators.floor(Source(Tree(2), 8)).reason is None
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (Data(prior="floored"), "floored prior"),
+        (Data(prior="reversible"), "reversible prior"),
+        (Data(start="stationary"), "stationary start"),
+        (Data(transition_noise=0.1, alphabet_size=6, length=64), "the limit is 65536"),
+    ],
+)
+def test_where_no_floor_is_known_the_reason_is_given(data, words):
+    assert words in estimators.floor(data.source).reason

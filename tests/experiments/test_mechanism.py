@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from anyorder.constructions import construct
-from anyorder.experiments.birth import born
 from anyorder.experiments.mechanism import DATA, interventions, verdict
 from anyorder.training.evaluation import held_out
 
@@ -27,10 +26,3 @@ def test_without_the_direction_of_the_oldest_token_matching_is_lost(found):
     assert found["on_matches"] > 0.99
     assert found["on_matches_without"][2] < min(found["on_matches_without_random"])
     assert "matching depends on the MLP's direction of the oldest token" in verdict(found)
-
-
-def test_a_step_that_never_comes_has_no_date():
-    steps = np.array([0, 100, 200])
-    spectrum = np.array([[1, 1, 1], [0.5, 1.5, 1.5], [0.2, 2.0, 2.1]])
-    assert born(steps, spectrum, 1) == 100
-    assert born(steps, spectrum, 2) is None

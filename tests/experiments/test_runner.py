@@ -15,7 +15,7 @@ from anyorder.experiments.figures import AttentionMap, Chart, MapGrid, Plot, Ser
 from anyorder.experiments.registry import EXPERIMENTS
 from anyorder.experiments.runner import FORM, KINDS, Record
 from anyorder.records import read_record, write_record
-from anyorder.training.config import Config, Data
+from anyorder.training.config import Config
 
 
 def test_everything_at_a_tiny_budget(run, tmp_path):
@@ -109,22 +109,6 @@ def test_a_failing_experiment_is_named_and_the_others_go_on(run, tmp_path, monke
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("depht",), "no experiment 'depht'; did you mean depth?"),
-        (("table-1", "--seeds", 0), "seeds is 0, must be at least 1"),
-        (("table-1", "--seeds", 2), "holds results of budget quick with 3 seeds, this is budget quick with 2"),
-    ],
-)
-def test_bad_input(run, tmp_path, words, said):
-    (tmp_path / "reproduce.json").write_text('{"budget": "quick", "seeds": 3}')
-    code, _, error = run("reproduce", *words, "--out", tmp_path)
-    assert code == 2
-    assert said in error
-    assert [path.name for path in tmp_path.iterdir()] == ["reproduce.json"]
-
-
-@pytest.mark.parametrize(
     ("content", "said"),
     [
         (b'{"budget": "quick"', "is not whole JSON"),
@@ -167,21 +151,3 @@ def test_a_result_is_kept_whole(tmp_path):
         record, result=dataclasses.replace(result, figures={})
     )
     np.testing.assert_array_equal(found.result.figures["m"].grid[0][0].values, np.eye(2))
-
-
-def test_an_interrupted_training_goes_on(tmp_path):
-    from anyorder.experiments.experiment import of_preset, run_name
-
-    task = Task("tiny", 1, tmp_path)
-    config = of_preset(task, "paper", Data(order=1, length=4))
-    folder = tmp_path / run_name(config)
-    folder.mkdir()
-    (folder / f"{files.UNFINISHED}abc.json").write_text("half")  # stopped before its first file was whole
-    first = task.train(config)
-    again = task.train(config)
-    assert first.finished
-    assert first.summary.models == again.summary.models
-    later = Task("tiny", 1, tmp_path)
-    later.train(config)
-    assert task.earlier == {run_name(config): 0.0}
-    assert later.earlier[run_name(config)] > 0  # what earlier calls took is counted

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from anyorder.probe import Settings
+from anyorder.probe.adapters.callables import CallableModel
+
 
 def normalised(scores):
     scores = np.tril(scores) + 1e-9 * np.tri(len(scores))
@@ -43,3 +46,16 @@ def duplicate(tokens):
 def noise(tokens, generator):
     """Rows without any rule, some of them on a single key."""
     return normalised(np.exp(3 * generator.standard_normal((len(tokens), len(tokens)))))
+
+
+FEW = Settings(sequences=8, length=110)
+
+
+def with_heads(*makes):
+    """A model whose heads are these functions of the tokens; it predicts the tokens that the last one attends to."""
+
+    def attend(tokens):
+        attention = np.stack([make(tokens) for make in makes])
+        return [attention], np.log(attention[-1] @ np.eye(8)[tokens] + 1e-9)
+
+    return CallableModel(attend, vocabulary=8)

@@ -1,26 +1,13 @@
 """The whole measurement on models whose order is proven, and on models that have none."""
 
-import json
-
 import numpy as np
 import pytest
 
 from anyorder.constructions import construct
-from anyorder.probe import OwnModel, Settings, as_json, behaviour, probe, sequences
+from anyorder.probe import OwnModel, Settings, probe
 from anyorder.probe.adapters.callables import CallableModel
 from tests.probe import heads
-
-FEW = Settings(sequences=8, length=110)
-
-
-def with_heads(*makes):
-    """A model whose heads are these functions of the tokens; it predicts the tokens that the last one attends to."""
-
-    def attend(tokens):
-        attention = np.stack([make(tokens) for make in makes])
-        return [attention], np.log(attention[-1] @ np.eye(8)[tokens] + 1e-9)
-
-    return CallableModel(attend, vocabulary=8)
+from tests.probe.heads import FEW, with_heads
 
 
 def test_calibration_every_kind_of_head_reads_what_it_is():
@@ -67,26 +54,3 @@ def test_heads_that_match_nothing_have_a_placebo_without_heads():
     result = probe(CallableModel(attend, vocabulary=200), FEW)
     assert result.heads[0].found.order == 2
     assert result.controls.no_repeat.heads_above == 0
-
-
-def test_the_json_has_the_keys_that_are_promised_and_no_nan():
-    report = as_json(probe(with_heads(heads.uniform, lambda row: heads.induction(row, 2)), FEW), maps=True)
-    assert {"heads", "behaviour", "controls", "settings"} <= set(report)
-    for head in report["heads"]:
-        assert {"layer", "head", "order", "graded", "spectrum", "spectrum_error", "sink_mass", "scores"} <= set(head)
-    assert [head["order"] for head in report["heads"]] == [None, 2]
-    assert json.loads(json.dumps(report, allow_nan=False)) == report
-    (kept,) = report["maps"]["heads"]
-    assert all(abs(sum(row) - 1000) <= len(row) for row in kept["thousandths"])
-
-
-@pytest.mark.parametrize("order", [0, 1, 3])
-def test_behaviour_names_the_order_of_an_in_context_predictor(order):
-    drawn = sequences(3)
-    predicted = []
-    for row in drawn.tokens:
-        weights = heads.uniform(row) if order == 0 else heads.induction(row, order)
-        predicted.append(weights @ np.eye(4)[row])
-    act = behaviour(np.stack(predicted), drawn.tokens)
-    assert act.order[1:] == (order,) * 3
-    assert act.kgram[-1][order] < 1e-6

@@ -13,7 +13,7 @@ from anyorder.report import sweeps as figures
 from anyorder.sweeps import table
 from anyorder.training import config as configs
 from anyorder.training.config import PRESETS
-from tests.sweeps.test_analysis import made
+from tests.sweeps.small import made
 
 AXES = {"learning_rate": [1e-3, 3e-3, 1e-2], "order": [1, 2], "length": [16, 32, 64], "batch": [16, 32]}
 

@@ -4,23 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from anyorder.sweeps import analysis, spec
-from anyorder.sweeps.row import Ended, SweepRow
+from anyorder.sweeps import analysis
 from anyorder.sweeps.spec import Success
-from anyorder.training.config import PRESETS
-
-
-def made(axes, seeds=3, metric="gap"):
-    """A sweep with rows that nobody trained: the gap is the sum of the places on the axes, plus a little a seed."""
-    grid = spec.sweep("made", PRESETS["floor"], axes, seeds=seeds, metric=metric)
-    rows = []
-    for one in spec.runs(grid):
-        gap = 0.001 * (1 + sum(grid.axes[name].index(value) for name, value in one.values.items())) + 1e-4 * one.seed
-        numbers = {"gap": gap, "excess": 0.1 + gap, "floor_excess": 0.1, "attention": 0.4 + 0.1 * one.seed}
-        measured = Ended("done", **numbers, matching_mass=0.6, distance=1.0, loss=0.5)
-        ended = Ended("diverged", "…") if one.number == 1 else measured
-        rows.append(SweepRow(one.number, one.values, one.seed, ended))
-    return grid, rows
+from tests.sweeps.small import made
 
 
 def test_success_needs_both_the_floor_and_the_attention():

@@ -1,18 +1,13 @@
-"""Workers that die, and workers whose sweep dies."""
+"""Workers that die."""
 
 from __future__ import annotations
 
-import pathlib
 import signal
-import subprocess
 import sys
 from contextlib import closing
 
-import pytest
-
-from anyorder.sweeps import engine, local, run, spec, table
-from anyorder.training import config as configs
-from tests.sweeps.test_run import GRID, TINY, in_process
+from anyorder.sweeps import local, run, table
+from tests.sweeps.small import GRID, in_process
 
 
 def test_a_killed_worker_changes_nothing_in_the_table(tmp_path):
@@ -54,14 +49,3 @@ def test_a_run_that_takes_its_worker_with_it_fails_and_the_others_go_on(tmp_path
     assert rows[5].ended.reason == "the worker ended with signal 9, 3 times"
     assert run.plan_sweep(GRID, tmp_path / "sweep").missing == []
     assert [one.number for one in run.plan_sweep(GRID, tmp_path / "sweep", again=True).missing] == [5]
-
-
-@pytest.mark.skipif(not pathlib.Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
-def test_workers_end_when_their_sweep_is_killed():
-    words = [sys.executable, "-m", "anyorder.sweeps.worker"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
-        worker.stdout.readline()
-        long = configs.changed(TINY, {"steps": 1_000_000})
-        worker.stdin.write(engine.pack([spec.Run(0, {}, 0, long)]) + "\n")
-        worker.stdin.close()  # as the system does for a process that is gone
-        assert worker.wait(timeout=10) == 0

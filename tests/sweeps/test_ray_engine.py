@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from anyorder.sweeps import run, spec, table, work
-from tests.sweeps.test_run import TINY
+from tests.sweeps.small import TINY
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'anyorder[ray]'")
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import itertools
 import json
 import os
 import pathlib
@@ -13,59 +10,9 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 from anyorder import files
-from anyorder.sweeps import spec, table, work
-from anyorder.sweeps.row import Ended, SweepRow
-from anyorder.training.config import PRESETS, Config, Data, Measurement
-
-TINY = Config(
-    seeds=1,
-    data=Data(order=1, length=6),
-    architecture=dataclasses.replace(PRESETS["paper"].architecture, layers=1, dimension=4, mlp="none", beginning=True),
-    initial=PRESETS["paper"].initial,
-    optimisation=dataclasses.replace(PRESETS["paper"].optimisation, steps=120, batch=4, warmup=3, final_rate=0.0),
-    measurement=Measurement(evaluation_count=16),
-)
-#: Twelve runs of one shape; the last rate diverges.
-GRID = spec.sweep(
-    "tiny", TINY, {"learning_rate": [1e-3, 1e-2, 1e38], "weight_decay": [0.0, 1e-2]}, seeds=2, metric="gap"
-)
-TOML = """
-preset = "paper"
-seeds = 2
-[set]
-order = 1
-length = 6
-layers = 1
-dimension = 4
-mlp = "none"
-beginning = true
-batch = 4
-steps = 120
-warmup = 3
-final_rate = 0.0
-evaluation_count = 16
-[axes]
-learning-rate = [1e-3, 1e-2, 1e38]
-weight_decay = [0.0, 1e-2]
-"""
-
-
-@functools.cache
-def in_process():
-    """The rows of GRID, trained here one after the other."""
-    rows = []
-    for number, (rate, decay, seed) in enumerate(itertools.product([1e-3, 1e-2, 1e38], [0.0, 1e-2], [0, 1])):
-        config = dataclasses.replace(
-            TINY,
-            seed=seed,
-            optimisation=dataclasses.replace(TINY.optimisation, learning_rate=(rate,), weight_decay=decay),
-        )
-        (result,) = work.train_together([config])
-        rows.append(SweepRow(number, {"learning_rate": rate, "weight_decay": decay}, seed, result))
-    return rows
+from anyorder.sweeps import table
+from tests.sweeps.small import TOML, in_process
 
 
 def test_ctrl_c_leaves_a_table_that_the_same_command_completes(tmp_path):
@@ -105,20 +52,6 @@ def test_ctrl_c_leaves_a_table_that_the_same_command_completes(tmp_path):
     assert [json.loads(line) for line in (out / "runs.jsonl").read_text().splitlines()] == [
         row.as_json() for row in in_process()
     ]
-
-
-def test_an_interruption_right_after_a_row_was_written_keeps_it(tmp_path, monkeypatch):
-    def interrupted(path, rows):
-        files.append_lines(path, rows)
-        raise KeyboardInterrupt
-
-    rows = table.SweepFolder(tmp_path / "sweep", GRID)
-    rows.begin({})
-    monkeypatch.setattr(table, "append_lines", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        rows.add(spec.runs(GRID)[0], Ended("failed"))
-    rows.sort()
-    assert [row.run for row in table.read_sweep(tmp_path / "sweep")[1]] == [0]
 
 
 def test_a_terminated_sweep_ends_its_workers_within_two_seconds(tmp_path):

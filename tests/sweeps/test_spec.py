@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 
 import numpy as np
 import pytest
 
 from anyorder.errors import InputError
-from anyorder.sweeps import builtin, spec
+from anyorder.sweeps import spec
 from anyorder.training import config as configs
 from anyorder.training.config import structure
-from tests.sweeps.test_run import GRID, TINY, TOML
+from tests.sweeps.small import GRID, TINY, TOML
 
 
 def test_a_file_is_a_sweep(tmp_path):
@@ -51,18 +50,6 @@ def test_ranges_of_real_numbers_have_round_values():
     np.testing.assert_allclose(grid.axes["learning_rate"], [10 ** (-4 + j / 2) for j in range(5)], rtol=1e-10)
     assert grid.axes["token_noise"] == (0.0, 0.1, 0.2, 0.3)
     assert [run.config.architecture.heads for run in spec.runs(grid)[:2]] == [(1, 2), (1,)]
-
-
-def test_a_larger_budget_keeps_the_runs_of_a_smaller_one():
-    grid = builtin.paper_grid()
-    small, large = ({run.number for run in spec.runs(grid, budget)} for budget in (52, 300))
-    assert len(small) == 50  # whole cells of five seeds
-    assert len(large) == 300
-    assert small < large
-    assert all({run // 5 * 5 + seed for seed in range(5)} <= small for run in small)
-    kept = spec.runs(grid, 300)
-    for axis, values in grid.axes.items():  # thinned, not cut: every value of every axis is there
-        assert {json.dumps(run.values[axis]) for run in kept} == set(map(json.dumps, values))
 
 
 def test_numbers_share_a_shape_and_shapes_do_not():

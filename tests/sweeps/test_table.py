@@ -6,11 +6,12 @@ import re
 
 import pytest
 
+from anyorder import files
 from anyorder.errors import InputError
 from anyorder.sweeps import run as run_module
 from anyorder.sweeps import spec, table
-from tests.sweeps.test_analysis import made
-from tests.sweeps.test_run import GRID, in_process
+from anyorder.sweeps.row import Ended
+from tests.sweeps.small import GRID, in_process, made
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,17 @@ def test_folders_of_others_are_refused_and_not_touched(tmp_path, run):
     )
     assert [entry.name for entry in foreign.iterdir()] == ["thesis.txt"]
     assert run("show", foreign)[0] == 2
+
+
+def test_an_interruption_right_after_a_row_was_written_keeps_it(tmp_path, monkeypatch):
+    def interrupted(path, rows):
+        files.append_lines(path, rows)
+        raise KeyboardInterrupt
+
+    rows = table.SweepFolder(tmp_path / "sweep", GRID)
+    rows.begin({})
+    monkeypatch.setattr(table, "append_lines", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rows.add(spec.runs(GRID)[0], Ended("failed"))
+    rows.sort()
+    assert [row.run for row in table.read_sweep(tmp_path / "sweep")[1]] == [0]

@@ -10,7 +10,7 @@ import pytest
 from anyorder.sweeps import spec, work
 from anyorder.training import config as configs
 from anyorder.training.run import train
-from tests.sweeps.test_run import GRID, TINY, in_process
+from tests.sweeps.small import GRID, TINY, in_process
 
 
 def test_numbers_never_recompile():

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import pathlib
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anyorder.training.config import PRESETS, Config, Data, Initial
+from anyorder.training.config import PRESETS, Config, Data, Initial, Measurement, Optimisation
 from anyorder.training.optimiser import numbers
 
 VALUE_POSITIONS = {"value_positions": "all", "heads": (2, 1), "beginning": True}
@@ -37,3 +39,28 @@ def moved(model, size=0.1):
     rng = np.random.default_rng(0)
     leaves = [leaf + jnp.asarray(size * rng.normal(size=leaf.shape), leaf.dtype) for leaf in leaves]
     return jax.tree.unflatten(structure, leaves), rest
+
+
+TINY = Config(
+    seeds=1,
+    data=Data(order=1, length=6),
+    architecture=dataclasses.replace(PRESETS["paper"].architecture, layers=1, dimension=4, mlp="none", beginning=True),
+    initial=PRESETS["paper"].initial,
+    optimisation=Optimisation(optimiser="adamw", steps=120, batch=4, warmup=3, learning_rate=(1e-2,), final_rate=0.0),
+    measurement=Measurement(evaluation_count=16, evaluate_every=60, checkpoint_every=40),
+)
+PAIR = dataclasses.replace(TINY, seeds=2)
+
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def environment(tmp_path, devices=2):
+    """For processes of their own: two devices whatever the machine has, one cache of programs for all."""
+    inherited = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
+    return {
+        **inherited,
+        "PYTHONPATH": str(ROOT),
+        "ANYORDER_CACHE": str(tmp_path / "cache"),
+        "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count={devices}",
+    }

@@ -139,19 +139,6 @@ def test_transition_noise_has_a_floor_and_token_noise_has_none():
     assert measured.excess > 0
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (Data(prior="floored"), "floored prior"),
-        (Data(prior="reversible"), "reversible prior"),
-        (Data(start="stationary"), "stationary start"),
-        (Data(transition_noise=0.1, alphabet_size=6, length=64), "the limit is 65536"),
-    ],
-)
-def test_where_no_floor_is_known_the_reason_is_given(data, words):
-    assert words in estimators.floor(data.source).reason
-
-
 def test_another_concentration_has_another_floor():
     data = Data(order=1, length=8, concentration=0.5)
     evaluation = evaluation_set(data, 2048, 0)

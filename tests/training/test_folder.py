@@ -16,17 +16,9 @@ from anyorder.constructions import construct
 from anyorder.errors import InputError
 from anyorder.records import read_tensors, write_tensors
 from anyorder.training import folder as folders
-from anyorder.training.config import PRESETS, Config, Data, Initial, Measurement, Optimisation
+from anyorder.training.config import Initial, Optimisation
 from anyorder.training.run import train
-
-TINY = Config(
-    seeds=1,
-    data=Data(order=1, length=6),
-    architecture=dataclasses.replace(PRESETS["paper"].architecture, layers=1, dimension=4, mlp="none", beginning=True),
-    initial=PRESETS["paper"].initial,
-    optimisation=Optimisation(optimiser="adamw", steps=120, batch=4, warmup=3, learning_rate=(1e-2,), final_rate=0.0),
-    measurement=Measurement(evaluation_count=16, evaluate_every=60, checkpoint_every=40),
-)
+from tests.training.small import TINY
 
 
 def contents(folder):

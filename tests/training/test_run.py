@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import pathlib
 import shutil
 import signal
@@ -20,14 +19,12 @@ from anyorder import transformer
 from anyorder.constructions import construct
 from anyorder.errors import InputError
 from anyorder.records import read_tensors, write_tensors
-from anyorder.training import checkpoint
 from anyorder.training.config import Architecture, Config, Data, Initial, Measurement, Optimisation
 from anyorder.training.folder import read_config, read_metrics
 from anyorder.training.run import Diverged, train
-from tests.training.test_folder import TINY as ONE
+from tests.training.small import PAIR as TINY
+from tests.training.small import environment
 
-ROOT = pathlib.Path(__file__).parents[2]
-TINY = dataclasses.replace(ONE, seeds=2)
 FLAGS = """--preset floor --order 1 --length 6 --layers 1 --dimension 4 --mlp none --batch 4 --warmup 3
 --learning-rate 0.01 --evaluation-count 16 --evaluate-every 500 --checkpoint-every 100"""
 FLAGS = tuple(FLAGS.split())
@@ -41,14 +38,6 @@ def assert_same_weights(models, others):
     for model, other in zip(models, others, strict=True):
         for one, two in zip(jax.tree.leaves(model), jax.tree.leaves(other), strict=True):
             np.testing.assert_array_equal(one, two)
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A finished tiny run, and its folder, which tests copy before they touch it."""
-    folder = tmp_path_factory.mktemp("runs") / "finished"
-    reports = []
-    return train(TINY, folder, watch=reports.append), folder, reports
 
 
 def test_a_run_leaves_config_metrics_checkpoint_models_and_summary(finished):
@@ -100,41 +89,6 @@ def test_stopped_and_resumed_it_is_the_same_run(finished, tmp_path):
     assert untouched(tmp_path / "run") == untouched(finished[1])  # every file, byte for byte
     train(TINY, tmp_path / "run", resume=True)
     assert untouched(tmp_path / "run") == untouched(finished[1])
-
-
-def test_stacked_models_are_the_same_up_to_rounding(finished):
-    stacked = train(TINY, stacked=True)
-    for model, other in zip(stacked.models, finished[0].models, strict=True):
-        for one, two in zip(jax.tree.leaves(model), jax.tree.leaves(other), strict=True):
-            np.testing.assert_allclose(one, two, atol=1e-4)
-
-
-def test_a_stack_is_spread_over_devices(finished, tmp_path):
-    """Two devices hold one model each of the stack."""
-    program = (
-        "import dataclasses, numpy, jax\n"
-        "from tests.training.test_run import TINY, train\n"
-        "result = train(TINY, stacked=True)\n"
-        f"numpy.save({str(tmp_path / 'e.npy')!r}, numpy.stack([model.embedding for model in result.models]))\n"
-        "print(jax.local_device_count())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment(tmp_path), cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.stdout == "2\n", done.stderr
-    expected = np.stack([model.embedding for model in finished[0].models])
-    np.testing.assert_allclose(np.load(tmp_path / "e.npy"), expected, atol=1e-4)
-
-
-def environment(tmp_path, devices=2):
-    """For processes of their own: two devices whatever the machine has, one cache of programs for all."""
-    inherited = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
-    return {
-        **inherited,
-        "PYTHONPATH": str(ROOT),
-        "ANYORDER_CACHE": str(tmp_path / "cache"),
-        "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count={devices}",
-    }
 
 
 def command(tmp_path, *words, **options):
@@ -278,21 +232,6 @@ def _read(data, folder):
     contents = read_tensors(path)
     path.unlink()
     return contents
-
-
-def test_a_checkpoint_is_what_was_saved(finished, tmp_path):
-    """Every array of the state, optimiser included, comes back with its bits and its type."""
-    from anyorder.training.initial import initial_model
-    from anyorder.training.step import keys, start
-
-    states = [start(TINY, initial_model(TINY, keys(member.seed).weights)) for member in TINY.members]
-    written = checkpoint.Written(0, "")
-    checkpoint.save(tmp_path / "c.safetensors", checkpoint.Checkpoint(TINY, 7, states, written))
-    back = checkpoint.load(tmp_path / "c.safetensors", TINY, states)
-    assert (back.step, back.config) == (7, TINY)
-    for one, other in zip(jax.tree.leaves(back.states), jax.tree.leaves(states), strict=True):
-        assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)
 
 
 def test_training_can_start_from_a_construction(tmp_path):

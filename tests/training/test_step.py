@@ -1,4 +1,4 @@
-"""The step of training: its number types, its targets and its data."""
+"""The step of training: its number types and its targets."""
 
 from __future__ import annotations
 
@@ -9,20 +9,10 @@ import numpy as np
 import pytest
 from jax.extend.core import jaxprs_in_params
 
-from anyorder.training.config import Data
 from anyorder.training.initial import initial_model
 from anyorder.training.step import batch_loss, keys, program, start
 from anyorder.transformer import Head, Layer, Transformer
 from tests.training.small import LENGTH, VALUE_POSITIONS, inputs, settings
-
-
-def test_a_batch_may_share_kernels():
-    drawn = Data(length=8).source_of(9, per_kernel=3).sample(0, 6)
-    kernels = np.asarray(drawn.kernels)
-    assert (kernels[0] == kernels[2]).all()
-    assert (kernels[3] == kernels[5]).all()
-    assert not (kernels[2] == kernels[3]).any()
-    assert len({tuple(row) for row in np.asarray(drawn.tokens).tolist()}) > 2
 
 
 def test_all_predictions_count_if_they_are_told_to():

@@ -3,90 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.extend.core import jaxprs_in_params
 
-from anyorder.constructions import construct
 from anyorder.errors import InputError
-from anyorder.numerics import DTYPES
-from anyorder.transformer import Head, Layer, LayerNorm, MLPLayer, Transformer, UnitNorm
-from anyorder.transformer import attention as attention_module
+from anyorder.transformer import Head
 from tests.oracles_constructions import transformer_output
-
-SYMBOLS = 3
-
-
-def random_model(seed, *, dtype="float64", d=8, heads=(1, 1), mlp="paper", **options):
-    """A model with random weights; `options` switch the parts on that a case is about."""
-    rng = np.random.default_rng(seed)
-
-    def draw(*shape):
-        return jnp.asarray(rng.normal(size=shape) / np.sqrt(shape[-1]), dtype)
-
-    def norm(width):
-        return LayerNorm(1 + draw(width), draw(width))
-
-    def head():
-        projected = options.get("projected", False)
-        width = d // 2 if projected else d
-        return Head(
-            query=draw(width, d),
-            key=draw(width, d),
-            value=draw(width, d),
-            projection=draw(d, width) if projected else None,
-            key_positions=draw(options["key_offsets"], width) if "key_offsets" in options else None,
-            value_positions=draw(options["value_offsets"], width) if "value_offsets" in options else None,
-            scale=options.get("scale", 1.0),
-            normalise=options.get("normalise", False),
-        )
-
-    stacks = {
-        "none": lambda: (),
-        "paper": lambda: (
-            MLPLayer(draw(d, d), draw(d), "relu", UnitNorm(), 0),
-            MLPLayer(draw(d, d), draw(d), "relu", UnitNorm(), 0),
-            MLPLayer(draw(d, d), None, "relu", UnitNorm(), 2),
-        ),
-        "paper-qk": lambda: (
-            MLPLayer(draw(d, d), draw(d), "relu", UnitNorm(), 0),
-            MLPLayer(draw(d, d), draw(d), "none", None, None),
-        ),
-        "gpt": lambda: (
-            MLPLayer(draw(4 * d, d), draw(4 * d), "gelu"),
-            MLPLayer(draw(d, 4 * d), draw(d), "none", skip=0),
-        ),
-    }
-    pre_norm = options.get("pre_norm", False)
-    layers = tuple(
-        Layer(
-            tuple(head() for _ in range(count)),
-            stacks[mlp](),
-            attention_norm=norm(d) if pre_norm else None,
-            mlp_norm=norm(d) if pre_norm else None,
-        )
-        for count in heads
-    )
-    return Transformer(
-        embedding=draw(SYMBOLS, d),
-        layers=layers,
-        output=None if options.get("tied") else draw(SYMBOLS, d),
-        output_bias=draw(SYMBOLS) if options.get("output_bias") else None,
-        beginning=draw(d) if options.get("beginning") else None,
-        positions=draw(options["places"], d) if "places" in options else None,
-        final_norm=norm(d) if pre_norm else None,
-        output_map=options.get("output_map", "softmax"),
-    )
-
-
-def tokens_of(length, seed=0):
-    return np.random.default_rng(seed).integers(0, SYMBOLS, size=length)
-
+from tests.transformer.small import random_model, tokens_of
 
 CASES = {
     "one layer": {"heads": (1,), "mlp": "none"},
@@ -118,28 +45,6 @@ def test_definition_3(case):
     np.testing.assert_array_equal(model(tokens), trace.probabilities)
     for computed, by_hand in zip(trace.attention, maps, strict=True):
         np.testing.assert_allclose(computed, by_hand, atol=1e-12)
-
-
-def test_heads_of_one_shape_may_have_different_scales():
-    model = random_model(1, heads=(2,), mlp="none")
-    heads = tuple(
-        dataclasses.replace(head, scale=scale) for head, scale in zip(model.layers[0].heads, (0.5, 3.0), strict=True)
-    )
-    model = dataclasses.replace(model, layers=(Layer(heads),))
-    np.testing.assert_allclose(model(tokens_of(20)), transformer_output(model, tokens_of(20))[0], atol=1e-12)
-
-
-def test_blocks_of_queries_change_nothing(monkeypatch):
-    length = 300
-    model = random_model(2, heads=(2,), mlp="none", key_offsets=6, value_offsets=140, beginning=True)
-    tokens = tokens_of(length)
-    in_blocks = model.trace(tokens)
-    monkeypatch.setattr(attention_module, "SINGLE_BLOCK", 10_000)
-    with jax.disable_jit():  # the compiled program would be taken from the cache
-        at_once = model.trace(tokens)
-    np.testing.assert_allclose(in_blocks.probabilities, at_once.probabilities, atol=1e-13)
-    np.testing.assert_allclose(in_blocks.attention[0], at_once.attention[0], atol=1e-13)
-    assert in_blocks.attention[0].shape == (2, length + 1, length + 1)
 
 
 def test_log_probabilities_are_stable():
@@ -184,48 +89,6 @@ def test_gradients_match_finite_differences(mlp):
     assert along == pytest.approx(float(loss(moved[0]) - loss(moved[1])) / (2 * step), rel=1e-6)
 
 
-def test_division_is_correctly_rounded():
-    integers = jnp.arange(1, 2001, dtype=jnp.float32)[:, None]
-    lengths = jax.jit(UnitNorm())(jnp.pad(integers, ((0, 0), (0, 7))))
-    np.testing.assert_array_equal(lengths[:, 0], 1)
-
-
-def test_a_zero_vector_has_no_direction_and_a_finite_gradient():
-    norm = UnitNorm()
-    rows = jnp.asarray([[0.0, 0.0], [3.0, 4.0]], jnp.float32)
-    np.testing.assert_allclose(norm(rows), [[0, 0], [0.6, 0.8]], atol=1e-7)
-    assert bool(jnp.isfinite(jax.grad(lambda rows: norm(rows).sum())(rows)).all())
-
-
-def jaxpr_dtypes(jaxpr):
-    found = set()
-    for equation in jaxpr.eqns:
-        found |= {variable.aval.dtype for variable in equation.outvars if hasattr(variable.aval, "dtype")}
-        for inner in jaxprs_in_params(equation.params):
-            found |= jaxpr_dtypes(inner)
-    return found
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_no_wider_float_occurs_in_the_program(dtype):
-    model = random_model(6, dtype=dtype, heads=(2, 1), key_offsets=4, value_offsets=4, pre_norm=True, beginning=True)
-    program = jax.make_jaxpr(lambda tokens: model.trace(tokens).probabilities)(jnp.zeros(300, jnp.int32))
-    floats = {found for found in jaxpr_dtypes(program.jaxpr) if jnp.issubdtype(found, jnp.floating)}
-    assert floats == {DTYPES[dtype]}
-
-
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_sixteen_bits_are_not_computed_in_thirty_two(dtype):
-    model = random_model(7, dtype=dtype, heads=(1,), key_offsets=4, value_offsets=4, normalise=True)
-    tokens = tokens_of(24)
-    with jax.disable_jit():  # one operation at a time: nothing for the compiler to keep in wider registers
-        honest = np.asarray(model.logits(tokens), np.float64)
-    np.testing.assert_array_equal(np.asarray(model.logits(tokens), np.float64), honest)
-    wide = jax.tree.map(lambda leaf: leaf.astype(jnp.float32) if eqx.is_array(leaf) else leaf, model)
-    computed_wide = np.asarray(wide.logits(tokens).astype(dtype), np.float64)
-    assert np.mean(computed_wide != honest) > 0.3
-
-
 def test_batches_are_vmap():
     model = random_model(8, beginning=True)
     batch = np.stack([tokens_of(10, seed) for seed in range(3)])
@@ -264,33 +127,3 @@ def test_attention_is_that_of_the_trace():
 def test_an_empty_list_is_said_to_be_empty():
     with pytest.raises(InputError, match="the sequence is empty"):
         random_model(9)([])
-
-
-def test_a_model_beyond_its_certified_length_warns_once():
-    model = construct("bigram", order=1, alphabet_size=2, length=7)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model([0, 1] * 3)
-        model([0, 1] * 4)
-        model([0, 1] * 4)
-    assert [str(one.message) for one in caught] == [
-        "the certificate of this bigram model speaks of at most 7 tokens; beyond that nothing is promised"
-    ]
-    assert caught[0].filename == __file__
-
-
-@pytest.mark.parametrize("name", ["two-layer", "dyadic", "attention-only"])
-def test_the_block_of_the_window_is_its_code_with_and_without_anchor(name):
-    order, tokens = 2, [0, 1, 1, 0, 1]
-    trace = construct(name, order=order, alphabet_size=2, length=5).trace(tokens)
-    weights = {"two-layer": (1 / 4, 3 / 4), "dyadic": (1, 2), "attention-only": (3, 1)}[name]  # offsets 1 and 2
-    for n in range(order, 5):
-        expected = [sum(w for i, w in enumerate(weights, 1) if tokens[n - i] == s) for s in (0, 1)]
-        np.testing.assert_allclose(trace.block("window", "attention 1")[n], expected, atol=1e-12)
-
-
-def test_a_certificate_is_a_table_in_a_notebook():
-    shown = construct("k-head-bayes", order=2, alphabet_size=2, length=9).certificate._repr_html_()
-    assert "<th>bits needed</th>" in shown
-    assert "equal keys get bit-equal scores" in shown
-    assert "beta: 1" in shown

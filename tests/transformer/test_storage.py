@@ -16,7 +16,7 @@ import anyorder
 from anyorder.errors import InputError
 from anyorder.numerics import DTYPES
 from anyorder.records import read_tensors, write_tensors
-from tests.transformer.test_model import random_model, tokens_of
+from tests.transformer.small import random_model, tokens_of
 
 
 def assert_same_model(first, second):

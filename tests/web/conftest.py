@@ -1,4 +1,4 @@
-"""A real Chromium for the tests of the page."""
+"""A running explorer, and a real Chromium for the tests of the page."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 
 import filelock
+import httpx
 import pytest
 
 from anyorder.web.export import export
@@ -80,3 +81,16 @@ def page(browser):
 
 def foreign(url):
     return not url.startswith(("http://127.0.0.1:", "file:///", "data:", "blob:", "about:blank"))
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """A folder with a model file, a run, a trajectory, and what must not be read."""
+    return exploring.fill(tmp_path_factory.mktemp("explorer"))
+
+
+@pytest.fixture(scope="session")
+def client(folder):
+    """Asks a running explorer over that folder."""
+    with exploring.explorer([folder]) as (url, _), httpx.Client(base_url=url, timeout=60) as opened:
+        yield opened

@@ -17,9 +17,13 @@ from anyorder.training.config import PRESETS, Config, Data
 from anyorder.training.folder import Folder
 from anyorder.training.initial import initial_model
 from anyorder.training.step import keys, start
+from anyorder.web import schema
 from anyorder.web.app import create_app
 from anyorder.web.server import listen
 
+TEXT = "abracadabra abracabadabra"
+SYMBOLS = list(dict.fromkeys(TEXT))
+TOKENS = [SYMBOLS.index(character) for character in TEXT]
 CONFIG = Config(
     seeds=2,
     data=Data(order=1, length=6),
@@ -94,3 +98,17 @@ def matrix(packed):
     """A matrix of the API, unpacked without the code that packed it."""
     values = np.frombuffer(base64.b64decode(packed["values"]), "<f4").astype(np.float64)
     return values.reshape(packed["rows"], packed["columns"])
+
+
+def body(text=TEXT, **model):
+    return {"model": {"kind": "construction", **model}, "sequence": {"kind": "text", "text": text}}
+
+
+def refused(response):
+    """The one line of a refusal."""
+    assert 400 <= response.status_code < 500, response.text
+    problem = schema.Problem.model_validate_json(response.content)
+    assert problem.error
+    assert "\n" not in problem.error
+    assert "Traceback" not in response.text
+    return problem.error

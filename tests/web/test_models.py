@@ -1,21 +1,17 @@
-"""The folders of the explorer: links that lead out, pipes, names that are too long; and a server that ends at once."""
+"""The folders of the explorer: paths and links that lead out, pipes, names that are too long."""
 
 from __future__ import annotations
 
-import json
 import os
-import signal
-import subprocess
-import sys
 import time
 
-import httpx
 import pytest
 
 from anyorder.errors import InputError
 from anyorder.training.folder import CHECKPOINT, CONFIG
 from anyorder.web.models import Library, Refused
 from anyorder.web.schema import Stored
+from tests.web.exploring import refused
 
 
 @pytest.fixture
@@ -58,22 +54,28 @@ def test_a_pipe_is_never_waited_for(library, tmp_path, name):
     assert time.monotonic() - begun < 1
 
 
-ENDED = "anyorder: told to end; nothing was written half-way\n"
-
-
 @pytest.mark.parametrize(
-    ("sent", "code", "said"),
-    [([signal.SIGINT], 0, ""), ([signal.SIGINT] * 2, 0, ""), ([signal.SIGTERM], 143, ENDED)],
-)
-def test_a_signal_ends_a_busy_server_within_a_second(sent, code, said):
-    """In the middle of a computation that cannot be interrupted: the first view is being compiled."""
-    words = [sys.executable, "-m", "anyorder", "explore", "--no-browser", "--port", "0", "--json"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        url = json.loads(process.stdout.readline())["url"]
-        httpx.get(url, timeout=30).raise_for_status()
-        begun = time.monotonic()
-        for number in sent:
-            process.send_signal(number)
-        _, error = process.communicate(timeout=30)
-    assert time.monotonic() - begun < 1.5  # a second, and what a busy machine adds
-    assert (process.returncode, error) == (code, said)
+    "path",
+    [
+        "../secret.safetensors", "models/../secret.safetensors", "models/../../etc/passwd", "/etc/passwd",
+        "models//etc/passwd", "models/link.safetensors", "models/%2e%2e/secret.safetensors", "models/\0", "",
+        "models/../models/../secret.safetensors", "\u2025/secret.safetensors", "models/" + "a/" * 300,
+    ],
+)  # fmt: skip
+def test_paths_outside_the_folders_are_refused(client, path):
+    response = client.post("/api/view", json={"model": {"kind": "stored", "path": path}})
+    assert response.status_code in (403, 422)
+    refused(response)
+    assert "secret" not in response.text or "not in a folder" in response.text or "no 'models" in response.text
+
+
+def test_a_broken_file_is_one_line_without_our_paths(client, folder):
+    response = client.post("/api/view", json={"model": {"kind": "stored", "path": "models/cut.safetensors"}})
+    assert "not a whole safetensors file" in refused(response)
+    assert str(folder) not in response.text
+    assert "has 2 symbols" not in response.text
+    short = client.post(
+        "/api/view",
+        json={"model": {"kind": "stored", "path": "models/run"}, "sequence": {"kind": "text", "text": "abcd"}},
+    )
+    assert "the sequence has 4 symbols, the model has 2" in refused(short)

@@ -77,14 +77,3 @@ def test_the_five_tours_of_the_package():
         "trained-or-constructed",
     ]  # fmt: skip
     assert all(stop.state and stop.question for tour in shipped for stop in tour.stops)
-
-
-def test_explore_refuses_a_tour_that_is_none(run, tmp_path):
-    (tmp_path / "a.md").write_text("# A\n", encoding="utf-8")
-    code, out, error = run("explore", "--export", tmp_path / "page", "--tour", tmp_path / "a.md")
-    assert (code, out) == (2, "")
-    assert "has no stops" in error
-    assert not (tmp_path / "page").exists()
-    code, _, error = run("explore", "--export", tmp_path, "--json")
-    assert code == 2
-    assert "already holds other files" in error

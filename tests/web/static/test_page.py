@@ -8,10 +8,7 @@ import re
 import pytest
 
 from tests import oracles
-
-TEXT = "abracadabra abracabadabra"
-SYMBOLS = list(dict.fromkeys(TEXT))
-TOKENS = [SYMBOLS.index(character) for character in TEXT]
+from tests.web.exploring import SYMBOLS, TEXT, TOKENS
 
 
 def go(page, address, **state):

@@ -8,7 +8,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from anyorder.web.tours import shipped_tours
-from tests.web.test_page import TEXT, TOKENS, chosen, go, settle, shown, wait_for
+from tests.web.exploring import TEXT, TOKENS
+from tests.web.static.test_page import chosen, go, settle, shown, wait_for
 
 NEXT = "#next-step"
 THINGS = (".words p", "#step .parts", "#attention", "#prediction")

@@ -1,0 +1,18 @@
+"""The JSON of a result."""
+
+import json
+
+from anyorder.probe import as_json, probe
+from tests.probe import heads
+from tests.probe.heads import FEW, with_heads
+
+
+def test_the_json_has_the_keys_that_are_promised_and_no_nan():
+    report = as_json(probe(with_heads(heads.uniform, lambda row: heads.induction(row, 2)), FEW), maps=True)
+    assert {"heads", "behaviour", "controls", "settings"} <= set(report)
+    for head in report["heads"]:
+        assert {"layer", "head", "order", "graded", "spectrum", "spectrum_error", "sink_mass", "scores"} <= set(head)
+    assert [head["order"] for head in report["heads"]] == [None, 2]
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+    (kept,) = report["maps"]["heads"]
+    assert all(abs(sum(row) - 1000) <= len(row) for row in kept["thousandths"])

@@ -1,0 +1,82 @@
+"""Requests that are wrong, too large or from elsewhere, and the files of the page."""
+
+import json
+import pathlib
+import re
+
+import pytest
+
+from anyorder.report.style import COLOURS
+from anyorder.web import app as web_app
+from anyorder.web import limits
+from tests.web.exploring import body, refused
+
+STATIC = pathlib.Path(web_app.STATIC)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"model": {"kind": "construction", "name": "tryadic"}}, "no construction 'tryadic'"),
+        ({"model": {"kind": "construction", "name": "bigram", "order": 2}}, "is for order 1"),
+        ({"model": {"kind": "construction", "order": "2"}}, "order is '2', must be a valid integer"),
+        ({"model": {"kind": "construction", "order": 2.5}}, "order is 2.5"),
+        ({"model": {"kind": "construction", "gated": 1}}, "gated is 1"),
+        ({"model": {"kind": "elsewhere"}}, "model is"),
+        ({"model": None}, "model is None"),
+        ({"unknown": 1}, "unknown is 1, a field that is not known here"),
+        ([], "is []"),
+        ({"model": {"kind": "construction", "order": 4}, "sequence": {"kind": "text", "text": "abba"}}, "be smaller"),
+        ({"model": {"kind": "construction", "alphabet_size": 2}}, "the sequence has 8 symbols, the model has 2"),
+        ({"sequence": {"kind": "chain", "token_noise": 0.1, "transition_noise": 0.1}}, "together"),
+        ({"sequence": {"kind": "chain", "length": 2}}, "length is 2, must be above the order 2"),
+    ],
+)  # fmt: skip
+def test_wrong_requests_are_one_line(client, asked, message):
+    assert message in refused(client.post("/api/view", json=asked))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"{", b"null", b"\xff\xfe", b"NaN", b'{"model": {"kind": "construction", "beta": NaN}}', b"[" * 3000],
+)
+def test_bodies_that_are_no_request_are_refused(client, raw):
+    refused(client.post("/api/view", content=raw, headers={"content-type": "application/json"}))
+    refused(client.post("/api/view", content=raw, headers={"content-type": "text/plain"}))
+
+
+def test_oversized_bodies_are_refused_with_and_without_a_length(client):
+    large = json.dumps(body("a" * (limits.MOST_BODY + 1))).encode()
+    for content in (large, iter([large[:40000], large[40000:]])):
+        response = client.post("/api/view", content=content, headers={"content-type": "application/json"})
+        assert response.status_code == 413
+        refused(response)
+        assert response.json()["limit"]["limit"] == limits.MOST_BODY
+
+
+def test_foreign_hosts_and_origins_are_refused(client):
+    assert client.get("/", headers={"host": "evil.example"}).status_code == 421
+    assert client.get("/", headers={"host": "localhost:1"}).status_code == 200
+    foreign = client.post("/api/view", json=body(), headers={"origin": "http://evil.example"})
+    assert foreign.status_code == 403
+    refused(foreign)
+
+
+def test_the_page_is_served_whole_and_from_here_alone(client):
+    page = client.get("/")
+    assert page.status_code == 200
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    sources = {"index.html"}
+    for html in STATIC.glob("*.html"):
+        sources |= set(re.findall(r'(?:src|href)="([\w.]+\.(?:html|js|css|svg))"', html.read_text(encoding="utf-8")))
+    for script in STATIC.glob("*.js"):
+        sources |= set(re.findall(r'from "\./([\w]+\.js)"', script.read_text(encoding="utf-8")))
+    assert sources == {path.name for path in STATIC.iterdir()}
+    for path in STATIC.iterdir():
+        text = client.get(f"/{path.name}").raise_for_status().text
+        # Names of XML, and the paper's address in its BibTeX, are text: nothing is loaded from there.
+        assert not re.findall(r"https?://(?!www\.w3\.org/|openreview\.net/forum)", text), path.name
+    for path in ("/absent", "/../app.py", "/%2e%2e/app.py", "/..%2fapp.py", "/static/../../limits.py"):
+        refused(client.get(path))
+    style = (STATIC / "style.css").read_text(encoding="utf-8").upper()
+    assert all(colour.upper() in style for colour in COLOURS)

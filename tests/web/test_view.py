@@ -1,0 +1,39 @@
+"""What is shown of a model beside the exact numbers."""
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from anyorder.estimators.registry import ESTIMATORS
+from tests import oracles
+from tests.web.exploring import SYMBOLS, TOKENS, body, matrix, refused
+
+
+def test_temperature_breaks_exactness_and_restores_it(client):
+    errors = []
+    for temperature in (1.0, 2.0**10, 1.0):
+        view = client.post("/api/view", json=body(name="dyadic", temperature=temperature)).raise_for_status().json()
+        errors.append(view["exactness"]["max_error"])
+        assert view["model"]["certificate"]["kappa"] == pytest.approx(view["model"]["certified_kappa"] / temperature)
+        assert view["exactness"]["passed"] is (temperature == 1)
+    assert errors[0] == errors[2] < 1e-7 < 0.1 < errors[1]
+
+
+def test_what_the_dtype_cannot_hold_is_built_and_said(client):
+    view = client.post("/api/view", json=body(name="dyadic", order=12, dtype="float32")).raise_for_status().json()
+    assert "needs 28 bits, float32 has 24" in view["model"]["refusal"]
+    assert view["exactness"]["passed"] is False
+
+
+def test_every_estimator_of_the_registry_can_stand_beside_a_model(client, monkeypatch):
+    monkeypatch.setitem(ESTIMATORS, "toy", dataclasses.replace(ESTIMATORS["ctw"], meaning="a toy"))
+    offered = client.get("/api/options").raise_for_status().json()["estimators"]
+    assert offered == {name: entry.meaning for name, entry in ESTIMATORS.items()}
+    view = client.post("/api/view", json={**body(order=2), "estimator": "toy"}).raise_for_status().json()
+    row, _ = oracles.ctw(TOKENS, len(TOKENS) - 1, 2, len(SYMBOLS), Fraction(1, 2))
+    np.testing.assert_allclose(matrix(view["estimated"])[-1], [float(p) for p in row], atol=1e-6)
+    assert client.post("/api/view", json=body(order=2)).json()["estimated"] is None
+    wrong = client.post("/api/view", json={**body(order=2), "estimator": "oracle"})
+    assert "no estimator 'oracle'; choose from kgram" in refused(wrong)

@@ -1,0 +1,58 @@
+"""Long work: bounded, cancelled, and in nobody's way."""
+
+import importlib
+import threading
+import time
+
+import httpx
+import pytest
+
+from anyorder.web import limits
+from tests.web import exploring
+from tests.web.exploring import body
+
+
+def test_long_work_is_bounded_cancelled_and_blocks_nobody(monkeypatch):
+    monkeypatch.setattr(limits, "LONG", 1)
+    monkeypatch.setattr(limits, "LONG_WAITING", 0)
+    asked = {"model": {"kind": "construction", "name": "dyadic"}, "length": 512, "sequences": 32}
+    with exploring.explorer() as (url, app), httpx.Client(base_url=url, timeout=60) as client:
+        client.post("/api/verify", json={**asked, "sequences": 1}).raise_for_status()  # compiled
+        steps, go_on = [], threading.Event()
+        # The first of the 32 sequences is made to wait, so that what follows does not depend on the machine.
+        verification = importlib.import_module("anyorder.constructions.verify")
+        real = verification.errors
+
+        def slow(*arguments, **options):
+            steps.append(1)
+            go_on.wait(20)
+            return real(*arguments, **options)
+
+        monkeypatch.setattr(verification, "errors", slow)
+
+        def leave():
+            with pytest.raises(httpx.ReadTimeout):
+                httpx.post(f"{url}/api/verify", json=asked, timeout=3.0)
+
+        client_that_leaves = threading.Thread(target=leave)
+        client_that_leaves.start()
+        while not steps:
+            time.sleep(0.01)
+        busy = client.post("/api/verify", json=asked)
+        assert busy.status_code == 429
+        assert busy.json()["limit"] == {"name": "long computations", "value": 1, "limit": 1}
+        assert busy.headers["retry-after"] == "1"
+        assert client.post("/api/view", json=body()).status_code == 200
+        client_that_leaves.join()
+        time.sleep(0.3)
+        go_on.set()
+        deadline = time.monotonic() + 10
+        while app.state.long.taken and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert app.state.long.taken == 0
+        assert len(steps) < 3
+        monkeypatch.setattr(verification, "errors", real)
+        found = client.post("/api/verify", json={**asked, "sequences": 4}).raise_for_status().json()
+        assert found["passed"]
+        assert found["max_error"] <= found["bound"]
+        assert found["positions_checked"] > 1000
