@@ -24,7 +24,7 @@ from anyorder.sweeps import spec, table
 from anyorder.sweeps.row import Ended
 from anyorder.training import folder as folders
 from anyorder.training.forms import from_json
-from tests.test_reading import read_one
+from tests.sequence_files import read_one
 from tests.web import exploring
 
 ANY_JSON = st.recursive(

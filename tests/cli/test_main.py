@@ -9,7 +9,7 @@ import pytest
 
 import anyorder
 from anyorder.cli.command import Outcome
-from anyorder.cli.main import COMMANDS, main, parse
+from anyorder.cli.main import COMMANDS, main
 
 BAD = [
     (["smaple"], "'smaple' is not a command; did you mean sample?"),
@@ -104,34 +104,6 @@ def test_help_and_version_start_at_once():
         assert said in done.stdout
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["demo", "--out"], ["dynamics", "--out"], ["reproduce", "--out"], ["train", "--out"], ["show", "run", "--out"],
-        ["sweep", "learning-rate", "--out"], ["probe", "run", "--out"], ["explore", "--export"], ["sample", "--out"],
-        ["sample", "--kernels"], ["estimate", "absent", "--order", "2", "--out"], ["order", "absent", "--figure"],
-        ["predict", "absent", "--order", "2", "--out"], ["build", "dyadic", "--order", "2", "--out"],
-    ],
-)  # fmt: skip
-def test_a_place_that_cannot_be_written_is_said_before_any_work(run, tmp_path, words, monkeypatch):
-    command = parse([*words, str(tmp_path / "new")])
-
-    def worked(*_):
-        raise AssertionError("work began")
-
-    monkeypatch.setattr(f"anyorder.cli.{COMMANDS[words[0]][0]}.{COMMANDS[words[0]][1]}.run", worked)
-    (tmp_path / "file").write_text("")
-    code, _, error = run(*words, tmp_path / "file" / "out")
-    assert code == 2
-    assert error == f"anyorder: {tmp_path / 'file'} is a file where a folder is needed; choose another name\n"
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    if command.fills:
-        assert run(*words, tmp_path / "file")[2] == error
-    else:
-        assert run(*words, folder)[2] == f"anyorder: {folder} is a folder; name a file to write to\n"
-
-
 def test_the_overview_names_every_command_with_a_sentence(run):
     code, text, _ = run("--help")
     assert code == 0
@@ -139,17 +111,6 @@ def test_the_overview_names_every_command_with_a_sentence(run):
     for name, (_, _, summary) in COMMANDS.items():
         assert f"  {name} " in text
         assert summary in text
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_has_no_clutter(capsys, command):
-    with pytest.raises(SystemExit):
-        main([command, "--help"])
-    shown = capsys.readouterr().out
-    for clutter in ("None", "--no-json", "True", "(default: )", ">>>", "settings"):
-        assert clutter not in shown
-    assert shown.index("Examples:") < shown.index(" options ")
-    assert shown.split("Examples:")[0].count("\n\n") == 2  # the usage and one paragraph stand before them
 
 
 def test_a_warning_is_one_line(capsys, monkeypatch, tmp_path):

@@ -1,4 +1,4 @@
-"""Digits of the code, read off one after the other."""
+"""What the steps of the proof show is in the stream."""
 
 import numpy as np
 import pytest
