@@ -1,5 +1,6 @@
 """What the README promises."""
 
+import ast
 import doctest
 import json
 import os
@@ -75,3 +76,65 @@ def test_certificates_hold_in_programs_compiled_as_users_compile_them():
         assert report["passed"]
         assert report["max_error"] <= report["bound"]
         assert report["positions_checked"] > 100
+
+
+#: Modules without a test file of their name: what is in them, or what tests them.
+TESTED_ELSEWHERE = {
+    "constructions/disentangled": "constructions/test_registry has every construction over its cases",
+    "constructions/steps": "web/test_api tells every step of every proof",
+    "experiments/depth": "experiments/test_runner runs every experiment",
+    "experiments/dynamics": "experiments/test_runner",
+    "experiments/figures": "types, drawn in report/test_figures",
+    "experiments/grid": "experiments/test_runner",
+    "experiments/head_trade_off": "experiments/test_runner",
+    "experiments/parameters": "experiments/test_runner",
+    "experiments/phase": "experiments/test_runner",
+    "experiments/precision": "experiments/test_runner",
+    "experiments/presets": "experiments/test_runner",
+    "experiments/registry": "cli/test_reproduce",
+    "experiments/story": "cli/test_demo",
+    "lazy": "test_api",
+    "probe/adapters/huggingface": "torch/test_huggingface",
+    "probe/adapters/transformer_lens": "torch/test_huggingface",
+    "report/orders": "cli/test_order",
+    "report/probe": "cli/test_probe",
+    "report/reproduce": "experiments/test_runner",
+    "report/story": "cli/test_demo",
+    "report/style": "the tests of every command that draws",
+    "report/training": "cli/test_training",
+    "sweeps/cost": "constants that were fitted; a running sweep corrects what follows from them",
+    "sweeps/row": "types, written and read in sweeps/test_table",
+    "torch": "torch/test_torch",
+    "transformer/mlp": "transformer/test_model has Definition 3 as loops",
+    "web/bundle": "web/local/test_forward runs what it makes",
+    "web/traced": "web/test_view and web/test_story",
+}
+#: Tests of the page as a whole, which is many scripts.
+PAGE = {"web/static/test_page.py", "web/static/test_driving.py"}
+
+
+def does_something(path):
+    """Whether a module has a public function, or a public class with one; entries of the ledger are run by it."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        within = node.body if isinstance(node, ast.ClassDef) else [node]
+        functions = [inner for inner in within if isinstance(inner, ast.FunctionDef) and inner.name[0] != "_"]
+        if functions and node.name[0] != "_":
+            decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+            if not any(name.startswith("claim(") for name in decorators):
+                return True
+    return False
+
+
+def test_tests_are_found_by_the_name_of_their_module():
+    package, tests = ROOT / "anyorder", ROOT / "tests"
+    for file in sorted(tests.glob("*/**/test_*.py")):
+        within, name = file.relative_to(tests).parent, file.stem.removeprefix("test_")
+        if within.name == "torch":  # an environment of its own, for modules of several packages
+            named = list(package.rglob(f"{name}.py"))
+        else:
+            named = [path for path in (package / within).glob(f"{name}.*") if path.suffix in (".py", ".js")]
+        assert named or file.relative_to(tests).as_posix() in PAGE, f"{file.relative_to(ROOT)} names no module"
+    modules = [path for path in sorted(package.rglob("*.py")) if path.stem[:2] != "__" and does_something(path)]
+    names = [path.relative_to(package).with_suffix("") for path in modules]
+    without = {name.as_posix() for name in names if not (tests / name.parent / f"test_{name.name}.py").exists()}
+    assert without == set(TESTED_ELSEWHERE)

@@ -1,0 +1,31 @@
+"""Signals as a command meets them; the handlers are looked at before a signal is sent, which would end the tests."""
+
+import signal
+
+import pytest
+
+from anyorder.cli import signals
+
+BOTH = (signal.SIGINT, signal.SIGTERM)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_interrupts_and_the_first_decides_the_exit_code(number, code):
+    before = [signal.getsignal(one) for one in BOTH]
+    with signals.interruptible():
+        assert signal.getsignal(number) not in before
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+    assert signals.exit_code() == code
+    assert [signal.getsignal(one) for one in BOTH] == before
+
+
+def test_the_first_signal_asks_and_the_second_ends():
+    with signals.interruptible(), signals.asked_to_stop() as asked:
+        assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+        assert not asked()
+        signal.raise_signal(signal.SIGTERM)
+        assert asked()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signals.exit_code() == 143

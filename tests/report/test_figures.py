@@ -1,0 +1,43 @@
+"""Figures of experiments: what is drawn is the data, on the axes that it names."""
+
+import numpy as np
+
+from anyorder.experiments.figures import AttentionMap, Chart, Heat, MapGrid, Plot, Series
+from anyorder.report.figures import draw
+
+
+def test_a_chart_has_its_points_its_axes_and_its_scales():
+    measured = Series("measured", [1, 2, 4], [0.5, 0.25, 0.125])
+    left = Chart("T", "loss (nats)", [measured, Series("floor", [1, 4], [0.1, 0.1], style="--")], log="xy")
+    right = Chart("k", "bits", [Series("bits", [1, 2], [3, 5])], ticks={"one": 1.0, "two": 2.0}, from_zero=True)
+    one, other = draw(Plot("A plot.", [left, right])).axes
+    assert (one.get_xlabel(), one.get_ylabel(), one.get_xscale(), one.get_yscale()) == (
+        "T",
+        "loss (nats)",
+        "log",
+        "log",
+    )
+    np.testing.assert_array_equal(one.lines[0].get_xydata(), [[1, 0.5], [2, 0.25], [4, 0.125]])
+    assert len(one.lines) == 2
+    assert [label.get_text() for label in other.get_xticklabels()] == ["one", "two"]
+    assert other.get_ylim()[0] == 0
+    assert other.get_xscale() == "linear"
+
+
+def test_maps_have_one_scale_of_colours():
+    grid = [[AttentionMap("first", np.eye(3)), AttentionMap("second", 0.5 * np.eye(3))]]
+    images = [image for panel in draw(MapGrid("Maps.", grid)).axes for image in panel.get_images()]
+    shown = {tuple(np.ravel(image.get_array())) for image in images}
+    assert {tuple(np.eye(3).ravel()), tuple(0.5 * np.eye(3).ravel())} <= shown
+    assert len({image.get_clim() for image in images}) == 1
+
+
+def test_a_heat_map_names_its_rows_and_columns():
+    heat = Heat(
+        "Heat.", {"gap": np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])}, ("k", ["1", "2"]), ("T", list("abc")), "gap"
+    )
+    panel = draw(heat).axes[0]
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("T", "k")
+    assert [label.get_text() for label in panel.get_xticklabels()] == list("abc")
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["1", "2"]
+    assert panel.get_images()[0].get_array().shape == (2, 3)

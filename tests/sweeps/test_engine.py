@@ -1,0 +1,17 @@
+"""Chunks on their way to a worker."""
+
+from anyorder.sweeps import engine, spec
+from tests.sweeps.small import GRID
+
+
+def test_a_chunk_is_one_line_and_comes_back_as_it_was():
+    runs = spec.runs(GRID)[3:7]
+    line = engine.pack(runs)
+    assert "\n" not in line
+    assert engine.unpack(line) == ([3, 4, 5, 6], [run.config for run in runs])
+
+
+def test_a_run_that_is_lost_has_failed_with_its_reason():
+    found = engine.lost(spec.runs(GRID)[5], "the worker ended with signal 9")
+    assert (found.number, found.result.outcome) == (5, "failed")
+    assert found.result.reason == "the worker ended with signal 9, 3 times"
