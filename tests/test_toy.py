@@ -64,9 +64,3 @@ def test_the_explorer_offers_it_and_tells_its_proof(toy):
     traced = explorer.traced(asked, lambda: None)
     assert traced.opened.plan.options == {"volume": 7}
     assert [step.title for step in story.tell(traced, 8).steps] == [step.title for step in traced.opened.plan.steps]
-
-
-def test_its_cases_are_tested():
-    from tests.constructions.cases import CASES
-
-    assert {entry.name for entry, _ in CASES} == {entry.name for entry in CONSTRUCTIONS.values() if entry.cases}

@@ -72,13 +72,6 @@ def test_reversible_kernels_and_what_the_any_order_assumption_can_mean(order, si
             assert checks["corrected projection"].measured == pytest.approx(1.0)  # Σ_a φ_m(a)² μ(a)
 
 
-def test_no_irreducible_chain_above_order_one_is_self_adjoint():
-    for seed in range(20):
-        kernel = Kernel(np.random.default_rng(seed).dirichlet(np.ones(2), size=(2, 2)))
-        checks = {check.name: check for check in chains.check_any_order(kernel)}
-        assert checks["spectral assumptions: self-adjoint"].measured > 1e-3
-
-
 def test_the_second_hop_is_the_probability_after_two_steps_and_not_a_square():
     zero = np.array([[0.1, 0.95], [0.05, 0.9]])  # π(0 | older, newer)
     kernel = Kernel(np.stack([zero, 1 - zero], axis=-1))

@@ -118,12 +118,6 @@ def test_bad_sources_are_refused_in_one_line(make, words):
         make()
 
 
-def test_sampling_inside_a_compiled_program_is_sampling():
-    source = Source(OrderMixture(2), 8)
-    inside = jax.jit(lambda key: source.sample(key, 3, jnp.float32).tokens)(KEY)
-    np.testing.assert_array_equal(inside, source.sample(KEY, 3, jnp.float32).tokens)
-
-
 def test_an_integer_is_a_key_and_what_is_shown_fits_on_a_screen():
     prior = BagSymmetric(6, 2)
     np.testing.assert_array_equal(prior.draw(3), prior.draw(jax.random.key(3)))

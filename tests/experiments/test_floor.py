@@ -8,7 +8,8 @@ from anyorder.experiments import floor
 
 
 def test_the_floor_is_below_every_other_predictor_and_the_kgram_is_infinite():
-    scores = floor.compare(jax.random.key(3), order=2, length=33, count=8192).scores
+    # In the shape that the ledger compiles.
+    scores = floor.compare(jax.random.key(3), order=2, length=33, count=2048).scores
     best = scores[floor.FLOOR].excess.mean
     assert all(best <= other.excess.mean for other in scores.values())
     # Add-half is 0.0947 - 0.0865 above the floor; the k-gram gives zero to 8.6 % of what comes.
