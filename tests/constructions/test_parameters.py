@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from anyorder.constructions import CONSTRUCTIONS, construct, parameters
+from tests.constructions.cases import evaluated
 
 PRINTED_ONLY = {"bigram", "associative", "disentangled"}  # Table 1 counts these by rules of their own
 
@@ -18,14 +17,6 @@ def test_formulas_of_the_registry_count_arrays(name):
     entry = CONSTRUCTIONS[name]
     counted = parameters.account(model, t, norm_vectors=entry.norm_vectors)
     assert sum(counted.values()) == evaluated(entry.parameters, d=model.dimension, k=k, S=s, T=t)
-
-
-def evaluated(formula, **values):
-    """The value of a formula as people write it."""
-    plain = re.sub(r"⌊(.*?)/2⌋", r"((\1)//2)", formula)
-    plain = re.sub(r"⌈(.*?)/2⌉", r"((\1+1)//2)", plain)
-    plain = re.sub(r"(?<=[0-9a-zA-Z)²])(?=[a-zA-Z(])", "*", plain).replace("²", "**2")
-    return eval(plain, values)
 
 
 def test_table_one_reports_both_counts_where_two_are_defensible():

@@ -14,8 +14,8 @@ from anyorder.constructions import CONSTRUCTIONS, certificate, construct, plan, 
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.errors import InputError
 from anyorder.numerics import DTYPES
-from tests.constructions.cases import CASES, ORACLES, worst_error
-from tests.constructions.test_parameters import evaluated
+from tests.constructions.cases import CASES, ORACLES, evaluated, worst_error
+from tests.transformer.small import jaxpr_dtypes
 
 
 @pytest.mark.parametrize(
@@ -201,8 +201,6 @@ def test_bad_requests_get_one_line(options, message):
 
 @pytest.mark.parametrize("dtype", ["float16"])
 def test_no_construction_computes_in_a_wider_type(dtype):
-    from tests.transformer.test_model import jaxpr_dtypes
-
     for name in CONSTRUCTIONS:
         model = construct(name, order=1, alphabet_size=2, length=300, dtype=dtype, force=True)
         program = jax.make_jaxpr(model)(jnp.zeros(300, jnp.int32))
