@@ -11,11 +11,15 @@ STREAM = Stream(token=3, window=3, gate=1)
 def test_a_map_adds_up_what_its_routes_move():
     turn = np.random.default_rng(0).normal(size=(3, 3))
     matrix = STREAM.map(
-        ("token", "window", 2.0), ("window", "window", turn), ("window", "gate", -1.0), ("gate", "window", 5.0)
+        ("token", "window", 2.0),
+        ("window", "window", turn),
+        ("window", "window", 3.0),
+        ("window", "gate", -1.0),
+        ("gate", "window", 5.0),
     )
     vector = np.random.default_rng(1).normal(size=7)
     token, window, gate = vector[:3], vector[3:6], vector[6]
-    expected = [np.zeros(3), 2 * token + turn @ window + 5 * gate, [-window.sum()]]
+    expected = [np.zeros(3), 2 * token + turn @ window + 3 * window + 5 * gate, [-window.sum()]]
     np.testing.assert_allclose(matrix @ vector, np.concatenate(expected), atol=1e-12)
     scores = STREAM.map(("token", "score", 1.0), ("gate", "score", 2.0), to=Stream(score=1))
     np.testing.assert_allclose(scores @ vector, [token.sum() + 2 * gate], atol=1e-12)
