@@ -1,4 +1,4 @@
-"""Signals as a command meets them; the handlers are looked at before a signal is sent, which would end the tests."""
+"""Signals as a command meets them. The handlers are checked first: a signal without them would end the tests."""
 
 import signal
 

@@ -5,6 +5,8 @@ import numpy as np
 from anyorder.probe import Settings
 from anyorder.probe.adapters.callables import CallableModel
 
+FEW = Settings(sequences=8, length=110)
+
 
 def normalised(scores):
     scores = np.tril(scores) + 1e-9 * np.tri(len(scores))
@@ -46,9 +48,6 @@ def duplicate(tokens):
 def noise(tokens, generator):
     """Rows without any rule, some of them on a single key."""
     return normalised(np.exp(3 * generator.standard_normal((len(tokens), len(tokens)))))
-
-
-FEW = Settings(sequences=8, length=110)
 
 
 def with_heads(*makes):

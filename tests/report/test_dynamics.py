@@ -1,4 +1,4 @@
-"""The page of a run: its frames, its rows, and that it loads nothing."""
+"""The page of a run: its frames and its rows."""
 
 import numpy as np
 import pytest

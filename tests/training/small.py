@@ -14,8 +14,19 @@ import numpy as np
 from anyorder.training.config import PRESETS, Config, Data, Initial, Measurement, Optimisation
 from anyorder.training.optimiser import numbers
 
+ROOT = pathlib.Path(__file__).parents[2]
 VALUE_POSITIONS = {"value_positions": "all", "heads": (2, 1), "beginning": True}
 SYMBOLS, LENGTH = 3, 9
+#: A run of one model that takes a second, and the same of two.
+TINY = Config(
+    seeds=1,
+    data=Data(order=1, length=6),
+    architecture=dataclasses.replace(PRESETS["paper"].architecture, layers=1, dimension=4, mlp="none", beginning=True),
+    initial=PRESETS["paper"].initial,
+    optimisation=Optimisation(optimiser="adamw", steps=120, batch=4, warmup=3, learning_rate=(1e-2,), final_rate=0.0),
+    measurement=Measurement(evaluation_count=16, evaluate_every=60, checkpoint_every=40),
+)
+PAIR = dataclasses.replace(TINY, seeds=2)
 
 
 def inputs(config, rate):
@@ -39,20 +50,6 @@ def moved(model, size=0.1):
     rng = np.random.default_rng(0)
     leaves = [leaf + jnp.asarray(size * rng.normal(size=leaf.shape), leaf.dtype) for leaf in leaves]
     return jax.tree.unflatten(structure, leaves), rest
-
-
-TINY = Config(
-    seeds=1,
-    data=Data(order=1, length=6),
-    architecture=dataclasses.replace(PRESETS["paper"].architecture, layers=1, dimension=4, mlp="none", beginning=True),
-    initial=PRESETS["paper"].initial,
-    optimisation=Optimisation(optimiser="adamw", steps=120, batch=4, warmup=3, learning_rate=(1e-2,), final_rate=0.0),
-    measurement=Measurement(evaluation_count=16, evaluate_every=60, checkpoint_every=40),
-)
-PAIR = dataclasses.replace(TINY, seeds=2)
-
-
-ROOT = pathlib.Path(__file__).parents[2]
 
 
 def environment(tmp_path, devices=2):
