@@ -1,6 +1,9 @@
 """Chunks on their way to a worker."""
 
+import json
+
 from anyorder.sweeps import engine, spec
+from anyorder.training.forms import from_json
 from tests.sweeps.small import GRID
 
 
@@ -8,7 +11,9 @@ def test_a_chunk_is_one_line_and_comes_back_as_it_was():
     runs = spec.runs(GRID)[3:7]
     line = engine.pack(runs)
     assert "\n" not in line
-    assert engine.unpack(line) == ([3, 4, 5, 6], [run.config for run in runs])
+    assert [(number, from_json(config)) for number, config in json.loads(line)] == [
+        (run.number, run.config) for run in runs
+    ]
 
 
 def test_a_run_that_is_lost_has_failed_with_its_reason():
