@@ -12,6 +12,7 @@ from anyorder.claims.check import compare, read_results
 from anyorder.claims.entry import Verdict
 from anyorder.claims.registry import PARTS, recorded
 from anyorder.experiments.recorded import FOLDER
+from tests.claims.small import DEPTH, TOKEN
 
 
 @pytest.mark.parametrize("heading", PARTS)
@@ -44,3 +45,34 @@ def test_each_number_has_its_own_tolerance():
 def test_a_claim_without_a_record_differs(monkeypatch):
     (entry,) = check(find(["eq-score"]), {})
     assert not entry.agrees
+
+
+def test_results_come_from_the_folder_of_reproduce(run, tmp_path):
+    result = {"id": "depth", "tables": {"excess": {"caption": "…", "rows": DEPTH}}}
+    (tmp_path / "depth.json").write_text(json.dumps(result))
+    (tmp_path / "other.json").write_text("{}")
+    (tmp_path / "token-noise").mkdir()
+    (tmp_path / "token-noise" / "tables.json").write_text(json.dumps({"excess": TOKEN}))
+    _, text, _ = run("claims", "tab-depth", "tab-token-noise", "tab-bits", "--results", tmp_path, "--json")
+    depth, noise, bits = json.loads(text)["claims"]
+    assert (depth["verdict"], noise["verdict"]) == ("holds", "holds")
+    assert bits["verdict"] == "not measured here"
+    assert "anyorder reproduce bits" in bits["detail"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "is not"),
+        ('{"tables": {"excess": [1]}}', "must map tables to lists of rows"),
+        ('{"tables": {"other": []}}', "no table 'excess', only other"),
+        ('{"tables": {"excess": [{"layers": 1}, {"layers": 2}]}}', "no column 'excess_mean', only layers"),
+        (json.dumps({"tables": {"excess": DEPTH[:1]}}), "no row for 2"),
+    ],
+)
+def test_results_that_cannot_be_read_are_one_line(run, tmp_path, content, message):
+    (tmp_path / "depth.json").write_text(content)
+    code, _, error = run("claims", "tab-depth", "--results", tmp_path)
+    assert code == 2
+    assert message in error
+    assert error.count("\n") == 1
