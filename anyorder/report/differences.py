@@ -74,9 +74,12 @@ def _presets(presets: Tables) -> str:
 
 def _grid(grid: Tables) -> str:
     cells = [row for row in grid["cells"] if row["length"] == 32]
-    by_rate = {rate: [row["excess"] for row in cells if row["learning_rate"] == rate]
-               for rate in sorted({row["learning_rate"] for row in cells})}  # fmt: skip
-    each = [f"{min(values):.3f} to {max(values):.3f} at {rate:g}" for rate, values in by_rate.items()]
+    ranges = {}
+    for rate, dropout in sorted({(row["learning_rate"], row["dropout"]) for row in cells}):
+        found = [row["excess"] for row in cells if (row["learning_rate"], row["dropout"]) == (rate, dropout)]
+        ends = f"{min(found):.3f}" if len(found) == 1 else f"{min(found):.3f} to {max(found):.3f}"
+        ranges[f"rate {rate:g} with{'' if dropout else 'out'} dropout"] = ends
+    each = [f"{ends} at {where}" for where, ends in ranges.items()]
     return (
         f"**Learning rate and the rest of the grid.** In the {len(cells)} cells with T = 32 the excess of two layers "
         f"is {', '.join(each)}, next to the printed {DEPTH[2]}."
