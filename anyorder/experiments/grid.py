@@ -52,7 +52,7 @@ def run(task: Task) -> Result:
     rows.sort(key=lambda row: (row["length"], row["gap"]))
     best = [min(same, key=lambda row: row["gap"]) for _, same in groupby(rows, key=lambda row: row["length"])]
     chosen = [cell.config for cell in spec.runs(grid, CELLS[task.budget])]
-    seconds = float(np.mean([cost.seconds(run.config) for run in spec.runs(paper_grid(), 500)]))
+    seconds = float(np.mean([cost.seconds(run.config) for run in spec.runs(sweep("paper"))]))
     failed = [f"{_named(grid, row.values)}: {row.ended.reason}" for row in ended if row.ended.outcome != "done"]
     notes = (
         *(
