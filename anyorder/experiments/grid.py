@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from anyorder.experiments.experiment import STEPS, Budget, Experiment, Result, Table, Task
-from anyorder.experiments.figures import Chart, Plot, each
+from anyorder.experiments.figures import Chart, Plot, grouped, series
 from anyorder.files import Row
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.builtin import paper_grid
@@ -81,12 +81,16 @@ def _named(grid: Sweep, values: Row) -> str:
 
 
 def chart(rows: list[Row]) -> Plot:
-    """Gap against the learning rate, one mark for each length."""
+    """Gap against the learning rate: a colour for each length, a cross where there is dropout."""
     rows = [row | {"power": float(np.log10(row["learning_rate"]))} for row in rows]
-    lines = each(rows, "length", "power", "gap", label="T = {}", style="o")
+    lines = []
+    for colour, (length, own) in enumerate(grouped(rows, "length").items()):
+        for dropout, cells in grouped(own, "dropout").items():
+            label, style = (f"T = {length}, dropout", "x") if dropout else (f"T = {length}", "o")
+            lines.append(series(label, cells, "power", "gap", None, style, colour, shift=0.1 * (colour - 1)))
     ticks = {f"{10.0**power:g}": float(power) for power in (-4, -3, -2)}
     caption = "Gap to the Bayes floor against the learning rate, one point for each cell."
-    return Plot(caption, [Chart("learning rate", "gap (nats)", lines, ticks=ticks, from_zero=True)], width=4.0)
+    return Plot(caption, [Chart("learning rate", "gap (nats)", lines, ticks=ticks, from_zero=True)], width=5.4)
 
 
 EXPERIMENT = Experiment(
