@@ -114,7 +114,7 @@ class Plan:
         dtype = DTYPES[self.request.dtype]
         with np.errstate(over="ignore"):  # in NumPy: JAX would compile a program for every shape
             model = jax.tree.map(
-                lambda leaf: jnp.asarray(np.asarray(leaf).astype(dtype)) if eqx.is_array(leaf) else leaf, model
+                lambda leaf: jnp.asarray(np.asarray(leaf).astype(dtype), dtype) if eqx.is_array(leaf) else leaf, model
             )
         if self.certificate is None:
             return model

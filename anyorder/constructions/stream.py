@@ -61,7 +61,7 @@ class Stream:
         >>> Stream(token=2, gate=1).rows(2, token=np.eye(2), gate=5.0).tolist()
         [[1.0, 0.0, 5.0], [0.0, 1.0, 5.0]]
         """
-        return jnp.asarray(self._filled(count, values))
+        return jnp.asarray(self._filled(count, values), jnp.float64)
 
     def _filled(self, count: int, values: Mapping[str, Value]) -> Float[np.ndarray, "count d"]:
         rows = np.zeros((count, self.dimension))
@@ -80,7 +80,7 @@ class Stream:
         table = np.zeros((32 * (1 + max(entries) // 32), self.dimension))
         for offset, values in entries.items():
             table[offset] = self._filled(1, values)[0]
-        return jnp.asarray(table)
+        return jnp.asarray(table, jnp.float64)
 
     def map(self, *routes: Route, to: Stream | None = None) -> Float[Array, "to d"]:
         """The matrix of all routes, from this stream to itself or to another space.
@@ -92,7 +92,7 @@ class Stream:
         matrix = np.zeros((target.dimension, self.dimension))
         for read, write, scale in routes:
             matrix[target.place(write), self.place(read)] += self._spread(read, target, write, scale)
-        return jnp.asarray(matrix)
+        return jnp.asarray(matrix, jnp.float64)
 
     def embedding(self, **constants: Value) -> Float[Array, "symbols d"]:
         """One row for each symbol: its one-hot vector in the block `token`, and constants in other blocks.

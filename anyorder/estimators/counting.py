@@ -182,8 +182,14 @@ def backoff(
     [1.0, 0.0, 0.0]
     """
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
+    return _normalised(_after_longest_suffix(tokens, order, alphabet_size), dtype)
+
+
+@partial(jax.jit, static_argnames=("order", "alphabet_size"))
+def _after_longest_suffix(tokens: Int[Array, "length"], order: int, alphabet_size: int) -> Int[Array, "length symbols"]:
+    """Counts of what followed the longest suffix of at most k tokens that has been seen before."""
     shorter = [matching.window_matches(tokens, suffix) for suffix in range(order + 1)]
     counted = jnp.stack([matching.counts(matches, tokens, alphabet_size) for matches in shorter])
     seen = counted.sum(axis=2) > 0
     longest = order - jnp.argmax(seen[::-1], axis=0)
-    return _normalised(counted[longest, jnp.arange(len(tokens))], dtype)
+    return counted[longest, jnp.arange(len(tokens), dtype=jnp.int32)]

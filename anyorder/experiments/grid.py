@@ -59,8 +59,8 @@ def run(task: Task) -> Result:
             f"Best cell of length {row['length']}, {row['gap']:.4f} nats above the floor: {_named(grid, row)}."
             for row in best
         ),
-        f"The whole grid is {whole:,} runs with five seeds; {len(ended)} were made here. By the estimate of sweeps a run "
-        f"takes {seconds:.0f} s of one core, the rest {(whole - len(ended)) * seconds / 3600:,.0f} core-hours.",
+        f"The whole grid is {whole:,} runs with five seeds; {len(ended)} were made here. By the estimate of sweeps a "
+        f"run takes {seconds:.0f} s of one core, the rest {(whole - len(ended)) * seconds / 3600:,.0f} core-hours.",
         *(f"Without a result: {one}." for one in failed),
     )
     caption = (

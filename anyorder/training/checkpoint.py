@@ -71,6 +71,6 @@ def load(path: Path, config: Config, template: Sequence[State]) -> Checkpoint:
         fits = name in arrays and (arrays[name].shape, arrays[name].dtype) == (leaf.shape, leaf.dtype)
         require(fits, f"{path} has no array {name} of shape {leaf.shape} and type {leaf.dtype}; {way_out}")
     check_finite(arrays, path)
-    leaves = [jnp.asarray(arrays[name]) for name in wanted]
+    leaves = [jnp.asarray(arrays[name], arrays[name].dtype) for name in wanted]
     states = jax.tree.unflatten(jax.tree.structure(list(template)), leaves)
     return Checkpoint(config, about["step"], states, Written(**about["metrics"]))

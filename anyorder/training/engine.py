@@ -137,7 +137,10 @@ class Stacked:
     def states(self) -> list[State]:
         """The state of every model."""
         host = jax.device_get(self._stack)
-        return [jax.tree.map(lambda leaf, model=model: jnp.asarray(leaf[model]), host) for model in range(self._count)]
+        return [
+            jax.tree.map(lambda leaf, model=model: jnp.asarray(leaf[model], leaf.dtype), host)
+            for model in range(self._count)
+        ]
 
     def run(self, first: int, last: int) -> Taken:
         """Take the steps from `first` to before `last`."""
