@@ -33,6 +33,12 @@ class Step(NamedTuple):
     shares: dict[str, float]
 
 
+def one_thread() -> None:
+    """NumPy's products on one thread; to be called before NumPy is imported."""
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ[name] = "1"
+
+
 def processor_time(function, rounds: int = ROUNDS) -> float:
     """Seconds of the processor, the least of several calls."""
     return min(timed(function, rounds, clock=time.process_time))
@@ -74,7 +80,8 @@ def measure(preset: str, length: int, batch: int, profiled: bool = True) -> Step
     part = jax.jit(jax.value_and_grad(lambda weights, key: loss(weights, key, batch // taken)))
     operations = part.lower(weights, key).cost_analysis()["flops"] * taken
     x, w = np.ones((batch // taken * length, d), np.float32), np.ones((d, d), np.float32)
-    speed = 2 * x.size * d / (processor_time(lambda: [x @ w for _ in range(200)]) / 200)
+    y = np.empty_like(x)  # kept: fresh memory for every product would be measured too
+    speed = 2 * x.size * d / (processor_time(lambda: [np.matmul(x, w, out=y) for _ in range(200)]) / 200)
     return Step(
         1e3 * times[0],
         1e3 * times[1],
@@ -116,8 +123,8 @@ def shares(function: Any, *given: Any) -> dict[str, float]:
 
 
 def main() -> None:
-    for name in ("NPROC", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-        os.environ[name] = "1"
+    os.environ["NPROC"] = "1"
+    one_thread()
     for preset, length, batch in CASES:
         step = measure(preset, length, batch)
         rows = [

@@ -62,8 +62,10 @@ def ours(side_by_side) -> float:
 
 
 def main() -> None:
+    from benchmarks.step import measure, one_thread
+
+    one_thread()
     from anyorder.training import devices
-    from benchmarks.step import measure
 
     devices.prepare()
     python, rows = torch_python(), []
