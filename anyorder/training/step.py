@@ -27,8 +27,8 @@ from anyorder.transformer import Transformer
 CHUNK = 50
 #: Numbers in one activation of the part of a batch that is taken at a time: about thirty are kept for the gradient.
 CACHED = 1 << 15
-#: The fewest sequences that are worth taking together.
-FEW = 4
+#: The fewest sequences that are worth taking together, if not one alone.
+FEWEST_TOGETHER = 4
 #: The least probability of a model without a softmax.
 SMALLEST = 1e-5
 
@@ -102,8 +102,7 @@ def batch_loss(
 def parts(batch: int, numbers: int) -> int:
     """In how many parts a batch is taken so that a part fits a core's cache, if a sequence has so many `numbers`.
 
-    A part has one sequence or at least `FEW`: with two or three a token takes a fifth longer, because products that
-    are batched cost more than single ones.
+    A part has one sequence or at least `FEWEST_TOGETHER`: with two a token was measured to take a fifth longer.
 
     >>> parts(64, 32 * 64), parts(64, 256 * 64)
     (4, 64)
@@ -111,8 +110,8 @@ def parts(batch: int, numbers: int) -> int:
     if jax.default_backend() != "cpu":
         return 1
     divisors = [count for count in range(1, batch) if batch % count == 0]
-    fitting = (count for count in divisors if batch // count >= FEW and batch // count * numbers <= CACHED)
-    return next(fitting, batch)
+    most = CACHED // numbers  # sequences of a part
+    return next((count for count in divisors if FEWEST_TOGETHER <= batch // count <= most), batch)
 
 
 Batch = tuple[Array, Array, Array | None]
