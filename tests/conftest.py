@@ -14,6 +14,11 @@ os.environ.setdefault(
 )
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.environ["ANYORDER_CACHE"])
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+# The same for bytecode, also where Python is told to write none: to compile the instrumented modules takes 10 s.
+sys.dont_write_bytecode = False
+sys.pycache_prefix = str(pathlib.Path(os.environ["ANYORDER_CACHE"]) / "bytecode")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 # Programs of tests are small and run once: what XLA would make of them costs more than it saves.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 # The former way to make code of fused operations compiles twice as fast. XLA ends a process that has a flag it does not

@@ -9,7 +9,11 @@ import re
 import subprocess
 import sys
 
+import jax.numpy as jnp
+import jaxtyping
 import pytest
+
+from anyorder.dynamics.objective import excess
 
 ROOT = pathlib.Path(__file__).parent.parent
 
@@ -138,3 +142,11 @@ def test_tests_are_found_by_the_name_of_their_module():
     names = [path.relative_to(package).with_suffix("") for path in modules]
     without = {name.as_posix() for name in names if not (tests / name.parent / f"test_{name.name}.py").exists()}
     assert without == set(TESTED_ELSEWHERE)
+
+
+def test_shapes_are_checked_at_run_time_from_the_first_call():
+    rows = jnp.full((4, 2), 0.5)
+    assert excess(rows, rows, 0.0) == 0
+    for predicted in (rows[:3], rows.astype(int)):
+        with pytest.raises(jaxtyping.TypeCheckError):
+            excess(predicted, rows, 0.0)
