@@ -37,6 +37,7 @@ def as_tokens(
             f"tokens are a {type(tokens).__name__} of parts that differ in shape, must be one sequence (length,)"
             + ("; pass `chains.tokens[0]`" if hasattr(tokens, "tokens") else "")
         ) from None
+    require(array.ndim > 0, f"tokens are of type {type(tokens).__name__}, must be one sequence of integers")
     require(array.ndim == 1, f"tokens have shape {array.shape}, must be one sequence (length,); use vmap for more")
     require(len(array) > 0, "the sequence is empty; give at least one token")
     require(
@@ -59,16 +60,20 @@ def with_size(
 
 
 def size_of(alphabet_size: int | None, alphabet: str | None) -> int:
-    """The size of the alphabet: the one that is given, or the number of its characters.
+    """The size of the alphabet: the one that is given, or the number of its characters; both must agree.
 
     >>> size_of(None, "abc")
     3
     """
-    if alphabet_size is not None:
-        return alphabet_size
-    if alphabet is None:
+    if alphabet is not None:
+        have = f"the alphabet {alphabet!r} has {len(alphabet)} characters"
+        require(
+            alphabet_size in (None, len(alphabet)), f"alphabet size is {alphabet_size}, {have}; drop one of the two"
+        )
+        return len(alphabet)
+    if alphabet_size is None:
         raise InputError("the alphabet is not given; pass its size with `alphabet_size=`, or `alphabet=`")
-    return len(alphabet)
+    return alphabet_size
 
 
 def check_tokens(tokens: np.ndarray, alphabet_size: int, source: str = "the sequence", begin: int = 0) -> None:

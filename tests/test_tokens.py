@@ -9,7 +9,7 @@ import pytest
 
 import anyorder
 from anyorder.errors import InputError
-from anyorder.tokens import as_tokens, check_tokens, numbered, spelled
+from anyorder.tokens import as_tokens, check_tokens, numbered, size_of, spelled
 
 
 @pytest.mark.parametrize("given", [[0, 1, 1], (0, 1, 1), np.array([0, 1, 1], np.uint8), jnp.array([0, 1, 1])])
@@ -29,6 +29,8 @@ def test_a_string_with_its_alphabet():
         ([], {}, "the sequence is empty; give at least one token"),
         ("", {"alphabet": "ab"}, "the sequence is empty"),
         (np.zeros(0), {"order": 1}, "the sequence is empty"),
+        (None, {}, "of type NoneType, must be one sequence of integers"),
+        (b"ab", {}, "of type bytes, must be one sequence of integers"),
         ([[0, 1]], {}, "shape (1, 2), must be one sequence"),
         ([0.5, 1.0], {}, "dtype float64, must be integers"),
         ([0, 1], {"order": 2}, "order is 2, must be smaller than the length 2"),
@@ -44,6 +46,12 @@ def test_what_is_refused(given, options, message):
         as_tokens(spelled(given, **options) if "alphabet" in options else given, options.get("order"), 2)
     assert message in str(caught.value)
     assert "--" not in str(caught.value)
+
+
+def test_an_alphabet_has_a_size_of_its_own():
+    assert size_of(3, "abc") == size_of(None, "abc") == size_of(3, None) == 3
+    with pytest.raises(InputError, match="alphabet size is 2, the alphabet 'abc' has 3 characters; drop one"):
+        size_of(2, "abc")
 
 
 def test_traced_tokens_pass_unchecked():

@@ -14,10 +14,10 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder.chains.kernel import Kernel
 from anyorder.chains.noise import Noise
-from anyorder.chains.priors import Dirichlet, Floored, PointMass, Prior, Reversible, ReversibleBinary
+from anyorder.chains.priors import Dirichlet, Floored, Prior, Reversible, ReversibleBinary
 from anyorder.chains.sampling import Start
 from anyorder.chains.shared import BagSymmetric, OrderMixture, Tree
-from anyorder.chains.source import Chains, Source
+from anyorder.chains.source import Chains, Source, as_prior
 from anyorder.errors import check_whole, require
 
 _SIZES = ("order", "alphabet_size")
@@ -60,8 +60,8 @@ def named_prior(
 def sample(
     prior: str | Prior | Kernel = "dirichlet",
     *,
-    order: int = 2,
-    alphabet_size: int = 2,
+    order: int | None = None,
+    alphabet_size: int | None = None,
     length: int = 64,
     count: int = 1,
     seed: int | PRNGKeyArray = 0,
@@ -71,13 +71,15 @@ def sample(
 ) -> Chains:
     """Draw `count` kernels and one sequence of `length` tokens from each; `seed` is an integer or a key.
 
-    `prior` is a name, with `order` and `alphabet_size`, or a prior of `anyorder.chains`, which has its own; a
-    `Kernel` is the kernel of every sequence.
+    `prior` is a name, with `order` and `alphabet_size`, by default 2 and 2, or a prior of `anyorder.chains`, which has
+    its own; a `Kernel` is the kernel of every sequence.
 
     >>> sample(order=3, length=8, count=2, seed=7).tokens.shape
     (2, 8)
     """
-    drawn = named_prior(prior, order, alphabet_size) if isinstance(prior, str) else prior
-    drawn = PointMass(drawn) if isinstance(drawn, Kernel) else drawn
-    require(isinstance(drawn, Prior), f"the prior is {drawn!r}, must be a name, a prior or a kernel")
-    return Source(drawn, length, noise, start).sample(seed, count, dtype)
+    if isinstance(prior, str):
+        prior = named_prior(prior, 2 if order is None else order, 2 if alphabet_size is None else alphabet_size)
+    source = Source(as_prior(prior), length, noise, start)
+    for name, given, own in (("order", order, source.order), ("alphabet_size", alphabet_size, source.alphabet_size)):
+        require(given in (None, own), f"{name.replace('_', ' ')} is {given}, the prior has {own}; drop `{name}=`")
+    return source.sample(seed, count, dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,8 +13,9 @@ from anyorder.errors import require
 
 
 def _check_probability(name: str, value: float | Array) -> None:
-    if isinstance(value, float | int):
-        require(0 <= value <= 1, f"{name} is {value}, must be between 0 and 1")
+    require(isinstance(value, numbers.Real | jax.Array), f"{name} is {value!r}, must be a number between 0 and 1")
+    if not isinstance(value, jax.core.Tracer):
+        require(bool(0 <= value <= 1), f"{name} is {value}, must be between 0 and 1")
 
 
 class TokenNoise(eqx.Module):

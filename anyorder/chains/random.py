@@ -28,7 +28,9 @@ def as_key(seed: int | PRNGKeyArray) -> PRNGKeyArray:
     >>> bool(as_key(3) == jax.random.key(3))
     True
     """
-    if isinstance(seed, jax.Array) and (jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) or seed.shape == (2,)):
+    if isinstance(seed, jax.Array) and (
+        jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) or (seed.shape, seed.dtype) == ((2,), jnp.uint32)
+    ):
         return seed  # of either kind that JAX has
     require(is_whole(seed), f"the seed is {seed!r}, must be an integer or a key of jax.random")
     number = operator.index(seed)

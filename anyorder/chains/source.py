@@ -15,8 +15,9 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from anyorder.chains.kernel import Kernel
 from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise, observed, substitute
-from anyorder.chains.priors import Prior, dirichlet_rows
+from anyorder.chains.priors import PointMass, Prior, dirichlet_rows
 from anyorder.chains.random import as_key, split, uniform_pairs
 from anyorder.chains.sampling import Start, opening_rows, walk
 from anyorder.errors import check_order, check_whole, require
@@ -50,17 +51,27 @@ class Chains(NamedTuple):
         return as_html(repr(self), {f"sequence {n}": " ".join(map(str, row)) for n, row in enumerate(shown)})
 
 
+def as_prior(given: Prior | Kernel) -> Prior:
+    """A prior as it is; of a kernel the prior that always draws it."""
+    prior = PointMass(given) if isinstance(given, Kernel) else given
+    require(
+        isinstance(prior, Prior), f"the prior is {given!r}, must be a prior of `anyorder.chains`, its name, or a kernel"
+    )
+    return prior
+
+
 class Source(eqx.Module):
     """A prior over kernels, noise, the distribution of the opening, the length, and the sequences of each kernel.
 
-    The first k tokens are uniform (the paper's choice) or come from the stationary distribution of contexts.
+    A `Kernel` in place of the prior is the kernel of every sequence. The first k tokens are uniform (the paper's
+    choice) or come from the stationary distribution of contexts.
 
     >>> from anyorder.chains import Dirichlet
     >>> Source(Dirichlet(order=2, alphabet_size=3), length=8).sample(0, count=5)
     Chains(5 sequences of 8 tokens, order 2 over 3 symbols)
     """
 
-    prior: Prior
+    prior: Prior = eqx.field(converter=as_prior)
     length: int = eqx.field(static=True)
     noise: Noise | None = None
     start: Start = eqx.field(static=True, default="uniform")
@@ -95,8 +106,8 @@ class Source(eqx.Module):
         """
         return jax.tree.map(partial(jnp.asarray, dtype=dtype), self)
 
-    def sample(self, key: PRNGKeyArray | int, count: int, dtype: DTypeLike = jnp.float64) -> Chains:
-        """`count` sequences; `per_kernel` of them in a row share a kernel. A key, or an integer as a seed."""
+    def sample(self, seed: PRNGKeyArray | int, count: int, dtype: DTypeLike = jnp.float64) -> Chains:
+        """`count` sequences; `per_kernel` of them in a row share a kernel. The seed is an integer or a key."""
         check_whole(count=count)
         require(count >= 1, f"count is {count}, must be at least 1")
         require(
@@ -109,7 +120,7 @@ class Source(eqx.Module):
             f"{count} sequences of {self.length} tokens of order {self.order} over {self.alphabet_size} symbols take "
             f"{numbers} numbers at once, the limit is {MOST_NUMBERS}; sample fewer or shorter ones",
         )
-        return _sample(as_key(key), self, count, jnp.dtype(dtype))
+        return _sample(as_key(seed), self, count, jnp.dtype(dtype))
 
 
 @eqx.filter_jit

@@ -9,14 +9,27 @@ from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
-from anyorder.chains import BagSymmetric, Dirichlet, OrderMixture, Prior, Source, TokenNoise, TransitionNoise, Tree
+from anyorder.chains import (
+    BagSymmetric,
+    Dirichlet,
+    Noise,
+    OrderMixture,
+    PointMass,
+    Prior,
+    Source,
+    TokenNoise,
+    TransitionNoise,
+    Tree,
+)
 from anyorder.errors import InputError, require
-from anyorder.estimators.counting import add_beta, add_beta_bag
+from anyorder.estimators.counting import add_beta, add_beta_bag, where_full
+from anyorder.estimators.hidden import filtered
 from anyorder.estimators.noisy import bayes_under_transition_noise
 from anyorder.estimators.result import Estimate, WeightedEstimate
 from anyorder.estimators.unknown_order import ctw, mixture
-from anyorder.tokens import Tokens, spelled
+from anyorder.tokens import Tokens, as_tokens, spelled
 
 
 @runtime_checkable
@@ -51,6 +64,8 @@ def floor(source: Source) -> Floor:
     'token noise hides the chain: its Bayes predictor has no closed form'
     """
     prior, noise = source.prior, source.noise
+    if isinstance(prior, PointMass) and not (isinstance(noise, TokenNoise) and source.start != "uniform"):
+        return Floor(partial(_kernel_known, kernel=prior.probabilities, noise=noise))
     if isinstance(noise, TokenNoise):
         return Floor(None, "token noise hides the chain: its Bayes predictor has no closed form")
     if source.start != "uniform" and type(prior) in _PREDICTORS:
@@ -77,6 +92,19 @@ _PREDICTORS: dict[type[Prior], Callable[[Any], Predictor]] = {
 
 def _numbers(prior: Dirichlet | BagSymmetric | OrderMixture | Tree) -> dict[str, Any]:
     return {"alphabet_size": prior.alphabet_size, "beta": prior.concentration}
+
+
+def _kernel_known(
+    tokens: Tokens, kernel: Float[Array, "*contexts symbols"], noise: Noise | None
+) -> Estimate | WeightedEstimate:
+    """The row of the kernel after each window; under token noise the filter, which needs the tokens before it too."""
+    size, order = kernel.shape[-1], kernel.ndim - 1
+    if isinstance(noise, TokenNoise):
+        return where_full(filtered(tokens, kernel, noise).probabilities, order)
+    tokens = as_tokens(tokens, order, size)
+    rows = kernel[tuple(jnp.roll(tokens, order - 1 - place) for place in range(order))]
+    mixed = noise.strength if noise is not None else 0.0
+    return where_full((1 - mixed) * rows + mixed / size, order)
 
 
 def _under_noise(prior: Dirichlet, noise: TransitionNoise, length: int) -> Floor:

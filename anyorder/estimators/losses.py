@@ -13,30 +13,40 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from anyorder.errors import require
-from anyorder.estimators.result import Estimate
+from anyorder.estimators.result import Estimate, WeightedEstimate
+from anyorder.tokens import Tokens, as_tokens
 
-#: Distributions as lists.
-Rows = Sequence[Sequence[float]]
+#: Distributions after every position: an estimate, an array, or lists.
+Rows = (
+    Estimate
+    | WeightedEstimate
+    | Float[Array, "length symbols"]
+    | Float[np.ndarray, "length symbols"]
+    | Sequence[Sequence[float]]
+)
 
 
-def sampled_loss(
-    probabilities: Float[Array, "length symbols"] | Rows, tokens: Int[Array, "length"] | Sequence[int]
-) -> Float[Array, "predicted"]:
+def _rows(probabilities: Rows) -> Float[Array, "length symbols"]:
+    if isinstance(probabilities, Estimate | WeightedEstimate):
+        return probabilities.probabilities
+    return jnp.asarray(probabilities)
+
+
+def sampled_loss(probabilities: Rows, tokens: Tokens, *, alphabet: str | None = None) -> Float[Array, "predicted"]:
     """-log p(x_{n+1}): the loss on the token that came; infinite where it had probability zero.
 
     >>> sampled_loss([[0.5, 0.5], [0.25, 0.75]], [0, 1]).round(4).tolist()
     [0.6931]
     """
-    rows, came = jnp.asarray(probabilities), jnp.asarray(tokens)
+    rows = _rows(probabilities)
+    came = as_tokens(tokens, None, rows.shape[1], alphabet=alphabet)
     return -jnp.log(jnp.take_along_axis(rows[:-1], came[1:, None], axis=1)[:, 0])
 
 
-def exact_loss(
-    probabilities: Float[Array, "length symbols"] | Rows, truth: Float[Array, "length symbols"] | Rows
-) -> Float[Array, "predicted"]:
+def exact_loss(probabilities: Rows, truth: Rows) -> Float[Array, "predicted"]:
     """-Σ_s π(s) log p(s): the expectation of the sampled loss over the true next-token distribution.
 
     `truth[t]` is the distribution of token t, as `chains.sample` gives it.
@@ -44,19 +54,19 @@ def exact_loss(
     >>> exact_loss([[0.5, 0.5], [0.5, 0.5]], [[0.5, 0.5], [1.0, 0.0]]).round(4).tolist()
     [0.6931]
     """
-    predicted, true = jnp.asarray(probabilities)[:-1], jnp.asarray(truth)[1:]
+    predicted, true = _rows(probabilities)[:-1], _rows(truth)[1:]
     possible = true > 0  # 0·log 0 is 0
     terms = jnp.where(possible, true * jnp.log(jnp.where(possible, predicted, 1)), 0)
     return jnp.where(jnp.isnan(predicted).any(axis=1), jnp.nan, -terms.sum(axis=1))
 
 
-def true_loss(truth: Float[Array, "length symbols"] | Rows) -> Float[Array, "predicted"]:
+def true_loss(truth: Rows) -> Float[Array, "predicted"]:
     """The exact loss of the true distribution itself, its entropy: no predictor can have less.
 
     >>> true_loss([[0.5, 0.5], [0.5, 0.5]]).round(4).tolist()
     [0.6931]
     """
-    return exact_loss(jnp.roll(jnp.asarray(truth), -1, axis=0), truth)
+    return exact_loss(jnp.roll(_rows(truth), -1, axis=0), truth)
 
 
 def missed_probability(estimate: Estimate, truth: Float[Array, "length symbols"]) -> Float[Array, "predicted"]:

@@ -6,7 +6,6 @@ one-hot tokens, and the pseudo-attention map is the matrix with its rows divided
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import jax
@@ -14,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from anyorder import numerics as numerics
+from anyorder.tokens import LARGEST_ALPHABET, Tokens, as_tokens
 
 
 def shifted(matrix: Array, rows: int, columns: int) -> Array:
@@ -112,13 +112,13 @@ def counts(
     return (matches.astype(jnp.float32) @ one_hot).astype(jnp.int32)
 
 
-def pseudo_attention(tokens: Int[Array, "length"] | Sequence[int], order: int) -> Float[Array, "length length"]:
+def pseudo_attention(tokens: Tokens, order: int, *, alphabet: str | None = None) -> Float[Array, "length length"]:
     """The ideal attention map: row n is uniform over the matching positions, and zero where there are none.
 
     >>> pseudo_attention([0, 1, 0, 1, 0], 1)[-1].tolist()
     [0.0, 0.5, 0.0, 0.5, 0.0]
     """
-    return _pseudo_attention(jnp.asarray(tokens), order)
+    return _pseudo_attention(as_tokens(tokens, None, LARGEST_ALPHABET, alphabet=alphabet), order)
 
 
 @partial(jax.jit, static_argnames="order")
