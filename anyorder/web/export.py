@@ -19,13 +19,14 @@ from anyorder.constructions.construction import Construction
 from anyorder.constructions.steps import Show, Step
 from anyorder.errors import InputError
 from anyorder.files import holds, write_text
+from anyorder.records import as_json
 from anyorder.web import api
 from anyorder.web.app import STATIC
 from anyorder.web.bundle import bundle
 from anyorder.web.dynamics import film
 from anyorder.web.models import Library, Opened
 from anyorder.web.packing import HIGH, LOW, pack
-from anyorder.web.schema import DynamicsRequest, Promise, Stored, StoredRun, Tour
+from anyorder.web.schema import DynamicsRequest, Stored, StoredRun, Tour
 from anyorder.web.story import symbol_coordinates
 from anyorder.web.view import Explorer, model_info
 
@@ -141,7 +142,7 @@ def _certificate(made: Plan) -> dict[str, object] | None:
         return None
     bounds = [certificate.bound for step in TEMPERATURES if (certificate := made.at(made.kappa / 2**step).certificate)]
     return {
-        **Promise.model_validate(made.certificate, from_attributes=True).model_dump(exclude={"bound"}),
+        **vars(made.certificate),
         "bounds": [float(f"{bound:.4g}") for bound in bounds],
         "refusal": made.refusal,
     }
@@ -168,7 +169,7 @@ def _stored(opened: Opened) -> dict[str, object]:
 def _films(explorer: Explorer) -> dict[str, object]:
     paths = [entry.path for entry in explorer.library.listed() if entry.kind == "trajectory"]
     asked = {path: DynamicsRequest(run=StoredRun(kind="stored", path=path)) for path in paths}
-    return {path: film(run, explorer.library, lambda: None).model_dump() for path, run in asked.items()}
+    return {path: as_json(film(run, explorer.library, lambda: None).model_dump()) for path, run in asked.items()}
 
 
 def _options(explorer: Explorer, constructions: Sequence[str]) -> dict[str, object]:

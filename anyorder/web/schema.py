@@ -6,16 +6,16 @@ Matrices travel as base64 of little-endian float32: reading a map of 256 × 256 
 from __future__ import annotations
 
 import base64
-import math
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from jaxtyping import Shaped
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from anyorder.constructions import CONSTRUCTIONS, Option
 from anyorder.dtypes import Dtype
 from anyorder.errors import require
+from anyorder.transformer import Certificate
 from anyorder.web import limits
 
 Order = Annotated[int, Field(ge=1, le=limits.MOST_ORDER)]
@@ -25,17 +25,8 @@ EXAMPLE = "barbara had a banana bar and a barbarian band"
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
-def finite(value: float | None) -> float | None:
-    """The number, or None where JSON has none.
-
-    >>> finite(0.5), finite(math.inf)
-    (0.5, None)
-    """
-    return value if value is not None and math.isfinite(value) else None
-
-
-#: A number of an answer: null where it is infinite, or where nothing is defined.
-Number = Annotated[float | None, BeforeValidator(finite)]
+#: A number of an answer; NaN and infinities are written as null.
+Number = Annotated[float | None, Field(description="null where it is infinite or nothing is defined")]
 
 
 class Asked(BaseModel):
@@ -222,17 +213,6 @@ class Matrix(BaseModel):
         return cls(rows=array.shape[0], columns=array.shape[1], values=base64.b64encode(data).decode("ascii"))
 
 
-class OptionInfo(BaseModel):
-    """An option that only some constructions have."""
-
-    name: str
-    default: bool | int | float
-    help: str
-    least: float | None = None
-    most: float | None = None
-    above: float | None = None
-
-
 class ConstructionInfo(BaseModel):
     """A line of the registry."""
 
@@ -244,7 +224,7 @@ class ConstructionInfo(BaseModel):
     dimension: str
     advice: str
     largest_order: int | None
-    options: list[OptionInfo]
+    options: list[Option]
 
 
 class StoredInfo(BaseModel):
@@ -293,21 +273,6 @@ class Options(BaseModel):
     example: str
 
 
-class Promise(BaseModel):
-    """The certificate of a construction."""
-
-    construction: str
-    estimator: str
-    order: int
-    length: int
-    target_error: float
-    margin: float
-    kappa: float
-    bound: float
-    bits_needed: int
-    mantissa_bits: int
-
-
 class ModelInfo(BaseModel):
     """What kind of model was run."""
 
@@ -323,7 +288,7 @@ class ModelInfo(BaseModel):
     parameters: int
     certified_kappa: float | None = Field(description="the kappa that suffices for the target error")
     refusal: str | None = Field(description="why a plain construct refuses this, in one line")
-    certificate: Promise | None
+    certificate: Certificate | None
 
 
 class Map(BaseModel):
@@ -341,7 +306,7 @@ class Exactness(BaseModel):
     """The worst error on this sequence, next to what was promised."""
 
     compared_with: str
-    max_error: Number = Field(description="null where it is infinite or nothing is defined")
+    max_error: Number
     at: int | None
     bound: float | None
     positions_checked: int

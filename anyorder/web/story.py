@@ -22,7 +22,6 @@ from anyorder.estimators import matching
 from anyorder.transformer import Head, Transformer
 from anyorder.transformer.arithmetic import linear, stored
 from anyorder.web import schema
-from anyorder.web.schema import finite
 from anyorder.web.sentences import about, here
 from anyorder.web.traced import Traced, TracedPosition
 
@@ -92,7 +91,7 @@ def _(what: steps.Inside, look: TracedPosition) -> schema.Part:
 def _(what: steps.Threshold, look: TracedPosition) -> schema.Part:
     part = show(what.shown, look)
     left = _inside(look, what.inside)
-    part.line = finite(float(np.mean(np.array(part.values, float) - left)))
+    part.line = float(np.mean(np.array(part.values, float) - left))
     # Of equal numbers a rounded difference can be left; the norm that follows makes nothing of it.
     part.marks = np.flatnonzero(left > 1e-6 * np.abs(left).max()).tolist()
     return part

@@ -244,7 +244,7 @@ def _losses(
 
 def model_info(opened: Opened) -> schema.ModelInfo:
     """What kind of model it is."""
-    model, promise = opened.model, opened.model.certificate
+    model = opened.model
     return schema.ModelInfo(
         title=opened.title,
         source=opened.source,
@@ -259,5 +259,5 @@ def model_info(opened: Opened) -> schema.ModelInfo:
         # What suffices for the target error, or what a construction without a promise takes by itself.
         certified_kappa=None if opened.plan is None else opened.plan.kappa,
         refusal=opened.refusal,
-        certificate=None if promise is None else schema.Promise.model_validate(promise, from_attributes=True),
+        certificate=model.certificate,
     )
