@@ -59,6 +59,12 @@ class Traced:
         return named + [f"({number})" for number in range(len(named), self.alphabet_size)]
 
     @property
+    def truth(self) -> Float[np.ndarray, "length symbols"] | None:
+        """The distribution of the token after every position, where it is known; zero where the chain has no symbol."""
+        own = self.sequence.truth
+        return None if own is None else np.pad(own[1:], ((0, 0), (0, self.alphabet_size - own.shape[1])))
+
+    @property
     def predicted(self) -> Float[np.ndarray, "length symbols"]:
         """The next-token distribution of the model after every position."""
         return np.asarray(self.trace.probabilities, np.float64)[: self.length]

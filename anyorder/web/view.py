@@ -10,6 +10,7 @@ from collections import OrderedDict
 import jax
 import numpy as np
 from jaxtyping import Float
+from scipy.special import entr, rel_entr
 
 from anyorder import estimators
 from anyorder.constructions.certificate import unit_roundoff
@@ -107,7 +108,6 @@ class Explorer:
         bayes, bayes_name = _bayes(traced, asked)
         check()
         wrong, exactness = _exactness(traced, bayes, bayes_name)
-        truth = traced.sequence.truth
         return schema.View(
             symbols=traced.symbols,
             tokens=traced.sequence.tokens.tolist(),
@@ -126,7 +126,7 @@ class Explorer:
             bayes=Matrix.of(bayes),
             bayes_name=bayes_name,
             estimated=None if asked.estimator is None else Matrix.of(traced.estimate(asked.estimator)),
-            truth=None if truth is None else Matrix.of(_wide(truth[1:], traced.alphabet_size)),
+            truth=None if traced.truth is None else Matrix.of(traced.truth),
             errors=wrong.tolist(),
             exactness=exactness,
             losses=_losses(traced, bayes, kgram),
@@ -154,11 +154,6 @@ def _check_fit(drawn: NamedTokens, size: int, order: int, ways: str) -> None:
     most = f"the model has {size} symbols, at most {limits.MOST_SYMBOLS} are shown"
     limits.at_most(limits.MOST_SYMBOLS, size, "symbols", most)
     require(length > order, f"order is {order}, must be smaller than the length {length}; {ways}")
-
-
-def _wide(rows: Float[np.ndarray, "length own"], size: int) -> Float[np.ndarray, "length symbols"]:
-    """Distributions over a larger alphabet, zero where the chain has no symbol."""
-    return np.pad(rows, ((0, 0), (0, size - rows.shape[1])))
 
 
 def _bayes(traced: Traced, asked: schema.ViewRequest) -> tuple[Float[np.ndarray, "length symbols"], str]:
@@ -215,30 +210,22 @@ def how_exact(error: float, bound: float | None, dtype: str) -> schema.HowExact:
     return "exact" if error <= ROUNDING_UNITS * unit_roundoff(dtype) else "within"
 
 
-_loss = jax.jit(estimators.exact_loss)
-
-
 def _losses(
     traced: Traced, bayes: Float[np.ndarray, "length symbols"], kgram: Float[np.ndarray, "length symbols"]
 ) -> schema.Losses | None:
-    """Mean exact loss wherever there is a full window, at the padded length so that lengths share one program."""
-    if traced.sequence.truth is None:
+    """Mean exact loss wherever there is a full window: the entropy of the truth, and what predictions add to it."""
+    if traced.truth is None:
         return None
-    length, size, total = traced.length, traced.alphabet_size, limits.padded(traced.length) + 1
-    truth = _wide(traced.sequence.truth, size)
-    truth = np.concatenate([truth, np.full((total - len(truth), size), 1 / size)])
+    truth, full = traced.truth, slice(traced.opened.order - 1, None)
 
-    def mean(rows: Float[np.ndarray, "some symbols"]) -> float:
-        filled = np.full((total, size), 1 / size)
-        filled[:length] = rows[:length]
-        return float(np.asarray(_loss(filled, truth))[traced.opened.order - 1 : length].mean())
+    def excess(rows: Float[np.ndarray, "length symbols"]) -> float:
+        return float(rel_entr(truth, rows)[full].sum(axis=1).mean())
 
-    least = mean(truth[1:])
     return schema.Losses(
-        true_loss=least,
-        model_excess=mean(traced.predicted) - least,
-        bayes_excess=mean(bayes) - least,
-        kgram_excess=mean(kgram) - least,
+        true_loss=float(entr(truth)[full].sum(axis=1).mean()),
+        model_excess=excess(traced.predicted),
+        bayes_excess=excess(bayes),
+        kgram_excess=excess(kgram),
     )
 
 
