@@ -7,7 +7,6 @@ weights make of the stream that is.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -37,7 +36,6 @@ def tell(traced: Traced, position: int) -> schema.Story:
     matches = np.flatnonzero(np.asarray(matrix)[position]).tolist()
     counts = np.asarray(matching.counts(matrix, traced.padded, model.alphabet_size))[position].tolist()
     look = TracedPosition(traced, model, order, position, position + traced.begins, matches)
-    window = list(range(position - order + 1, position + 1)) if position >= order - 1 else []
     made = [
         schema.StoryStep(
             title=step.title,
@@ -51,6 +49,7 @@ def tell(traced: Traced, position: int) -> schema.Story:
         )
         for step in traced.opened.steps
     ]
+    window = about(look, "recent")
     return schema.Story(position=position, order=order, window=window, matches=matches, counts=counts, steps=made)
 
 
@@ -62,79 +61,73 @@ def weight(model: Transformer, name: str, does: str) -> schema.Weight:
     return schema.Weight(name=name, shape=list(np.shape(value)), does=does)
 
 
-@functools.singledispatch
 def show(what: Show, look: TracedPosition) -> schema.Part:
     """What a step lets one see, at one position."""
-    raise TypeError(f"the page cannot draw {what!r}")
+    model, trace = look.model, look.traced.trace
+    match what:
+        case steps.Block():
+            read = f"block `{what.of}`: after {what.point}"
+            return bars(look, what.name, read, look.block(what.of, what.point), what.of)
+        case steps.Combined():
+            values = np.sum([factor * look.block(block, what.point) for block, factor in what.of], axis=0)
+            terms = " ".join(f"{'-' if factor < 0 else '+'} {abs(factor):g}·`{block}`" for block, factor in what.of[:4])
+            more = " …" if len(what.of) > 4 else ""
+            return bars(look, what.name, f"{terms.removeprefix('+ ')}{more}: after {what.point}", values)
+        case steps.Inside():
+            read = f"W x + b of layers.{what.layer}.mlp.{what.place} in block `{what.of}`"
+            return bars(look, what.name, read, _inside(look, what), line=0.0)
+        case steps.Threshold():
+            part, left = show(what.shown, look), _inside(look, what.inside)
+            part.line = float(np.mean(np.array(part.values, float) - left))
+            # Of equal numbers a rounded difference can be left; the norm that follows makes nothing of it.
+            part.marks = np.flatnonzero(left > 1e-6 * np.abs(left).max()).tolist()
+            return part
+        case steps.Attention():
+            weights = np.asarray(trace.attention[what.layer], np.float64)[what.head, look.row, : look.row + 1]
+            read = f"attention of layer {what.layer + 1}, head {what.head + 1}, row {look.position}"
+            if what.offsets is None:
+                return keys(look, what.name, read, weights, look.matches)
+            near = range(max(look.position - what.offsets[1], 0), look.position - what.offsets[0] + 1)
+            return keys(look, what.name, read, weights, near)
+        case steps.Scores():
+            queries, found = _sides(model.layers[what.layer].heads[what.head], trace.stream(what.point))
+            scores = np.asarray(stored(found @ queries[look.row]), np.float64)[: look.row + 1]
+            kappa, unit = _scale(model)
+            read = f"score of layer {what.layer + 1}, head {what.head + 1}" + (f" / {unit}" if unit else "")
+            return keys(look, what.name, read, scores / kappa, look.matches, unit=unit)
+        case steps.Overlay():
+            return overlay(what, look)
+        case steps.Prediction():
+            return bars(look, what.name, "output of the model", look.traced.predicted[look.position])
 
 
-@show.register
-def _(what: steps.Block, look: TracedPosition) -> schema.Part:
-    return bars(look, what.name, f"block `{what.of}`: after {what.point}", look.block(what.of, what.point), what.of)
-
-
-@show.register
-def _(what: steps.Combined, look: TracedPosition) -> schema.Part:
-    values = np.sum([factor * look.block(block, what.point) for block, factor in what.of], axis=0)
-    terms = " ".join(f"{'-' if factor < 0 else '+'} {abs(factor):g}·`{block}`" for block, factor in what.of[:4])
-    more = " …" if len(what.of) > 4 else ""
-    return bars(look, what.name, f"{terms.removeprefix('+ ')}{more}: after {what.point}", values)
-
-
-@show.register
-def _(what: steps.Inside, look: TracedPosition) -> schema.Part:
-    read = f"W x + b of layers.{what.layer}.mlp.{what.place} in block `{what.of}`"
-    return bars(look, what.name, read, _inside(look, what), line=0.0)
-
-
-@show.register
-def _(what: steps.Threshold, look: TracedPosition) -> schema.Part:
-    part = show(what.shown, look)
-    left = _inside(look, what.inside)
-    part.line = float(np.mean(np.array(part.values, float) - left))
-    # Of equal numbers a rounded difference can be left; the norm that follows makes nothing of it.
-    part.marks = np.flatnonzero(left > 1e-6 * np.abs(left).max()).tolist()
-    return part
-
-
-@show.register
-def _(what: steps.Attention, look: TracedPosition) -> schema.Part:
-    weights = np.asarray(look.traced.trace.attention[what.layer], np.float64)[what.head, look.row, : look.row + 1]
-    read = f"attention of layer {what.layer + 1}, head {what.head + 1}, row {look.position}"
-    if what.offsets is None:
-        return keys(look, what.name, read, weights, look.matches)
-    near = range(max(look.position - what.offsets[1], 0), look.position - what.offsets[0] + 1)
-    return keys(look, what.name, read, weights, near)
-
-
-@show.register
-def _(what: steps.Scores, look: TracedPosition) -> schema.Part:
-    queries, found = _sides(look.model.layers[what.layer].heads[what.head], look.traced.trace.stream(what.point))
-    scores = np.asarray(stored(found @ queries[look.row]), np.float64)[: look.row + 1]
-    kappa, name = _scale(look.model)
-    read = f"score of layer {what.layer + 1}, head {what.head + 1}" + (f" / {name}" if name else "")
-    return keys(look, what.name, read, scores / kappa, look.matches, unit=name)
-
-
-@show.register
-def _(what: steps.Overlay, look: TracedPosition) -> schema.Part:
-    head = look.model.layers[what.layer].heads[what.head]
+def overlay(what: steps.Overlay, look: TracedPosition) -> schema.Part:
+    """The direction of the query over that of its latest match and of the miss with the largest score."""
+    head, begins, k = look.model.layers[what.layer].heads[what.head], look.traced.begins, look.order
     queries, found = (np.asarray(side, np.float64) for side in _sides(head, look.traced.trace.stream(what.point)))
-    product, begins, k = found @ queries[look.row], look.traced.begins, look.order
+    product = found @ queries[look.row]
     coordinates, symbols = symbol_coordinates(look.model, head)
-    kappa, name = _scale(look.model)
-    over = []
+    kappa, unit = _scale(look.model)
     misses = [i for i in range(k, look.position + 1) if i not in look.matches]
-    nearest = max(misses, key=lambda i: (product[i + begins], i), default=None)
-    for kind, at in (("match", look.matches[-1] if look.matches else None), ("near miss", nearest)):
-        if at is not None:
-            word = [look.name(position) for position in range(at - k, at)]
-            values, score = _direction(found[at + begins, coordinates]), float(product[at + begins] / kappa)
-            over.append(schema.Over(kind=kind, position=at, word=word, values=values.tolist(), score=score))
-    read, values = "directions of the query at n and of two keys", _direction(queries[look.row, coordinates])
-    labels = [look.traced.symbols[symbol] for symbol in symbols]
+    nearest = sorted(misses, key=lambda i: (product[i + begins], i))[-1:]
+    drawn = [("match", at) for at in look.matches[-1:]] + [("near miss", at) for at in nearest]
     return schema.Part(
-        kind="overlay", name=what.name, read=read, labels=labels, values=values.tolist(), over=over, unit=name
+        kind="overlay",
+        name=what.name,
+        read="directions of the query at n and of two keys",
+        labels=[look.traced.symbols[symbol] for symbol in symbols],
+        values=_direction(queries[look.row, coordinates]),
+        over=[
+            schema.Over(
+                kind=kind,
+                position=at,
+                word=[look.name(position) for position in range(at - k, at)],
+                values=_direction(found[at + begins, coordinates]),
+                score=float(product[at + begins] / kappa),
+            )
+            for kind, at in drawn
+        ],
+        unit=unit,
     )
 
 
@@ -147,30 +140,23 @@ def symbol_coordinates(model: Transformer, head: Head) -> tuple[list[int], list[
     weight, size = np.asarray(head.key, np.float64), model.alphabet_size
     if model.blocks is None:
         return list(range(min(len(weight), size))), list(range(min(len(weight), size)))
-    places: dict[int, int] = {}
-    for name, width in model.blocks:
-        block = Stream(**dict(model.blocks)).place(name)
-        places |= {at: at - block.start for at in range(block.start, block.stop) if width == size}
+    stream = Stream(**dict(model.blocks))
+    whole = [stream.place(name) for name, width in model.blocks if width == size]
+    places = {at: at - block.start for block in whole for at in range(block.start, block.stop)}
     own = weight - np.median(weight, axis=0)
     read = [(row, int(np.argmax(values))) for row, values in enumerate(own) if values.max() > 0]
     found = [(row, places[at]) for row, at in read if at in places]
     return [row for row, _ in found], [symbol for _, symbol in found]
 
 
-def _direction(values: Numbers) -> Numbers:
+def _direction(values: Numbers) -> list[float]:
     length = np.linalg.norm(values)
-    return values / length if length > 0 else values
+    return (values / length if length > 0 else values).tolist()
 
 
 def _scale(model: Transformer) -> tuple[float, str]:
     """What scores are divided by, and what it is called: kappa where there is one."""
     return (1.0, "") if model.certificate is None else (model.certificate.kappa, "kappa")
-
-
-@show.register
-def _(what: steps.Prediction, look: TracedPosition) -> schema.Part:
-    row = np.asarray(look.traced.trace.probabilities, np.float64)[look.position]
-    return bars(look, what.name, "output of the model", row)
 
 
 def bars(look: TracedPosition, name: str, read: str, values: Numbers, label: str = "", **more: Any) -> schema.Part:
