@@ -1,22 +1,38 @@
-"""Where models come from: the registry of constructions, and the folders that were named on the command line."""
+"""Where models come from: the registry of constructions, and the folders that were named on the command line.
+
+What is in a folder is listed in words: runs by order, preset, gap and date, files and trajectories by what they hold.
+A folder may name its files in `about.json`, as the folder of the package does: `{file: {"title": …, "order": …}}`.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Sequence
+import datetime
+import itertools
+import json
+import math
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
 
 from anyorder.constructions import Plan, plan
 from anyorder.constructions.registry import find, planned
 from anyorder.constructions.steps import Step, learnt
 from anyorder.errors import InputError, require
+from anyorder.files import read_json
+from anyorder.training import forms
 from anyorder.training.folder import CHECKPOINT, CONFIG, START, read_config, read_models
 from anyorder.transformer import Transformer, load
 from anyorder.web import limits
-from anyorder.web.listing import SHIPPED, SHIPPED_NAME, file_info, run_info, trajectory_info
 from anyorder.web.schema import Constructed, Stored, StoredInfo
 
+#: The model and the trajectories that come with the package, and what their folder is called in paths.
+SHIPPED, SHIPPED_NAME = Path(__file__).with_name("shipped"), "package"
 #: Entries of the folders that are listed, and how deep they are searched.
 MOST_LISTED, DEEPEST = 500, 3
 _PRIVATE = (CHECKPOINT, START)
@@ -103,31 +119,10 @@ class Library:
 
     def listed(self) -> list[StoredInfo]:
         """Every run, without the files inside it, and every model file: the package's first, by order and title."""
-        found: list[StoredInfo] = []
-        for name, root in self._all.items():
-            self._search(name, root, root, DEEPEST, found)
-        found = sorted(found[:MOST_LISTED], key=lambda one: (one.order or 0, one.title))
-        return sorted(found, key=lambda one: not one.path.startswith(f"{SHIPPED_NAME}/"))
-
-    def _search(self, name: str, root: Path, folder: Path, depth: int, found: list[StoredInfo]) -> None:
-        label = "/".join((name, *folder.relative_to(root).parts))
-        if (folder / CONFIG).is_file() and (folder / CHECKPOINT).is_file():
-            with contextlib.suppress(InputError):  # a run that cannot be read is not offered
-                found.append(run_info(folder, label))
-            return
-        try:
-            entries = sorted(folder.iterdir())
-        except OSError:
-            return
-        for entry in entries:
-            if len(found) >= MOST_LISTED:
-                return
-            if entry.is_dir() and not entry.is_symlink() and depth and not entry.name.startswith("."):
-                self._search(name, root, entry, depth - 1, found)
-            elif entry.suffix == ".safetensors" and entry.is_file() and entry.name not in _PRIVATE:
-                found.append(file_info(entry, f"{label}/{entry.name}"))
-            elif (entry.name == "trajectory.npz" or root is SHIPPED) and entry.suffix == ".npz" and entry.is_file():
-                found.append(trajectory_info(entry, f"{label}/{entry.name}"))
+        found = itertools.chain.from_iterable(_search(root, name, DEEPEST) for name, root in self._all.items())
+        ours = f"{SHIPPED_NAME}/"
+        shown = itertools.islice(found, MOST_LISTED)
+        return sorted(shown, key=lambda one: (not one.path.startswith(ours), one.order or 0, one.title))
 
     def locate(self, path: str) -> tuple[Path, Path]:
         """The root and the resolved path that a listed name stands for; links out of the folder are refused."""
@@ -164,30 +159,25 @@ class Library:
             raise
 
     def _read(self, asked: Stored, target: Path) -> Opened:
+        made = None
         if target.is_dir():
             config = read_config(target)
             fits(target / CHECKPOINT)
             step, models = read_models(target)
             require(asked.index < len(models), f"index is {asked.index}, the run has 0 to {len(models) - 1}")
-            member = config.members[asked.index]
+            model, member, order = models[asked.index], config.members[asked.index], config.data.window
             title = f"trained, seed {member.seed}, rate {member.learning_rate:g}, {step} steps"
-            return Opened(models[asked.index], title, asked.path, None, asked.order or config.data.window, asked.beta)
-        require(target.suffix == ".safetensors", f"{asked.path} is no .safetensors file; give a model or a run")
-        fits(target)
-        model = load(target)
-        promise = model.certificate
-        if promise is None:
-            named = file_info(target, asked.path)
-            title = "saved model" if named.title == asked.path else named.title
-            return Opened(model, title, asked.path, None, asked.order or named.order or 1, asked.beta)
-        return Opened(
-            model,
-            f"saved {promise.construction}",
-            asked.path,
-            planned(promise) if asked.order in (None, promise.order) else None,
-            asked.order or promise.order,
-            asked.beta,
-        )
+        else:
+            require(target.suffix == ".safetensors", f"{asked.path} is no .safetensors file; give a model or a run")
+            fits(target)
+            model = load(target)
+            if (promise := model.certificate) is not None:
+                title, order = f"saved {promise.construction}", promise.order
+                made = planned(promise) if asked.order in (None, order) else None
+            else:
+                named = file_info(target, asked.path)
+                title, order = "saved model" if named.title == asked.path else named.title, named.order or 1
+        return Opened(model, title, asked.path, made, asked.order or order, asked.beta)
 
 
 def fits(file: Path) -> None:
@@ -199,3 +189,80 @@ def fits(file: Path) -> None:
         "bytes",
         f"{file} has {size} bytes, the explorer opens at most {limits.MOST_FILE}; look into it in Python",
     )
+
+
+def _search(folder: Path, path: str, depth: int) -> Iterator[StoredInfo]:
+    """What can be opened in a folder, and in those inside it; `path` is what the page calls it."""
+    if (folder / CONFIG).is_file() and (folder / CHECKPOINT).is_file():
+        with contextlib.suppress(InputError):  # a run that cannot be read is not offered
+            yield run_info(folder, path)
+        return
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        inside = f"{path}/{entry.name}"
+        if entry.is_dir() and not entry.is_symlink() and depth and not entry.name.startswith("."):
+            yield from _search(entry, inside, depth - 1)
+        elif entry.suffix == ".safetensors" and entry.is_file() and entry.name not in _PRIVATE:
+            yield file_info(entry, inside)
+        elif (entry.name == "trajectory.npz" or folder == SHIPPED) and entry.suffix == ".npz" and entry.is_file():
+            yield trajectory_info(entry, inside)
+
+
+def run_info(folder: Path, path: str) -> StoredInfo:
+    """A training run: what was trained, how near it came to Bayes, and when."""
+    config = read_config(folder)
+    preset = re.search(r"--preset (\S+)", forms.command(config))
+    words = [f"order {config.data.order}", preset[1] if preset else "own settings"]
+    gap = math.inf
+    with contextlib.suppress(InputError, KeyError, TypeError, ValueError):
+        gap = float(read_json(folder / "summary.json", "a finished run")["mean_gap"])
+        words.append(f"gap {gap:+.4f}")
+    date = datetime.date.fromtimestamp((folder / "checkpoint.safetensors").stat().st_mtime)
+    size = config.data.alphabet_size
+    return StoredInfo(
+        path=path,
+        kind="run",
+        models=len(config.members),
+        title=f"{', '.join(words)}, {date} ({path})",
+        about=f"Trained: S = {size}, T = {config.data.length}, d = {config.architecture.dimension}. "
+        "The gap is that of its loss to Bayes, in nats.",
+        order=config.data.order,
+        alphabet_size=size,
+        length=config.data.length if config.architecture.absolute_positions else None,
+    )
+
+
+def file_info(file: Path, path: str) -> StoredInfo:
+    """A model file, by its certificate or by what its folder says of it."""
+    found: dict[str, object] = {}
+    unreadable = (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError)
+    with contextlib.suppress(*unreadable), safe_open(file, framework="numpy") as stored:
+        model = json.loads(stored.metadata()["anyorder"])["value"]["fields"]
+        if model["certificate"] is not None:
+            promise = model["certificate"]["fields"]
+            name, order, dtype = promise["construction"], int(promise["order"]), promise["dtype"]
+            found = {"title": f"{name}, order {order}, {dtype} ({path})", "order": order}
+        found["alphabet_size"] = stored.get_slice(model["embedding"]["array"]).get_shape()[0]
+        if model["positions"] is not None:
+            found["length"] = stored.get_slice(model["positions"]["array"]).get_shape()[0]
+    return _named(file, {"path": path, "kind": "file", "models": 1, "title": path, **found})
+
+
+def trajectory_info(file: Path, path: str) -> StoredInfo:
+    """A trajectory of gradient descent, by its algorithm and order."""
+    found: dict[str, object] = {}
+    with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile), np.load(file) as stored:
+        number, order = 1 if stored["algorithm"] == "two-stage" else 2, int(stored["order"])
+        found = {"title": f"Algorithm {number}, order {order} ({path})", "order": order}
+    return _named(file, {"path": path, "kind": "trajectory", "models": 0, "title": path, **found})
+
+
+def _named(file: Path, found: dict[str, object]) -> StoredInfo:
+    """What was found of a file, or said of it by its folder."""
+    said = None
+    with contextlib.suppress(InputError):
+        said = read_json(file.with_name("about.json"), "names of files").get(file.name)
+    return StoredInfo.model_validate(found | (said if isinstance(said, dict) else {}))

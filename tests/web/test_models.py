@@ -1,17 +1,21 @@
-"""The folders of the explorer: paths and links that lead out, pipes, names that are too long."""
+"""The folders of the explorer: what is listed and opened; paths that lead out, pipes, names that are too long."""
 
 from __future__ import annotations
 
 import os
+import re
 import time
 
+import numpy as np
 import pytest
 
+import anyorder
+from anyorder.constructions import CONSTRUCTIONS
 from anyorder.errors import InputError
 from anyorder.training.folder import CHECKPOINT, CONFIG
 from anyorder.web.models import Library, Refused
 from anyorder.web.schema import Stored
-from tests.web.exploring import refused
+from tests.web.exploring import matrix, refused
 
 
 @pytest.fixture
@@ -79,3 +83,34 @@ def test_a_broken_file_is_one_line_without_our_paths(client, folder):
         json={"model": {"kind": "stored", "path": "models/run"}, "sequence": {"kind": "text", "text": "abcd"}},
     )
     assert "the sequence has 4 symbols, the model has 2" in refused(short)
+
+
+def test_stored_models_and_runs_are_listed_and_opened(client, folder):
+    options = client.get("/api/options").raise_for_status().json()
+    assert {entry["name"] for entry in options["constructions"]} == set(CONSTRUCTIONS)
+    stored = {entry["path"]: entry for entry in options["stored"]}
+    run = stored["models/run"]
+    assert (run["kind"], run["models"], run["order"], run["alphabet_size"]) == ("run", 2, 1, 2)
+    assert re.fullmatch(r"order 1, fast, gap \+0\.2500, \d{4}-\d\d-\d\d \(models/run\)", run["title"])
+    assert stored["models/dyadic.safetensors"]["title"].startswith("dyadic, order 2, float64")
+    assert stored["package/trained-order-2.safetensors"]["order"] == 2
+    assert "models/run/model-0.safetensors" not in stored
+    text = {"kind": "text", "text": "abcabcababcabcab"}
+    view = client.post(
+        "/api/view", json={"model": {"kind": "stored", "path": "models/dyadic.safetensors"}, "sequence": text}
+    )
+    view = view.raise_for_status().json()
+    assert view["model"]["construction"] == "dyadic"
+    assert view["exactness"]["passed"] is True
+    asked = {
+        "model": {"kind": "stored", "path": "models/run", "index": 1},
+        "sequence": {"kind": "text", "text": "abbabaab"},
+    }
+    view = client.post("/api/view", json=asked).raise_for_status().json()
+    _, models = anyorder.training.folder.read_models(folder / "run")
+    tokens = [0, 1, 1, 0, 1, 0, 0, 1]
+    np.testing.assert_allclose(matrix(view["predicted"]), models[1](tokens), atol=1e-6)
+    assert view["exactness"]["passed"] is None
+    assert view["model"]["certificate"] is None
+    story = client.post("/api/story", json={**asked, "position": 5}).raise_for_status().json()
+    assert [step["title"] for step in story["steps"]] == ["Layer 1", "Layer 2", "Prediction"]

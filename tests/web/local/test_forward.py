@@ -14,7 +14,7 @@ from anyorder.constructions import plan
 from anyorder.transformer import load
 from anyorder.web.app import STATIC
 from anyorder.web.bundle import bundle
-from anyorder.web.listing import SHIPPED
+from anyorder.web.models import SHIPPED
 from anyorder.web.packing import HIGH, LOW, pack
 
 UNITS = {"float32": 2.0**-24, "float64": 2.0**-53}
