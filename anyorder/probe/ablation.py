@@ -62,7 +62,7 @@ def ablation(model: Model, heads: Sequence[Place], *, length: int = 192, seed: i
 def _loss(model: Model, sequences: Int[np.ndarray, "count rows"], off: Sequence[Place]) -> float:
     """Mean loss of the tokens of the second copies but their first, of which nothing tells that a copy begins."""
     length = sequences.shape[1]
-    second = np.arange(length - (length - (length % 2)) // 2, length - 1)
+    second = np.arange(length - length // 2, length - 1)  # a start token makes the length odd
     losses = []
     for tokens in sequences:
         logs = model.run(tokens, off=off).log_probabilities

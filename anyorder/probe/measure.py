@@ -8,8 +8,9 @@ are reported are those of all sequences.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -18,7 +19,7 @@ from anyorder.errors import check_seed, require
 from anyorder.probe import controls
 from anyorder.probe.ablation import SEQUENCES as REPEATS
 from anyorder.probe.ablation import ablation, repeats
-from anyorder.probe.behaviour import Behaviour, behaviour
+from anyorder.probe.behaviour import behaviour
 from anyorder.probe.models import Model, OwnModel, Place
 from anyorder.probe.order import LEAST_CONTRAST, LEVEL, order
 from anyorder.probe.result import Controls, HeldOut, Maps, Placebo, Probed, ProbedHead
@@ -61,25 +62,21 @@ class Settings:
         """Tokens of a test sequence."""
         return max(192, 3 * shortest(self.max_length) // 2) if self.length is None else self.length
 
-    def drawn_from(self, model: Model) -> Int[np.ndarray, "count"]:
-        """The ids of tokens that test sequences are made of."""
-        return model.ids if self.ids is None else np.asarray(self.ids)
-
-    def resolved(self, model: Model) -> Settings:
-        """The same with everything decided for a model."""
-        size = len(self.drawn_from(model))
-        symbols = self.symbols or min(4, size)
+    def decided(self, model: Model) -> tuple[Int[np.ndarray, "count"], int, tuple[int, ...]]:
+        """For a model: the ids that test sequences are made of, how many of them each has, and the layers; checked."""
+        ids = model.ids if self.ids is None else np.asarray(self.ids)
+        symbols = self.symbols or min(4, len(ids))
         require(
-            2 <= symbols <= size,
-            f"symbols is {symbols}, must be 2 to {size}, the tokens of this model's vocabulary; "
-            + ("a model of one token has nothing to match" if size < 2 else "draw fewer symbols"),
+            2 <= symbols <= len(ids),
+            f"symbols is {symbols}, must be 2 to {len(ids)}, the tokens of this model's vocabulary; "
+            + ("a model of one token has nothing to match" if len(ids) < 2 else "draw fewer symbols"),
         )
         layers = tuple(range(len(model.heads))) if self.layers is None else tuple(sorted(set(self.layers)))
         for layer in layers:
             require(0 <= layer < len(model.heads), f"layer is {layer}, this model has 0 to {len(model.heads) - 1}")
         check_seed(self.seed)
         require(self.sequences >= 4, f"sequences is {self.sequences}, must be at least 4: two for each half")
-        return dataclasses.replace(self, symbols=symbols, layers=layers, length=self.test_length)
+        return ids, symbols, layers
 
 
 def probe(
@@ -99,60 +96,59 @@ def probe(
     """
     if not hasattr(model, "run"):  # a Transformer; to ask for its class would import JAX
         model = OwnModel(model, "model")
-    model = cast(Model, model)
-    settings = (settings or Settings()).resolved(model)
-    length, size, layers, longest = settings.length, settings.symbols, settings.layers, settings.max_length
-    assert length is not None
-    assert size is not None
-    assert layers is not None
-    drawn = draw(settings.sequences, length=length, symbols=size, max_length=longest, seed=settings.seed)
-    generator = np.random.default_rng([settings.seed, 1])
-    available = settings.drawn_from(model)
+    model, settings = cast(Model, model), settings or Settings()
+    available, size, layers = settings.decided(model)
+    length, longest, seed = settings.test_length, settings.max_length, settings.seed
+    drawn = draw(settings.sequences, length=length, symbols=size, max_length=longest, seed=seed)
+    generator = np.random.default_rng([seed, 1])
     placebos = max(4, settings.sequences // 3) if len(available) >= length else 0
-    total = settings.sequences + placebos + REPEATS
+    done = itertools.count(1)
 
     def look(tokens: Int[np.ndarray, "rows"]) -> tuple[np.ndarray, np.ndarray]:
         found = model.run(tokens, layers=layers)
-        return np.concatenate([found.attention[layer] for layer in layers]), found.log_probabilities
+        attention = np.concatenate([found.attention[layer] for layer in layers])
+        check_rows(attention)
+        watch(next(done), settings.sequences + placebos + REPEATS)
+        return attention, found.log_probabilities
 
-    tested, blank, predictions, scored = [], [], [], []
+    tested, blank = [], []
     ids = np.stack([generator.choice(available, size, replace=False) for _ in range(settings.sequences)])
     for number, (symbols, queries) in enumerate(zip(drawn.tokens, drawn.queries, strict=True)):
         tokens, marked = _begun(model, ids[number][symbols], queries)
         attention, logs = look(tokens)
-        predictions.append(np.exp(np.asarray(logs, np.float64)[-length:, ids[number]]))
-        tested.append(kept(attention, tokens, marked, longest, number, symbols, predictions[-1]))
+        predicted = np.exp(np.asarray(logs, np.float64)[-length:, ids[number]])
+        tested.append(kept(attention, tokens, marked, longest, number, (symbols, predicted)))
         if number < placebos:
             distinct, _ = _begun(model, generator.choice(available, length, replace=False), queries)
             # The match lengths are those that the test sequence would have had.
-            blank.append(kept(look(distinct)[0], tokens, marked, longest, number))
-        watch(number + 1 + len(blank), total)
-    for number, tokens in enumerate(repeats(model, length, settings.seed)):
-        scored.append(controls.prefix_matching(look(tokens)[0], tokens))
-        watch(settings.sequences + placebos + number + 1, total)
+            blank.append(rows(look(distinct)[0], tokens, marked, longest, number))
+    scored = [controls.prefix_matching(look(tokens)[0], tokens) for tokens in repeats(model, length, seed)]
     places = [(layer, head) for layer in layers for head in range(model.heads[layer])]
-    acts = behaviour(np.stack(predictions), drawn.tokens, max_length=longest)
-    about = {**dataclasses.asdict(settings), "start": model.start, **model.about}
+    decided = {"length": length, "symbols": size, "layers": layers}
+    about = {**dataclasses.asdict(settings), **decided, "start": model.start, **model.about}
     no_repeat = _placebo(blank, longest) if blank else None
-    result = analyse(model.name, places, tested, longest, np.mean(scored, axis=0), acts, about, no_repeat)
+    result = analyse(model.name, places, tested, longest, np.mean(scored, axis=0), about, no_repeat)
     if not ablate:
         return result
     best = [head.place for head in result.strongest]
-    return dataclasses.replace(result, ablation=ablation(model, best, length=length, seed=settings.seed))
+    return dataclasses.replace(result, ablation=ablation(model, best, length=length, seed=seed))
+
+
+Predictions: TypeAlias = tuple[Int[np.ndarray, "length"], Float[np.ndarray, "length symbols"]]
 
 
 class Pass(NamedTuple):
     """What is kept of a pass: rows of attention at the queries, and the scores that need whole maps.
 
-    `beginning` are the maps at the first positions, of the first sequence only. `copied` has the symbols that heads
-    attend to at the queries, and those that the model predicts there, where predictions are known.
+    `beginning` are the maps at the first positions, of the first sequence only. `predictions`, where they are known,
+    are the tokens after a start token as symbols 0 … m - 1, and the probabilities of all symbols after each of them.
     """
 
     tokens: Int[np.ndarray, "rows"]
     rows: Rows
     previous: Float[np.ndarray, "heads"]
     beginning: Float[np.ndarray, "heads some some"] | None
-    copied: tuple[Float[np.ndarray, "queries heads symbols"], Float[np.ndarray, "queries symbols"]] | None
+    predictions: Predictions | None
 
 
 def kept(
@@ -161,17 +157,12 @@ def kept(
     queries: Bool[np.ndarray, "rows"],
     max_length: int,
     number: int,
-    symbols: Int[np.ndarray, "length"] | None = None,
-    predicted: Float[np.ndarray, "length symbols"] | None = None,
+    predictions: Predictions | None = None,
 ) -> Pass:
-    """One sequence, by its number: where known, with its symbols and the predicted probabilities of these."""
-    check_rows(attention)
-    found, copied = rows(attention, tokens, queries, max_length, number), None
-    if symbols is not None and predicted is not None:
-        begins, size = len(tokens) - len(symbols), predicted.shape[1]
-        copied = found.attention[..., begins:] @ np.eye(size)[symbols], predicted[found.position - begins]
+    """One sequence, by its number."""
+    found = rows(attention, tokens, queries, max_length, number)
     beginning = None if number else attention[:, :MAP_ROWS, :MAP_ROWS].copy()
-    return Pass(tokens, found, controls.previous_token(attention), beginning, copied)
+    return Pass(tokens, found, controls.previous_token(attention), beginning, predictions)
 
 
 def analyse(
@@ -180,7 +171,6 @@ def analyse(
     passes: Sequence[Pass],
     longest: int,
     prefix_matching: Float[np.ndarray, "heads"],
-    acts: Behaviour | None,
     settings: Mapping[str, object],
     no_repeat: Placebo | None = None,
 ) -> Probed:
@@ -188,13 +178,18 @@ def analyse(
 
     What is measured on other sequences is given: the usual score of every head, and the placebo.
     """
-    kept, tokens = join([one.rows for one in passes]), np.stack([one.tokens for one in passes])
+    joined, tokens = join([one.rows for one in passes]), np.stack([one.tokens for one in passes])
     scores = {"prefix_matching": prefix_matching, "previous_token": np.mean([one.previous for one in passes], axis=0)}
-    copied = [one.copied for one in passes if one.copied is not None]
-    if copied:
-        scores["copying"] = controls.copying(*map(np.concatenate, zip(*copied, strict=True)))
-    halves = [tally(kept.of(kept.sequence % 2 == half), longest) for half in (0, 1)]
-    whole, balanced = tally(kept, longest), tally(kept, longest, "offsets")
+    acts, known = None, [one.predictions for one in passes if one.predictions is not None]
+    if known:
+        symbols, predicted = map(np.stack, zip(*known, strict=True))
+        acts = behaviour(predicted, symbols, max_length=longest)
+        begins, at_keys = tokens.shape[1] - symbols.shape[1], np.eye(predicted.shape[2])[symbols]
+        attended = [one.rows.attention[..., begins:] @ names for one, names in zip(passes, at_keys, strict=True)]
+        at_queries = predicted[joined.sequence, joined.position - begins]
+        scores["copying"] = controls.copying(np.concatenate(attended), at_queries)
+    halves = [tally(joined.of(joined.sequence % 2 == half), longest) for half in (0, 1)]
+    whole, balanced = tally(joined, longest), tally(joined, longest, "offsets")
     ratio, error = whole.ratio, whole.error
     heads, chosen = [], 0
     for number, (layer, head) in enumerate(places):
@@ -204,48 +199,31 @@ def analyse(
         chosen += half.order is not None
         if None in (half.order, other.order, even.order):
             found = dataclasses.replace(found, order=None, graded=False, capped=False, mean=np.nan, mean_error=np.nan)
+        at = found.order
+        mixed = np.nan if at is None else controls.permuted(joined.attention[:, number], joined, tokens, at)
         beside = {
             **{score: float(values[number]) for score, values in scores.items()},
             "held_out_contrast": other.contrast,
             "recency_balanced_contrast": even.contrast,
-            "distractor": np.nan,
-            "permuted": np.nan,
+            "distractor": np.nan if at is None else controls.distractor(whole[number], at),
+            "permuted": mixed,
             "own_mass": float(whole.own_mass[number]),
         }
-        if found.order is not None:
-            beside["distractor"] = controls.distractor(whole[number], found.order)
-            beside["permuted"] = controls.permuted(kept.attention[:, number], kept, tokens, found.order)
-        kind = None
-        if not np.isnan(beside["permuted"]):
-            kind = "bag" if beside["permuted"] > BAG_SHARE else "k-gram"
-        heads.append(
-            ProbedHead(
-                layer,
-                head,
-                found,
-                kind,
-                tuple(ratio[number].tolist()),
-                tuple(error[number].tolist()),
-                float(whole.sink_mass[number]),
-                beside,
-            )
-        )
+        kind = None if np.isnan(mixed) else "bag" if mixed > BAG_SHARE else "k-gram"
+        curve, errors = tuple(ratio[number].tolist()), tuple(error[number].tolist())
+        heads.append(ProbedHead(layer, head, found, kind, curve, errors, float(whole.sink_mass[number]), beside))
     confirmed = sum(head.found.order is not None for head in heads)
-    result = Probed(
-        name,
-        tuple(heads),
-        acts,
-        Controls(HeldOut(chosen, confirmed), LEVEL, no_repeat),
-        {**settings, "queries": len(kept.sequence), "least_contrast": LEAST_CONTRAST},
-    )
+    control = Controls(HeldOut(chosen, confirmed), LEVEL, no_repeat)
+    about = {**settings, "queries": len(joined.sequence), "least_contrast": LEAST_CONTRAST}
+    result = Probed(name, tuple(heads), acts, control, about)
     first, strongest = passes[0], [head.place for head in result.strongest[:MAPS]]
     assert first.beginning is not None
     shown = {place: first.beginning[places.index(place)] for place in strongest}
     return dataclasses.replace(result, maps=Maps(first.tokens[:MAP_ROWS], shown))
 
 
-def _placebo(blank: Sequence[Pass], longest: int) -> Placebo:
-    spectra = tally(join([one.rows for one in blank]), longest)
+def _placebo(blank: list[Rows], longest: int) -> Placebo:
+    spectra = tally(join(blank), longest)
     found = [order(spectra[number]) for number in range(spectra.mass.shape[1])]
     return Placebo(
         sequences=len(blank),

@@ -9,7 +9,6 @@ import numpy as np
 
 from anyorder.errors import InputError, require
 from anyorder.probe import controls
-from anyorder.probe.behaviour import behaviour
 from anyorder.probe.measure import analyse, kept
 from anyorder.probe.result import Probed
 from anyorder.probe.spectrum import check
@@ -49,12 +48,11 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
         predicted is None or (predicted.ndim == 3 and predicted.shape[:2] == tokens.shape),
         f"probabilities have shape {None if predicted is None else predicted.shape}, must be (sequences, T, m)",
     )
-    acts = None if predicted is None else behaviour(predicted, tokens, max_length=max_length)
     passes = []
     for place, row in enumerate(tokens):
         maps = attention[place, numbers].reshape(-1, length, length)
-        seen = (None, None) if predicted is None else (row, predicted[place])
-        passes.append(kept(maps, row, queries[place], max_length, place, *seen))
+        known = None if predicted is None else (row, predicted[place])
+        passes.append(kept(maps, row, queries[place], max_length, place, known))
     places = [(layer, head) for layer in numbers for head in range(attention.shape[2])]
     settings = {
         "sequences": len(tokens),
@@ -65,4 +63,4 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
         "source": "recorded attention",
     }
     matching = np.mean([controls.prefix_matching(*pair) for pair in zip(attention, tokens, strict=True)], axis=0)
-    return analyse(Path(path).name, places, passes, max_length, matching[numbers].ravel(), acts, settings)
+    return analyse(Path(path).name, places, passes, max_length, matching[numbers].ravel(), settings)
