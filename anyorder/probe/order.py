@@ -3,14 +3,15 @@
 A head has an order if keys that match at least k tokens get more attention than keys that match fewer, for some k. The
 contrast of the two must be at least `LEAST_CONTRAST` times chance, and the mass on such keys must exceed chance by more
 than sequences differ: one-sided t-test at the given level, corrected for the K places at which a step was looked for.
-The order is the match length at which half of the rise has been made,
-on the spectrum made monotone: an ideal head of order k rises in one step, at k. Where no single step
-holds `STEP_SHARE` of the rise the head is graded, and the shares say how.
+The order is the match length at which half of the rise has been made, on the spectrum made monotone: an ideal head of
+order k rises in one step, at k. Where no single step holds `STEP_SHARE` of the rise the head is graded, and the shares
+say how.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float
@@ -19,6 +20,8 @@ from scipy import stats
 from anyorder.errors import require
 from anyorder.probe.spectrum import Spectrum, jackknife, quotient
 
+ByLength: TypeAlias = Float[np.ndarray, "*rest _"]
+"""Numbers by match length, or by the places 1 … K of a step."""
 #: A rise of less than this many times chance is no order, however significant.
 LEAST_CONTRAST = 1.0
 #: Probability of an order under the null, for one head and one spectrum.
@@ -97,25 +100,18 @@ def order(spectrum: Spectrum, *, level: float = LEVEL) -> Order:
     )
 
 
-def _contrasts(
-    mass: Float[np.ndarray, "*rest lengths"], chance: Float[np.ndarray, "*rest lengths"]
-) -> Float[np.ndarray, "*rest steps"]:
+def _contrasts(mass: ByLength, chance: ByLength) -> ByLength:
     """Mass over chance at match lengths ≥ k less that at shorter ones, for k = 1 … K."""
-
-    def below(values: np.ndarray) -> np.ndarray:
-        return np.cumsum(values, axis=-1)[..., :-1]
-
-    return quotient(_above(mass), _above(chance)) - quotient(below(mass), below(chance))
+    shorter = (np.cumsum(values, axis=-1)[..., :-1] for values in (mass, chance))
+    return quotient(_above(mass), _above(chance)) - quotient(*shorter)
 
 
-def _excess(
-    mass: Float[np.ndarray, "*rest lengths"], chance: Float[np.ndarray, "*rest lengths"]
-) -> Float[np.ndarray, "*rest steps"]:
+def _excess(mass: ByLength, chance: ByLength) -> ByLength:
     """The share of attention at match lengths ≥ k that chance does not explain."""
     return quotient(_above(mass - chance), mass.sum(axis=-1, keepdims=True))
 
 
-def _above(values: Float[np.ndarray, "*rest lengths"]) -> Float[np.ndarray, "*rest steps"]:
+def _above(values: ByLength) -> ByLength:
     return np.cumsum(values[..., ::-1], axis=-1)[..., ::-1][..., 1:]
 
 

@@ -234,9 +234,8 @@ def tally(given: Rows, max_length: int, chance: Chance = "uniform") -> Spectrum:
         at_offset = np.take_along_axis(of_length, key[..., None], axis=1) * (places >= 0)[..., None]
         looked_at = at_offset.any(axis=-1).astype(np.float64)
         sums = np.einsum("qho,qo->oh", np.take_along_axis(attention, key[:, None], axis=2), looked_at)
-        profile = (
-            sums / np.maximum(looked_at.sum(axis=0), 1)[:, None]
-        )  # mean attention at each offset, where it is seen
+        # Mean attention at each offset, where it is seen.
+        profile = sums / np.maximum(looked_at.sum(axis=0), 1)[:, None]
         expected = np.einsum("oh,qol->qhl", profile, at_offset, optimize=True)
     share = np.nan_to_num(quotient(expected, expected.sum(axis=-1, keepdims=True)))
     expected = mass.sum(axis=-1, keepdims=True) * share
