@@ -8,7 +8,6 @@ model, are base64 of float32.
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from anyorder.transformer import Transformer
+from anyorder.web.schema import Matrix
 
 #: The two kappas: next to the first no other number of a weight is lost, next to the second none is seen.
 LOW, HIGH = 2.0**-200, 2.0**200
@@ -67,32 +67,25 @@ def _array(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows
     runs = [] if many else _runs(low, high)
     if not many and len(runs) <= MOST_RUNS:
         return {"shape": shape, "runs": runs}
-    return {"shape": shape, "dense": base64.b64encode(np.ascontiguousarray(low, "<f4").tobytes()).decode("ascii")}
+    return {"shape": shape, "dense": Matrix.of(low).values}
 
 
 def _runs(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]) -> list[list[Number]]:
     """Greedily, the longest run of equal entries from the first entry that no run holds yet; at most one too many."""
     left = {(int(row), int(column)) for row, column in np.argwhere((low != 0) | (high != 0))}
+
+    def run(start: tuple[int, int], down: int, right: int) -> list[tuple[int, int]]:
+        cells, cell = [], start
+        while cell in left and (low[cell], high[cell]) == (low[start], high[start]):
+            cells.append(cell)
+            cell = cell[0] + down, cell[1] + right
+        return cells
+
     runs: list[list[Number]] = []
     for start in sorted(left):
-        if start not in left:
-            continue
-        value = low[start], high[start]
-
-        def run(
-            down: int, right: int, start: tuple[int, int] = start, value: tuple[float, float] = value
-        ) -> list[tuple[int, int]]:
-            cells, cell = [], start
-            while cell in left and (low[cell], high[cell]) == value:
-                cells.append(cell)
-                cell = cell[0] + down, cell[1] + right
-            return cells
-
-        down, right, cells = max(
-            ((*way, run(*way)) for way in ((1, 1), (0, 1), (1, 0))), key=lambda candidate: len(candidate[2])
-        )
-        left.difference_update(cells)
-        runs.append([*start, down, right, len(cells), _number(*map(float, value))])
-        if len(runs) > MOST_RUNS:
-            break
+        if start in left and len(runs) <= MOST_RUNS:
+            found = [(down, right, run(start, down, right)) for down, right in ((1, 1), (0, 1), (1, 0))]
+            down, right, cells = max(found, key=lambda way: len(way[2]))
+            left.difference_update(cells)
+            runs.append([*start, down, right, len(cells), _number(float(low[start]), float(high[start]))])
     return runs

@@ -2,11 +2,12 @@
 
 A step names blocks of the residual stream and points of the model; nothing is computed here that the model did
 not compute. Where a number is not kept in the trace (a score, the input of a ReLU) it is what the model's own
-weights make of the stream that is.
+weights make of the stream that is. What is the case at the position is said in a sentence.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,12 +22,35 @@ from anyorder.estimators import matching
 from anyorder.transformer import Head, Transformer
 from anyorder.transformer.arithmetic import linear, stored
 from anyorder.web import schema
-from anyorder.web.sentences import about, here
-from anyorder.web.traced import Traced, TracedPosition
+from anyorder.web.traced import Traced
 
 Numbers = Float[np.ndarray, "values"]
 #: Compiled once for every shape.
 _sides = eqx.filter_jit(Head.sides)
+
+
+@dataclasses.dataclass(frozen=True)
+class TracedPosition:
+    """A trace at one position n, with the positions that match it; `row` is one later with a beginning token."""
+
+    traced: Traced
+    model: Transformer
+    order: int
+    position: int
+    row: int
+    matches: list[int]
+
+    def name(self, position: int) -> str:
+        """The token at a position, as the page writes it."""
+        return self.traced.symbols[self.traced.sequence.tokens[position]] if position >= 0 else "⊢"
+
+    def word(self, first: int, last: int) -> str:
+        """The tokens from one position to another."""
+        return " ".join(self.name(position) for position in range(max(first, 0), last + 1))
+
+    def block(self, name: str, point: str) -> Float[np.ndarray, "width"]:
+        """One named block of the stream at n."""
+        return np.asarray(self.traced.trace.block(name, point), np.float64)[self.row]
 
 
 def tell(traced: Traced, position: int) -> schema.Story:
@@ -51,6 +75,57 @@ def tell(traced: Traced, position: int) -> schema.Story:
     ]
     window = about(look, "recent")
     return schema.Story(position=position, order=order, window=window, matches=matches, counts=counts, steps=made)
+
+
+def here(look: TracedPosition, about: steps.Here) -> str:
+    """What is the case at this position, in one sentence."""
+    n, k, found = look.position, look.order, look.matches
+    match about:
+        case "window" if n == 0:
+            return "Nothing stands before position 0, so it can only attend to itself."
+        case "window":
+            short = f" Only {n} of {k} tokens are there: this key has no full window and must not match."
+            return f"Before position {n}: {look.word(n - k, n - 1)}.{short * (n < k)}"
+        case "recent" if n < k - 1:
+            return f"Up to position {n} there are {n + 1} of {k} tokens: no window yet, and no promise."
+        case "recent":
+            return f"The last {k} tokens up to position {n}: {look.word(n - k + 1, n)}."
+        case "oldest" if n < k:
+            return f"Position {n} has no token at offset {k}."
+        case "oldest":
+            return f"The token at offset {k} is x_{n - k} = {look.name(n - k)}: the one bar above the line."
+        case "matches" if n < k - 1:
+            return f"With fewer than {k} tokens there is nothing to look for."
+        case "matches" if not found:
+            context = look.word(n - k + 1, n)
+            return f"{context} has not been seen before: nothing matches, and attention goes to the largest score left."
+        case "matches":
+            places = ", ".join(map(str, found[:12])) + (" and later ones" if len(found) > 12 else "")
+            many = f"{len(found)} position{'s' * (len(found) > 1)}"
+            return f"{look.word(n - k + 1, n)} stands right before {many}: {places}."
+        case "counts" if not found:
+            return "No count: 0/0 in the k-gram (Definition 2 leaves it open)."
+        case "counts":
+            names = [look.name(match) for match in found]
+            counted = ", ".join(f"{name} {names.count(name)}×" for name in dict.fromkeys(names))
+            return f"What stood there: {counted}, of {len(names)}."
+        case "smoothed":
+            beta, size = look.traced.opened.beta, look.traced.alphabet_size
+            return f"{here(look, 'counts')} The sink adds β = {beta:g} to each of {size} symbols."
+    return ""
+
+
+def about(look: TracedPosition, kind: steps.Here) -> list[int]:
+    """The positions that a step speaks of."""
+    n, k = look.position, look.order
+    match kind:
+        case "window":
+            return list(range(max(n - k, 0), n))
+        case "oldest":
+            return [n - k] if n >= k else []
+        case "counts" | "smoothed":
+            return look.matches
+    return list(range(n - k + 1, n + 1)) if n >= k - 1 else []
 
 
 def weight(model: Transformer, name: str, does: str) -> schema.Weight:

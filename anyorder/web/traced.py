@@ -1,4 +1,4 @@
-"""What a view and its stories are read from: a model on a sequence, and the look at one position of it."""
+"""What a view and its stories are read from: a sequence, typed or drawn from a random chain, and a model on it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,68 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from anyorder import estimators
+from anyorder.chains import Source
+from anyorder.errors import require
 from anyorder.estimators.registry import find_estimator
-from anyorder.transformer import Trace, Transformer
+from anyorder.source_config import SourceConfig
+from anyorder.transformer import Trace
 from anyorder.web import limits
 from anyorder.web.models import Opened
-from anyorder.web.sequence import NamedTokens
+from anyorder.web.schema import Chain, Text
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedTokens:
+    """A sequence with the names of its symbols; `truth[t]` is the distribution of token t, the outcome included."""
+
+    tokens: Int[np.ndarray, "length"]
+    symbols: list[str]
+    outcome: int | None = None
+    truth: Float[np.ndarray, "length_and_one symbols"] | None = None
+
+
+def draw(asked: Text | Chain) -> NamedTokens:
+    """The sequence that was typed, or the one that a random chain gives.
+
+    >>> draw(Text(kind="text", text="abba")).tokens.tolist()
+    [0, 1, 1, 0]
+    """
+    return _typed(asked.text) if isinstance(asked, Text) else _sampled(asked)
+
+
+def _typed(text: str) -> NamedTokens:
+    symbols = list(dict.fromkeys(text))
+    limits.at_most(
+        limits.MOST_SYMBOLS,
+        len(symbols),
+        "symbols",
+        f"the text has {len(symbols)} different characters, at most {limits.MOST_SYMBOLS} are taken; shorten it",
+    )
+    numbers = {symbol: number for number, symbol in enumerate(symbols)}
+    return NamedTokens(np.array([numbers[symbol] for symbol in text], np.int64), symbols)
+
+
+def _sampled(asked: Chain) -> NamedTokens:
+    limits.at_most(
+        limits.MOST_KERNEL,
+        asked.alphabet_size ** (asked.order + 1),
+        "transitions",
+        f"a chain of order {asked.order} over {asked.alphabet_size} symbols has more than {limits.MOST_KERNEL} "
+        "transitions; lower the order or the alphabet size",
+    )
+    require(
+        asked.length > asked.order,
+        f"length is {asked.length}, must be above the order {asked.order} of the chain; lengthen the sequence",
+    )
+    drawn = source(asked, asked.length + 1).sample(asked.seed, 1)
+    tokens = np.asarray(drawn.tokens[0], np.int64)
+    symbols = [str(symbol) for symbol in range(asked.alphabet_size)]
+    return NamedTokens(tokens[:-1], symbols, int(tokens[-1]), np.asarray(drawn.truth[0], np.float64))
+
+
+def source(asked: Chain, length: int) -> Source:
+    """Where the sequence of a chain comes from, with its outcome or padded."""
+    return SourceConfig(**asked.model_dump(exclude={"kind", "length", "seed"})).source_of(length)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,27 +170,3 @@ class Traced:
         """The nearest head minus pseudo-attention, NaN in rows where a window is new and nothing is promised."""
         ideal = self.pseudo_attention
         return np.where(ideal.any(axis=1, keepdims=True), self.weights(*self.nearest) - ideal, np.nan)
-
-
-@dataclasses.dataclass(frozen=True)
-class TracedPosition:
-    """A trace at one position n, with the positions that match it; `row` is one later with a beginning token."""
-
-    traced: Traced
-    model: Transformer
-    order: int
-    position: int
-    row: int
-    matches: list[int]
-
-    def name(self, position: int) -> str:
-        """The token at a position, as the page writes it."""
-        return self.traced.symbols[self.traced.sequence.tokens[position]] if position >= 0 else "⊢"
-
-    def word(self, first: int, last: int) -> str:
-        """The tokens from one position to another."""
-        return " ".join(self.name(position) for position in range(max(first, 0), last + 1))
-
-    def block(self, name: str, point: str) -> Float[np.ndarray, "width"]:
-        """One named block of the stream at n."""
-        return np.asarray(self.traced.trace.block(name, point), np.float64)[self.row]

@@ -20,9 +20,8 @@ from anyorder.errors import InputError, require
 from anyorder.web import limits, schema
 from anyorder.web.models import Library, Opened, build
 from anyorder.web.schema import Matrix
-from anyorder.web.sequence import NamedTokens, draw, source
 from anyorder.web.tours import shipped_tours
-from anyorder.web.traced import Traced
+from anyorder.web.traced import NamedTokens, Traced, draw, source
 from anyorder.web.work import CheckCancelled
 
 #: An error up to this many units of rounding is called exact: two sums and a division.

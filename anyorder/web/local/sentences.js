@@ -1,4 +1,4 @@
-// What is the case at one position, in one sentence; anyorder/web/sentences.py says the same on the server.
+// What is the case at one position, in one sentence; anyorder/web/story.py says the same on the server.
 
 export const sentence = (kind, look) => SENTENCES[kind]?.(look) ?? "";
 
