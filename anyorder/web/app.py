@@ -8,6 +8,7 @@ something, and the size of bodies; its headers let the page load nothing from an
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import ipaddress
 import logging
 import socket
@@ -87,14 +88,16 @@ def create_app(
     return app
 
 
-def problem(status: int, error: str, limit: schema.Limit | None = None) -> JSONResponse:
-    """A refusal."""
+def problem(status: int, error: str, limit: limits.Limit | None = None) -> JSONResponse:
+    """A refusal; values that JSON does not have, or not exactly, are told as text."""
+    if limit is not None and isinstance(limit.value, int | float) and not abs(limit.value) < 2**53:
+        limit = dataclasses.replace(limit, value=str(limit.value)[:40])
     return JSONResponse(schema.Problem(error=error, limit=limit).model_dump(), status)
 
 
 def _too_large(size: str) -> limits.BeyondLimit:
     message = f"the body has {size} bytes, at most {limits.MOST_BODY} are taken; shorten it"
-    return limits.BeyondLimit(message, "body", size, limits.MOST_BODY, status=413)
+    return limits.BeyondLimit(message, limits.Limit("body", size, limits.MOST_BODY), status=413)
 
 
 def _invalid(request: Request, error: RequestValidationError) -> Response:
@@ -106,23 +109,16 @@ def _invalid(request: Request, error: RequestValidationError) -> Response:
     given, context = first.get("input"), first.get("ctx", {})
     if isinstance(context.get("error"), InputError):
         return _refused(context["error"])
-    limit, value = None, given if isinstance(given, int | float | bool) else None
+    limit, value = None, given if isinstance(given, int | float) and not isinstance(given, bool) else None
     for key in ("le", "ge", "lt", "gt", "max_length", "min_length"):
         if key in context:
             value = len(given) if "length" in key and isinstance(given, str) else value
-            limit = schema.Limit(name=name, value=_plain(value), limit=context[key])
+            limit = limits.Limit(name, value, context[key])
     message = " ".join(first["msg"].split())  # it may repeat what was given, line ends included
     message = message.replace("Input should be", "must be").replace("String should have", "must have")
     message = message.replace("Extra inputs are not permitted", "a field that is not known here")
     message = message.replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
     return problem(422, f"{_short(name)[1:-1]} is {_short(given)}, {message[:1].lower()}{message[1:]}", limit)
-
-
-def _plain(value: int | float | str | None) -> float | int | str | None:
-    """A number that JSON has: very large integers are told as text."""
-    if isinstance(value, bool) or value is None:
-        return None
-    return value if isinstance(value, str) or abs(value) < 2**53 else str(value)[:40]
 
 
 def _short(value: object) -> str:
@@ -134,10 +130,7 @@ def _short(value: object) -> str:
 
 
 def _refused(error: InputError) -> JSONResponse:
-    limit = None
-    if isinstance(error, limits.BeyondLimit):
-        limit = schema.Limit(name=error.name, value=_plain(error.value), limit=error.limit)
-    response = problem(getattr(error, "status", 422), str(error), limit)
+    response = problem(getattr(error, "status", 422), str(error), getattr(error, "limit", None))
     if response.status_code == 429:
         response.headers["retry-after"] = "1"
     return response

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from anyorder.errors import InputError
 
 #: Tokens of a sequence: a map has their square, and every click should answer at once.
@@ -42,14 +44,21 @@ def padded(length: int) -> int:
     return -(-length // PADDING) * PADDING
 
 
-class BeyondLimit(InputError):
-    """A request that asks for more than a limit; carries the limit by name, and the status of the answer."""
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """The limit that a request ran into."""
 
-    def __init__(
-        self, message: str, name: str, value: int | float | str, limit: int | float, *, status: int = 422
-    ) -> None:
+    name: str
+    value: float | int | str | None
+    limit: float | int | str
+
+
+class BeyondLimit(InputError):
+    """A request that asks for more than a limit; carries the limit, and the status of the answer."""
+
+    def __init__(self, message: str, limit: Limit, *, status: int = 422) -> None:
         super().__init__(message)
-        self.name, self.value, self.limit, self.status = name, value, limit, status
+        self.limit, self.status = limit, status
 
 
 def at_most(limit: int | float, value: int | float, name: str, message: str) -> None:
@@ -60,4 +69,4 @@ def at_most(limit: int | float, value: int | float, name: str, message: str) -> 
     anyorder.web.limits.BeyondLimit: order is 5, at most 3 are taken; lower it
     """
     if value > limit:
-        raise BeyondLimit(message, name, value, limit)
+        raise BeyondLimit(message, Limit(name, value, limit))

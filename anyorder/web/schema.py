@@ -180,19 +180,11 @@ class DynamicsRequest(Asked):
     run: Annotated[FreshRun | StoredRun, Field(discriminator="kind")] = FreshRun()
 
 
-class Limit(BaseModel):
-    """The limit that a request ran into."""
-
-    name: str
-    value: float | int | str | None
-    limit: float | int | str
-
-
 class Problem(BaseModel):
     """What every refusal looks like: one line for a person, and the limit where there is one."""
 
     error: str
-    limit: Limit | None = None
+    limit: limits.Limit | None = None
 
 
 class Matrix(BaseModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import TypeAlias
 
 import equinox as eqx
 import jax
@@ -20,6 +21,9 @@ from anyorder.transformer import Trace
 from anyorder.web import limits
 from anyorder.web.models import Opened
 from anyorder.web.schema import Chain, Text
+
+#: What may come after every position.
+Distributions: TypeAlias = Float[np.ndarray, "length symbols"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,13 +120,13 @@ class Traced:
         return named + [f"({number})" for number in range(len(named), self.alphabet_size)]
 
     @property
-    def truth(self) -> Float[np.ndarray, "length symbols"] | None:
+    def truth(self) -> Distributions | None:
         """The distribution of the token after every position, where it is known; zero where the chain has no symbol."""
         own = self.sequence.truth
         return None if own is None else np.pad(own[1:], ((0, 0), (0, self.alphabet_size - own.shape[1])))
 
     @property
-    def predicted(self) -> Float[np.ndarray, "length symbols"]:
+    def predicted(self) -> Distributions:
         """The next-token distribution of the model after every position."""
         return np.asarray(self.trace.probabilities, np.float64)[: self.length]
 
@@ -137,7 +141,7 @@ class Traced:
         rows = self.length + self.begins
         return np.asarray(self.trace.attention[layer - 1][head - 1, :rows, :rows], np.float64)
 
-    def estimate(self, name: str, beta: float | None = None) -> Float[np.ndarray, "length symbols"]:
+    def estimate(self, name: str, beta: float | None = None) -> Distributions:
         """What an estimator of the registry predicts after every position, with the order of the model."""
         order, size = self.opened.order, self.alphabet_size
         found = find_estimator(name).predict(self.padded, order=order, alphabet_size=size, beta=beta)

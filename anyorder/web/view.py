@@ -21,7 +21,7 @@ from anyorder.web import limits, schema
 from anyorder.web.models import Library, Opened, build
 from anyorder.web.schema import Matrix
 from anyorder.web.tours import shipped_tours
-from anyorder.web.traced import NamedTokens, Traced, draw, source
+from anyorder.web.traced import Distributions, NamedTokens, Traced, draw, source
 from anyorder.web.work import CheckCancelled
 
 #: An error up to this many units of rounding is called exact: two sums and a division.
@@ -155,7 +155,7 @@ def _check_fit(drawn: NamedTokens, size: int, order: int, ways: str) -> None:
     require(length > order, f"order is {order}, must be smaller than the length {length}; {ways}")
 
 
-def _bayes(traced: Traced, asked: schema.ViewRequest) -> tuple[Float[np.ndarray, "length symbols"], str]:
+def _bayes(traced: Traced, asked: schema.ViewRequest) -> tuple[Distributions, str]:
     """The Bayes predictor where one is known, add-β where none is."""
     sequence, tokens, beta = asked.sequence, traced.padded, traced.opened.beta
     shape = traced.opened.order, traced.alphabet_size
@@ -169,7 +169,7 @@ def _bayes(traced: Traced, asked: schema.ViewRequest) -> tuple[Float[np.ndarray,
 
 
 def _exactness(
-    traced: Traced, bayes: Float[np.ndarray, "length symbols"], bayes_name: str
+    traced: Traced, bayes: Distributions, bayes_name: str
 ) -> tuple[Float[np.ndarray, "length"], schema.Exactness]:
     """The largest error of a probability at every position: against the promise, or against Bayes without one."""
     opened, promise = traced.opened, traced.opened.model.certificate
@@ -209,15 +209,13 @@ def how_exact(error: float, bound: float | None, dtype: str) -> schema.HowExact:
     return "exact" if error <= ROUNDING_UNITS * unit_roundoff(dtype) else "within"
 
 
-def _losses(
-    traced: Traced, bayes: Float[np.ndarray, "length symbols"], kgram: Float[np.ndarray, "length symbols"]
-) -> schema.Losses | None:
+def _losses(traced: Traced, bayes: Distributions, kgram: Distributions) -> schema.Losses | None:
     """Mean exact loss wherever there is a full window: the entropy of the truth, and what predictions add to it."""
     if traced.truth is None:
         return None
     truth, full = traced.truth, slice(traced.opened.order - 1, None)
 
-    def excess(rows: Float[np.ndarray, "length symbols"]) -> float:
+    def excess(rows: Distributions) -> float:
         return float(rel_entr(truth, rows)[full].sum(axis=1).mean())
 
     return schema.Losses(

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
-from anyorder.web.limits import BeyondLimit
+from anyorder.web.limits import BeyondLimit, Limit
 
 Answer = TypeVar("Answer")
 CheckCancelled = Callable[[], None]
@@ -61,7 +61,7 @@ class Work:
         with self._lock:
             if self._taken >= self.most or self._closed.is_set():
                 message = f"{self.most} {self.name} are being computed or wait; try again in a moment"
-                raise BeyondLimit(message, self.name, self.most, self.most, status=429)
+                raise BeyondLimit(message, Limit(self.name, self.most, self.most), status=429)
             self._taken += 1
         gone = threading.Event()
 
