@@ -9,10 +9,10 @@ model, are base64 of float32.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
-import equinox as eqx
+import jax
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Float
 
 from anyorder.transformer import Transformer
@@ -33,20 +33,15 @@ def pack(low: Transformer, high: Transformer | None = None) -> dict[str, object]
     >>> pack(construct("bigram", order=1, alphabet_size=2, length=8))["embedding"]
     {'shape': [2, 6], 'runs': [[0, 0, 1, 1, 2, 1.0]]}
     """
-    return _pack(low, low if high is None else high)
+    packed = dataclasses.asdict(jax.tree.map(_packed, low, low if high is None else high))
+    del packed["certificate"]
+    return packed
 
 
-def _pack(low: Any, high: Any) -> Any:
-    if eqx.is_array(low) and np.ndim(low):
+def _packed(low: ArrayLike, high: ArrayLike) -> dict[str, object]:
+    if np.ndim(low):
         return _array(np.atleast_2d(np.asarray(low, np.float64)), np.atleast_2d(np.asarray(high, np.float64)))
-    if dataclasses.is_dataclass(low):
-        names = [field.name for field in dataclasses.fields(low) if field.name != "certificate"]
-        return {name: _pack(getattr(low, name), getattr(high, name)) for name in names}
-    if isinstance(low, tuple):
-        return [_pack(*pair) for pair in zip(low, high, strict=True)]
-    if eqx.is_array(low) or isinstance(low, float):
-        return {"kappa": _number(float(low), float(high))}
-    return low
+    return {"kappa": _number(float(np.asarray(low)), float(np.asarray(high)))}
 
 
 def _number(low: float, high: float) -> Number:

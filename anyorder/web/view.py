@@ -64,14 +64,11 @@ class Explorer:
         tokens = np.pad(drawn.tokens, (0, max(most - length, 0)))
         try:
             trace = jax.block_until_ready(opened.model.trace(tokens))
-        except InputError:
-            raise
         except Exception as error:
-            require(
-                isinstance(asked.model, schema.Constructed),
-                f"{opened.source} cannot be run on this sequence ({type(error).__name__}); is it a whole model?",
-            )
-            raise
+            if isinstance(error, InputError) or isinstance(asked.model, schema.Constructed):
+                raise
+            said = f"{opened.source} cannot be run on this sequence ({type(error).__name__}); is it a whole model?"
+            raise InputError(said) from error
         check()
         self._count(
             (opened.source, opened.construction, opened.order, opened.model.dtype, *opened.model.embedding.shape, most)
