@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gguf import GGUFReader
 
 ARCHITECTURES = ("llama",)
+#: Fields that are read; others, such as the merges of the tokenizer, are long.
+_PREFIXES = ("general.architecture", "general.name", "llama.", "tokenizer.ggml.bos", "tokenizer.ggml.token")
 #: Kinds of tokens that stand for text; the others are control tokens and bytes.
 NORMAL = 1
 _MATRICES = {
@@ -81,11 +83,9 @@ class GGUFModel:
         self.name = str(fields.get("general.name", Path(path).stem))
         self.heads = (self.shape.heads,) * self.shape.layers
         self.start = fields.get("tokenizer.ggml.bos_token_id")
-        tokens = reader.fields.get("tokenizer.ggml.tokens")
-        self.tokens: list[str] = [] if tokens is None else tokens.contents()
-        kinds = reader.fields.get("tokenizer.ggml.token_type")
-        size = len(self.weights["embedding"])
-        self.ids = np.arange(size) if kinds is None else np.flatnonzero(np.asarray(kinds.contents()) == NORMAL)
+        self.tokens: list[str] = fields.get("tokenizer.ggml.tokens", [])
+        kinds, size = fields.get("tokenizer.ggml.token_type"), len(self.weights["embedding"])
+        self.ids = np.arange(size) if kinds is None else np.flatnonzero(np.asarray(kinds) == NORMAL)
         self.about: dict[str, object] = {"bits": _bits(reader), "tensors": len(reader.tensors)}
 
     def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
@@ -96,9 +96,6 @@ class GGUFModel:
         keep = tuple(sorted(set(layers)))
         logits, maps = _forward(self.weights, self.shape, keep, jnp.asarray(tokens, jnp.int32), jnp.asarray(mask))
         return Look(np.asarray(logits), {layer: np.asarray(maps[place]) for place, layer in enumerate(keep)})
-
-
-_PREFIXES = ("general.architecture", "general.name", "llama.", "tokenizer.ggml.bos")
 
 
 def _open(path: str | Path) -> GGUFReader:
