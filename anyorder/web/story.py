@@ -16,7 +16,6 @@ import numpy as np
 from jaxtyping import Float
 
 from anyorder.constructions import steps
-from anyorder.constructions.steps import Show
 from anyorder.constructions.stream import Stream
 from anyorder.estimators import matching
 from anyorder.transformer import Head, Transformer
@@ -77,10 +76,10 @@ def tell(traced: Traced, position: int) -> schema.Story:
     return schema.Story(position=position, order=order, window=window, matches=matches, counts=counts, steps=made)
 
 
-def here(look: TracedPosition, about: steps.Here) -> str:
+def here(look: TracedPosition, kind: steps.Here) -> str:
     """What is the case at this position, in one sentence."""
     n, k, found = look.position, look.order, look.matches
-    match about:
+    match kind:
         case "window" if n == 0:
             return "Nothing stands before position 0, so it can only attend to itself."
         case "window":
@@ -136,7 +135,7 @@ def weight(model: Transformer, name: str, does: str) -> schema.Weight:
     return schema.Weight(name=name, shape=list(np.shape(value)), does=does)
 
 
-def show(what: Show, look: TracedPosition) -> schema.Part:
+def show(what: steps.Show, look: TracedPosition) -> schema.Part:
     """What a step lets one see, at one position."""
     model, trace = look.model, look.traced.trace
     match what:
