@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int
 
-from anyorder.probe.models import Model, Place
+from anyorder.probe.models import Model, Place, begun
 
 #: Heads that are switched off at once, at most; draws of random heads; sequences that the loss is taken on.
 HEADS, DRAWS, SEQUENCES = 10, 3, 4
@@ -31,8 +31,7 @@ def repeats(model: Model, length: int, seed: int) -> Int[np.ndarray, "count rows
     """Random blocks, each twice in a row; their tokens are distinct where the vocabulary suffices."""
     generator, half = np.random.default_rng(seed), length // 2
     blocks = [generator.choice(model.ids, half, replace=len(model.ids) < half) for _ in range(SEQUENCES)]
-    start = [] if model.start is None else [model.start]
-    return np.stack([np.concatenate([start, block, block]).astype(np.int64) for block in blocks])
+    return np.stack([begun(model, np.tile(block, 2)) for block in blocks])
 
 
 def ablation(model: Model, heads: Sequence[Place], *, length: int = 192, seed: int = 0) -> Ablation:

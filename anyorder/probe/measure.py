@@ -20,7 +20,7 @@ from anyorder.probe import controls
 from anyorder.probe.ablation import SEQUENCES as REPEATS
 from anyorder.probe.ablation import ablation, repeats
 from anyorder.probe.behaviour import behaviour
-from anyorder.probe.models import Model, OwnModel, Place
+from anyorder.probe.models import Model, OwnModel, Place, begun
 from anyorder.probe.order import LEAST_CONTRAST, LEVEL, order
 from anyorder.probe.result import Controls, HeldOut, Maps, Placebo, Probed, ProbedHead
 from anyorder.probe.sequences import sequences as draw
@@ -114,12 +114,13 @@ def probe(
     tested, blank = [], []
     ids = np.stack([generator.choice(available, size, replace=False) for _ in range(settings.sequences)])
     for number, (symbols, queries) in enumerate(zip(drawn.tokens, drawn.queries, strict=True)):
-        tokens, marked = _begun(model, ids[number][symbols], queries)
+        tokens = begun(model, ids[number][symbols])
+        marked = np.pad(queries, (len(tokens) - length, 0))
         attention, logs = look(tokens)
         predicted = np.exp(np.asarray(logs, np.float64)[-length:, ids[number]])
         tested.append(kept(attention, tokens, marked, longest, number, (symbols, predicted)))
         if number < placebos:
-            distinct, _ = _begun(model, generator.choice(available, length, replace=False), queries)
+            distinct = begun(model, generator.choice(available, length, replace=False))
             # The match lengths are those that the test sequence would have had.
             blank.append(rows(look(distinct)[0], tokens, marked, longest, number))
     scored = [controls.prefix_matching(look(tokens)[0], tokens) for tokens in repeats(model, length, seed)]
@@ -231,12 +232,3 @@ def _placebo(blank: list[Rows], longest: int) -> Placebo:
         heads_above=sum(one.order is not None for one in found),
         largest_contrast=max(one.contrast for one in found),
     )
-
-
-def _begun(
-    model: Model, tokens: Int[np.ndarray, "length"], queries: Bool[np.ndarray, "length"]
-) -> tuple[Int[np.ndarray, "rows"], Bool[np.ndarray, "rows"]]:
-    """Tokens and queries with the model's start token before them, if it has one."""
-    if model.start is None:
-        return tokens, queries
-    return np.concatenate([[model.start], tokens]), np.concatenate([[False], queries])

@@ -45,6 +45,11 @@ class Model(Protocol):
         ...
 
 
+def begun(model: Model, tokens: Int[np.ndarray, "length"]) -> Int[np.ndarray, "rows"]:
+    """The tokens with the model's start token before them, if it has one."""
+    return tokens if model.start is None else np.concatenate([[model.start], tokens])
+
+
 class OwnModel:
     """A model of this package: constructed, trained or loaded.
 
