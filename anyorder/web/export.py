@@ -66,27 +66,32 @@ def export(
     """
     target = Path(folder)
     holds(target, "explorer.js")
-    explorer = Explorer(Library(), tour)
-    written: dict[str, str] = {}
+    library = Library()
+    models: dict[str, object] = {}
     wanted = list(names or CONSTRUCTIONS)
     for number, name in enumerate(wanted):
         report(number, len(wanted))
-        data = construction_data(CONSTRUCTIONS[name], orders, sizes)
-        if data is not None:
-            written[name] = _script(name, data)
-    constructions = list(written)
-    for entry in explorer.library.listed():
+        found = construction_data(CONSTRUCTIONS[name], orders, sizes)
+        if found is not None:
+            models[name] = found
+    constructions, films = list(models), {}
+    for entry in library.listed():
         if entry.kind == "file":
-            written[entry.path] = _script(
-                entry.path, _stored(explorer.library.open(Stored(kind="stored", path=entry.path)))
-            )
-    files = {name: f"models/{Path(name).stem}.js" for name in written}
-    data = {"options": _options(explorer, constructions), "files": files, "films": _films(explorer), "models": {}}
+            opened = library.open(Stored(kind="stored", path=entry.path))
+            info, steps = model_info(opened).model_dump(), steps_data(opened.steps)
+            models[entry.path] = {"packed": pack(opened.model), "info": info, "steps": steps}
+        elif entry.kind == "trajectory":
+            asked = DynamicsRequest(run=StoredRun(kind="stored", path=entry.path))
+            films[entry.path] = as_json(film(asked, library, lambda: None).model_dump())
+    files = {name: f"models/{Path(name).stem}.js" for name in models}
+    options = _options(Explorer(library, tour), constructions)
+    data = {"options": options, "files": files, "films": films, "models": {}}
+    scripts = {name: f"anyorderData.models[{json.dumps(name)}] = {_json(held)};\n" for name, held in models.items()}
     content = {
         "index.html": _page(),
         "explorer.js": bundle(STATIC.parent, "static/main.js", {"static/backend.js": "local/backend.js"}),
         "data.js": f"globalThis.anyorderData = {_json(data)};\n",
-        **{files[name]: text for name, text in written.items()},
+        **{files[name]: text for name, text in scripts.items()},
         **{name: (STATIC / name).read_text(encoding="utf-8") for name in ("style.css", "icon.svg")},
     }
     for name, text in content.items():
@@ -141,11 +146,8 @@ def _certificate(made: Plan) -> dict[str, object] | None:
     if made.certificate is None:
         return None
     bounds = [certificate.bound for step in TEMPERATURES if (certificate := made.at(made.kappa / 2**step).certificate)]
-    return {
-        **vars(made.certificate),
-        "bounds": [float(f"{bound:.4g}") for bound in bounds],
-        "refusal": made.refusal,
-    }
+    shown = [float(f"{bound:.4g}") for bound in bounds]
+    return {**vars(made.certificate), "bounds": shown, "refusal": made.refusal}
 
 
 def steps_data(steps: Sequence[Step]) -> list[dict[str, object]]:
@@ -156,20 +158,6 @@ def steps_data(steps: Sequence[Step]) -> list[dict[str, object]]:
 def _show(show: Show) -> dict[str, object]:
     inner = {name: _show(part) if isinstance(part, Show) else part for name, part in vars(show).items()}
     return {"kind": type(show).__name__, **inner}
-
-
-def _stored(opened: Opened) -> dict[str, object]:
-    return {
-        "packed": pack(opened.model),
-        "info": model_info(opened).model_dump(),
-        "steps": steps_data(opened.steps),
-    }
-
-
-def _films(explorer: Explorer) -> dict[str, object]:
-    paths = [entry.path for entry in explorer.library.listed() if entry.kind == "trajectory"]
-    asked = {path: DynamicsRequest(run=StoredRun(kind="stored", path=path)) for path in paths}
-    return {path: as_json(film(run, explorer.library, lambda: None).model_dump()) for path, run in asked.items()}
 
 
 def _options(explorer: Explorer, constructions: Sequence[str]) -> dict[str, object]:
@@ -200,10 +188,6 @@ def _page() -> str:
     end = text.index("</span>", start)
     said = f"Computed in this page: orders to {ORDERS[-1]}, {SIZES[-1]} symbols, {LENGTH} tokens."
     return f'{text[:start]}<span id="api">{said}{text[end:]}'
-
-
-def _script(name: str, data: object) -> str:
-    return f"anyorderData.models[{json.dumps(name)}] = {_json(data)};\n"
 
 
 def _json(value: object) -> str:
