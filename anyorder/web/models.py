@@ -177,7 +177,8 @@ class Library:
             else:
                 named = file_info(target, asked.path)
                 title, order = "saved model" if named.title == asked.path else named.title, named.order or 1
-        return Opened(model, title, asked.path, made, asked.order or order, asked.beta)
+        beta = asked.beta if made is None else made.beta  # the weights have a β of their own
+        return Opened(model, title, asked.path, made, asked.order or order, beta)
 
 
 def fits(file: Path) -> None:

@@ -14,7 +14,8 @@ from anyorder.constructions import CONSTRUCTIONS
 from anyorder.errors import InputError
 from anyorder.training.folder import CHECKPOINT, CONFIG
 from anyorder.web.models import Library, Refused
-from anyorder.web.schema import Stored
+from anyorder.web.schema import Stored, Text, ViewRequest
+from anyorder.web.view import Explorer
 from tests.web.exploring import matrix, refused
 
 
@@ -114,3 +115,13 @@ def test_stored_models_and_runs_are_listed_and_opened(client, folder):
     assert view["model"]["certificate"] is None
     story = client.post("/api/story", json={**asked, "position": 5}).raise_for_status().json()
     assert [step["title"] for step in story["steps"]] == ["Layer 1", "Layer 2", "Prediction"]
+
+
+def test_a_saved_construction_is_held_to_its_own_smoothing(library, tmp_path):
+    model = anyorder.construct("bayes", order=2, alphabet_size=2, length=32, beta=2.0)
+    anyorder.save(model, tmp_path / "models" / "bayes.safetensors")
+    text = Text(kind="text", text="abbabaabbaab")
+    for order, name, passed in ((None, "add-2 smoothing", True), (1, "add-1", None)):
+        asked = ViewRequest(model=Stored(kind="stored", path="models/bayes.safetensors", order=order), sequence=text)
+        found = Explorer(library).view(asked, lambda: None).exactness
+        assert (found.compared_with, found.passed) == (name, passed)
