@@ -21,7 +21,7 @@ from anyorder.experiments import runner
 from anyorder.experiments.experiment import Result, Table
 from anyorder.records import read_record, write_record
 from anyorder.sweeps import spec, table
-from anyorder.sweeps.row import Ended
+from anyorder.sweeps.table import Ended
 from anyorder.training import folder as folders
 from anyorder.training.forms import from_json
 from tests.sequence_files import read_one

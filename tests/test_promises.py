@@ -107,7 +107,6 @@ TESTED_ELSEWHERE = {
     "report/style": "the tests of every command that draws",
     "report/training": "cli/test_training",
     "sweeps/cost": "constants that were fitted; a running sweep corrects what follows from them",
-    "sweeps/row": "types, written and read in sweeps/test_table",
     "torch": "torch/test_torch",
     "transformer/mlp": "transformer/test_model has Definition 3 as loops",
     "web/bundle": "web/local/test_forward runs what it makes",

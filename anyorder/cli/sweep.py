@@ -18,9 +18,9 @@ from anyorder.training import devices
 
 if TYPE_CHECKING:
     from anyorder.sweeps.engine import Engine
-    from anyorder.sweeps.row import SweepRow
     from anyorder.sweeps.run import SweepPlan, Tally
     from anyorder.sweeps.spec import Sweep
+    from anyorder.sweeps.table import SweepRow
 
 #: Seconds between two lines of progress where there is no terminal.
 QUIET = 10.0

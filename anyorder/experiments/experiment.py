@@ -19,9 +19,9 @@ from anyorder.files import Row, read_json, short_digest, write_json
 from anyorder.sweeps import spec
 from anyorder.sweeps.analysis import spread
 from anyorder.sweeps.local import Local
-from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.run import Tally, carry_out, plan_sweep
 from anyorder.sweeps.spec import Sweep
+from anyorder.sweeps.table import SweepRow
 from anyorder.training import devices
 from anyorder.training.config import PRESETS, Config, Data, changed, values
 from anyorder.training.folder import begun

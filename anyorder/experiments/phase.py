@@ -11,8 +11,8 @@ from anyorder.experiments.experiment import Budget, Experiment, Result, Table, T
 from anyorder.experiments.figures import Figure, Heat
 from anyorder.sweeps import builtin
 from anyorder.sweeps.analysis import by_cell, cells, grid, judged
-from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.spec import Sweep
+from anyorder.sweeps.table import SweepRow
 
 #: Orders, lengths, widths and steps; `paper` is a finer map with the steps of the floor recipe.
 GRIDS: dict[Budget, Callable[..., Sweep]] = {

@@ -12,8 +12,8 @@ from anyorder.experiments.figures import Heat
 from anyorder.report.figures import ACROSS, draw_heat
 from anyorder.report.style import COLOURS, Drawing, styled
 from anyorder.sweeps.analysis import cells, grid
-from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.spec import METRICS, Sweep
+from anyorder.sweeps.table import SweepRow
 
 
 @styled

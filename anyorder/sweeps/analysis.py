@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.spec import METRICS, Success, Sweep
+from anyorder.sweeps.table import SweepRow
 from anyorder.training import config as configs
 from anyorder.training import forms
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from anyorder.records import as_json
-from anyorder.sweeps.row import Ended
 from anyorder.sweeps.spec import Run
+from anyorder.sweeps.table import Ended
 
 #: A run whose worker died this many times has failed.
 ATTEMPTS = 3

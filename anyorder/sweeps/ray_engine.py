@@ -18,8 +18,8 @@ from typing import Any
 from anyorder.errors import InputError, require
 from anyorder.sweeps.engine import ATTEMPTS, Chunk, Finished, lost, pack
 from anyorder.sweeps.local import ROW, STACK
-from anyorder.sweeps.row import Ended
 from anyorder.sweeps.spec import Run
+from anyorder.sweeps.table import Ended
 from anyorder.training import devices
 
 #: Seconds in which a cluster must answer.

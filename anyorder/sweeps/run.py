@@ -11,9 +11,8 @@ from anyorder.errors import require
 from anyorder.files import locked
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.engine import Engine
-from anyorder.sweeps.row import SweepRow
 from anyorder.sweeps.spec import MANY, Run, Sweep
-from anyorder.sweeps.table import SweepFolder
+from anyorder.sweeps.table import SweepFolder, SweepRow
 from anyorder.training.versions import versions
 
 

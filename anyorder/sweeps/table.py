@@ -1,25 +1,92 @@
-"""The folder of a sweep: `sweep.json` says what it is, `runs.jsonl` has one flat row for each run that has ended.
+"""The table of a sweep: a typed row for each run that has ended, and the folder that keeps them.
 
-Rows are added as runs end, in whatever order, each whole and on the disk; when a command ends they are sorted. They
-hold nothing that depends on where or when a run was trained: the same sweep gives the same table.
+`sweep.json` says what the sweep is, `runs.jsonl` has one flat line for each row. Lines are added as runs end, in
+whatever order, each whole and on the disk; when a command ends they are sorted. They hold nothing that depends on where
+or when a run was trained: the same sweep gives the same table.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from anyorder.errors import InputError, require
 from anyorder.files import Row, append_lines, check_keys, holds, read_json, read_lines, write_json, write_lines
 from anyorder.records import as_json
 from anyorder.sweeps import spec
-from anyorder.sweeps.row import KINDS, Ended, Ending, SweepRow
 from anyorder.sweeps.spec import Run, Sweep
 from anyorder.training import forms
 
 SWEEP, RUNS = "sweep.json", "runs.jsonl"
 FORMAT = "anyorder sweep 1"
 _EXPECTED = "the folder of a sweep"
+
+Ending = Literal["done", "diverged", "failed"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Ended:
+    """Done with its numbers, diverged at a step, or failed; the last two for a reason, and without numbers.
+
+    A number is None where it is not finite, and that of a floor where these chains have none. Of the heads of the last
+    layer the one with the most mass on the matches counts. `attention` is 0 where that head is uniform and 1 where all
+    of it lies on the matching positions.
+    """
+
+    outcome: Ending
+    reason: str | None = None
+    step: int | None = None
+    loss: float | None = None
+    true_loss: float | None = None
+    excess: float | None = None
+    excess_error: float | None = None
+    gap: float | None = None
+    gap_error: float | None = None
+    floor_excess: float | None = None
+    training_loss: float | None = None
+    matching_mass: float | None = None
+    chance_mass: float | None = None
+    attention: float | None = None
+    distance: float | None = None
+    beginning_mass: float | None = None
+    first_layer_mass: float | None = None
+
+    def as_json(self) -> Row:
+        """Plain values; of a run that is not done only those that there are.
+
+        >>> Ended("failed", "no memory").as_json()
+        {'outcome': 'failed', 'reason': 'no memory'}
+        """
+        done = self.outcome == "done"
+        return {name: value for name, value in vars(self).items() if done or value is not None or name == "reason"}
+
+    @classmethod
+    def from_json(cls, plain: Row) -> Ended:
+        """What `as_json` gave, back; further keys are left alone."""
+        return cls(**{name: kind(plain[name]) for name, kind in KINDS.items() if plain.get(name) is not None})
+
+
+#: What stands under each key of a line, if anything does.
+KINDS: dict[str, type] = dict.fromkeys((field.name for field in dataclasses.fields(Ended)), float) | {
+    "outcome": str,
+    "reason": str,
+    "step": int,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class SweepRow:
+    """One run of a sweep that has ended: its number, its values on the axes, its seed."""
+
+    run: int
+    values: dict[str, object]
+    seed: int
+    ended: Ended
+
+    def as_json(self) -> Row:
+        """The line of the table."""
+        return {"run": self.run, **self.values, "seed": self.seed, **self.ended.as_json()}
 
 
 def is_sweep(folder: Path) -> bool:

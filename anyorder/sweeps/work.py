@@ -16,7 +16,7 @@ import equinox as eqx
 import jax
 
 from anyorder.files import Row
-from anyorder.sweeps.row import Ended
+from anyorder.sweeps.table import Ended
 from anyorder.training import forms
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config

@@ -5,7 +5,7 @@ import functools
 import itertools
 
 from anyorder.sweeps import spec, work
-from anyorder.sweeps.row import Ended, SweepRow
+from anyorder.sweeps.table import Ended, SweepRow
 from anyorder.training.config import PRESETS, Config, Data, Measurement
 
 TINY = Config(

@@ -10,7 +10,6 @@ from anyorder import files
 from anyorder.errors import InputError
 from anyorder.sweeps import run as run_module
 from anyorder.sweeps import spec, table
-from anyorder.sweeps.row import Ended
 from tests.sweeps.small import GRID, in_process, made
 
 
@@ -82,6 +81,6 @@ def test_an_interruption_right_after_a_row_was_written_keeps_it(tmp_path, monkey
     rows.begin({})
     monkeypatch.setattr(table, "append_lines", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        rows.add(spec.runs(GRID)[0], Ended("failed"))
+        rows.add(spec.runs(GRID)[0], table.Ended("failed"))
     rows.sort()
     assert [row.run for row in table.read_sweep(tmp_path / "sweep")[1]] == [0]
