@@ -43,6 +43,15 @@ def require(condition: bool, message: str) -> None:
         raise InputError(message)
 
 
+def in_a_line(error: BaseException) -> str:
+    """An exception for a list of failures: its type, and the first line of what it says.
+
+    >>> in_a_line(RuntimeError("no memory\\nfor it")), in_a_line(KeyError())
+    ('RuntimeError: no memory', 'KeyError: no message')
+    """
+    return f"{type(error).__name__}: {(str(error).splitlines() or ['no message'])[0]}"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The name that was meant, or all there are.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from anyorder.dynamics import PowerLaw, Standing, Standings, Trajectory
 from anyorder.dynamics.lengths import LengthPoint, LengthSweep
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, in_a_line, require
 from anyorder.experiments import figures
 from anyorder.experiments.experiment import SECONDS, Budget, Experiment, OnProgress, Result, Table, Task, seconds
 from anyorder.files import Row, holds, locked, read_json, write_json, write_text
@@ -101,8 +101,7 @@ def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:
         write_record(folder / RESULT, record, FORM)
     except Exception as error:
         write_text(folder / "error.txt", traceback.format_exc())
-        reason = str(error).splitlines()[0] if str(error) else "no message"
-        return Ran(experiment, None, failure=f"{type(error).__name__}: {reason}")
+        return Ran(experiment, None, failure=in_a_line(error))
     (folder / "error.txt").unlink(missing_ok=True)
     return Ran(experiment, record, took)
 

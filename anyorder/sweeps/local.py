@@ -5,6 +5,7 @@ Processes, not threads: a run that takes its process with it (memory, a crash of
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import queue
@@ -50,22 +51,30 @@ class Worker:
             start_new_session=True,  # Ctrl-C reaches only the parent, which decides
         )
 
-    def read(self) -> Any:
-        """The next answer."""
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line.endswith("\n"):
-            raise _Died(self._last_words())
-        return json.loads(line)
+    @functools.cached_property
+    def backend(self) -> str:
+        """Of JAX: the first thing that it says."""
+        return self._read()["backend"]
 
-    def send(self, chunk: Chunk) -> None:
-        """Give it work."""
+    def train(self, chunk: Chunk) -> Iterator[Finished]:
+        """Give it work, and take its answers, which come in turn."""
+        _ = self.backend  # said before any answer
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(pack(chunk) + "\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             raise _Died(self._last_words()) from None
+        for _ in chunk:
+            number, ended, seconds = self._read()
+            yield Finished(number, Ended.from_json(ended), seconds)
+
+    def _read(self) -> Any:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line.endswith("\n"):
+            raise _Died(self._last_words())
+        return json.loads(line)
 
     def _last_words(self) -> str:
         code = self.process.wait()
@@ -94,7 +103,7 @@ class Local:
         first = Worker()
         self._workers = [first]
         try:
-            backend = first.read()["backend"]
+            backend = first.backend
         except _Died as death:
             self.close()
             raise InputError(f"no worker could be started: {death}") from None
@@ -123,7 +132,6 @@ class Local:
             yield answer
 
     def _serve(self, place: int, work: deque[list[Run]], answers: queue.Queue, deaths: Counter[int]) -> None:
-        fresh = place > 0  # the first has said its backend already
         try:
             while not self._closed:
                 try:
@@ -132,17 +140,12 @@ class Local:
                     return
                 while chunk:
                     worker = self._workers[place]
+                    self._held[place] = len(chunk)
                     try:
-                        if fresh:
-                            worker.read()
-                            fresh = False
-                        self._held[place] = len(chunk)
-                        worker.send(chunk)
-                        while chunk:
-                            index, result, seconds = worker.read()
-                            chunk = [run for run in chunk if run.number != index]
+                        for found in worker.train(chunk):
+                            chunk = [run for run in chunk if run.number != found.number]
                             self._held[place] = len(chunk)
-                            answers.put(Finished(index, Ended.from_json(result), seconds))
+                            answers.put(found)
                     except _Died as death:
                         if self._closed:
                             return
@@ -154,7 +157,6 @@ class Local:
                         with self._lock:
                             worker.close()
                             self._workers[place] = Worker()
-                        fresh = True
         except BaseException as error:
             answers.put(error)
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 import equinox as eqx
 import jax
 
+from anyorder.errors import in_a_line
 from anyorder.files import Row
 from anyorder.sweeps.table import Ended
 from anyorder.training import forms
@@ -31,21 +32,18 @@ _evaluation = lru_cache(maxsize=2)(evaluation_set)
 
 
 def answers(packed: str) -> Iterator[tuple[int, Row, float]]:
-    """Number, result as plain values, and seconds of every run of a chunk that `engine.pack` packed."""
-    numbers, plain = zip(*json.loads(packed), strict=True)
-    for place, ended, seconds in results([forms.from_json(config) for config in plain]):
-        yield numbers[place], ended.as_json(), seconds
+    """Number, result as plain values, and seconds of every run of a chunk that `engine.pack` packed.
 
-
-def results(given: Sequence[Config]) -> Iterator[tuple[int, Ended, float]]:
-    """Place, result and seconds of every run: one after the other on a CPU, all at once on an accelerator."""
+    Runs are trained one after the other on a CPU, all at once on an accelerator.
+    """
+    given = [(number, forms.from_json(plain)) for number, plain in json.loads(packed)]
     together = 1 if jax.default_backend() == "cpu" else len(given)
     for first in range(0, len(given), together):
         clock = time.perf_counter()
-        part = given[first : first + together]
-        found = _guarded(part)
-        spent = (time.perf_counter() - clock) / len(part)
-        yield from ((first + place, result, spent) for place, result in enumerate(found))
+        numbers, configs = zip(*given[first : first + together], strict=True)
+        found = _guarded(configs)
+        spent = (time.perf_counter() - clock) / len(found)
+        yield from ((number, ended.as_json(), spent) for number, ended in zip(numbers, found, strict=True))
 
 
 def _guarded(given: Sequence[Config]) -> list[Ended]:
@@ -55,8 +53,7 @@ def _guarded(given: Sequence[Config]) -> list[Ended]:
     except Exception as error:
         if len(given) > 1:
             return [_guarded([config])[0] for config in given]
-        reason = str(error).splitlines()[0] if str(error) else "no message"
-        return [Ended("failed", f"{type(error).__name__}: {reason}")]
+        return [Ended("failed", in_a_line(error))]
 
 
 def train_together(given: Sequence[Config], stacked: bool | None = None) -> list[Ended]:

@@ -7,7 +7,7 @@ import dataclasses
 import jax
 import pytest
 
-from anyorder.sweeps import spec, work
+from anyorder.sweeps import engine, spec, work
 from anyorder.training import config as configs
 from anyorder.training.run import train
 from tests.sweeps.small import GRID, TINY, in_process
@@ -58,7 +58,7 @@ def test_in_a_stack_one_that_diverges_leaves_the_others_alone():
 
 def test_a_run_that_raises_is_a_row_with_its_reason():
     config = configs.changed(TINY, {"from_model": "absent.safetensors"})
-    ((place, result, _),) = work.results([config])
-    assert place == 0
-    assert result.outcome == "failed"
-    assert result.reason.startswith("InputError: cannot read absent.safetensors")
+    ((number, result, _),) = work.answers(engine.pack([spec.Run(7, {}, 0, config)]))
+    assert number == 7
+    assert result["outcome"] == "failed"
+    assert result["reason"].startswith("InputError: cannot read absent.safetensors")
