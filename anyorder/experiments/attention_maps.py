@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from anyorder.experiments import learned_code
-from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset
+from anyorder.experiments.experiment import Budget, Result, Table, Task, columns, experiment, of_preset
 from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, Plot, each, grouped, sequence_maps
 from anyorder.files import Row
 from anyorder.training.config import Data
@@ -19,7 +19,17 @@ SEQUENCES, AVERAGED = 3, 256
 RECIPES = ("paper", "floor")
 
 
-def run(task: Task) -> Result:
+@experiment(
+    "Attention of trained models",
+    "Fig. 2 and App. H.1",
+    {"tiny": 0.6, "quick": 6, "paper": 30},
+    paper="In layer 1 attention rises along the last k tokens and then drops to nearly zero, in layer 2 it lies on the "
+    "positions that the k-gram counts; the maps are shown for orders 1, 2 and 3, averaged over sequences for layer 1 "
+    "and for single sequences for layer 2.",
+    reading="The models are those of the preset `paper`; next to them those of the floor recipe, which have a "
+    "beginning token: its row and column are marked by a dot.",
+)
+def attention_maps(task: Task) -> Result:
     """Train models of every order and recipe; keep maps, weights by offset, codes and what they confuse."""
     found: dict[str, list[Row]] = {"attention": [], "offsets": [], "base": [], "overlap": [], "confused": []}
     figures: dict[str, Figure] = {}
@@ -162,16 +172,3 @@ CAPTIONS = {
     "of the other context gets more than half of the attention of a key of the own. Medians over seeds, and counts of "
     "seeds.",
 }
-
-EXPERIMENT = Experiment(
-    "attention-maps",
-    "Attention of trained models",
-    "Fig. 2 and App. H.1",
-    "In layer 1 attention rises along the last k tokens and then drops to nearly zero, in layer 2 it lies on the "
-    "positions that the k-gram counts; the maps are shown for orders 1, 2 and 3, averaged over sequences for layer 1 "
-    "and for single sequences for layer 2.",
-    "The models are those of the preset `paper`; next to them those of the floor recipe, which have a beginning token: "
-    "its row and column are marked by a dot.",
-    {"tiny": 0.6, "quick": 6, "paper": 30},
-    run,
-)

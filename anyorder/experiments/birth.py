@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, of_preset, run_name
+from anyorder.experiments.experiment import Budget, Result, Table, Task, experiment, of_preset, run_name
 from anyorder.experiments.figures import Chart, Plot, Series
 from anyorder.files import Row
 from anyorder.training.config import Config, Data, changed
@@ -52,7 +52,12 @@ def born(steps: np.ndarray, spectrum: np.ndarray, length: int) -> float | None:
     return float(steps[int(np.argmax(rise >= rise[-1] / 2))])
 
 
-def run(task: Task) -> Result:
+@experiment(
+    "An induction head is born, order by order",
+    "ours; the probe's spectrum while training",
+    {"tiny": 0.4, "quick": 3, "paper": 3},
+)
+def birth(task: Task) -> Result:
     """Train models of each order and follow the spectrum of layer 2."""
     rows: list[Row] = []
     charts = []
@@ -85,14 +90,3 @@ def run(task: Task) -> Result:
         preset="floor",
         config=config(task, orders[0]),
     )
-
-
-EXPERIMENT = Experiment(
-    "birth",
-    "An induction head is born, order by order",
-    "ours; the probe's spectrum while training",
-    None,
-    None,
-    {"tiny": 0.4, "quick": 3, "paper": 3},
-    run,
-)

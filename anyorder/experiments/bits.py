@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
 from anyorder.experiments import depth, learned_code, quantised
-from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset
+from anyorder.experiments.experiment import Result, Table, Task, experiment, of_preset
 from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import BITS, printed_series
 from anyorder.experiments.quantised import Quantiser
@@ -48,7 +48,20 @@ def distances(
     return np.asarray([[one(model, row) for row in tokens] for model in models])
 
 
-def run(task: Task) -> Result:
+@experiment(
+    "Few bits for weights and activations",
+    "App. H.4",
+    {"tiny": 0.5, "quick": 2, "paper": 12},
+    paper="Distances to the pseudo-attention map of "
+    f"{', '.join(f'{one.mean:.2f} at {bits}' for bits, one in BITS.items())} bits: eight bits are as good as "
+    "thirty-two.",
+    reading="The paper names no way of quantising. Here weights, activations, queries, keys, values and attention "
+    "weights are rounded wherever they enter a matrix product, to 2^b - 1 levels around zero (attention weights: 2^b "
+    "levels from zero), scaled to the largest entry of each vector: two bits are the levels -1, 0 and 1. Sums, norms "
+    "and the denominator of the softmax are kept. The narrow floating-point formats are ours. Ten sequences are few: "
+    "the printed deviations, which are over sequences, are larger than most differences.",
+)
+def bits(task: Task) -> Result:
     """Quantise the two-layer models of `depth`, and those of the floor recipe."""
     recipes = {
         "distance": ("paper preset", depth.config(task, 2)),
@@ -93,19 +106,3 @@ def chart(tables: dict[str, Table]) -> Plot:
     axes = "bits of weights and activations, or format", "distance to pseudo-attention"
     caption = "Frobenius distance of layer 2 to the pseudo-attention map, ten sequences."
     return Plot(caption, [Chart(*axes, lines, ticks=ticks, from_zero=True)], width=5.4)
-
-
-EXPERIMENT = Experiment(
-    "bits",
-    "Few bits for weights and activations",
-    "App. H.4",
-    f"Distances to the pseudo-attention map of {', '.join(f'{one.mean:.2f} at {bits}' for bits, one in BITS.items())} "
-    "bits: eight bits are as good as thirty-two.",
-    "The paper names no way of quantising. Here weights, activations, queries, keys, values and attention weights are "
-    "rounded wherever they enter a matrix product, to 2^b - 1 levels around zero (attention weights: 2^b levels from "
-    "zero), scaled to the largest entry of each vector: two bits are the levels -1, 0 and 1. Sums, norms and the "
-    "denominator of the softmax are kept. The narrow floating-point formats are ours. Ten sequences are few: the "
-    "printed deviations, which are over sequences, are larger than most differences.",
-    {"tiny": 0.5, "quick": 2, "paper": 12},
-    run,
-)

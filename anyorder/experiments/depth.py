@@ -10,7 +10,7 @@ from jaxtyping import Array, Int
 
 from anyorder import estimators
 from anyorder.experiments import as_published, learned_code
-from anyorder.experiments.experiment import Experiment, Result, Table, Task, columns, of_preset
+from anyorder.experiments.experiment import Result, Table, Task, columns, experiment, of_preset
 from anyorder.experiments.figures import Chart, MapGrid, Plot, sequence_maps, series
 from anyorder.experiments.printed import DEPTH, printed_series
 from anyorder.files import Row
@@ -28,7 +28,17 @@ def config(task: Task, layers: int) -> Config:
     return changed(of_preset(task, "paper", DATA), {"layers": layers})
 
 
-def run(task: Task) -> Result:
+@experiment(
+    "One layer against two",
+    "App. H.2, its table of excess losses and the maps below it",
+    {"tiny": 0.3, "quick": 1.1, "paper": 25},
+    paper=f"One layer stays at {DEPTH[1]} nats above the true loss, two layers come to {DEPTH[2]}; the attention of "
+    "the one-layer model lies on two or three diagonals below the main one instead of on the matching positions.",
+    reading="The excess is the mean over the predictions from a full window, and the expectation over the true "
+    "next-token distribution is exact, so that only the sequences are sampled. The second table evaluates the same "
+    "models in the way of the published code.",
+)
+def depth(task: Task) -> Result:
     """Train both; keep the attention of the one-layer model on a few sequences."""
     rows, published = [], []
     trained = {layers: task.train(config(task, layers), part, len(DEPTH)) for part, layers in enumerate(DEPTH)}
@@ -84,17 +94,3 @@ def chart(rows: list[Row]) -> Plot:
     places = {str(number): float(number) for number in DEPTH}
     caption = "Excess loss of one layer and of two, mean and standard deviation over seeds."
     return Plot(caption, [Chart("layers", "excess loss (nats)", lines, ticks=places)], width=3.8)
-
-
-EXPERIMENT = Experiment(
-    "depth",
-    "One layer against two",
-    "App. H.2, its table of excess losses and the maps below it",
-    f"One layer stays at {DEPTH[1]} nats above the true loss, two layers come to {DEPTH[2]}; the attention of the "
-    "one-layer model lies on two or three diagonals below the main one instead of on the matching positions.",
-    "The excess is the mean over the predictions from a full window, and the expectation over the true next-token "
-    "distribution is exact, so that only the sequences are sampled. The second table evaluates the same models in the "
-    "way of the published code.",
-    {"tiny": 0.3, "quick": 1.1, "paper": 25},
-    run,
-)

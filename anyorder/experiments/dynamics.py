@@ -9,7 +9,7 @@ import jax
 from anyorder import dynamics
 from anyorder.chains import Dirichlet, Floored, Prior, Reversible
 from anyorder.dynamics import Preconditioned, Standings, TwoStage
-from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task
+from anyorder.experiments.experiment import Budget, Result, Table, Task, experiment
 from anyorder.experiments.figures import Figure, OverLengths, OverSteps
 from anyorder.files import Row
 
@@ -29,7 +29,16 @@ def standings(evaluation: Standings, **about: int | str) -> list[Row]:
     ]
 
 
-def run_two_stage(task: Task) -> Result:
+@experiment(
+    "Algorithm 1: learning to look back by one",
+    "Sec. 5, App. C, Theorem on the two stages",
+    {"tiny": 0.4, "quick": 1.1, "paper": 4},
+    paper="Gradient descent on the positional scalars alone makes p_1 the largest at every step and attention at "
+    "offset 1 go to one; then a_2 grows, and loss and generalisation error vanish as T grows.",
+    reading="The theorem is about T → ∞; at every T the run stops at a finite a_2 and above the k-gram, so T is swept. "
+    "Assumptions hold for the prior used, rows with a floor of γ/S with γ = 0.2.",
+)
+def two_stage(task: Task) -> Result:
     """One run at T = 128 with its trajectory, then the sweep over T."""
     prior, lengths = Floored(1, 3, 0.2), LENGTHS[task.budget]
     tiny = task.budget == "tiny"
@@ -78,7 +87,16 @@ def run_two_stage(task: Task) -> Result:
     )
 
 
-def run_preconditioned(task: Task) -> Result:
+@experiment(
+    "Algorithm 2: uniform attention over the last k",
+    "App. D, any-order theorem",
+    {"tiny": 0.5, "quick": 2.2, "paper": 6},
+    paper="With the preconditioner p_1 = … = p_k stay equal, attention goes to 1/k each, and the model is said to "
+    "become a conditional k-gram.",
+    reading="Equal weights keep the tokens of a window but not their order: what is reached is the bag of k. Which "
+    "predictor it is, and what training finds beyond it, is measured on reversible and on Dirichlet chains.",
+)
+def preconditioned(task: Task) -> Result:
     """Algorithm 2 on reversible and on Dirichlet chains, and gradient descent beyond it."""
     tiny = task.budget == "tiny"
     kinds: dict[str, type[Prior]] = {"reversible": Reversible} | ({} if tiny else {"Dirichlet": Dirichlet})
@@ -132,27 +150,3 @@ def run_preconditioned(task: Task) -> Result:
         figures,
         settings={**dataclasses.asdict(settings), "alphabet_size": 2},
     )
-
-
-TWO_STAGE = Experiment(
-    "two-stage",
-    "Algorithm 1: learning to look back by one",
-    "Sec. 5, App. C, Theorem on the two stages",
-    "Gradient descent on the positional scalars alone makes p_1 the largest at every step and attention at offset 1 go "
-    "to one; then a_2 grows, and loss and generalisation error vanish as T grows.",
-    "The theorem is about T → ∞; at every T the run stops at a finite a_2 and above the k-gram, so T is swept. "
-    "Assumptions hold for the prior used, rows with a floor of γ/S with γ = 0.2.",
-    {"tiny": 0.4, "quick": 1.1, "paper": 4},
-    run_two_stage,
-)
-PRECONDITIONED = Experiment(
-    "preconditioned",
-    "Algorithm 2: uniform attention over the last k",
-    "App. D, any-order theorem",
-    "With the preconditioner p_1 = … = p_k stay equal, attention goes to 1/k each, and the model is said to become a "
-    "conditional k-gram.",
-    "Equal weights keep the tokens of a window but not their order: what is reached is the bag of k. Which predictor "
-    "it is, and what training finds beyond it, is measured on reversible and on Dirichlet chains.",
-    {"tiny": 0.5, "quick": 2.2, "paper": 6},
-    run_preconditioned,
-)

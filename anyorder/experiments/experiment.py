@@ -143,6 +143,20 @@ class Experiment:
     run: Callable[[Task], Result]
 
 
+def experiment(
+    title: str, where: str, minutes: dict[Budget, float], *, paper: str | None = None, reading: str | None = None
+) -> Callable[[Callable[[Task], Result]], Experiment]:
+    """Make an experiment of the function that it stands above; its id is the name of the function, with hyphens.
+
+    >>> @experiment("Nothing", "ours", {"tiny": 0.1, "quick": 0.1, "paper": 0.1})
+    ... def no_table(task: Task) -> Result:
+    ...     return Result({})
+    >>> no_table.id
+    'no-table'
+    """
+    return lambda run: Experiment(run.__name__.replace("_", "-"), title, where, paper, reading, minutes, run)
+
+
 def run_name(config: Config) -> str:
     """A name for a config, the same on every machine.
 

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from anyorder import chains, estimators
 from anyorder.chains.random import as_key
 from anyorder.estimators import Estimate, LossSummary
-from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset
+from anyorder.experiments.experiment import Result, Table, Task, experiment, of_preset
 from anyorder.experiments.figures import MARKS, Chart, Plot, grouped, series
 from anyorder.files import Row
 from anyorder.sweeps.analysis import spread
@@ -110,7 +110,14 @@ TRAINED: dict[str, tuple[tuple[int, int], ...]] = {
 RECIPES = ("paper", "floor")
 
 
-def run(task: Task) -> Result:
+@experiment(
+    "How near to the Bayes floor",
+    "ours; the paper's losses for order 2 stand in App. H.2",
+    {"tiny": 0.4, "quick": 2, "paper": 150},
+    reading="The Bayes predictor for Dirichlet(1) rows is add-one smoothing of the counts after the same k tokens; no "
+    "predictor has a smaller mean loss.",
+)
+def floor(task: Task) -> Result:
     """Estimators over the whole grid, trained models in some of its cells."""
     orders, lengths = GRID[task.budget]
     gaps: dict[tuple[int, int, str], list[float]] = {}
@@ -182,15 +189,3 @@ def chart(rows: list[Row]) -> Plot:
         charts.append(Chart("T", "excess loss (nats)", lines, title, log="x", ticks=places, from_zero=True))
     caption = "Excess over the true loss against T: estimators, and models of both presets."
     return Plot(caption, charts, width=2.7, shared=True)
-
-
-EXPERIMENT = Experiment(
-    "floor",
-    "How near to the Bayes floor",
-    "ours; the paper's losses for order 2 stand in App. H.2",
-    None,
-    "The Bayes predictor for Dirichlet(1) rows is add-one smoothing of the counts after the same k tokens; no "
-    "predictor has a smaller mean loss.",
-    {"tiny": 0.4, "quick": 2, "paper": 150},
-    run,
-)

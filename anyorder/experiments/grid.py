@@ -7,7 +7,7 @@ from itertools import groupby
 
 import numpy as np
 
-from anyorder.experiments.experiment import STEPS, Budget, Experiment, Result, Table, Task
+from anyorder.experiments.experiment import STEPS, Budget, Result, Table, Task, experiment
 from anyorder.experiments.figures import Chart, Plot, grouped, series
 from anyorder.files import Row
 from anyorder.sweeps import cost, spec
@@ -33,7 +33,14 @@ def sweep(budget: Budget) -> Sweep:
     return dataclasses.replace(whole, base=base, axes=axes, seeds=(0,))
 
 
-def run(task: Task) -> Result:
+@experiment(
+    "The grid of hyper-parameters",
+    "App. H.5",
+    {"tiny": 0.3, "quick": 5, "paper": 55},
+    paper="Settings are searched on a grid of batch, rate, weight decay, betas, dropout, length, width and heads.",
+    reading="Cells are drawn at random from the grid; one seed each.",
+)
+def grid(task: Task) -> Result:
     """Train cells spread over the grid, name the best, and say what the rest would take."""
     grid, whole = sweep(task.budget), paper_grid().count
     ended = task.sweep(grid, CELLS[task.budget])
@@ -91,14 +98,3 @@ def chart(rows: list[Row]) -> Plot:
     ticks = {f"{10.0**power:g}": float(power) for power in (-4, -3, -2)}
     caption = "Gap to the Bayes floor against the learning rate, one point for each cell."
     return Plot(caption, [Chart("learning rate", "gap (nats)", lines, ticks=ticks, from_zero=True)], width=5.4)
-
-
-EXPERIMENT = Experiment(
-    "grid",
-    "The grid of hyper-parameters",
-    "App. H.5",
-    "Settings are searched on a grid of batch, rate, weight decay, betas, dropout, length, width and heads.",
-    "Cells are drawn at random from the grid; one seed each.",
-    {"tiny": 0.3, "quick": 5, "paper": 55},
-    run,
-)

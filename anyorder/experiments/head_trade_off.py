@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyorder.constructions import CONSTRUCTIONS, construct
 from anyorder.constructions.exact_orders import ExactOrder, label, precision_table
 from anyorder.constructions.parameters import count_arrays
-from anyorder.experiments.experiment import Experiment, Result, Table, Task
+from anyorder.experiments.experiment import Result, Table, Task, experiment
 from anyorder.experiments.figures import Chart, Plot, Series, each, exact_orders
 from anyorder.files import Row
 from anyorder.numerics import DTYPES
@@ -16,7 +16,14 @@ ORDERS = tuple(range(1, 13))
 HELD = {"float32": 24, "float64": 53}
 
 
-def run(task: Task) -> Result:
+@experiment(
+    "Heads or bits",
+    "ours",
+    {"tiny": 0.1, "quick": 0.1, "paper": 0.1},
+    reading="An order must be paid for: one head packs k tokens into one code and pays in bits, k heads keep the "
+    "tokens apart and pay in heads and width.",
+)
+def head_trade_off(task: Task) -> Result:
     """One row for each exact construction of any order, and the bits that its certificate asks for at each order."""
     rows, bits = [], []
     shown = [
@@ -92,15 +99,3 @@ def chart(rows: list[Row]) -> Plot:
         Chart("order k", "stored parameters", parameters, log="y"),
     ]
     return Plot("One head pays for an order in bits, k heads pay in parameters.", charts, width=3.4, height=3.6)
-
-
-EXPERIMENT = Experiment(
-    "head-trade-off",
-    "Heads or bits",
-    "ours",
-    None,
-    "An order must be paid for: one head packs k tokens into one code and pays in bits, k heads keep the tokens apart "
-    "and pay in heads and width.",
-    {"tiny": 0.1, "quick": 0.1, "paper": 0.1},
-    run,
-)

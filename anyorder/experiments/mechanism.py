@@ -21,7 +21,7 @@ from jaxtyping import Array, Float, Int
 
 from anyorder.constructions import construct
 from anyorder.estimators import matching
-from anyorder.experiments.experiment import Experiment, Result, Table, Task, of_preset
+from anyorder.experiments.experiment import Result, Table, Task, experiment, of_preset
 from anyorder.experiments.figures import Chart, Plot, Series
 from anyorder.files import Row
 from anyorder.training.config import Data
@@ -185,7 +185,15 @@ def verdict(row: Row) -> str:
     return f"the whole window is compared; the query {dropped} the oldest token; {carried}"
 
 
-def run(task: Task) -> Result:
+@experiment(
+    "Which mechanism does training find?",
+    "App. B.1, tested by interventions",
+    {"tiny": 0.4, "quick": 3, "paper": 30},
+    paper="Layer 1 writes the window, the MLP finds its oldest token and takes it off, layer 2 compares.",
+    reading="The paper shows attention maps; a map cannot tell which tokens a comparison uses. Replacing a token for "
+    "one row alone and removing one direction can.",
+)
+def mechanism(task: Task) -> Result:
     """Intervene on the construction, and on the best trained model of two recipes."""
     tokens = np.asarray(held_out(DATA, 64 if task.budget == "tiny" else SEQUENCES).tokens)[:, :-1]
     models: dict[str, Transformer] = {
@@ -239,15 +247,3 @@ def _removed(rows: list[Row]) -> Plot:
     chart = Chart("direction removed from the MLP", "share of layer 2 on matches", series, ticks=ticks)
     caption = "Layer 2's attention on the matches without one direction of what the MLP of layer 1 writes."
     return Plot(caption, [chart], width=4.6)
-
-
-EXPERIMENT = Experiment(
-    "mechanism",
-    "Which mechanism does training find?",
-    "App. B.1, tested by interventions",
-    "Layer 1 writes the window, the MLP finds its oldest token and takes it off, layer 2 compares.",
-    "The paper shows attention maps; a map cannot tell which tokens a comparison uses. Replacing a token for one row "
-    "alone and removing one direction can.",
-    {"tiny": 0.4, "quick": 3, "paper": 30},
-    run,
-)

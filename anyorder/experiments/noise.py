@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+import itertools
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import equinox as eqx
@@ -14,7 +15,8 @@ from jaxtyping import Array, Float
 
 from anyorder import chains, estimators
 from anyorder.experiments import learned_code
-from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset
+from anyorder.experiments.depth import DATA
+from anyorder.experiments.experiment import Budget, Result, Table, Task, columns, experiment, of_preset
 from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, printed_series
 from anyorder.files import Row
@@ -81,33 +83,28 @@ def token_references(data: Data, count: int, points: int) -> References:
     return References(*(estimators.summarise(np.asarray(losses)) for losses in both))
 
 
-def run(
-    task: Task,
-    data_of: Callable[[float], Data],
-    printed: Mapping[float, Printed],
-    other: Callable[[float], Data] | None = None,
-) -> Result:
-    """Train at every level of one kind of noise, and with `other` by a second reading of what the noise is."""
+def run(task: Task, kind: str, printed: Mapping[float, Printed], any_token: bool = False) -> Result:
+    """Train at every level of a kind of noise, a field of `Data`; with `any_token` by a second reading of the level."""
     levels = sorted(printed) if task.budget != "tiny" else [min(printed), max(printed)]
-    cells = [("", data_of(level), printed[level]) for level in levels]
-    if other is not None:
-        cells += [(ANY, other(level), printed[level]) for level in levels]
-    made = [noise_row(task, *cell, part, len(cells)) for part, cell in enumerate(cells)]
-    rows = [{"level": level} | row for level, row in zip(levels, made, strict=False)]
-    again = [{"level": level} | row for level, row in zip(levels, made[len(levels) :], strict=False)]
-    tables = {"excess": Table(CAPTION, rows), "any_token": Table(OTHER + CAPTION, again)}
+    shares = {"": 1.0} | ({ANY: 0.5} if any_token else {})  # of the level that replaces a token by another one
+    cells = list(itertools.product(shares, levels))
+    found: dict[str, list[Row]] = {"": [], ANY: []}
+    for part, (prefix, level) in enumerate(cells):
+        config = changed(of_preset(task, "paper", DATA), {kind: shares[prefix] * level})
+        found[prefix].append({"level": level} | noise_row(task, config, prefix, printed[level], part, len(cells)))
+    tables = {"excess": Table(CAPTION, found[""]), "any_token": Table(OTHER + CAPTION, found[ANY])}
     return Result(
         {name: table for name, table in tables.items() if table.rows},
-        {"noise": chart(rows, again, printed)},
+        {"noise": chart(found[""], found[ANY], printed)},
         settings={"data": "order 2, T = 32, Dirichlet(1) rows"},
         preset="paper",
-        config=of_preset(task, "paper", data_of(0.0)),
+        config=of_preset(task, "paper", DATA),
     )
 
 
-def noise_row(task: Task, prefix: str, data: Data, printed: Printed, part: int, parts: int) -> Row:
+def noise_row(task: Task, config: Config, prefix: str, printed: Printed, part: int, parts: int) -> Row:
     """A row: models trained under this noise, by every reading, next to print and to the references."""
-    config = of_preset(task, "paper", data)
+    data = config.data
     trained = task.train(config, part, parts)
     models, reference = trained.summary.models, trained.summary.reference
     clean = clean_loss(data, config.measurement.evaluation_count)
@@ -174,40 +171,39 @@ def chart(rows: list[Row], again: list[Row], printed: Mapping[float, Printed]) -
     )
 
 
-TOKEN = Experiment(
-    "token-noise",
+@experiment(
     "Random token substitution",
     "App. H.3, first table",
-    "The loss difference grows with the probability of substitution, from "
+    {"tiny": 0.6, "quick": 3, "paper": 60},
+    paper="The loss difference grows with the probability of substitution, from "
     f"{TOKEN_NOISE[0.0].mean:.2f} without noise to {TOKEN_NOISE[0.5].mean:.2f} at 0.5, and attention "
     "leaves the matching positions.",
-    READING.format(
+    reading=READING.format(
         inside="given the clean past",
         verdict="A token is replaced by a *different* one; over two symbols half of them replaced is a fair coin, so "
         "that reading A must go to zero at 0.5 and readings B and C to log 2 less the clean entropy, about 0.22. In a "
         "second table it is replaced by any token. No predictor from the noisy tokens beats the filter that knows the "
         "kernel; the Bayes floor integrates over all kernels.",
     ),
-    {"tiny": 0.6, "quick": 3, "paper": 60},
-    partial(
-        run,
-        data_of=lambda level: Data(order=2, length=32, token_noise=level),
-        printed=TOKEN_NOISE,
-        other=lambda level: Data(order=2, length=32, token_noise=level / 2),
-    ),
 )
-TRANSITION = Experiment(
-    "transition-noise",
+def token_noise(task: Task) -> Result:
+    """Tokens replaced by another one, and in a second table by any."""
+    return run(task, "token_noise", TOKEN_NOISE, any_token=True)
+
+
+@experiment(
     "Perturbed transition probabilities",
     "App. H.3, second table",
-    "With (1 - α)·P_d + α·P_r and a fresh P_r at every step, the loss difference grows from "
+    {"tiny": 0.5, "quick": 2.1, "paper": 40},
+    paper="With (1 - α)·P_d + α·P_r and a fresh P_r at every step, the loss difference grows from "
     f"{TRANSITION_NOISE[0.0].mean:.3f} to {TRANSITION_NOISE[0.5].mean:.3f} at α = 0.5; up to 0.1 hardly "
     "anything changes. Models stand this noise better than substituted tokens.",
-    READING.format(
+    reading=READING.format(
         inside="P_r of that step included",
         verdict="The Bayes floor is that of a predictor which knows α and sees only the tokens; it is relative to "
         "reading A.",
     ),
-    {"tiny": 0.5, "quick": 2.1, "paper": 40},
-    partial(run, data_of=lambda level: Data(order=2, length=32, transition_noise=level), printed=TRANSITION_NOISE),
 )
+def transition_noise(task: Task) -> Result:
+    """Transitions that are perturbed at every step."""
+    return run(task, "transition_noise", TRANSITION_NOISE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anyorder.constructions.parameters import breakdown, table_one
-from anyorder.experiments.experiment import Experiment, Result, Table, Task
+from anyorder.experiments.experiment import Result, Table, Task, experiment
 from anyorder.experiments.figures import Chart, Plot, each, grouped
 from anyorder.files import Row
 
@@ -17,7 +17,16 @@ ORDER, SIZE, LENGTH = (values[0] for values in AXES.values())
 DIMENSION = 256
 
 
-def run_table_one(task: Task) -> Result:
+@experiment(
+    "Parameters of the five architectures",
+    "Table 1",
+    {"tiny": 0.1, "quick": 0.1, "paper": 0.1},
+    paper="Two layers with one head each take 9d² + d(2T + 2S + 9) parameters with d = 6S + 3 for every order, less "
+    "than the three layers of Rajaraman et al.; the k heads of Nichani et al. grow with (k·(S + T))².",
+    reading="Formulas are evaluated as printed; where they do not add up the corrected count stands beside them, and "
+    "next to both the entries of the arrays of our running models.",
+)
+def table_1(task: Task) -> Result:
     """The table for one choice of S, T and k, and its printed formulas along each of the three."""
     standard: Row = {axis: values[0] for axis, values in AXES.items()}
     rows = [
@@ -61,7 +70,13 @@ def chart(growth: list[Row]) -> Plot:
     return Plot(caption, charts, width=2.6, shared=True)
 
 
-def run_breakdowns(task: Task) -> Result:
+@experiment(
+    "Parameters, component by component",
+    "App. I, both tables",
+    {"tiny": 0.1, "quick": 0.1, "paper": 0.1},
+    paper="9d² + d(2T + 2S + 9) for the two-layer construction and 15d² + d(3T + 2S + 10) for that of Rajaraman et al.",
+)
+def parameters(task: Task) -> Result:
     """Printed rows next to the arrays of the running construction."""
     tables, notes = {}, []
     for part, name in enumerate(("two-layer", "three-layer")):
@@ -77,25 +92,3 @@ def run_breakdowns(task: Task) -> Result:
         left_out = ", ".join(f"{what}: {count}" for what, count in found.uncounted.items())
         notes.append(f"{name}: {found.note}. Not in the table, but used: {left_out}.")
     return Result(tables, notes=tuple(notes), settings={"alphabet_size": SIZE, "length": LENGTH})
-
-
-TABLE_ONE = Experiment(
-    "table-1",
-    "Parameters of the five architectures",
-    "Table 1",
-    "Two layers with one head each take 9d² + d(2T + 2S + 9) parameters with d = 6S + 3 for every order, less than "
-    "the three layers of Rajaraman et al.; the k heads of Nichani et al. grow with (k·(S + T))².",
-    "Formulas are evaluated as printed; where they do not add up the corrected count stands beside them, and next to "
-    "both the entries of the arrays of our running models.",
-    {"tiny": 0.1, "quick": 0.1, "paper": 0.1},
-    run_table_one,
-)
-BREAKDOWNS = Experiment(
-    "parameters",
-    "Parameters, component by component",
-    "App. I, both tables",
-    "9d² + d(2T + 2S + 9) for the two-layer construction and 15d² + d(3T + 2S + 10) for that of Rajaraman et al.",
-    None,
-    {"tiny": 0.1, "quick": 0.1, "paper": 0.1},
-    run_breakdowns,
-)

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task
+from anyorder.experiments.experiment import Budget, Result, Table, Task, experiment
 from anyorder.experiments.figures import Figure, Heat
 from anyorder.sweeps import builtin
 from anyorder.sweeps.analysis import by_cell, cells, grid, judged
@@ -22,7 +22,14 @@ GRIDS: dict[Budget, Callable[..., Sweep]] = {
 }
 
 
-def run(task: Task) -> Result:
+@experiment(
+    "When is the induction head found?",
+    "our own, after the questions of Sec. 5 and App. H.5",
+    {"tiny": 0.3, "quick": 8, "paper": 150},
+    reading="Success is a fraction of seeds, after a fixed number of steps of one recipe: where it is zero, more steps "
+    "may still find it.",
+)
+def phase(task: Task) -> Result:
     """Run the sweep `phase` on the cores of this machine: fractions of seeds by order, length and width."""
     sweep = GRIDS[task.budget](seeds=min(task.seeds, 2) if task.budget == "tiny" else task.seeds)
     rows, rule, lines = task.sweep(sweep), sweep.success, []
@@ -76,15 +83,3 @@ def maps(sweep: Sweep, rows: list[SweepRow]) -> dict[str, Figure]:
         less, caption = metric == "gap", f"Order against length, for each width: {caption}."
         drawn[metric] = Heat(caption, values, *axes, label, fraction=not less, less=less)
     return drawn
-
-
-EXPERIMENT = Experiment(
-    "phase",
-    "When is the induction head found?",
-    "our own, after the questions of Sec. 5 and App. H.5",
-    None,
-    "Success is a fraction of seeds, after a fixed number of steps of one recipe: where it is zero, more steps may "
-    "still find it.",
-    {"tiny": 0.3, "quick": 8, "paper": 150},
-    run,
-)

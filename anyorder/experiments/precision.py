@@ -13,7 +13,7 @@ from anyorder.constructions import construct
 from anyorder.constructions.exact_orders import LEGEND, PrecisionRow, measure, precision_table
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.constructions.verify import expected
-from anyorder.experiments.experiment import Experiment, Result, Table, Task
+from anyorder.experiments.experiment import Result, Table, Task, experiment
 from anyorder.experiments.figures import MARKS, Chart, Plot, exact_orders, grouped, series
 from anyorder.experiments.rounding import rounded, to_mantissa
 from anyorder.numerics import DTYPES, mantissa_bits
@@ -61,7 +61,15 @@ def bits_needed(name: str, order: int, length: int) -> int | None:
     return needed
 
 
-def run(task: Task) -> Result:
+@experiment(
+    "What an order costs in bits",
+    "Sec. 1 and App. H.4, on bits per parameter",
+    {"tiny": 0.5, "quick": 0.4, "paper": 8},
+    paper="log T + k bits per parameter, up to a constant factor, give an additive error of 1/T.",
+    reading="Every weight and every intermediate number is rounded to b significant bits, operation by operation, and "
+    "b is lowered until an error exceeds 1/T.",
+)
+def precision(task: Task) -> Result:
     """Bits over orders and lengths; orders by dtype are kept with the package, and two are measured again."""
     orders, lengths = GRID[task.budget]
     rounded_ones = ROUNDED if task.budget != "tiny" else ("two-layer", "k-head")
@@ -143,15 +151,3 @@ def chart(bits: list[dict], kept: list[dict]) -> Plot:
     ]
     caption = "Left: significant bits that an order needs. Right: the largest exact order by construction and dtype."
     return Plot(caption, charts, width=4.4, height=4.4)
-
-
-EXPERIMENT = Experiment(
-    "precision",
-    "What an order costs in bits",
-    "Sec. 1 and App. H.4, on bits per parameter",
-    "log T + k bits per parameter, up to a constant factor, give an additive error of 1/T.",
-    "Every weight and every intermediate number is rounded to b significant bits, operation by operation, and b is "
-    "lowered until an error exceeds 1/T.",
-    {"tiny": 0.5, "quick": 0.4, "paper": 8},
-    run,
-)

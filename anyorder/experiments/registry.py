@@ -3,47 +3,45 @@
 from __future__ import annotations
 
 from anyorder.errors import InputError, nearest
-from anyorder.experiments import (
-    attention_maps,
-    birth,
-    bits,
-    depth,
-    dynamics,
-    floor,
-    grid,
-    head_trade_off,
-    mechanism,
-    noise,
-    parameters,
-    phase,
-    precision,
-    presets,
-    unknown_order,
-)
+from anyorder.experiments.attention_maps import attention_maps
+from anyorder.experiments.birth import birth
+from anyorder.experiments.bits import bits
+from anyorder.experiments.depth import depth
+from anyorder.experiments.dynamics import preconditioned, two_stage
 from anyorder.experiments.experiment import Experiment
+from anyorder.experiments.floor import floor
+from anyorder.experiments.grid import grid
+from anyorder.experiments.head_trade_off import head_trade_off
+from anyorder.experiments.mechanism import mechanism
+from anyorder.experiments.noise import token_noise, transition_noise
+from anyorder.experiments.parameters import parameters, table_1
+from anyorder.experiments.phase import phase
+from anyorder.experiments.precision import precision
+from anyorder.experiments.presets import presets
+from anyorder.experiments.unknown_order import unknown_order
 
 #: Every experiment, by id.
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.id: experiment
     for experiment in (
-        parameters.TABLE_ONE,
-        attention_maps.EXPERIMENT,
-        depth.EXPERIMENT,
-        presets.EXPERIMENT,
-        noise.TOKEN,
-        noise.TRANSITION,
-        bits.EXPERIMENT,
-        grid.EXPERIMENT,
-        parameters.BREAKDOWNS,
-        precision.EXPERIMENT,
-        floor.EXPERIMENT,
-        phase.EXPERIMENT,
-        dynamics.TWO_STAGE,
-        dynamics.PRECONDITIONED,
-        head_trade_off.EXPERIMENT,
-        birth.EXPERIMENT,
-        mechanism.EXPERIMENT,
-        unknown_order.EXPERIMENT,
+        table_1,
+        attention_maps,
+        depth,
+        presets,
+        token_noise,
+        transition_noise,
+        bits,
+        grid,
+        parameters,
+        precision,
+        floor,
+        phase,
+        two_stage,
+        preconditioned,
+        head_trade_off,
+        birth,
+        mechanism,
+        unknown_order,
     )
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from anyorder import probe
-from anyorder.experiments.experiment import Budget, Experiment, Result, Table, Task, columns, of_preset
+from anyorder.experiments.experiment import Budget, Result, Table, Task, columns, experiment, of_preset
 from anyorder.experiments.figures import Chart, Plot, each, series
 from anyorder.files import Row
 from anyorder.training.config import Config, Data, changed
@@ -80,7 +80,15 @@ def heads(models: Sequence[Transformer], longest: int, count: int) -> list[Row]:
     return found
 
 
-def run(task: Task) -> Result:
+@experiment(
+    "Does a transformer find the order in context?",
+    "our own; the paper fixes the order",
+    {"tiny": 0.3, "quick": 15, "paper": 90},
+    reading="The order of every chain is drawn uniformly from 1 … K, or its context tree from the prior of "
+    "context-tree weighting. The floor is the Bayes mixture over orders, or context-tree weighting; the best fixed "
+    f"order lies above it. A model within {NEAR} nats of the floor is counted as selecting the order.",
+)
+def unknown_order(task: Task) -> Result:
     """Train every trial; where the models lie between the floor and the best fixed order."""
     trained = trials(task.budget)
     rows, fixed, looked = [], [], []
@@ -143,16 +151,3 @@ def chart(rows: list[Row]) -> Plot:
         "more it selects the order as Bayes does."
     )
     return Plot(caption, [Chart("source", "nats over the floor", lines, log="y", ticks=ticks)], width=6.0, height=3.6)
-
-
-EXPERIMENT = Experiment(
-    "unknown-order",
-    "Does a transformer find the order in context?",
-    "our own; the paper fixes the order",
-    None,
-    "The order of every chain is drawn uniformly from 1 … K, or its context tree from the prior of context-tree "
-    "weighting. The floor is the Bayes mixture over orders, or context-tree weighting; the best fixed order lies above "
-    f"it. A model within {NEAR} nats of the floor is counted as selecting the order.",
-    {"tiny": 0.3, "quick": 15, "paper": 90},
-    run,
-)

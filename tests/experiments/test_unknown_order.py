@@ -25,7 +25,7 @@ def summary(floor, fixed, gaps):
 def test_rows_say_where_models_lie_between_the_floor_and_the_best_fixed_order(monkeypatch):
     found = iter([summary(0.07, {1: 0.11, 2: 0.08}, [0.001, 0.002]), summary(0.07, {1: 0.11, 2: 0.08}, [0.02, 0.03])])
     monkeypatch.setattr(Task, "train", lambda *given: next(found))
-    result = unknown_order.run(Task("tiny", seeds=2))
+    result = unknown_order.unknown_order.run(Task("tiny", seeds=2))
     two, one = result.tables["gaps"].rows
     assert (two["source"], two["K"], two["T"]) == ("order-mixture", 2, 8)
     assert two["gap_mean"] == pytest.approx(0.0015)
