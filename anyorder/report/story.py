@@ -27,7 +27,12 @@ def write_story(
 ) -> Path:
     """All parts of the story with their files, and the page over them."""
     results = {"construction": certified, "training": trained, "floor": compared, "two-stage": two_stage}
-    values = {**_sequence(followed), **_learned(trained, two_stage)}
+    facts = two_stage.tables["facts"].rows[0]
+    values = {
+        **_sequence(followed),
+        "trained": trained.tables["training"].rows[0],
+        "descent": facts | {"led": "led" if facts["p_1_leads"] else "did not lead"},
+    }
     words = importlib.resources.files("anyorder.report").joinpath("story.html").read_text(encoding="utf-8")
     sections = []
     for id, title, body in re.findall(r"<!-- (\S+): ([^\n]*) -->\n(.*?)(?=<!-- |\Z)", words, flags=re.DOTALL):
@@ -37,8 +42,8 @@ def write_story(
     return write_page(folder, TITLE, LEAD, sections, OPEN_ROWS)
 
 
-def _sequence(followed: Followed) -> dict[str, str]:
-    promise, letters = followed.certificate, _letters(followed.tokens)
+def _sequence(followed: Followed) -> dict[str, object]:
+    letters, certified = _letters(followed.tokens), followed.certified_orders
     window = letters[-followed.order :]
     counts = [
         {"next letter": _letters([symbol]), "times": count, "k-gram": count / sum(followed.counts)}
@@ -49,38 +54,18 @@ def _sequence(followed: Followed) -> dict[str, str]:
         for name, row in followed.predictions.items()
     ]
     return {
-        "length": str(len(letters)),
-        "order": str(followed.order),
+        "followed": followed,
+        "promise": followed.certificate,
+        "length": len(letters),
         "window": window,
-        "matches": str(len(followed.matches)),
+        "matches": len(followed.matches),
         "strip": _strip(followed, None, f"The sequence {letters}; {window} came {len(followed.matches)} times before"),
         "strip_constructed": _strip(followed, "constructed", "Constructed: attention is equal on all marked letters"),
         "strip_trained": _strip(followed, "trained", "Trained: attention of the last position on every letter"),
         "counts": as_table(Table(f"What followed {window} so far", counts)),
         "predictions": as_table(Table("What each says about the next letter", predictions)),
-        "construction": promise.construction,
-        "certified_length": str(promise.length),
-        "symbols": str(promise.alphabet_size),
-        "dtype": promise.dtype,
-        "bound": f"{promise.bound:.1e}",
-        "error": f"{followed.error:.1e}",
-        "margin": f"{promise.margin:g}",
-        "kappa": f"{promise.kappa:g}",
-        "own_order": str(followed.certified_orders[promise.construction]),
-        "paper_order": str(followed.certified_orders["two-layer"]),
-    }
-
-
-def _learned(trained: Result, two_stage: Result) -> dict[str, str]:
-    row, facts = trained.tables["training"].rows[0], two_stage.tables["facts"].rows[0]
-    return {
-        "steps": f"{row['steps']:,}",
-        "on_matches": f"{row['attention_on_matches']:.0%}",
-        "chance": f"{row['chance']:.0%}",
-        **{name: f"{row[name]:.4f}" for name in ("excess", "floor", "gap", "gap_error")},
-        "led": "led" if facts["p_1_leads"] else "did not lead",
-        "attention_1": f"{facts['attention_1']:.1%}",
-        "a_2": f"{facts['a_2_end']:.2f}",
+        "own_order": certified[followed.certificate.construction],
+        "paper_order": certified["two-layer"],
     }
 
 
