@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from anyorder.experiments.printed import BITS, DEPTH, TOKEN_NOISE, TRANSITION_NOISE, Printed
+from anyorder.files import Row
 
-Rows = list[dict[str, Any]]
-Tables = Mapping[str, Rows]
+Tables = Mapping[str, list[Row]]
 
 
 def differences(found: Mapping[str, Tables]) -> list[str]:
@@ -18,7 +18,7 @@ def differences(found: Mapping[str, Tables]) -> list[str]:
     return [write(found[id]) for id, write in PARAGRAPHS.items() if id in found]
 
 
-def _by(rows: Rows, column: str) -> dict[Any, dict[str, Any]]:
+def _by(rows: list[Row], column: str) -> dict[Any, Row]:
     return {row[column]: row for row in rows}
 
 
@@ -51,7 +51,7 @@ def _depth(depth: Tables) -> str:
     )
 
 
-def _word(row: Mapping[str, Any]) -> str:
+def _word(row: Row) -> str:
     return "agrees" if row["excess_agrees"] else "does not agree"
 
 
@@ -74,12 +74,11 @@ def _presets(presets: Tables) -> str:
 
 def _grid(grid: Tables) -> str:
     cells = [row for row in grid["cells"] if row["length"] == 32]
-    ranges = {}
+    each = []
     for rate, dropout in sorted({(row["learning_rate"], row["dropout"]) for row in cells}):
         found = [row["excess"] for row in cells if (row["learning_rate"], row["dropout"]) == (rate, dropout)]
         ends = f"{min(found):.3f}" if len(found) == 1 else f"{min(found):.3f} to {max(found):.3f}"
-        ranges[f"rate {rate:g} with{'' if dropout else 'out'} dropout"] = ends
-    each = [f"{ends} at {where}" for where, ends in ranges.items()]
+        each.append(f"{ends} at rate {rate:g} with{'' if dropout else 'out'} dropout")
     return (
         f"**Learning rate and the rest of the grid.** In the {len(cells)} cells with T = 32 the excess of two layers "
         f"is {', '.join(each)}, next to the printed {DEPTH[2]}."
@@ -128,8 +127,7 @@ def _attention(maps: Tables) -> str:
 
 def _token_noise(noise: Tables) -> str:
     rows, again = _by(noise["excess"], "level"), _by(noise["any_token"], "level")
-    known = {level: row["kernel_known"] - row["clean_less_true"] for level, row in rows.items() if level}
-    below = _passed(rows, known, TOKEN_NOISE)
+    below = _passed(rows, "kernel_known", TOKEN_NOISE)
     agree = sum(row["any_over_clean_agrees"] for row in again.values())
     return (
         f"**Token noise.** With a token replaced by another one, reading B is above print by "
@@ -145,10 +143,9 @@ def _token_noise(noise: Tables) -> str:
     )
 
 
-def _passed(
-    rows: Mapping[float, Mapping[str, Any]], bounds: Mapping[float, float], printed: Mapping[float, Printed]
-) -> dict[float, float]:
-    """Bounds that print is below by more than its rounding, at levels where reading B does not agree by the rule."""
+def _passed(rows: Mapping[float, Row], column: str, printed: Mapping[float, Printed]) -> dict[float, float]:
+    """A bound of reading A, moved to B, where print is below it by more than its rounding and B does not agree."""
+    bounds = {level: row[column] - row["clean_less_true"] for level, row in rows.items() if level}
     return {
         level: bound
         for level, bound in bounds.items()
@@ -156,14 +153,13 @@ def _passed(
     }
 
 
-def _above(rows: Mapping[float, Mapping[str, Any]], name: str) -> dict[float, float]:
+def _above(rows: Mapping[float, Row], name: str) -> dict[float, float]:
     return {level: row[f"{name}_difference"] for level, row in rows.items() if level}
 
 
 def _transition_noise(noise: Tables) -> str:
     rows = _by(noise["excess"], "level")
-    floors = {level: row["floor"] - row["clean_less_true"] for level, row in rows.items() if level}
-    below = _passed(rows, floors, TRANSITION_NOISE)
+    below = _passed(rows, "floor", TRANSITION_NOISE)
     agree = {name: sum(row[f"{column}_agrees"] for row in rows.values())
              for name, column in {"A": "excess", "B": "over_clean", "C": "on_clean"}.items()}  # fmt: skip
     counts = ", ".join(f"{count} of {len(rows)} in reading {name}" for name, count in agree.items())
