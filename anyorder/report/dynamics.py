@@ -14,7 +14,7 @@ from anyorder.dynamics.lengths import LengthSweep
 from anyorder.dynamics.reduced import EXCLUDED
 from anyorder.dynamics.trajectory import Trajectory
 from anyorder.files import Row
-from anyorder.report.style import COLOURS, Drawing, styled
+from anyorder.report.style import COLOURS, FLOOR, Drawing, styled
 
 #: Offsets that the page shows one by one; what is beyond is one bar.
 SHOWN = 12
@@ -57,7 +57,7 @@ def _draw_loss(panel: Axes, trajectory: Trajectory) -> None:
     true = trajectory.true_loss
     panel.axhline(true, color="0.5", linestyle=":", label="$L^*$")
     if trajectory.floor is not None:
-        panel.axhline(trajectory.floor, color="black", linestyle="--", linewidth=1.0, label="Bayes floor")
+        panel.axhline(trajectory.floor, **FLOOR)
     drawn = {"learned", "Bayes"}  # the curve itself, and the floor
     others = [name for name in trajectory.evaluation.standings if name not in drawn]
     for colour, name in zip(COLOURS[1:], others, strict=False):
@@ -85,7 +85,7 @@ def draw_sweep(sweep: LengthSweep) -> Figure:
         panel.plot(across, kgram, "s-.", markersize=3, color=COLOURS[1], linewidth=1.0, label="k-gram")
         floors = [getattr(point.bayes, measured) for point in points if point.bayes is not None]
         if len(floors) == len(across):
-            panel.plot(across, floors, "k--", linewidth=1.0, label="Bayes floor")
+            panel.plot(across, floors, **FLOOR)
         panel.set_xscale("log", base=2)
         panel.set_yscale("log")
         panel.set(xlabel="T + 1", ylabel=label)

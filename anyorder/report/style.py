@@ -14,6 +14,8 @@ from anyorder.files import whole_file
 
 #: Okabe and Ito's colours, which stay apart for colour-blind readers.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: How the Bayes floor is drawn.
+FLOOR: Any = {"color": "black", "linestyle": "--", "linewidth": 1.0, "label": "Bayes floor"}
 _STYLE: Any = {
     "axes.prop_cycle": cycler(color=COLOURS),
     "axes.spines.right": False,

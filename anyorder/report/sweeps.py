@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from anyorder.experiments.figures import Heat
 from anyorder.report.figures import ACROSS, draw_heat
-from anyorder.report.style import COLOURS, Drawing, styled
+from anyorder.report.style import COLOURS, FLOOR, Drawing, styled
 from anyorder.sweeps.analysis import cells, grid
 from anyorder.sweeps.spec import METRICS, Sweep
 from anyorder.sweeps.table import SweepRow
@@ -75,11 +75,11 @@ def _spread(panel: Axes, sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> N
     if sweep.metric in ("gap", "distance") and positive:
         panel.set_yscale("log")
     if sweep.metric == "gap":
-        panel.axhline(0, color="black", linestyle="--", linewidth=1.0)
+        panel.axhline(0, **FLOOR)
     if sweep.metric == "excess":
         for row in rows:
             if row.ended.floor_excess is not None:
-                panel.axhline(row.ended.floor_excess, color="black", linestyle="--", linewidth=0.5)
+                panel.axhline(row.ended.floor_excess, **FLOOR | {"linewidth": 0.5})
     panel.set_xlabel(axis.replace("_", " "))
 
 

@@ -13,7 +13,7 @@ from anyorder.errors import require
 from anyorder.experiments.figures import AttentionMap
 from anyorder.files import Row
 from anyorder.report.figures import ACROSS, draw_maps
-from anyorder.report.style import Drawing, styled
+from anyorder.report.style import FLOOR, Drawing, styled
 from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
@@ -53,7 +53,7 @@ def draw_loss(metrics: Metrics) -> Figure:
         above.plot(_column(lines, "step"), _column(lines, "loss"), linewidth=1.0, label=name)
     above.axhline(true, color="0.5", linestyle=":", label="true loss")
     if floor is not None:
-        above.axhline(true + floor, color="black", linestyle="--", linewidth=1.0, label="Bayes floor")
+        above.axhline(true + floor, **FLOOR)
     for lines in _by_model(metrics, "evaluation").values():
         steps, values, errors = (_column(lines, name) for name in ("step", measured, f"{measured}_error"))
         below.errorbar(steps, values, 2 * errors, marker="o", markersize=3, linewidth=1.0)
@@ -88,7 +88,7 @@ def draw_positions(metrics: Metrics) -> Figure:
             panel.fill_between(positions, mean - error, mean + error, color=line.get_color(), alpha=0.2, linewidth=0)
     if floor is not None:
         for panel, floors in zip(panels, (floor, np.zeros(len(positions))), strict=True):
-            panel.plot(positions, floors, color="black", linestyle="--", linewidth=1.0, label="Bayes floor")
+            panel.plot(positions, floors, **FLOOR)
         panels[1].set_ylabel("gap to the floor (nats)")
     panels[0].set_ylabel("excess loss (nats)")
     panels[0].set_ylim(0, None)
