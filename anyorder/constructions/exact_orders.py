@@ -128,6 +128,11 @@ class PrecisionRow:
     measured: dict[str, ExactOrder | None]
     certified: dict[str, int]
 
+    @property
+    def resolved(self) -> dict[str, int | None]:
+        """By dtype the largest order that measured exact; None where it was not measured."""
+        return {dtype: None if found is None else found.resolved for dtype, found in self.measured.items()}
+
     def cells(self) -> list[str]:
         """`11 (10)`: measured exact to order 11, certified to order 10; `≥ 16` where no end was found.
 

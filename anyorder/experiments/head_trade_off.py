@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anyorder.constructions import CONSTRUCTIONS, construct
-from anyorder.constructions.exact_orders import ExactOrder, label, precision_table
+from anyorder.constructions.exact_orders import label, precision_table
 from anyorder.constructions.parameters import count_arrays
 from anyorder.experiments.experiment import Result, Table, Task, experiment
 from anyorder.experiments.figures import Chart, Plot, Series, each, exact_orders
@@ -36,7 +36,7 @@ def head_trade_off(task: Task) -> Result:
         task.watch(part / len(shown), name)
         models = {k: construct(name, order=k, alphabet_size=SIZE, length=LENGTH, force=True) for k in ORDERS}
         needed = {k: model.certificate.bits_needed for k, model in models.items() if model.certificate is not None}
-        model, exact, certified = models[ORDER], table[name].measured, table[name].certified
+        model, exact, certified = models[ORDER], table[name].resolved, table[name].certified
         rows.append(
             {
                 "construction": name,
@@ -47,7 +47,7 @@ def head_trade_off(task: Task) -> Result:
                 "width": model.dimension,
                 "parameters": count_arrays(model),
                 "bits_certified": needed[ORDER],
-                **{f"exact_{dtype}": _order(exact[dtype]) for dtype in HELD},
+                **{f"exact_{dtype}": exact[dtype] for dtype in HELD},
                 **{f"certified_{dtype}": certified[dtype] for dtype in HELD},
             }
         )
@@ -60,7 +60,7 @@ def head_trade_off(task: Task) -> Result:
             "construction": entry.name,
             "heads": options.get("heads", 1),
             "dtype": dtype,
-            "measured": _order(table[label(entry, options)].measured[dtype]),
+            "measured": table[label(entry, options)].resolved[dtype],
             "proven": table[label(entry, options)].certified[dtype],
         }
         for entry in CONSTRUCTIONS.values()
@@ -83,10 +83,6 @@ def head_trade_off(task: Task) -> Result:
         {"trade-off": chart(bits), "heads": exact_orders(over_heads, named, "heads", "heads H", log="y")},
         settings={"order": ORDER, "alphabet_size": SIZE, "length": LENGTH},
     )
-
-
-def _order(found: ExactOrder | None) -> int | None:
-    return None if found is None else found.resolved
 
 
 def chart(rows: list[Row]) -> Plot:

@@ -16,6 +16,7 @@ from anyorder.constructions.verify import expected
 from anyorder.experiments.experiment import Result, Table, Task, experiment
 from anyorder.experiments.figures import MARKS, Chart, Plot, exact_orders, grouped, series
 from anyorder.experiments.rounding import rounded, to_mantissa
+from anyorder.files import Row
 from anyorder.numerics import DTYPES, mantissa_bits
 from anyorder.transformer import Transformer
 
@@ -93,7 +94,7 @@ def precision(task: Task) -> Result:
         growth.append({"construction": row.label, "bits_per_order": slope, "from": "float32 and float64"})
     kept = [
         {"construction": row.label}
-        | {dtype: None if found is None else found.resolved for dtype, found in row.measured.items()}
+        | row.resolved
         | {f"{dtype} certified": order for dtype, order in row.certified.items()}
         for row in table
     ]
@@ -119,21 +120,16 @@ def precision(task: Task) -> Result:
 def law(table: list[PrecisionRow]) -> Plot:
     """Measured orders over mantissa bits, on the lines that are proven: every number type is a point."""
     points = [
-        {
-            "label": row.label,
-            "bits": BITS[dtype],
-            "measured": None if found is None else found.resolved,
-            "proven": row.certified[dtype],
-        }
+        {"label": row.label, "bits": BITS[dtype], "measured": order, "proven": row.certified[dtype]}
         for row in table
         if row.certified["float64"] > 1
-        for dtype, found in row.measured.items()
+        for dtype, order in row.resolved.items()
     ]
     caption = "Largest exact order over mantissa bits: measured points, and the lines that the certificates prove."
     return exact_orders(caption, points, "bits", "mantissa bits p")
 
 
-def chart(bits: list[dict], kept: list[dict]) -> Plot:
+def chart(bits: list[Row], kept: list[Row]) -> Plot:
     """Measured bits against the order, and the largest exact orders by number type."""
     needed, first = [], bits[0]
     for index, (name, own) in enumerate(grouped(bits, "construction").items()):
