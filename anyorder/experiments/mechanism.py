@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 from functools import partial
-from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -26,8 +25,7 @@ from anyorder.experiments.figures import Chart, Plot, Series
 from anyorder.files import Row
 from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
-from anyorder.transformer import Transformer
-from anyorder.transformer.attention import run_heads
+from anyorder.transformer import Trace, Transformer
 from anyorder.transformer.mlp import run_stack
 
 DATA = Data(order=2, length=32)
@@ -37,33 +35,32 @@ SEQUENCES = 512
 DIRECTIONS = 8
 
 
-class Seen(NamedTuple):
-    """What layer 2 does with a stream: its attention (rows, rows), and the predictions."""
-
-    attention: Float[Array, "rows rows"]
-    predicted: Float[Array, "length symbols"]
-
-
 def first_stream(model: Transformer, tokens: Int[Array, "length"]) -> Float[Array, "rows d"]:
     """The stream after the attention of layer 1."""
     return model.trace(tokens).stream("attention 1")
 
 
-def onwards(model: Transformer, stream: Float[Array, "rows d"], removed: Float[Array, "directions d"]) -> Seen:
-    """The rest of the model, with directions of unit length removed from what the MLP of layer 1 writes."""
-    first, second = model.layers
-    points = run_stack(first.mlp, first.mlp_norm, stream)
-    written = points[-1] - stream
-    x = stream + written - (written @ removed.T) @ removed
-    read = x if second.attention_norm is None else second.attention_norm(x)
-    outputs, weights = run_heads(second.heads, read, keep_weights=True)
-    assert weights is not None
-    x = run_stack(second.mlp, second.mlp_norm, x + outputs.sum(axis=0))[-1]
-    x = x if model.final_norm is None else model.final_norm(x)
-    x = x if model.beginning is None else x[1:]
-    logits = x @ (model.embedding if model.output is None else model.output).T
-    logits = logits if model.output_bias is None else logits + model.output_bias
-    return Seen(weights[0], jax.nn.softmax(logits) if model.output_map == "softmax" else jax.nn.relu(logits))
+def written(model: Transformer, stream: Float[Array, "rows d"]) -> Float[Array, "rows d"]:
+    """What the MLP of layer 1 adds to that stream."""
+    first = model.layers[0]
+    return run_stack(first.mlp, first.mlp_norm, stream)[-1] - stream
+
+
+def onwards(model: Transformer, stream: Float[Array, "rows d"], removed: Float[Array, "directions d"]) -> Trace:
+    """What layer 2 makes of a stream, with directions of unit length removed from what the MLP of layer 1 writes.
+
+    The rest is a model of one layer, which has the stream as its positions and tokens that say nothing.
+    """
+    wrote = written(model, stream)
+    rest = dataclasses.replace(
+        model,
+        embedding=jnp.zeros_like(model.embedding),
+        positions=stream + wrote - (wrote @ removed.T) @ removed,
+        beginning=None,
+        layers=model.layers[1:],
+        output=model.embedding if model.output is None else model.output,
+    )
+    return rest.trace(jnp.zeros(len(stream), jnp.int32))
 
 
 @eqx.filter_jit
@@ -77,12 +74,12 @@ def replaced(
     """Attention of the query to a matching key after over before, with a token replaced for that key or that query."""
     begins, nothing = int(model.beginning is not None), jnp.zeros((1, model.dimension), model.dtype)
     stream = first_stream(model, tokens)
-    before = onwards(model, stream, nothing).attention[query + begins, key + begins]
+    before = onwards(model, stream, nothing).attention[0][0, query + begins, key + begins]
 
     def ratio(row: Int[Array, ""]) -> Float[Array, ""]:
         other = tokens.at[row - offset].set(1 - tokens[row - offset])
         patched = stream.at[row + begins].set(first_stream(model, other)[row + begins])
-        after = onwards(model, patched, nothing).attention[query + begins, key + begins]
+        after = onwards(model, patched, nothing).attention[0][0, query + begins, key + begins]
         return after / jnp.maximum(before, 1e-9)
 
     return ratio(key), ratio(query)
@@ -100,9 +97,9 @@ def effect(
         seen = onwards(model, stream, removed)
         whole = onwards(model, stream, jnp.zeros_like(removed))
         keys = matching.window_matches(row, DATA.order)
-        weights = seen.attention[begins:, begins:]
+        weights = seen.attention[0][0, begins:, begins:]
         share = (weights * keys).sum(axis=1) / jnp.maximum(weights.sum(axis=1), 1e-9)
-        moved = jnp.abs(seen.predicted - whole.predicted).sum(axis=1)[DATA.order :].mean() / 2
+        moved = jnp.abs(seen.probabilities - whole.probabilities).sum(axis=1)[begins + DATA.order :].mean() / 2
         return (share * keys.any(axis=1)).sum(), keys.any(axis=1).sum(), moved
 
     shares, queries, moved = jax.lax.map(one, tokens, batch_size=64)
@@ -115,9 +112,7 @@ def written_directions(model: Transformer, tokens: Int[np.ndarray, "count length
 
     @eqx.filter_jit
     def write(row: Int[Array, "length"]) -> Float[Array, "length d"]:
-        stream = first_stream(model, row)
-        first = model.layers[0]
-        return (run_stack(first.mlp, first.mlp_norm, stream)[-1] - stream)[begins:]
+        return written(model, first_stream(model, row))[begins:]
 
     wrote = np.stack([np.asarray(write(row), np.float64) for row in jnp.asarray(tokens)])[:, OFFSETS:]
     signs = 2.0 * tokens - 1
