@@ -64,14 +64,11 @@ def compare(key: PRNGKeyArray | int, *, order: int, length: int = 65, count: int
     >>> 0 < result.scores[FLOOR].excess.mean < 1
     True
     """
-    true, measured = _measure(as_key(key), order, length, count)
+    measured = _measure(as_key(key), order, length, count)
     # The first k tokens are uniform whatever the kernel: only what is predicted from a full window counts.
-    true, measured = jax.tree.map(lambda values: values[:, order - 1 :], (true, measured))
-    scores = {
-        name: PredictorScores(*map(estimators.summarise, values))
-        for name, values in zip(PREDICTORS, measured, strict=True)
-    }
-    return Comparison(order, length, estimators.summarise(true), scores)
+    true, found = jax.tree.map(lambda losses: estimators.summarise(losses[:, order - 1 :]), measured)
+    scores = {name: PredictorScores(*three) for name, three in zip(PREDICTORS, found, strict=True)}
+    return Comparison(order, length, true, scores)
 
 
 Losses = Float[Array, "count predicted"]
@@ -81,19 +78,17 @@ Losses = Float[Array, "count predicted"]
 def _measure(
     key: PRNGKeyArray, order: int, length: int, count: int
 ) -> tuple[Losses, list[tuple[Losses, Losses, Losses]]]:
-    drawn = chains.sample(chains.Dirichlet(order, 2), length=length, count=count, seed=key)
-
-    def measure(predictor: Callable[..., Estimate]) -> tuple[Losses, Losses, Losses]:
-        def one(tokens: Array, truth: Array) -> tuple[Array, Array, Array]:
+    def one(tokens: Array, truth: Array) -> tuple[Array, list[tuple[Array, Array, Array]]]:
+        true, measured = estimators.true_loss(truth), []
+        for predictor in PREDICTORS.values():
             estimate = predictor(tokens, order=order, alphabet_size=2)
-            predicted, true = estimate.probabilities[:-1], truth[1:]
-            excess = estimators.exact_loss(estimate.probabilities, truth) - estimators.true_loss(truth)
-            return excess, estimators.missed_probability(estimate, truth), jnp.abs(predicted - true).sum(axis=1) / 2
+            excess = estimators.exact_loss(estimate.probabilities, truth) - true
+            distance = jnp.abs(estimate.probabilities[:-1] - truth[1:]).sum(axis=1) / 2
+            measured.append((excess, estimators.missed_probability(estimate, truth), distance))
+        return true, measured
 
-        return jax.vmap(one)(drawn.tokens, drawn.truth)
-
-    true = jax.vmap(estimators.true_loss)(drawn.truth)
-    return true, [measure(predictor) for predictor in PREDICTORS.values()]
+    drawn = chains.sample(chains.Dirichlet(order, 2), length=length, count=count, seed=key)
+    return jax.vmap(one)(drawn.tokens, drawn.truth)
 
 
 #: Orders and values of T of the grid, and the cells of it in which models are trained, by budget.
