@@ -26,8 +26,7 @@ KEYS: dict[str, type] = {
 
 def public(experiment: Experiment, record: Record, seconds: float | None) -> Row:
     """The JSON of a record: tables with each seed, printed values beside ours, verdict, and how it was run."""
-    result, config = record.result, record.result.config
-    tables = {name: {"caption": table.caption, "rows": table.rows} for name, table in result.tables.items()}
+    result, config, tables = record.result, record.result.config, as_json(record.result.tables)
     return as_json(
         {
             "id": experiment.id,
