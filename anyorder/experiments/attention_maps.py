@@ -35,9 +35,9 @@ def attention_maps(task: Task) -> Result:
     figures: dict[str, Figure] = {}
     cells = [(recipe, order) for recipe in RECIPES for order in ORDERS[task.budget]]
     averages: dict[str, list[AttentionMap]] = {}
-    for part, (recipe, order) in enumerate(cells):
+    for part, (recipe, order) in task.parts(cells):
         config = of_preset(task, recipe, Data(order=order, length=32))
-        trained = task.train(config, part, len(cells))
+        trained = part.train(config)
         drawn = held_out(*config.evaluation).tokens[:, :-1]
         tokens = drawn[:AVERAGED]
         heads = [learned_code.first_heads(model, tokens) for model in trained.models]

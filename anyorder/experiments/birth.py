@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import tempfile
-from pathlib import Path
-
 import numpy as np
 
 from anyorder.experiments.experiment import Budget, Result, Table, Task, experiment, of_preset, run_name
 from anyorder.experiments.figures import Chart, Plot, Series
 from anyorder.files import Row
-from anyorder.training.config import Config, Data, changed
+from anyorder.training.config import Config, Data
 from anyorder.training.folder import read_metrics
 
 ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 3), "paper": (2, 3)}
@@ -22,16 +18,14 @@ EVERY, COUNT = 50, 512
 
 def config(task: Task, order: int) -> Config:
     """The recipe that reaches the floor, measured often."""
-    often = {"evaluate_every": EVERY, "evaluation_count": 128 if task.budget == "tiny" else COUNT}
-    return changed(of_preset(task, "floor", Data(order=order, length=LENGTH)), often)
+    count = 128 if task.budget == "tiny" else COUNT
+    return of_preset(task, "floor", Data(order=order, length=LENGTH), evaluate_every=EVERY, evaluation_count=count)
 
 
-def curves(task: Task, config: Config, part: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
+def curves(task: Task, config: Config) -> tuple[np.ndarray, np.ndarray]:
     """Steps, and for each seed the spectrum of the last layer's first head at each of them."""
-    with tempfile.TemporaryDirectory() as folder:
-        runs = task.runs or Path(folder)
-        dataclasses.replace(task, runs=runs).train(config, part, parts)
-        lines = [line for line in read_metrics(runs / run_name(config)) if line["kind"] == "evaluation"]
+    task.train(config)
+    lines = [line for line in read_metrics(task.runs / run_name(config)) if line["kind"] == "evaluation"]
     steps = np.unique([line["step"] for line in lines])
     spectra = [
         [line["attention"][-1][0]["spectrum"] for line in lines if line["model"] == model]
@@ -62,8 +56,8 @@ def birth(task: Task) -> Result:
     rows: list[Row] = []
     charts = []
     orders = ORDERS[task.budget]
-    for part, order in enumerate(orders):
-        steps, found = curves(task, config(task, order), part, len(orders))
+    for part, order in task.parts(orders):
+        steps, found = curves(part, config(task, order))
         for seed, spectrum in enumerate(found):
             rows.append(
                 {

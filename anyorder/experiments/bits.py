@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
-from anyorder.experiments import depth, learned_code, quantised
+from anyorder.experiments import learned_code, quantised
+from anyorder.experiments.depth import DATA
 from anyorder.experiments.experiment import Result, Table, Task, experiment, of_preset
 from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import BITS, printed_series
@@ -64,13 +65,13 @@ def distances(
 def bits(task: Task) -> Result:
     """Quantise the two-layer models of `depth`, and those of the floor recipe."""
     recipes = {
-        "distance": ("paper preset", depth.config(task, 2)),
-        "distance_floor": ("floor preset", of_preset(task, "floor", depth.DATA)),
+        "distance": ("paper preset", of_preset(task, "paper", DATA)),
+        "distance_floor": ("floor preset", of_preset(task, "floor", DATA)),
     }
     tables: dict[str, Table] = {}
-    for part, (key, (name, config)) in enumerate(recipes.items()):
-        trained = task.train(config, part, len(recipes))
-        tokens, order = held_out(*config.evaluation).tokens[:SEQUENCES, :-1], config.data.order
+    for part, (key, (name, config)) in task.parts(recipes.items()):
+        trained = part.train(config)
+        tokens, order = held_out(*config.evaluation).tokens[:SEQUENCES, :-1], DATA.order
         uniform = float(learned_code.uniform_distances(tokens, order).mean())
         rows = []
         for bits, q in FORMATS.items():
@@ -90,7 +91,7 @@ def bits(task: Task) -> Result:
         {"bits": chart(tables)},
         settings={"data": "order 2, T = 32", "sequences": SEQUENCES},
         preset="paper",
-        config=depth.config(task, 2),
+        config=recipes["distance"][1],
     )
 
 

@@ -12,20 +12,15 @@ from anyorder import estimators
 from anyorder.experiments import as_published, learned_code
 from anyorder.experiments.experiment import Result, Table, Task, columns, experiment, of_preset
 from anyorder.experiments.figures import Chart, MapGrid, Plot, sequence_maps, series
-from anyorder.experiments.printed import DEPTH, printed_series
+from anyorder.experiments.printed import DEPTH, Printed, printed_series
 from anyorder.files import Row
-from anyorder.training.config import Config, Data, changed
+from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
 
 DATA = Data(order=2, length=32)
 #: Sequences that are shown, and those over which attention is averaged.
 SEQUENCES, AVERAGED = 4, 256
-
-
-def config(task: Task, layers: int) -> Config:
-    """The paper's architecture with this many layers."""
-    return changed(of_preset(task, "paper", DATA), {"layers": layers})
 
 
 @experiment(
@@ -41,7 +36,7 @@ def config(task: Task, layers: int) -> Config:
 def depth(task: Task) -> Result:
     """Train both; keep the attention of the one-layer model on a few sequences."""
     rows, published = [], []
-    trained = {layers: task.train(config(task, layers), part, len(DEPTH)) for part, layers in enumerate(DEPTH)}
+    trained = {layers: part.train(of_preset(task, "paper", DATA, layers=layers)) for part, layers in task.parts(DEPTH)}
     for layers, (models, _, _, summary) in trained.items():
         reference = summary.reference
         excess = columns("excess", [model.excess for model in summary.models])
@@ -62,16 +57,18 @@ def depth(task: Task) -> Result:
     diagonals = [{"offset": offset, **columns("weight", values)} for offset, values in enumerate(weights.T)]
     below = "Attention of the one-layer model at each offset, the mean over sequences; over seeds ± standard deviation."
     caption = "Excess cross-entropy over the true loss, nats per token; mean ± standard deviation over seeds."
+    chart = excess_chart("layers", rows, {"1": 1.0, "2": 2.0}, list(DEPTH.values()), shift=0.05)
+    drawn = Plot("Excess loss of one layer and of two, mean and standard deviation over seeds.", [chart], width=3.8)
     return Result(
         {
             "excess": Table(caption, rows),
             "as_published": Table(as_published.CAPTION, published),
             "diagonals": Table(below, diagonals),
         },
-        {"excess": chart(rows), "one-layer": one_layer_maps(one_layer[0], tokens[:SEQUENCES])},
+        {"excess": drawn, "one-layer": one_layer_maps(one_layer[0], tokens[:SEQUENCES])},
         settings={"data": "order 2, T = 32, Dirichlet(1) rows"},
         preset="paper",
-        config=config(task, 2),
+        config=of_preset(task, "paper", DATA),
     )
 
 
@@ -84,13 +81,14 @@ def one_layer_maps(model: Transformer, tokens: Int[Array, "count length"]) -> Ma
     return MapGrid(caption, grid)
 
 
-def chart(rows: list[Row]) -> Plot:
-    """Losses of both depths next to print and the floor."""
+def excess_chart(
+    axis: str, rows: list[Row], ticks: dict[str, float], printed: list[Printed], style: str = "s", shift: float = 0.0
+) -> Chart:
+    """Excess losses at these ticks: measured, printed (`shift` to the right, ours to the left), and the Bayes floor."""
+    placed = [row | {"place": place} for row, place in zip(rows, ticks.values(), strict=True)]
     lines = [
-        series("measured", rows, "layers", "excess_mean", "excess_std", "o", 0, shift=-0.05),
-        printed_series(DEPTH.values(), [layers + 0.05 for layers in DEPTH]),
-        series("Bayes floor", rows, "layers", "floor", None, "--", "black"),
+        series("measured", placed, "place", "excess_mean", "excess_std", "o", 0, -shift),
+        printed_series(printed, [place + shift for place in ticks.values()], style),
+        series("Bayes floor", placed, "place", "floor", None, "--", "black"),
     ]
-    places = {str(number): float(number) for number in DEPTH}
-    caption = "Excess loss of one layer and of two, mean and standard deviation over seeds."
-    return Plot(caption, [Chart("layers", "excess loss (nats)", lines, ticks=places)], width=3.8)
+    return Chart(axis, "excess loss (nats)", lines, ticks=ticks)

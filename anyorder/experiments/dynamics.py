@@ -106,8 +106,8 @@ def preconditioned(task: Task) -> Result:
     settings = Preconditioned(length=64, rate=20000.0)
     if tiny:
         settings = dataclasses.replace(settings, length=32, batch=32, steps=60)
-    for part, (order, name, prior) in enumerate(cells):
-        task.watch(part / len(cells), f"order {order}, {name} chains")
+    for part, (order, name, prior) in task.parts(cells):
+        part.watch(0.0, f"order {order}, {name} chains")
         run = dynamics.preconditioned(prior, settings)
         end = dynamics.limit(run.p[-1], prior, jax.random.key(1), length=settings.length + 1)
         rows += standings(run.evaluation, order=order, chains=name)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -37,6 +37,7 @@ SEEDS: dict[Budget, int] = {"tiny": 1, "quick": 3, "paper": 5}
 #: Ends the names of the files that say how long something took: the only ones that differ between two equal calls.
 SECONDS = "seconds.json"
 
+Item = TypeVar("Item")
 OnProgress = Callable[[float, str], None]
 """Called with the fraction that is done, and what is being done."""
 
@@ -65,7 +66,7 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """How much to do, where trained models are kept (None: nowhere), and whom to tell of progress.
+    """How much to do, where trained models are kept, and whom to tell of progress.
 
     A model that two experiments need is trained once, and training that was interrupted goes on from its
     checkpoint: the folder of a run is named by a digest of its config. `earlier` are the seconds that earlier calls
@@ -74,27 +75,37 @@ class Task:
 
     budget: Budget = "quick"
     seeds: int = 3
-    runs: Path | None = None
+    runs: Path = Path("runs")
     watch: OnProgress = lambda fraction, doing: None
     earlier: dict[str, float] = dataclasses.field(default_factory=dict)
 
-    def train(self, config: Config, part: int = 0, parts: int = 1) -> Trained:
-        """Train all models of a config, as part number `part` of the `parts` of an experiment."""
+    def parts(self, items: Collection[Item]) -> list[tuple[Task, Item]]:
+        """Each of the items with its part of the task: what is done of that counts as one of so many equal parts.
+
+        >>> task = Task(watch=lambda fraction, doing: print(f"{fraction:.0%}", doing))
+        >>> for part, name in task.parts(["one", "other"]):
+        ...     part.watch(0.5, name)
+        25% one
+        75% other
+        """
+
+        def watch(number: int, fraction: float, doing: str) -> None:
+            self.watch((number + fraction) / len(items), doing)
+
+        return [(dataclasses.replace(self, watch=partial(watch, number)), item) for number, item in enumerate(items)]
+
+    def train(self, config: Config) -> Trained:
+        """Train all models of a config."""
 
         def watch(progress: Progress) -> None:
             doing = f"step {progress.step}/{progress.steps}, excess {progress.excess:.4f}"
-            self.watch((part + progress.step / progress.steps) / parts, doing)
+            self.watch(progress.step / progress.steps, doing)
 
-        if self.runs is None:
-            return training.train(config, watch=watch, progress=False)
         with self._counted(run_name(config)) as folder:
             return training.train(config, folder, resume=begun(folder), watch=watch, progress=False)
 
     def sweep(self, sweep: Sweep, budget: int | None = None) -> list[SweepRow]:
         """Run a sweep, or as many of its cells as the budget has, on the cores of this machine; rows are kept."""
-        if self.runs is None:
-            with tempfile.TemporaryDirectory() as nowhere:
-                return dataclasses.replace(self, runs=Path(nowhere)).sweep(sweep, budget)
 
         def watch(tally: Tally) -> None:
             ended = tally.done + tally.failed
@@ -110,7 +121,6 @@ class Task:
     @contextmanager
     def _counted(self, name: str) -> Iterator[Path]:
         """The folder of a training or a sweep; the seconds spent on it are added to those of earlier calls."""
-        assert self.runs is not None
         kept = self.runs / f"{name}.{SECONDS}"
         before = seconds(kept) if kept.exists() else 0.0
         self.earlier.setdefault(name, before)
@@ -167,10 +177,12 @@ def run_name(config: Config) -> str:
     return short_digest(different)
 
 
-def of_preset(task: Task, name: str, data: Data) -> Config:
-    """A preset on these data, within the budget: where that has fewer steps the rate is higher and decays to zero.
+def of_preset(task: Task, name: str, data: Data, **changes: object) -> Config:
+    """A preset on these data, within the budget, and then changed.
 
-    >>> of_preset(Task("quick"), "paper", Data()).optimisation.steps
+    Where the budget has fewer steps than the preset the rate is higher and decays to zero.
+
+    >>> of_preset(Task("quick"), "paper", Data(), layers=1).optimisation.steps
     2000
     """
     preset = PRESETS[name]
@@ -180,7 +192,7 @@ def of_preset(task: Task, name: str, data: Data) -> Config:
         config = changed(config, {"steps": steps, "learning_rate": 3e-3, "warmup": 100, "final_rate": 0.0})
     if task.budget == "tiny":
         config = changed(config, {"dimension": 16, "batch": 16, "evaluation_count": 128})
-    return config
+    return changed(config, changes)
 
 
 def columns(name: str, values: Sequence[float] | Float[np.ndarray, "seeds"]) -> Row:

@@ -116,10 +116,10 @@ def floor(task: Task) -> Result:
     """Estimators over the whole grid, trained models in some of its cells."""
     orders, lengths = GRID[task.budget]
     gaps: dict[tuple[int, int, str], list[float]] = {}
-    parts = [(*cell, recipe) for cell in TRAINED[task.budget] for recipe in RECIPES]
-    for part, (order, length, recipe) in enumerate(parts):
+    cells = [(*cell, recipe) for cell in TRAINED[task.budget] for recipe in RECIPES]
+    for part, (order, length, recipe) in task.parts(cells):
         config = of_preset(task, recipe, Data(order=order, length=length))
-        models = task.train(config, part, len(parts)).summary.models
+        models = part.train(config).summary.models
         gaps[order, length, recipe] = [model.gap for model in models if model.gap is not None]
     rows, missed = [], []
     for order, length in itertools.product(orders, lengths):

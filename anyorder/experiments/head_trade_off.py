@@ -32,8 +32,8 @@ def head_trade_off(task: Task) -> Result:
         if entry.exactness == "exact" and entry.largest_order is None and entry.width is None
     ]
     table = {row.label: row for row in precision_table()}
-    for part, name in enumerate(shown):
-        task.watch(part / len(shown), name)
+    for part, name in task.parts(shown):
+        part.watch(0.0, name)
         models = {k: construct(name, order=k, alphabet_size=SIZE, length=LENGTH, force=True) for k in ORDERS}
         needed = {k: model.certificate.bits_needed for k, model in models.items() if model.certificate is not None}
         model, exact, certified = models[ORDER], table[name].resolved, table[name].certified

@@ -195,8 +195,8 @@ def mechanism(task: Task) -> Result:
         "two-layer (App. B.1)": construct("two-layer", order=DATA.order, alphabet_size=2, length=DATA.length)
     }
     recipes = ("floor",) if task.budget == "tiny" else ("floor", "paper")
-    for part, name in enumerate(recipes):
-        trained = task.train(of_preset(task, name, DATA), part, len(recipes))
+    for part, name in task.parts(recipes):
+        trained = part.train(of_preset(task, name, DATA))
         best = min(range(len(trained.models)), key=lambda index: trained.summary.models[index].excess)
         models[f"trained, {name}"] = trained.models[best]
     rows = []

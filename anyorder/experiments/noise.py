@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,7 +22,6 @@ from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed,
 from anyorder.files import Row
 from anyorder.training.config import Config, Data, changed
 from anyorder.training.evaluation import evaluate_each, evaluation_set, held_out
-from anyorder.transformer import Transformer
 
 READING = (
     "The paper subtracts the loss of the true transition probabilities and does not say of which. Reading A, "
@@ -89,9 +88,9 @@ def run(task: Task, kind: str, printed: Mapping[float, Printed], any_token: bool
     shares = {"": 1.0} | ({ANY: 0.5} if any_token else {})  # of the level that replaces a token by another one
     cells = list(itertools.product(shares, levels))
     found: dict[str, list[Row]] = {"": [], ANY: []}
-    for part, (prefix, level) in enumerate(cells):
-        config = changed(of_preset(task, "paper", DATA), {kind: shares[prefix] * level})
-        found[prefix].append({"level": level} | noise_row(task, config, prefix, printed[level], part, len(cells)))
+    for part, (prefix, level) in task.parts(cells):
+        config = of_preset(task, "paper", DATA, **{kind: shares[prefix] * level})
+        found[prefix].append({"level": level} | noise_row(part, config, prefix, printed[level]))
     tables = {"excess": Table(CAPTION, found[""]), "any_token": Table(OTHER + CAPTION, found[ANY])}
     return Result(
         {name: table for name, table in tables.items() if table.rows},
@@ -102,22 +101,23 @@ def run(task: Task, kind: str, printed: Mapping[float, Printed], any_token: bool
     )
 
 
-def noise_row(task: Task, config: Config, prefix: str, printed: Printed, part: int, parts: int) -> Row:
+def noise_row(task: Task, config: Config, prefix: str, printed: Printed) -> Row:
     """A row: models trained under this noise, by every reading, next to print and to the references."""
     data = config.data
-    trained = task.train(config, part, parts)
+    trained = task.train(config)
     models, reference = trained.summary.models, trained.summary.reference
     clean = clean_loss(data, config.measurement.evaluation_count)
+    without = changed(config, {"token_noise": 0.0, "transition_noise": 0.0})
     readings = {
         "excess": [model.excess for model in models],
         "over_clean": [model.loss - clean for model in models],
-        "on_clean": on_clean(trained.models, config),
+        "on_clean": [one.excess for one in evaluate_each(trained.models, evaluation_set(*without.evaluation))],
     }
     tokens = held_out(*config.evaluation).tokens[:, :-1]
     known = None if data.transition_noise else 0.0
     floor, error = reference.floor_excess, reference.floor_excess_error
     if data.token_noise:
-        task.watch((part + 1) / parts, "exact references")
+        task.watch(1.0, "exact references")
         sides = token_references(data, *REFERENCE[task.budget])
         known = sides.kernel_known.mean
         floor, error = sides.kernel_unknown.mean, sides.kernel_unknown.standard_error
@@ -136,12 +136,6 @@ def noise_row(task: Task, config: Config, prefix: str, printed: Printed, part: i
         **columns("distance", [model.attention[1][0].distance for model in models]),
         "uniform_distance": float(learned_code.uniform_distances(tokens, data.order).mean()),
     }
-
-
-def on_clean(models: Sequence[Transformer], config: Config) -> list[float]:
-    """Excess of models on sequences without noise."""
-    clean = changed(config, {"token_noise": 0.0, "transition_noise": 0.0})
-    return [one.excess for one in evaluate_each(models, evaluation_set(*clean.evaluation))]
 
 
 def chart(rows: list[Row], again: list[Row], printed: Mapping[float, Printed]) -> Plot:

@@ -44,9 +44,9 @@ def table_1(task: Task) -> Result:
     ]
     growth = []
     variants = [(axis, value) for axis, values in AXES.items() for value in sorted(values)]
-    for part, (axis, value) in enumerate(variants):
+    for part, (axis, value) in task.parts(variants):
         given = standard | {axis: value}
-        task.watch(part / len(variants), "k = {order}, S = {alphabet_size}, T = {length}".format(**given))
+        part.watch(0.0, "k = {order}, S = {alphabet_size}, T = {length}".format(**given))
         for entry in table_one(**given, dimension=DIMENSION, stored=False):
             growth.append({"axis": axis, "value": value, "work": entry.work, "parameters": entry.paper})
     return Result(
@@ -79,8 +79,8 @@ def chart(growth: list[Row]) -> Plot:
 def parameters(task: Task) -> Result:
     """Printed rows next to the arrays of the running construction."""
     tables, notes = {}, []
-    for part, name in enumerate(("two-layer", "three-layer")):
-        task.watch(part / 2, name)
+    for part, name in task.parts(("two-layer", "three-layer")):
+        part.watch(0.0, name)
         found = breakdown(name, alphabet_size=SIZE, length=LENGTH)
         rows = [
             {"component": row.component, "formula": row.formula, "printed": row.paper, "counted": row.counted}

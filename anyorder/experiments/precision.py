@@ -76,8 +76,8 @@ def precision(task: Task) -> Result:
     rounded_ones = ROUNDED if task.budget != "tiny" else ("two-layer", "k-head")
     cells = [(name, order, length) for name in rounded_ones for length in lengths for order in orders]
     bits = []
-    for part, (name, order, length) in enumerate(cells):
-        task.watch(part / len(cells), f"{name}, order {order}, T = {length}")
+    for part, (name, order, length) in task.parts(cells):
+        part.watch(0.0, f"{name}, order {order}, T = {length}")
         about = {"construction": name, "order": order, "length": length}
         bits.append(about | {"bits": bits_needed(name, order, length), "log2_T_plus_k": math.log2(length) + order})
     growth = []

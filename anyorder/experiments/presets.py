@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 from anyorder.experiments import as_published, learned_code
-from anyorder.experiments.depth import DATA
+from anyorder.experiments.depth import DATA, excess_chart
 from anyorder.experiments.experiment import Result, Table, Task, columns, experiment, of_preset
-from anyorder.experiments.figures import Chart, Plot, series
-from anyorder.experiments.printed import BITS, DEPTH, printed_series
-from anyorder.files import Row
-from anyorder.training.config import Config, changed
+from anyorder.experiments.figures import Plot
+from anyorder.experiments.printed import BITS, DEPTH
+from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
 
 #: At most this many seeds of all but `paper`: they are to explain a difference, not to replace a table.
@@ -25,9 +24,7 @@ CAPTION = (
 
 def config(task: Task, name: str) -> Config:
     """A preset, or Theorem 2's shape: two heads in layer 1 and one in layer 2."""
-    if name == "paper, heads 2 1":
-        return changed(of_preset(task, "paper", DATA), {"heads": [2, 1]})
-    return of_preset(task, name, DATA)
+    return of_preset(task, "paper", DATA, heads=[2, 1]) if "heads" in name else of_preset(task, name, DATA)
 
 
 NAMES = {
@@ -53,8 +50,8 @@ def presets(task: Task) -> Result:
     rows, published = [], []
     tokens = held_out(*config(task, "paper").evaluation).tokens[:, :-1]
     uniform = float(learned_code.uniform_distances(tokens, DATA.order).mean())
-    for part, name in enumerate(names):
-        trained = task.train(config(task if name == "paper" else fewer, name), part, len(names))
+    for part, name in task.parts(names):
+        trained = part.train(config(task if name == "paper" else fewer, name))
         models, reference = trained.summary.models, trained.summary.reference
         excess = columns("excess", [model.excess for model in models])
         rows.append(
@@ -72,23 +69,13 @@ def presets(task: Task) -> Result:
             }
         )
         published.append({"model": name, **as_published.row(task, trained.models, DATA, DEPTH[2])})
+    ticks = {row["model"].replace(", ", "\n"): float(place) for place, row in enumerate(rows)}
+    chart = excess_chart("model", rows, ticks, [DEPTH[2]] * len(rows), style="s:")
+    caption = "Excess loss of the models that the paper may mean, mean and standard deviation over seeds."
     return Result(
         {"excess": Table(CAPTION, rows), "as_published": Table(as_published.CAPTION, published)},
-        {"excess": chart(rows)},
+        {"excess": Plot(caption, [chart], width=4.6)},
         settings={"data": "order 2, T = 32, Dirichlet(1) rows"},
         preset="published",
         config=config(fewer, "published"),
     )
-
-
-def chart(rows: list[Row]) -> Plot:
-    """Excess of each model, print and the floor."""
-    ticks = {row["model"].replace(", ", "\n"): float(place) for place, row in enumerate(rows)}
-    rows = [row | {"place": float(place)} for place, row in enumerate(rows)]
-    lines = [
-        series("measured", rows, "place", "excess_mean", "excess_std", "o", 0),
-        printed_series([DEPTH[2]] * len(ticks), ticks.values(), "s:"),
-        series("Bayes floor", rows, "place", "floor", None, "--", "black"),
-    ]
-    caption = "Excess loss of the models that the paper may mean, mean and standard deviation over seeds."
-    return Plot(caption, [Chart("model", "excess loss (nats)", lines, ticks=ticks)], width=4.6)

@@ -9,7 +9,7 @@ from anyorder import probe
 from anyorder.experiments.experiment import Budget, Result, Table, Task, columns, experiment, of_preset
 from anyorder.experiments.figures import Chart, Plot, each, series
 from anyorder.files import Row
-from anyorder.training.config import Config, Data, changed
+from anyorder.training.config import Config, Data
 from anyorder.transformer import Transformer
 
 #: A model within this of the floor, in nats, selects the order as the Bayes mixture does, for what can be measured.
@@ -57,7 +57,7 @@ def trials(budget: Budget) -> list[Trial]:
 
 def config(task: Task, trial: Trial) -> Config:
     """The preset `floor` on the source of a trial, changed as the trial says."""
-    return changed(of_preset(task, "floor", trial.data), trial.changes)
+    return of_preset(task, "floor", trial.data, **trial.changes)
 
 
 def heads(models: Sequence[Transformer], longest: int, count: int) -> list[Row]:
@@ -92,8 +92,8 @@ def unknown_order(task: Task) -> Result:
     """Train every trial; where the models lie between the floor and the best fixed order."""
     trained = trials(task.budget)
     rows, fixed, looked = [], [], []
-    for part, trial in enumerate(trained):
-        models, _, _, summary = task.train(config(task, trial), part, len(trained))
+    for part, trial in task.parts(trained):
+        models, _, _, summary = part.train(config(task, trial))
         about, where = summary.reference, {"source": trial.data.prior, "K": trial.data.window, "T": trial.data.length}
         assert about.floor_excess is not None
         gaps = columns("gap", [model.gap for model in summary.models if model.gap is not None])
