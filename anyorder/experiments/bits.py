@@ -10,23 +10,23 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
-from anyorder.experiments import learned_code, quantised
+from anyorder.experiments import learned_code
 from anyorder.experiments.depth import DATA
 from anyorder.experiments.experiment import Result, Table, Task, experiment, of_preset
 from anyorder.experiments.figures import Chart, Plot, series
 from anyorder.experiments.printed import BITS, printed_series
-from anyorder.experiments.quantised import Quantiser
+from anyorder.experiments.rounding import Quantiser, narrow, quantised_attention, to_bits
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
 
 FORMATS: dict[str, Quantiser] = {
-    "2": quantised.bits(2),
-    "4": quantised.bits(4),
-    "8": quantised.bits(8),
+    "2": to_bits(2),
+    "4": to_bits(4),
+    "8": to_bits(8),
     "32": Quantiser(lambda values: values, lambda values: values),
-    "bfloat16": quantised.narrow(jnp.bfloat16),
-    "float8 e4m3": quantised.narrow(jnp.float8_e4m3fn),
-    "float8 e5m2": quantised.narrow(jnp.float8_e5m2),
+    "bfloat16": narrow(jnp.bfloat16),
+    "float8 e4m3": narrow(jnp.float8_e4m3fn),
+    "float8 e5m2": narrow(jnp.float8_e5m2),
 }
 SEQUENCES = 10
 CAPTION = (
@@ -43,7 +43,7 @@ def distances(
 
     @eqx.filter_jit
     def one(model: Transformer, row: Int[Array, "length"]) -> Float[Array, ""]:
-        found = quantised.attention(model, row, q)[1][0, -len(row) :, -len(row) :]
+        found = quantised_attention(model, row, q)[1][0, -len(row) :, -len(row) :]
         return jnp.linalg.norm(found - estimators.pseudo_attention(row, order))
 
     return np.asarray([[one(model, row) for row in tokens] for model in models])
