@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-import jax
 import numpy as np
 from jaxtyping import Array, Int
 
-from anyorder import estimators
 from anyorder.experiments import as_published, learned_code
 from anyorder.experiments.experiment import Result, Table, Task, columns, experiment, of_preset
 from anyorder.experiments.figures import Chart, MapGrid, Plot, sequence_maps, series
@@ -16,7 +12,6 @@ from anyorder.experiments.printed import DEPTH, Printed, printed_series
 from anyorder.files import Row
 from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
-from anyorder.transformer import Transformer
 
 DATA = Data(order=2, length=32)
 #: Sequences that are shown, and those over which attention is averaged.
@@ -51,8 +46,8 @@ def depth(task: Task) -> Result:
             }
         )
         published.append({"layers": layers, **as_published.row(task, models, DATA, DEPTH[layers])})
-    tokens, one_layer = held_out(DATA, AVERAGED).tokens[:, :-1], trained[1].models
-    heads = [learned_code.first_heads(model, tokens)[0] for model in one_layer]
+    tokens = held_out(DATA, AVERAGED).tokens[:, :-1]
+    heads = [learned_code.first_heads(model, tokens)[0] for model in trained[1].models]
     weights = np.stack([learned_code.offset_weights(head, DATA.order) for head in heads])
     diagonals = [{"offset": offset, **columns("weight", values)} for offset, values in enumerate(weights.T)]
     below = "Attention of the one-layer model at each offset, the mean over sequences; over seeds ± standard deviation."
@@ -65,17 +60,16 @@ def depth(task: Task) -> Result:
             "as_published": Table(as_published.CAPTION, published),
             "diagonals": Table(below, diagonals),
         },
-        {"excess": drawn, "one-layer": one_layer_maps(one_layer[0], tokens[:SEQUENCES])},
+        {"excess": drawn, "one-layer": one_layer_maps(heads[0][:SEQUENCES], tokens[:SEQUENCES])},
         settings={"data": "order 2, T = 32, Dirichlet(1) rows"},
         preset="paper",
         config=of_preset(task, "paper", DATA),
     )
 
 
-def one_layer_maps(model: Transformer, tokens: Int[Array, "count length"]) -> MapGrid:
+def one_layer_maps(found: learned_code.Maps, tokens: Int[Array, "count length"]) -> MapGrid:
     """Attention of a one-layer model on a few sequences, above the pseudo-attention of each."""
-    found = jax.vmap(lambda row: model.trace(row).attention[0][0])(tokens)
-    ideal = jax.vmap(partial(estimators.pseudo_attention, order=DATA.order))(tokens)
+    ideal = learned_code.ideal_maps(tokens, DATA.order)
     grid = [sequence_maps("one layer", found, tokens), sequence_maps("pseudo-attention", ideal, tokens)]
     caption = "Attention of the one-layer model on four sequences: diagonals, not the matching positions below them."
     return MapGrid(caption, grid)
