@@ -35,13 +35,6 @@ def spread(values: Sequence[float] | Float[np.ndarray, "seeds"]) -> tuple[float 
     return mean, float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def metric_of(row: SweepRow, metric: str, success: Success) -> float | None:
-    """The metric of a row; a run that diverged or failed has none, and is no success."""
-    if metric == "success":
-        return float(all(judged(row, success)))
-    return getattr(row.ended, metric)
-
-
 def judged(row: SweepRow, success: Success) -> tuple[bool, bool]:
     """Whether a run is near the floor, and whether attention of the last layer sits on the matching positions."""
     gap, attention = row.ended.gap, row.ended.attention
@@ -58,11 +51,16 @@ def by_cell(rows: Iterable[SweepRow]) -> list[list[SweepRow]]:
 
 
 def cells(sweep: Sweep, rows: Iterable[SweepRow], metric: str | None = None) -> list[Cell]:
-    """The metric by combination of values, in the order of the rows."""
-    found = []
+    """The metric by combination of values, in the order of the rows.
+
+    A run that diverged or failed has none, and is no success.
+    """
+    found, name = [], metric or sweep.metric
     for same in by_cell(rows):
-        values = [metric_of(row, metric or sweep.metric, sweep.success) for row in same]
-        numbers = [number for number in values if number is not None]
+        if name == "success":
+            numbers = [float(all(judged(row, sweep.success))) for row in same]
+        else:
+            numbers = [number for row in same if (number := getattr(row.ended, name)) is not None]
         failed = sum(row.ended.outcome != "done" for row in same)
         found.append(Cell(same[0].values, numbers, *spread(numbers), len(same), failed))
     return found
