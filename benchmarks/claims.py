@@ -38,17 +38,21 @@ def main() -> None:
     before = recorded()
     checked = check(find(words), before, results=read_results(FOLDER), watch=_begin)
     differing = [
-        "\n  ".join([f"{entry.claim.id}: {entry.recorded} → {entry.finding.verdict}", *map(str, entry.moved)])
+        "\n  ".join(
+            [
+                f"{entry.claim.id}: {entry.before} → {entry.finding.verdict}",
+                *map(str, entry.moved),
+            ]
+        )
         for entry in checked
         if not entry.agrees
     ]
     print("\n".join(differing) or "all verdicts and numbers are those on record")
     if "--write" in sys.argv[1:]:
-        found = {entry.claim.id: entry.as_dict() for entry in checked}
-        kept = ("verdict", "detail", "numbers", "seconds")
-        table = {id: {key: (found.get(id) or before[id])[key] for key in kept} for id in CLAIMS}
-        write_json(PATH, as_json(table))
-        write_text(PAGE, page(as_json(table)))
+        found = {entry.claim.id: entry.finding for entry in checked}
+        records = {id: found.get(id) or before[id] for id in CLAIMS}
+        write_json(PATH, as_json(records))
+        write_text(PAGE, page(records))
     elif differing:
         sys.exit("the record differs; keep what was measured with --write")
 

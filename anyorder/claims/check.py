@@ -6,15 +6,15 @@ Claims about trained models are measured on tables of experiments, those of a fo
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from anyorder.claims.entry import ROUNDING, TOLERANCE, Claim, Finding, Measure, Tables, Verdict, shown
-from anyorder.claims.registry import RecordedClaim
 from anyorder.errors import InputError
-from anyorder.files import Row, read_json
+from anyorder.files import read_json
 from anyorder.records import as_json
 
 
@@ -32,45 +32,55 @@ class Moved(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """A claim, what was found now, what is on record, which numbers moved, and what it cost in CPU seconds.
+    """A claim, what was found now, and what is on record: None for a claim without a record.
 
-    `recorded` is None for a claim without a record. A claim that was not measured, now or when the record was
-    made, contradicts nothing.
+    A claim that was not measured, now or when the record was made, contradicts nothing.
     """
 
     claim: Claim
     finding: Finding
-    recorded: Verdict | None
-    moved: tuple[Moved, ...]
-    seconds: float
+    recorded: Finding | None
+
+    @functools.cached_property
+    def moved(self) -> list[Moved]:
+        """The numbers that moved; one that is only on record, or only measured, did too."""
+        tolerances = self.claim.tolerances
+        recorded, measured = {} if self.recorded is None else self.recorded.numbers, self.finding.numbers
+        pairs = [
+            Moved(name, recorded.get(name), measured.get(name), tolerances.get(name, tolerances.get("*", TOLERANCE)))
+            for name in {**recorded, **measured}
+        ]
+        return [pair for pair in pairs if not _near(pair.recorded, pair.measured, pair.tolerance)]
+
+    @property
+    def before(self) -> Verdict | None:
+        """The verdict on record."""
+        return None if self.recorded is None else self.recorded.verdict
 
     @property
     def agrees(self) -> bool:
         """Whether the verdict and every number are those on record."""
-        if Verdict.UNMEASURED in (self.finding.verdict, self.recorded):
+        if Verdict.UNMEASURED in (self.finding.verdict, self.before):
             return True
-        return self.finding.verdict == self.recorded and not self.moved
+        return self.finding.verdict == self.before and not self.moved
 
-    def as_dict(self) -> Row:
+    def as_dict(self) -> dict[str, object]:
         """For JSON."""
         return {
             "id": self.claim.id,
             "where": self.claim.where,
             "claim": self.claim.says,
-            "verdict": self.finding.verdict.value,
-            "detail": self.finding.detail,
-            "numbers": self.finding.numbers,
-            "recorded": None if self.recorded is None else self.recorded.value,
-            "moved": [moved._asdict() for moved in self.moved],
+            **as_json(self.finding),
+            "recorded": self.before,
+            "moved": as_json(self.moved),
             "agrees": self.agrees,
-            "see": list(self.claim.see),
-            "seconds": round(self.seconds, 2),
+            "see": self.claim.see,
         }
 
 
 def check(
     claims: Iterable[Claim],
-    records: Mapping[str, RecordedClaim],
+    records: Mapping[str, Finding],
     *,
     results: Mapping[str, Tables] | None = None,
     watch: Callable[[Claim], None] = lambda claim: None,
@@ -84,24 +94,19 @@ def check(
     checked = []
     for claim in claims:
         watch(claim)
-        start = time.process_time()
-        finding = _measure(claim, results or {})
-        record = records.get(claim.id)
-        before = None if record is None else Verdict(record["verdict"])
-        moved = compare(claim, {} if record is None else record["numbers"], finding.numbers)
-        checked.append(Checked(claim, finding, before, moved, time.process_time() - start))
+        checked.append(Checked(claim, _measure(claim, results or {}), records.get(claim.id)))
     return checked
 
 
-def compare(claim: Claim, recorded: Mapping[str, Measure], measured: Mapping[str, Measure]) -> tuple[Moved, ...]:
-    """The numbers of a claim that moved; one that is only on record, or only measured, did too."""
-    moved = []
-    for name in dict.fromkeys([*recorded, *measured]):
-        tolerance = claim.tolerances.get(name, claim.tolerances.get("*", TOLERANCE))
-        before, now = recorded.get(name), measured.get(name)
-        if not _near(before, now, tolerance):
-            moved.append(Moved(name, before, now, tolerance))
-    return tuple(moved)
+def _measure(claim: Claim, results: Mapping[str, Tables]) -> Finding:
+    missing = [name for name in claim.experiments if name not in results]
+    if missing:
+        commands = " and ".join(f"`anyorder reproduce {name} --out DIR`" for name in missing)
+        return Finding(Verdict.UNMEASURED, f"{commands} fills it, then pass --results DIR", {})
+    start = time.process_time()
+    finding = claim.measure(*(results[name] for name in claim.experiments))
+    seconds = round(time.process_time() - start, 2)
+    return dataclasses.replace(finding, numbers=as_json(finding.numbers), seconds=seconds)
 
 
 def _near(a: Measure, b: Measure, tolerance: float) -> bool:
@@ -112,15 +117,6 @@ def _near(a: Measure, b: Measure, tolerance: float) -> bool:
     if isinstance(a, int | float) and isinstance(b, int | float):
         return bool(abs(a - b) <= tolerance * max(abs(a), abs(b)) + ROUNDING) or a == b
     return a == b
-
-
-def _measure(claim: Claim, results: Mapping[str, Tables]) -> Finding:
-    missing = [name for name in claim.experiments if name not in results]
-    if missing:
-        commands = " and ".join(f"`anyorder reproduce {name} --out DIR`" for name in missing)
-        return Finding(Verdict.UNMEASURED, f"{commands} fills it, then pass --results DIR", {})
-    finding = claim.measure(*(results[name] for name in claim.experiments))
-    return dataclasses.replace(finding, numbers=as_json(finding.numbers))
 
 
 def read_results(folder: str | Path) -> dict[str, Tables]:

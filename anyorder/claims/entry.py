@@ -45,11 +45,15 @@ class Verdict(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A verdict, the sentence that goes with it (which correction, how it fails, why not), and the numbers."""
+    """A verdict, the sentence that goes with it (which correction, how it fails, why not), and the numbers.
+
+    The runner adds the CPU seconds that it took. A finding of every claim is on record.
+    """
 
     verdict: Verdict
     detail: str
     numbers: Mapping[str, Measure]
+    seconds: float = 0.0
 
 
 def judge(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from anyorder.claims.entry import Claim, Verdict, shown
-from anyorder.claims.registry import PARTS, RecordedClaim, recorded
+from anyorder.claims.entry import Claim, Finding, Verdict, shown
+from anyorder.claims.registry import PARTS, recorded
 
 _INTRODUCTION = """# Claims
 
@@ -33,7 +33,7 @@ otherwise: the prior `Reversible` rejects the others.
 """
 
 
-def page(records: Mapping[str, RecordedClaim] | None = None) -> str:
+def page(records: Mapping[str, Finding] | None = None) -> str:
     """The page as Markdown."""
     records = recorded() if records is None else records
     lines = [_INTRODUCTION + _summary(records)]
@@ -43,23 +43,23 @@ def page(records: Mapping[str, RecordedClaim] | None = None) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _summary(records: Mapping[str, RecordedClaim]) -> str:
-    counted = Counter(record["verdict"] for record in records.values())
+def _summary(records: Mapping[str, Finding]) -> str:
+    counted = Counter(record.verdict for record in records.values())
     quick = [entry for entries in PARTS.values() for entry in entries if entry.quick]
-    seconds = sum(records[entry.id]["seconds"] for entry in quick)
-    rows = [f"| {verdict.value} | {counted[verdict.value]} |" for verdict in Verdict if counted[verdict.value]]
+    seconds = sum(records[entry.id].seconds for entry in quick)
+    rows = [f"| {verdict} | {counted[verdict]} |" for verdict in Verdict if counted[verdict]]
     table = "\n".join(["| verdict | claims |", "|---|---|", *rows])
     cost = f"The {len(quick)} quick ones took {_rounded(seconds)} CPU seconds when the record was made."
     return f"{table}\n\n{cost}\n"
 
 
-def _entry(entry: Claim, record: RecordedClaim) -> str:
-    detail = f": {record['detail']}" if record["detail"] else ""
-    measured = "; ".join(f"{name}: {shown(value)}" for name, value in record["numbers"].items())
-    cost = f"{_rounded(record['seconds'])} CPU s" + ("" if entry.quick else ", not in the quick set")
+def _entry(entry: Claim, record: Finding) -> str:
+    detail = f": {record.detail}" if record.detail else ""
+    measured = "; ".join(f"{name}: {shown(value)}" for name, value in record.numbers.items())
+    cost = f"{_rounded(record.seconds)} CPU s" + ("" if entry.quick else ", not in the quick set")
     lines = [
         f"**`{entry.id}`** ({entry.where}) {entry.says}",
-        f"**{record['verdict']}**{detail}",
+        f"**{record.verdict}**{detail}",
         f"Measured: {measured}." if measured else "",
         f"See also: {', '.join(f'`{other}`' for other in entry.see)}." if entry.see else "",
         "" if entry.experiments else f"Cost: {cost}.",

@@ -10,12 +10,11 @@ import itertools
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TypedDict
 
-from anyorder.claims.entry import Claim, Numbers
+from anyorder.claims.entry import Claim, Finding, Verdict
 from anyorder.errors import InputError
 
-#: Verdict, numbers and seconds of every claim when it was last measured, beside this file.
+#: The finding of every claim when it was last measured, beside this file.
 PATH = Path(__file__).with_name("recorded.json")
 #: Which claim measures an erratum of docs/errata.md.
 ERRATA = {
@@ -100,16 +99,12 @@ def _named(id: str) -> list[str]:
     return several
 
 
-class RecordedClaim(TypedDict):
-    """What a claim came to when it was last measured."""
-
-    verdict: str
-    detail: str
-    numbers: Numbers
-    seconds: float
-
-
 @functools.cache
-def recorded() -> dict[str, RecordedClaim]:
-    """What is on record, by id."""
-    return json.loads(PATH.read_text(encoding="utf-8"))
+def recorded() -> dict[str, Finding]:
+    """What is on record, by id.
+
+    >>> recorded()["eq-recursion"].verdict.value
+    'fails'
+    """
+    records = json.loads(PATH.read_text(encoding="utf-8"))
+    return {id: Finding(Verdict(record.pop("verdict")), **record) for id, record in records.items()}

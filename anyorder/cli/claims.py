@@ -59,7 +59,7 @@ class Claims(Command):
         claims = [claim for claim in chosen if claim.quick or not self.quick]
         require(len(claims) > 0, f"none of {', '.join(self.ids)} is in the quick set; drop --quick")
         records = recorded()
-        seconds = sum(records[claim.id]["seconds"] for claim in claims if claim.id in records)
+        seconds = sum(records[claim.id].seconds for claim in claims if claim.id in records)
         if seconds >= 10:
             Console(stderr=True).print(f"{len(claims)} claims, about {seconds:.0f} CPU seconds", highlight=False)
         begun = itertools.count()
@@ -77,7 +77,7 @@ class Claims(Command):
             "verdicts": verdicts,
             "differing": differing,
             "moved": {entry.claim.id: entry.moved for entry in checked if entry.moved},
-            "seconds": round(sum(entry.seconds for entry in checked), 2),
+            "seconds": round(sum(entry.finding.seconds for entry in checked), 2),
         }
         shown = Group(*map(_in_full, checked)) if self.ids else _table(checked)
         return Outcome(report, Group(shown, _summary(checked, verdicts, differing)), passed=not differing)
@@ -90,7 +90,7 @@ def _listed() -> Outcome:
 
 
 def _table(checked: Sequence[Checked]) -> Table:
-    rows = ((one.claim.id, one.claim.where, _verdict(one), one.finding.detail, one.seconds) for one in checked)
+    rows = ((one.claim.id, one.claim.where, _verdict(one), one.finding.detail, one.finding.seconds) for one in checked)
     return table({"claim": "<", "where": "<", "verdict": "<", "note": "<", "CPU s": ".1f"}, rows)
 
 
@@ -105,22 +105,22 @@ def _in_full(entry: Checked) -> str:
         *(f"    {name}: {shown(value)}" for name, value in entry.finding.numbers.items()),
         *(f"    MOVED {moved}" for moved in entry.moved),
         *([f"  see also {', '.join(entry.claim.see)}"] if entry.claim.see else []),
-        f"  {entry.seconds:.1f} CPU seconds",
+        f"  {entry.finding.seconds:.1f} CPU seconds",
     ]
     return "\n".join(lines)
 
 
 def _verdict(entry: Checked) -> str:
     verdict = entry.finding.verdict.value
-    if entry.recorded != entry.finding.verdict and not entry.agrees:
-        return f"{verdict.upper()}, on record: {entry.recorded or 'nothing'}"
+    if entry.before != verdict and not entry.agrees:
+        return f"{verdict.upper()}, on record: {entry.before or 'nothing'}"
     return verdict if entry.agrees else f"{verdict}, {len(entry.moved)} MOVED"
 
 
 def _summary(checked: Sequence[Checked], verdicts: Counter[str], differing: list[str]) -> str:
     counted = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
     ending = f"differing from the record: {', '.join(differing)}" if differing else "all as on record"
-    lines = [f"{counted}; {ending}; {sum(entry.seconds for entry in checked):.0f} CPU seconds"]
+    lines = [f"{counted}; {ending}; {sum(entry.finding.seconds for entry in checked):.0f} CPU seconds"]
     for entry in checked:
         lines += [f"{entry.claim.id}: {one.number} moved from {one.recorded} to {one.measured}" for one in entry.moved]
     return "\n".join(lines)

@@ -7,9 +7,8 @@ import json
 
 import pytest
 
-from anyorder.claims import CLAIMS, check, find
-from anyorder.claims.check import compare, read_results
-from anyorder.claims.entry import Verdict
+from anyorder.claims import CLAIMS, Checked, Finding, Verdict, check, find
+from anyorder.claims.check import read_results
 from anyorder.claims.registry import PARTS, recorded
 from anyorder.experiments.recorded import FOLDER
 from tests.claims.small import DEPTH, TOKEN
@@ -38,8 +37,9 @@ def test_each_number_has_its_own_tolerance():
     claim = dataclasses.replace(CLAIMS["eq-score"], tolerances={"loose": 0.1})
     before = {"loose": 1.0, "strict": 1.0, "rounding": 1e-16, "words": ["a"], "count": 3}
     now = {"loose": 1.09, "strict": 1.002, "rounding": 3e-9, "words": ["a"], "count": 4}
-    assert [moved.number for moved in compare(claim, before, now)] == ["strict", "count"]
-    assert [moved.number for moved in compare(claim, before, {**before, "loose": 1.2})] == ["loose"]
+    for measured, expected in ((now, ["strict", "count"]), ({**before, "loose": 1.2}, ["loose"])):
+        entry = Checked(claim, Finding(Verdict.HOLDS, "", measured), Finding(Verdict.HOLDS, "", before))
+        assert [moved.number for moved in entry.moved] == expected
 
 
 def test_a_claim_without_a_record_differs(monkeypatch):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
 
-from anyorder.claims import registry
+from anyorder.claims import Verdict, registry
 from anyorder.claims.registry import recorded
 
 KEYS = {"id", "where", "claim", "verdict", "detail", "numbers", "recorded", "moved", "agrees", "see", "seconds"}
@@ -24,7 +25,7 @@ def test_the_command_reports_every_claim_that_was_asked_for(run):
 
 
 def test_the_command_shows_numbers_and_says_how_long_it_takes(run, monkeypatch):
-    slow = {id: {**record, "seconds": 75.0} for id, record in recorded().items()}
+    slow = {id: dataclasses.replace(record, seconds=75.0) for id, record in recorded().items()}
     monkeypatch.setattr(registry, "recorded", lambda: slow)
     code, text, error = run("claims", "E9")
     assert code == 0, text
@@ -35,7 +36,7 @@ def test_the_command_shows_numbers_and_says_how_long_it_takes(run, monkeypatch):
 
 
 def test_a_verdict_that_differs_from_the_record_is_exit_1(run, monkeypatch):
-    wrong = {**recorded(), "eq-score": {**recorded()["eq-score"], "verdict": "fails"}}
+    wrong = {**recorded(), "eq-score": dataclasses.replace(recorded()["eq-score"], verdict=Verdict.FAILS)}
     monkeypatch.setattr(registry, "recorded", lambda: wrong)
     code, text, _ = run("claims", "eq-score", "--json")
     report = json.loads(text)
@@ -49,8 +50,9 @@ def test_a_verdict_that_differs_from_the_record_is_exit_1(run, monkeypatch):
 
 def test_a_number_that_moved_is_named_and_is_exit_1(run, monkeypatch):
     record = recorded()["eq-recursion"]
-    numbers = {**record["numbers"], "by the recursion": [0.8, 0.7, 0.6], "gone": 1}
-    monkeypatch.setattr(registry, "recorded", lambda: {**recorded(), "eq-recursion": {**record, "numbers": numbers}})
+    numbers = {**record.numbers, "by the recursion": [0.8, 0.7, 0.6], "gone": 1}
+    other = dataclasses.replace(record, numbers=numbers)
+    monkeypatch.setattr(registry, "recorded", lambda: {**recorded(), "eq-recursion": other})
     code, text, _ = run("claims", "E9", "--json")
     report = json.loads(text)
     assert code == 1
