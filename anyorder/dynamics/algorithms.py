@@ -146,10 +146,10 @@ class _Stage(NamedTuple):
 class _Steps(NamedTuple):
     """What steps leave behind: the state after each, the excess that it saw, and dL/dp, which is zero in stage two."""
 
-    p: Float[Array, "steps offsets"] | Float[np.ndarray, "steps offsets"]
-    a_2: Float[Array, "steps"] | Float[np.ndarray, "steps"]
-    excess: Float[Array, "steps"] | Float[np.ndarray, "steps"]
-    gradient: Float[Array, "steps offsets"] | Float[np.ndarray, "steps offsets"]
+    p: Float[Array, "*steps offsets"] | Float[np.ndarray, "steps offsets"]
+    a_2: Float[Array, "*steps"] | Float[np.ndarray, "steps"]
+    excess: Float[Array, "*steps"] | Float[np.ndarray, "steps"]
+    gradient: Float[Array, "*steps offsets"] | Float[np.ndarray, "steps offsets"]
 
 
 def _run(
@@ -215,25 +215,19 @@ def _chunk(
     """CHUNK steps as one program."""
     contexts, order = prior.alphabet_size**prior.order, prior.order
 
-    def step(model: Reduced, key: PRNGKeyArray) -> tuple[Reduced, tuple[Array, Array, Array, Array]]:
+    def step(model: Reduced, key: PRNGKeyArray) -> tuple[Reduced, _Steps]:
         drawn = chains.sample(prior, length=len(model.p), count=batch, start="stationary", seed=key)
-
-        def loss(p: Float[Array, "offsets"], a_2: Float[Array, ""]) -> Float[Array, ""]:
-            return mean_excess(dataclasses.replace(model, p=p, a_2=a_2), drawn, epsilon)
-
-        p, a_2, gradient = model.p, model.a_2, jnp.zeros_like(model.p)
+        excess, slopes = jax.value_and_grad(mean_excess)(model, drawn, epsilon)
         if which == "a_2":
-            excess, slope = jax.value_and_grad(loss, argnums=1)(p, a_2)
-            a_2 = a_2 - rate * slope
+            gradient = jnp.zeros_like(model.p)
+            moved = dataclasses.replace(model, a_2=model.a_2 - rate * slopes.a_2)
         else:
-            if scores is None:
-                excess, gradient = jax.value_and_grad(loss)(p, a_2)
-            else:
-                excess, gradient = loss(p, a_2), stage_one_gradient(p, scores, a_2, contexts, order)
-            p = p - rate * (preconditioned_direction(gradient, order) if which == "preconditioned p" else gradient)
-        return dataclasses.replace(model, p=p, a_2=a_2), (p, a_2, excess, gradient)
+            gradient = slopes.p if scores is None else stage_one_gradient(model.p, scores, model.a_2, contexts, order)
+            direction = preconditioned_direction(gradient, order) if which == "preconditioned p" else gradient
+            moved = dataclasses.replace(model, p=model.p - rate * direction)
+        return moved, _Steps(moved.p, moved.a_2, excess, gradient)
 
-    return _Steps(*jax.lax.scan(step, model, keys)[1])
+    return jax.lax.scan(step, model, keys)[1]
 
 
 def _check_finite(taken: list[_Steps], stage: _Stage, before: int) -> None:

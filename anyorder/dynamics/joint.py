@@ -83,24 +83,10 @@ class JointTraining:
     seed: int = 0
 
 
-class JointEnd(NamedTuple):
-    """Where one start ended: attention of both heads by offset, a_2, and the model itself."""
-
-    attention: Float[np.ndarray, "offsets"]
-    query_attention: Float[np.ndarray, "order"]
-    a_2: float
-    model: Reduced
-
-    @property
-    def offsets(self) -> tuple[int, ...]:
-        """The offsets that hold at least a twentieth of the first layer's attention."""
-        return tuple(int(offset) for offset in np.flatnonzero(self.attention >= 0.05))
-
-
 class JointRuns(NamedTuple):
     """Where every start ended, and all of them next to k-gram, bag of k and Bayes on the same fresh chains."""
 
-    found: dict[str, JointEnd]
+    found: dict[str, Reduced]
     evaluation: Standings
 
 
@@ -128,17 +114,14 @@ def train_jointly(
     for name, start in starts.items():
         if watch is not None:
             watch(name)
-        trained, excess = _train(start, prior, settings)
+        found[name], excess = _train(start, prior, settings)
         bad = ~np.isfinite(np.asarray(excess))
         if bad.any():
             raise InputError(f"{name}: the run diverged at step {int(bad.argmax()) + 1}; lower the rate")
-        attention, query = jax.nn.softmax(trained.p), jax.nn.softmax(trained.r)
-        found[name] = JointEnd(np.asarray(attention), np.asarray(query), float(trained.a_2), trained)
     sharpened, _ = _train(coded(blank, 2.0), prior, settings, only_a_2=True)  # what the code itself is worth
-    models = {"dyadic, a_2 trained only": sharpened} | {name: one.model for name, one in found.items()}
+    models = {"dyadic, a_2 trained only": sharpened, **found}
     key = jax.random.fold_in(jax.random.key(settings.seed), (1 << 20) + 1)
-    measured = evaluate(models, prior, key, length=settings.length + 1, epsilon=settings.epsilon)
-    return JointRuns(found, measured)
+    return JointRuns(found, evaluate(models, prior, key, length=settings.length + 1, epsilon=settings.epsilon))
 
 
 @eqx.filter_jit

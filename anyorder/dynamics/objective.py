@@ -146,8 +146,8 @@ def evaluate(
     """
     drawn = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
     # One program for all models of one kind, and one for the estimators.
-    measured = {name: _model_scores(model, drawn.tokens, drawn.kernels, epsilon) for name, model in models.items()}
-    entropy, estimated = _estimator_scores(prior, drawn.tokens, drawn.kernels, epsilon)
+    measured = {name: _model_scores(model, drawn, epsilon) for name, model in models.items()}
+    entropy, estimated = _estimator_scores(prior, drawn, epsilon)
     order = ["k-gram", "bag of k", "Bayes"]
     measured |= {name: estimated[name] for name in order if name in estimated}
     return Standings(float(entropy), {name: _standing(*values) for name, values in measured.items()})
@@ -168,24 +168,20 @@ def _scored(
 
 
 @eqx.filter_jit
-def _model_scores(
-    model: Reduced, tokens: Int[Array, "count length"], kernels: Float[Array, "count ..."], epsilon: float
-) -> Scored:
-    size = kernels.shape[-1]
+def _model_scores(model: Reduced, drawn: Chains, epsilon: float) -> Scored:
+    size = drawn.kernels.shape[-1]
 
     def one(pair: tuple[Array, Array]) -> Scored:
         predicted = model.predict(pair[0], all_contexts(model.order, size), size)
         return _scored(predicted, pair[1].reshape(-1, size), epsilon)
 
-    return jax.lax.map(one, (tokens, kernels), batch_size=16)
+    return jax.lax.map(one, (drawn.tokens, drawn.kernels), batch_size=16)
 
 
 @eqx.filter_jit
-def _estimator_scores(
-    prior: Prior, tokens: Int[Array, "count length"], kernels: Float[Array, "count ..."], epsilon: float
-) -> tuple[Float[Array, ""], dict[str, Scored]]:
+def _estimator_scores(prior: Prior, drawn: Chains, epsilon: float) -> tuple[Float[Array, ""], dict[str, Scored]]:
     order, size = prior.order, prior.alphabet_size
-    bayes = bayes_rows(prior, tokens.shape[1])
+    bayes = bayes_rows(prior, drawn.tokens.shape[1])
 
     def one(pair: tuple[Array, Array]) -> tuple[Array, dict[str, Scored]]:
         rows, counts = pair[1].reshape(-1, size), followers(pair[0], order, size)
@@ -196,5 +192,5 @@ def _estimator_scores(
             found["Bayes"] = _scored(bayes(counts), rows, 0.0)
         return -excess(jnp.ones_like(rows), rows, 0.0), found  # Σ π log π, for logits of one
 
-    entropies, found = jax.lax.map(one, (tokens, kernels), batch_size=16)
+    entropies, found = jax.lax.map(one, (drawn.tokens, drawn.kernels), batch_size=16)
     return entropies.mean(), found

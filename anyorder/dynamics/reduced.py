@@ -15,6 +15,7 @@ import dataclasses
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder.constructions.parts import assemble
@@ -45,6 +46,21 @@ class Reduced(eqx.Module):
         """How many tokens the query sums."""
         return len(self.r)
 
+    @property
+    def attention(self) -> Float[Array, "offsets"]:
+        """softmax(p): the learned head's attention by offset from the last position."""
+        return jax.nn.softmax(self.p)
+
+    @property
+    def query_attention(self) -> Float[Array, "order"]:
+        """softmax(r): that of the query's head, by offset."""
+        return jax.nn.softmax(self.r)
+
+    @property
+    def offsets(self) -> list[int]:
+        """The offsets that hold at least a twentieth of the learned head's attention."""
+        return np.flatnonzero(self.attention >= 0.05).tolist()
+
     def windows(self, tokens: Int[Array, "length"], alphabet_size: int) -> Float[Array, "length symbols"]:
         """v_0 … v_n, of length one if `normalise`."""
         window = first_layer(self.p, len(tokens)) @ jax.nn.one_hot(tokens, alphabet_size, dtype=self.p.dtype)
@@ -53,7 +69,7 @@ class Reduced(eqx.Module):
     def queries(self, contexts: Int[Array, "contexts order"], alphabet_size: int) -> Float[Array, "contexts symbols"]:
         """u of each context, given oldest token first; of length one if `normalise`."""
         tokens = jax.nn.one_hot(contexts[:, ::-1], alphabet_size, dtype=self.p.dtype)
-        query = jnp.einsum("l,cls->cs", jax.nn.softmax(self.r), tokens)
+        query = jnp.einsum("l,cls->cs", self.query_attention, tokens)
         return _unit(query) if self.normalise else query
 
     def predict(

@@ -131,7 +131,7 @@ def preconditioned(task: Task) -> Result:
         for row in standings(found.evaluation, order=order, chains=name):
             start = found.found.get(row["predictor"])
             offsets = None if start is None else " ".join(map(str, start.offsets))
-            jointly.append({**row, "offsets": offsets, "a_2": None if start is None else start.a_2})
+            jointly.append({**row, "offsets": offsets, "a_2": None if start is None else float(start.a_2)})
     return Result(
         {
             "limit": Table(
