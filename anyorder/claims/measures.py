@@ -1,4 +1,4 @@
-"""What several entries measure with: codes of contexts, verified constructions, another reading of Definition 3."""
+"""What several entries measure with: codes of contexts, verified constructions, kernels that were drawn."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import itertools
 from collections.abc import Callable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
-from scipy.special import softmax
 
 from anyorder.chains import Prior
 from anyorder.constructions import construct
@@ -20,8 +18,7 @@ from anyorder.constructions.construction import OptionValue
 from anyorder.constructions.sequences import hard_sequences
 from anyorder.constructions.verify import Verification, verify
 from anyorder.estimators import Estimate, kgram
-from anyorder.transformer import Head, Transformer
-from anyorder.transformer.mlp import run_stack
+from anyorder.transformer import Transformer
 
 #: Settings that decide and are cheap; a sequence of each kind.
 LENGTH, SEQUENCES = 128, 4
@@ -76,32 +73,6 @@ def distance_to_kgram(
     return worst
 
 
-def matches(tokens: Int[np.ndarray, "length"], first: int, compared: range) -> Bool[np.ndarray, "length length"]:
-    """Index sets as the paper writes them: i from `first` to n with x_{i-1-j} = x_{n-j} for all j of a range.
-
-    >>> matches(np.array([0, 1, 0, 1, 0]), 1, range(1))[-1].astype(int).tolist()
-    [0, 1, 0, 1, 0]
-    """
-    length = len(tokens)
-    found = np.zeros((length, length), dtype=bool)
-    for n in range(max(compared), length):
-        for i in range(max(first, max(compared) + 1), n + 1):
-            found[n, i] = all(tokens[i - 1 - j] == tokens[n - j] for j in compared)
-    return found
-
-
-def frequencies_at(found: Bool[np.ndarray, "length length"], tokens: Int[np.ndarray, "length"]) -> np.ndarray:
-    """The distribution of the tokens at the positions found; NaN where there are none."""
-    counts = found @ np.eye(int(tokens.max()) + 1)[tokens]
-    with np.errstate(invalid="ignore"):
-        return counts / counts.sum(axis=1, keepdims=True)
-
-
-def contexts(alphabet_size: int, order: int) -> list[tuple[int, ...]]:
-    """All contexts, oldest token first."""
-    return list(itertools.product(range(alphabet_size), repeat=order))
-
-
 def codes(alphabet_size: int, order: int, base: float = 3.0) -> Float[np.ndarray, "contexts symbols"]:
     """Σ_i base^(i-1) e_{x_{n-i}}, i = 1 … k, for all contexts, not yet divided by C: the oldest weighs most.
 
@@ -109,7 +80,8 @@ def codes(alphabet_size: int, order: int, base: float = 3.0) -> Float[np.ndarray
     [[4.0, 0.0], [3.0, 1.0], [1.0, 3.0], [0.0, 4.0]]
     """
     weights = base ** np.arange(order - 1, -1, -1)
-    return np.stack([weights @ np.eye(alphabet_size)[list(context)] for context in contexts(alphabet_size, order)])
+    contexts = itertools.product(range(alphabet_size), repeat=order)  # oldest token first
+    return np.stack([weights @ np.eye(alphabet_size)[list(context)] for context in contexts])
 
 
 def directions(vectors: Float[np.ndarray, "count width"]) -> Float[np.ndarray, "count width"]:
@@ -120,51 +92,6 @@ def directions(vectors: Float[np.ndarray, "count width"]) -> Float[np.ndarray, "
 def nearest(vectors: Float[np.ndarray, "count width"]) -> float:
     """The smallest distance between the directions of two different rows."""
     return float(pdist(directions(vectors)).min())
-
-
-def definition_three(
-    model: Transformer, tokens: Int[np.ndarray, "length"], query: str = "n"
-) -> Float[np.ndarray, "length symbols"]:
-    """Definition 3 in NumPy, position by position, with the query of position n, or with the printed x_i.
-
-    Written without the package's attention; the MLP between the layers is the package's.
-    """
-    stream = np.asarray(model.embedding)[tokens]
-    for layer in model.layers:
-        stream = stream + sum(_head(head, stream, query) for head in layer.heads)
-        stream = np.asarray(run_stack(layer.mlp, layer.mlp_norm, jnp.asarray(stream))[-1])
-    return np.maximum(stream @ np.asarray(model.output).T, 0.0)
-
-
-def _head(head: Head, stream: Float[np.ndarray, "length d"], query: str) -> Float[np.ndarray, "length d"]:
-    queries, keys, values = (stream @ np.asarray(weight).T for weight in (head.query, head.key, head.value))
-    by_offset = [np.zeros_like(keys), np.zeros_like(values)]  # zero beyond the end of a table of positions
-    for rows, table in zip(by_offset, (head.key_positions, head.value_positions), strict=True):
-        if table is not None:
-            rows[: len(table)] = np.asarray(table)[: len(rows)]
-    out = np.zeros_like(values)
-    for n in range(len(stream)):
-        key_rows, value_rows = (rows[n::-1] for rows in by_offset)
-        asked = queries[n] if query == "n" else queries[: n + 1]
-        scores = float(head.scale) * ((keys[: n + 1] + key_rows) * asked).sum(axis=1)
-        out[n] = softmax(scores) @ (values[: n + 1] + value_rows)
-    return out
-
-
-def uniform_head(tokens: np.ndarray, order: int, kappa: float) -> np.ndarray:
-    """The second layer of App. D with v_i the mean of the k tokens before i, u_n of the last k, directions compared."""
-    one_hot, length = np.eye(2)[tokens], len(tokens)
-    window = directions(np.lib.stride_tricks.sliding_window_view(one_hot, order, axis=0).mean(axis=2))
-    u, v = window[1:], window[:-1]  # from n = k and i = k on
-    scores = np.zeros((length, length))
-    scores[order:, :order] = -np.inf
-    scores[order:, order:] = np.where(np.tri(length - order), kappa * u @ v.T, -np.inf)
-    return softmax(scores, axis=1) @ one_hot
-
-
-def second_attention(model: Transformer, tokens: Int[np.ndarray, "length"]) -> Float[np.ndarray, "length length"]:
-    """The attention of the last layer's head."""
-    return np.asarray(model.trace(tokens).attention[-1])[0]
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from anyorder.claims.bags import OneOf, kernel_errors, run_algorithm_two
 from anyorder.claims.entry import Finding, Numbers, claim, judge, slow_claim
 from anyorder.claims.gradient import closed_descent, kernel_scores, mean_scores
 from anyorder.claims.higher_order import FIRST_ORDER, READINGS, STEPS, as_printed, binary, random_kernels, returns
-from anyorder.claims.measures import ROUNDING, apart, codes, distance_to_kgram, drawn, never_rises, uniform_head
+from anyorder.claims.measures import ROUNDING, apart, codes, directions, distance_to_kgram, drawn, never_rises
 from anyorder.claims.spectral import any_order_assumption
 from anyorder.dynamics.objective import all_contexts, bagged, followers, frequencies
 from anyorder.estimators import bag, kgram, mean_and_error
@@ -186,6 +186,17 @@ def thm_second_order_weights() -> Finding:
         note="under the assumption as printed. Under its name it is so if contexts are read newest first, as the "
         "proofs write them; read oldest first p_1 and p_2 fall together",
     )
+
+
+def uniform_head(tokens: np.ndarray, order: int, kappa: float) -> np.ndarray:
+    """The second layer of App. D with v_i the mean of the k tokens before i, u_n of the last k, directions compared."""
+    one_hot, length = np.eye(2)[tokens], len(tokens)
+    window = directions(np.lib.stride_tricks.sliding_window_view(one_hot, order, axis=0).mean(axis=2))
+    u, v = window[1:], window[:-1]  # from n = k and i = k on
+    scores = np.zeros((length, length))
+    scores[order:, :order] = -np.inf
+    scores[order:, order:] = np.where(np.tri(length - order), kappa * u @ v.T, -np.inf)
+    return softmax(scores, axis=1) @ one_hot
 
 
 @claim(

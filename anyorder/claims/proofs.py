@@ -15,18 +15,7 @@ from numpy.typing import ArrayLike
 from anyorder import chains, estimators
 from anyorder.chains import Chains, Dirichlet
 from anyorder.claims.entry import Finding, claim, judge
-from anyorder.claims.measures import (
-    TOLERANCE,
-    apart,
-    built,
-    codes,
-    contexts,
-    directions,
-    distance_to_kgram,
-    hard,
-    second_attention,
-    verified,
-)
+from anyorder.claims.measures import TOLERANCE, apart, built, codes, directions, distance_to_kgram, hard, verified
 from anyorder.constructions import construct
 from anyorder.dynamics import power_law
 from anyorder.transformer import MLPLayer
@@ -65,7 +54,7 @@ def eq_isolation() -> Finding:
     """Every context, S = 2 to k = 8 and S = 3 to k = 5, with the printed bias and with 3^(k-1)/2C of the text."""
     wrong, smallest = [], []  # with the bias and with the text's; the codes are whole numbers, not yet divided by C
     for symbols, order in [*((2, k) for k in range(1, 9)), *((3, k) for k in range(1, 6))]:
-        oldest = np.eye(symbols)[[context[0] for context in contexts(symbols, order)]]
+        oldest = np.eye(symbols)[[context[0] for context in itertools.product(range(symbols), repeat=order)]]
         thresholds = (3 ** (order - 1) - 1) / 2, 3 ** (order - 1) / 2
         left = [np.maximum(codes(symbols, order) - threshold, 0.0) for threshold in thresholds]
         wrong.append([np.abs(directions(one) - oldest).max(axis=1) > 1e-12 for one in left])
@@ -91,7 +80,7 @@ def eq_isolation() -> Finding:
 def eq_query() -> Finding:
     """Both formulas on all contexts and next tokens, S = 3, k = 4."""
     symbols, order = 3, 4
-    words, total = np.array(contexts(symbols, order + 1)), (3**order - 1) / 2
+    words, total = np.array([*itertools.product(range(symbols), repeat=order + 1)]), (3**order - 1) / 2
     one_hot, weights = np.eye(symbols)[words], 3.0 ** np.arange(order - 1, -1, -1) / total
     u, v = weights @ one_hot[:, 1:], weights @ one_hot[:, :-1]
     oldest, newest = one_hot[:, 0], one_hot[:, -1]
@@ -141,7 +130,7 @@ def eq_uniform_attention() -> Finding:
         for tokens in hard(order):
             wanted = np.asarray(estimators.pseudo_attention(jnp.asarray(tokens, jnp.int32), order))
             some = wanted.sum(axis=1) > 0
-            gap = max(gap, apart(second_attention(scaled, tokens)[some], wanted[some]))
+            gap = max(gap, apart(scaled.trace(tokens).attention[-1][0][some], wanted[some]))
         gaps.append(gap)
     return judge(
         {"kappa": kappas, "largest distance": gaps},

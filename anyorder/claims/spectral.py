@@ -13,7 +13,7 @@ from anyorder import chains
 from anyorder.chains import Dirichlet, Kernel, Reversible
 from anyorder.chains.priors import return_counts
 from anyorder.claims.entry import Finding, Numbers, claim, judge
-from anyorder.claims.measures import apart, contexts, drawn
+from anyorder.claims.measures import apart, drawn
 
 
 def reversible(order: int, *, falling: bool = True) -> Float[np.ndarray, "count *kernel"]:
@@ -77,7 +77,7 @@ def eq_return_count() -> Finding:
     change, falling = 0.0, {}
     for order in (1, 2, 3):
         kernels = reversible(order, falling=False)
-        distinct = [len(set(context)) for context in contexts(kernels.shape[-1], order)]
+        distinct = [len(set(context)) for context in itertools.product(range(kernels.shape[-1]), repeat=order)]
         for kernel in kernels[:8]:
             matrix = Kernel(kernel).transition_matrix
             printed = [distinct @ np.linalg.matrix_power(matrix, lag).sum(axis=1) for lag in range(1, 9)]
