@@ -46,9 +46,10 @@ def test_verdicts_on_trained_models_follow_from_tables(id, tables, verdict):
 
 
 def test_nothing_missing_is_judged():
-    for column in ("distance_mean",):
-        with pytest.raises(InputError, match="no value of 'distance_mean' in the row of 2; a missing value cannot"):
-            CLAIMS["tab-bits"].measure({"distance": changed(BITS, 0, **{column: None})})
+    with pytest.raises(InputError, match="no value of 'distance_mean' in the row of 2; a missing value cannot"):
+        CLAIMS["tab-bits"].measure({"distance": changed(BITS, 0, distance_mean=None)})
+    with pytest.raises(InputError, match=r"no levels 0, 0\.1 and 0\.25; run with the paper's"):
+        CLAIMS["claim-alignment-transition"].measure({"excess": NOISE[1:]})
 
 
 def test_bits_can_fail():
