@@ -17,7 +17,7 @@ from anyorder.chains.sampling import stationary_contexts
 from anyorder.claims.entry import Finding, claim, judge, slow_claim
 from anyorder.claims.measures import apart, drawn, hard
 from anyorder.dynamics.algorithms import preconditioned_direction
-from anyorder.dynamics.reduced import EXCLUDED
+from anyorder.dynamics.closed_form import Offsets
 from anyorder.estimators import mean_and_error
 
 #: The prior that meets the assumptions of App. C, and its γ.
@@ -25,16 +25,7 @@ GAMMA = 0.2
 PRIOR = Floored(1, 3, gamma=GAMMA)
 
 
-def descent_start(scores: Float[Array, "offsets"] | Float[np.ndarray, "offsets"], order: int) -> np.ndarray:
-    """p at the start: 0, and from order two on as Algorithm 2 has it, p_0 = -∞."""
-    start = np.zeros(len(scores))
-    start[0] = 0.0 if order == 1 else EXCLUDED
-    return start
-
-
-def descent_direction(
-    p: Float[Array, "offsets"], scores: Float[Array, "offsets"], order: int, plain: bool = False
-) -> Float[Array, "offsets"]:
+def descent_direction(p: Offsets, scores: Offsets, order: int, plain: bool = False) -> Offsets:
     """S^k dL/dp in the limit a_2 → 0, from order two on with the preconditioner, unless it is plain."""
     gradient = dynamics.stage_one_gradient(p, scores, 1.0, 1, order)
     return gradient if order == 1 or plain else preconditioned_direction(gradient, order)
@@ -43,20 +34,22 @@ def descent_direction(
 def closed_descent(
     scores: Float[np.ndarray, "offsets"], order: int, *, plain: bool = False
 ) -> Float[np.ndarray, "states offsets"]:
-    """Stage one in the limit a_2 → 0: p after each of 400 steps; the largest change of the first one is 0.3."""
+    """Stage one in the limit a_2 → 0: p before and after each of 400 steps; the first changes it by at most 0.3.
+
+    It starts at p = 0, and from order two on as Algorithm 2 does, with p_0 = -∞.
+    """
     return np.asarray(_closed_descent(jnp.asarray(scores), order, plain))
 
 
 @eqx.filter_jit
-def _closed_descent(scores: Float[Array, "offsets"], order: int, plain: bool) -> Float[Array, "states offsets"]:
-    start = jnp.asarray(descent_start(scores, order))
+def _closed_descent(scores: Offsets, order: int, plain: bool) -> Float[Array, "states offsets"]:
+    start = dynamics.initial(length=len(scores), a_2=0.0, order=order, exclude_own=order > 1).p
     rate = 0.3 / jnp.abs(descent_direction(start, scores, order, plain)).max()
 
-    def move(p: Float[Array, "offsets"], _: None) -> tuple[Array, Array]:
-        moved = p - rate * descent_direction(p, scores, order, plain)
-        return moved, moved
+    def move(p: Offsets, _: None) -> tuple[Array, Array]:
+        return p - rate * descent_direction(p, scores, order, plain), p
 
-    return jax.lax.scan(move, start, None, length=400)[1]
+    return jax.lax.scan(move, start, None, length=401)[1]
 
 
 @functools.cache
@@ -216,7 +209,7 @@ def eq_stage_one() -> Finding:
 @claim("App. C.2, end", "p_1 leads after every step, the attention on the previous token tends to one.")
 def claim_stage_one() -> Finding:
     """400 steps in the limit a → 0."""
-    p = closed_descent(mean_scores(PRIOR, 1024), 1)
+    p = closed_descent(mean_scores(PRIOR, 1024), 1)[1:]
     others = np.delete(p, 1, axis=1).max(axis=1)
     weight = softmax(p[[0, 49, 399]], axis=1)[:, 1]
     return judge(

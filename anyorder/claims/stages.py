@@ -14,7 +14,8 @@ from scipy.special import softmax
 from anyorder import chains, dynamics
 from anyorder.chains import BagSymmetric, Dirichlet, Prior, Reversible
 from anyorder.claims.entry import Finding, Numbers, claim, judge, slow_claim
-from anyorder.claims.gradient import GAMMA, PRIOR, closed_descent, descent_direction, descent_start, mean_scores
+from anyorder.claims.gradient import GAMMA, PRIOR, closed_descent, descent_direction, mean_scores
+from anyorder.dynamics.closed_form import Offsets
 from anyorder.dynamics.objective import all_contexts, model_excess
 from anyorder.dynamics.reduced import EXCLUDED
 from anyorder.estimators import mean_and_error
@@ -102,7 +103,7 @@ def lem_D3() -> Finding:
     for name, (prior, count) in CASES.items():
         order, contexts = prior.order, prior.alphabet_size**prior.order
         scores = mean_scores(prior, count)
-        path = (descent_start(scores, order), *closed_descent(scores, order)[:100:20])
+        path = closed_descent(scores, order)[[0, *range(1, 100, 20)]]
         as_printed[name] = min(row_gap(scores, p, order, contexts) for p in path)
         corrected[name] = min(row_gap(scores, p, order, contexts, share=order) for p in path)
     elsewhere = np.zeros(len(mean_scores(PRIOR, 1024)))
@@ -132,13 +133,13 @@ def descent_times(prior: Prior, count: int, lengths: tuple[int, ...], alpha: flo
 
 
 @eqx.filter_jit
-def _time(scores: Float[Array, "offsets"], order: int, wanted: float) -> Float[Array, ""]:
+def _time(scores: Offsets, order: int, wanted: float) -> Float[Array, ""]:
     """τ·η·a over S^k until each of softmax(p)_1 … softmax(p)_k is as large as wanted."""
-    start = jnp.asarray(descent_start(scores, order)).at[0].set(EXCLUDED)
+    start = dynamics.initial(length=len(scores), a_2=0.0, order=order, exclude_own=True).p
     # the first step moves p by 0.05: that sets η·a, which cancels in τ·η·a
     rate = 0.05 / jnp.abs(descent_direction(start, scores, order)).max()
 
-    def reached(p: Float[Array, "offsets"]) -> Array:
+    def reached(p: Offsets) -> Array:
         return jax.nn.softmax(p)[1 : order + 1].min() >= wanted
 
     def move(state: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -211,12 +212,9 @@ def slopes_of_a_2(
     sampled = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
     p = jnp.full(length, EXCLUDED, jnp.float64).at[1].set(0.0)
 
-    def slope(a_2: Float[Array, ""], tokens: Array, kernel: Array) -> Float[Array, ""]:
-        def loss(a_2: Float[Array, ""]) -> Float[Array, ""]:
-            model = dynamics.Reduced(p, a_2, jnp.zeros(1, jnp.float64), True)
-            return model_excess(model, tokens, kernel, epsilon)
+    def slopes(a_2: Float[Array, ""]) -> Float[Array, "count"]:
+        model = dynamics.Reduced(p, a_2, jnp.zeros(1, jnp.float64), True)
+        by_model = jax.vmap(lambda tokens, kernel: jax.grad(model_excess)(model, tokens, kernel, epsilon))
+        return -by_model(sampled.tokens, sampled.kernels).a_2
 
-        return -jax.grad(loss)(a_2)
-
-    over_chains = jax.vmap(slope, in_axes=(None, 0, 0))
-    return jax.lax.map(lambda a_2: over_chains(a_2, sampled.tokens, sampled.kernels), grid).T
+    return jax.lax.map(slopes, grid).T

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Key, PRNGKeyArray
 from anyorder import chains
 from anyorder.chains import Prior
 from anyorder.chains.random import as_key
-from anyorder.dynamics.closed_form import lag_scores_of, stage_one_gradient
+from anyorder.dynamics.closed_form import Offsets, lag_scores_of, stage_one_gradient
 from anyorder.dynamics.objective import Standings, evaluate, mean_excess, model_excess
 from anyorder.dynamics.reduced import Reduced, initial
 from anyorder.dynamics.trajectory import Algorithm, Trajectory
@@ -25,7 +25,7 @@ from anyorder.estimators import mean_and_error
 
 @runtime_checkable
 class StepWatcher(Protocol):
-    """Hears of a run: the steps taken, the steps in all, and the excess loss of the last batch."""
+    """Is told of a run: the steps taken, the steps in all, and the excess loss of the last batch."""
 
     def __call__(self, step: int, steps: int, excess: float, /) -> None:
         """Called after every `CHUNK` steps."""
@@ -102,7 +102,6 @@ class Preconditioned(AlgorithmSettings):
 def two_stage(prior: Prior, settings: TwoStage | None = None, watch: StepWatcher | None = None) -> Trajectory:
     """Run Algorithm 1 and measure where it ends."""
     settings = settings or TwoStage()
-    settings.check(prior)
     first = _Stage("p", settings.rate, settings.steps)
     second = _Stage("a_2", settings.rate_2, settings.steps_2, normalise=True)
     return _run("two-stage", prior, settings, (first, second), watch)
@@ -113,12 +112,11 @@ def preconditioned(
 ) -> Trajectory:
     """Run Algorithm 2, for chains of any order, and measure where it ends."""
     settings = settings or Preconditioned()
-    settings.check(prior)
     stage = _Stage("preconditioned p" if settings.precondition else "p", settings.rate, settings.steps)
     return _run("preconditioned", prior, settings, (stage,), watch)
 
 
-def preconditioned_direction(gradient: Float[Array, "offsets"], order: int) -> Float[Array, "offsets"]:
+def preconditioned_direction(gradient: Offsets, order: int) -> Offsets:
     """D_t^{-1} ∇L with D_t^{-1} = diag(0, 1, d_1/d_2, …, d_1/d_k, 1, …, 1), where d_m = dL/dp_m (App. D).
 
     Where d_m is zero the quotient is not defined; there the product is its limit, d_1.
@@ -160,6 +158,7 @@ def _run(
     watch: StepWatcher | None,
 ) -> Trajectory:
     """Take the steps of all stages in compiled chunks, and measure the last state on fresh chains."""
+    settings.check(prior)
     key, total = jax.random.key(settings.seed), sum(stage.steps for stage in stages)
     start = initial(
         length=settings.length + 1, a_2=settings.a_2, order=prior.order, exclude_own=algorithm == "preconditioned"
@@ -206,7 +205,7 @@ def _chunk(
     model: Reduced,
     keys: Key[Array, "steps"],
     prior: Prior,
-    scores: Float[Array, "offsets"] | None,
+    scores: Offsets | None,
     rate: Float[Array, ""],
     which: str,
     batch: int,
@@ -304,8 +303,5 @@ def _sampled_gradients(
     model: Reduced, prior: Prior, key: PRNGKeyArray, epsilon: float, count: int
 ) -> Float[Array, "{count} offsets"]:
     drawn = chains.sample(prior, length=len(model.p), count=count, start="stationary", seed=key)
-
-    def one(pair: tuple[Array, Array]) -> Float[Array, "offsets"]:
-        return jax.grad(lambda p: model_excess(dataclasses.replace(model, p=p), *pair, epsilon))(model.p)
-
-    return jax.lax.map(one, (drawn.tokens, drawn.kernels), batch_size=64)
+    pairs = (drawn.tokens, drawn.kernels)
+    return jax.lax.map(lambda pair: jax.grad(model_excess)(model, *pair, epsilon).p, pairs, batch_size=64)

@@ -20,6 +20,9 @@ from anyorder.chains.random import as_key
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import require
 
+#: A number for every offset: p, dL/dp or g.
+Offsets = Float[Array, "offsets"]
+
 
 def pair_distribution(kernel: Float[Array, "*contexts symbols"], lags: int) -> Float[Array, "{lags} symbols symbols"]:
     """P(x_{i-j} = s, x_i = s') of the stationary chain at [j, s, s'], for j = 0 … lags - 1.
@@ -79,12 +82,8 @@ def _drawn_scores(prior: Prior, key: PRNGKeyArray, lags: int, count: int) -> Flo
 
 
 def stage_one_gradient(
-    p: Float[Array, "offsets"],
-    scores: Float[Array, "offsets"],
-    a_2: float | Float[Array, ""],
-    contexts: int,
-    order: int,
-) -> Float[Array, "offsets"]:
+    p: Offsets, scores: Offsets, a_2: float | Float[Array, ""], contexts: int, order: int
+) -> Offsets:
     """dL/dp_m at a_2 → 0: minus a_2 / (S^k·k·N) · Σ_{i ≥ m} att_{i,m} (g_m - Σ_{j ≤ i} att_{i,j} g_j).
 
     N is the number of positions, `contexts` is S^k, att_i is the softmax of p_0 … p_i. Entries of p may be -inf.
@@ -98,7 +97,7 @@ def stage_one_gradient(
     inverse = jnp.where(empty, 0, 1 / jnp.where(empty, 1, totals))
     means = jnp.cumsum(weights * scores) * inverse  # Σ_j att_{i,j} g_j
 
-    def from_row(values: Float[Array, "offsets"]) -> Float[Array, "offsets"]:
+    def from_row(values: Offsets) -> Offsets:
         return jnp.cumsum(values[::-1])[::-1]
 
     pull = weights * (scores * from_row(inverse) - from_row(means * inverse))

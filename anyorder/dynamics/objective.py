@@ -22,6 +22,8 @@ from anyorder.dynamics.reduced import Reduced
 from anyorder.estimators import mean_and_error
 from anyorder.estimators.noisy import simplex_rule
 
+#: A distribution, or counts, for every context.
+Rows = Float[Array, "contexts symbols"]
 #: Quadrature nodes an axis for the Bayes predictor of floored rows, where fewer are not already exact.
 NODES = {2: 512, 3: 96, 4: 24}
 
@@ -35,9 +37,7 @@ def all_contexts(order: int, alphabet_size: int) -> Int[Array, "contexts order"]
     return jnp.indices((alphabet_size,) * order, dtype=jnp.int32).reshape(order, -1).T
 
 
-def excess(
-    predicted: Float[Array, "contexts symbols"], rows: Float[Array, "contexts symbols"], epsilon: float
-) -> Float[Array, ""]:
+def excess(predicted: Rows, rows: Rows, epsilon: float) -> Float[Array, ""]:
     """Mean over contexts of the loss less the entropy of the true row.
 
     >>> excess(jnp.array([[0.5, 0.5]]), jnp.array([[0.5, 0.5]]), 0.0).item()
@@ -61,7 +61,7 @@ def mean_excess(model: Reduced, sampled: Chains, epsilon: float) -> Float[Array,
     return jax.vmap(lambda t, k: model_excess(model, t, k, epsilon))(sampled.tokens, sampled.kernels).mean()
 
 
-def followers(tokens: Int[Array, "length"], order: int, alphabet_size: int) -> Float[Array, "contexts symbols"]:
+def followers(tokens: Int[Array, "length"], order: int, alphabet_size: int) -> Rows:
     """How often each symbol followed each context in the sequence.
 
     >>> followers(jnp.array([0, 1, 0, 1, 1]), 1, 2).tolist()
@@ -71,7 +71,7 @@ def followers(tokens: Int[Array, "length"], order: int, alphabet_size: int) -> F
     return jnp.bincount(words, length=alphabet_size ** (order + 1)).reshape(-1, alphabet_size).astype(jnp.float64)
 
 
-def bagged(counts: Float[Array, "contexts symbols"], order: int) -> Float[Array, "contexts symbols"]:
+def bagged(counts: Rows, order: int) -> Rows:
     """Counts of all contexts that hold the same tokens in another order, added up.
 
     >>> bagged(jnp.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [0.0, 4.0]]), 2).tolist()
@@ -83,13 +83,13 @@ def bagged(counts: Float[Array, "contexts symbols"], order: int) -> Float[Array,
     return jnp.asarray(same, counts.dtype) @ counts
 
 
-def frequencies(counts: Float[Array, "contexts symbols"]) -> Float[Array, "contexts symbols"]:
+def frequencies(counts: Rows) -> Rows:
     """Counts over their sum; uniform where nothing was counted."""
     totals = counts.sum(axis=1, keepdims=True)
     return jnp.where(totals > 0, counts / jnp.where(totals > 0, totals, 1), 1 / counts.shape[1])
 
 
-def bayes_rows(prior: Prior, length: int) -> Callable[[Float[Array, "contexts symbols"]], Float[Array, "_ _"]] | None:
+def bayes_rows(prior: Prior, length: int) -> Callable[[Rows], Rows] | None:
     """The posterior mean of every row, given the counts; None where rows are not independent under the prior.
 
     Exact for `Dirichlet`. For `Floored`, whose rows are (1 - γ)θ + γ/S, a quadrature over θ; the redrawing of
@@ -160,9 +160,7 @@ def _standing(over: Float[Array, "count"], apart: Float[Array, "count"]) -> Stan
     return Standing(*(float(value) for samples in (over, apart) for value in mean_and_error(samples)))
 
 
-def _scored(
-    predicted: Float[Array, "contexts symbols"], rows: Float[Array, "contexts symbols"], epsilon: float
-) -> Scored:
+def _scored(predicted: Rows, rows: Rows, epsilon: float) -> Scored:
     """Excess loss, and the sup-norm distance averaged over contexts."""
     return excess(predicted, rows, epsilon), jnp.abs(predicted - rows).max(axis=1).mean()
 

@@ -83,21 +83,15 @@ class Trajectory:
 def write_trajectory(trajectory: Trajectory, path: str | Path) -> None:
     """Write a run as `.npz` without pickle, whole or not at all.
 
-    `record` says how the arrays make up the run; for programs that only look at it, what follows from it is there by
-    name as well.
+    `record` says how the arrays make up the run; for programs that only look at it, what they may show is there by name
+    as well.
     """
     plain, arrays = described(trajectory)
-    derived = {name: getattr(trajectory, name) for name in ("loss", "attention", "true_loss", "algorithm", "order")}
-    derived["floor"] = np.nan if trajectory.floor is None else trajectory.floor
+    names = ("loss", "attention", "true_loss", "algorithm", "order", "stage_one_steps")
+    shown = {name: getattr(trajectory, name) for name in names}
+    shown["floor"] = np.nan if trajectory.floor is None else trajectory.floor
     with whole_file(path) as temporary, temporary.open("wb") as stream:
-        np.savez_compressed(
-            stream,
-            allow_pickle=False,
-            record=json.dumps(plain),
-            stage_one_steps=trajectory.stage_one_steps,
-            **derived,
-            **arrays,
-        )
+        np.savez_compressed(stream, allow_pickle=False, record=json.dumps(plain), **shown, **arrays)
 
 
 def read_trajectory(path: str | Path) -> Trajectory:

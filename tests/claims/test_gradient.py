@@ -12,7 +12,7 @@ def test_closed_descent_is_that_of_plain_steps(plain):
     scores = np.random.default_rng(0).normal(size=64)
     p, rate = np.zeros(64), None
     p[0] = -1e9
-    for found in gradient.closed_descent(scores, 2, plain=plain)[:3]:
+    for found in gradient.closed_descent(scores, 2, plain=plain)[1:4]:
         direction = oracles.stage_one_gradient(p, scores, 1.0, 1, 2)
         if not plain:  # d_1/d_2 on the diagonal of the preconditioner: the offset 2 moves as the offset 1 does
             direction[:3] = 0.0, direction[1], direction[1]

@@ -57,7 +57,7 @@ def test_the_pull_on_p_k_turns_where_g_k_is_below_g_1():
 def test_time_to_one_over_k_is_that_of_plain_steps():
     scores = gradient.mean_scores(Floored(1, 3), 64, 64)
     (found,) = stages.descent_times(Floored(1, 3), 64, (16,), 0.1)
-    p, direction = gradient.descent_start(scores[:16], 1), None
+    p, direction = np.zeros(16), None
     p[0] = -1e9
     for taken in range(10_000):
         if np.exp(p[1] - p.max()) / np.exp(p - p.max()).sum() >= 0.9:
