@@ -85,7 +85,7 @@ def check(
     results: Mapping[str, Tables] | None = None,
     watch: Callable[[Claim], None] = lambda claim: None,
 ) -> list[Checked]:
-    """Measure claims; `results` has the tables of experiments by their id, `watch` hears of each before it starts.
+    """Measure claims; `results` has the tables of experiments by their id, `watch` is called with each before that.
 
     >>> from anyorder.claims.registry import find, recorded
     >>> [entry.agrees for entry in check(find(["eq-score"]), recorded())]
@@ -130,7 +130,7 @@ def read_results(folder: str | Path) -> dict[str, Tables]:
         found[path.parent.name] = _tables(path, read_json(path, "the tables of an experiment"))
     for path in sorted(Path(folder).glob("*.json")):
         record = read_json(path, "the result of an experiment")
-        if "tables" in record:  # other files of the folder are none of ours
+        if "tables" in record:  # the folder may hold other files
             found[path.stem] = _tables(path, record["tables"])
     return found
 

@@ -85,11 +85,6 @@ def fall(kernels: Binary) -> Bool[np.ndarray, "count"]:
     return np.asarray(never_rises(returns(kernels)).all(axis=1))
 
 
-def reversal_defect(kernels: Binary) -> float:
-    """The largest |Pr(abc) - Pr(cba)| of the stationary chains of these kernels."""
-    return max(Kernel(kernel).reversibility_defect for kernel in kernels)
-
-
 def cyclic_defect(kernels: Binary) -> Float[np.ndarray, "count"]:
     """The largest |μ(s1,s2)π(s'|s1,s2) - μ(s2,s')π(s1|s2,s')|, the two sides of Assumption 2(1) as printed."""
     words = np.array([Kernel(kernel).stationary[..., None] * kernel for kernel in kernels])
@@ -106,12 +101,13 @@ def asm_second_order() -> Finding:
     bags, others, met = drawn(BagSymmetric(2, 2), 64), random_kernels(64), as_printed()
     apart = np.abs(others[:, 0, 1, 0] - others[:, 1, 0, 0])  # |π(0|01) - π(0|10)|, zero for a kernel of the bag
     defect, of_bags = cyclic_defect(others), cyclic_defect(bags).max()
+    reversal = max(Kernel(kernel).reversibility_defect for kernel in others)
     scores = kernel_scores(met, STEPS + 1)
     return judge(
         {
             "largest difference of both sides, kernels of the bag": of_bags,
             "smallest ratio of that to |π(0|01) - π(0|10)|, random kernels": (defect / apart).min(),
-            "largest |Pr(abc) - Pr(cba)| of the same random kernels": reversal_defect(others),
+            "largest |Pr(abc) - Pr(cba)| of the same random kernels": reversal,
             "kernels that meet all three parts": len(met),
             "of these with P^i(s|s,s) falling, 12 lags": fall(met).sum(),
             "largest |g_1 - g_2|": np.abs(scores[:, 1] - scores[:, 2]).max(),
@@ -134,7 +130,7 @@ def asm_second_order_reversal() -> Finding:
     """How many of 4,000 uniform kernels meet all three parts, in both readings of a context; reversal for 64."""
     kernels = random_kernels(4000)
     met = {name: hypotheses(kernels)[f"{name} and Σ π² ≥ 1"].sum() for name in READINGS}
-    defect = reversal_defect(kernels[:64])
+    defect = max(Kernel(kernel).reversibility_defect for kernel in kernels[:64])
     return judge(
         {
             "kernels": len(kernels),
