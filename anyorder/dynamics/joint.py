@@ -94,7 +94,7 @@ def train_jointly(
     prior: Prior,
     settings: JointTraining | None = None,
     learned: Float[np.ndarray, "offsets"] | None = None,
-    watch: Callable[[str], None] | None = None,
+    watch: Callable[[str], None] = lambda name: None,
 ) -> JointRuns:
     """Train the reduced model from p = 0, from Algorithm 2's end (`learned`), and from dyadic and triadic codes."""
     settings = settings or JointTraining()
@@ -112,8 +112,7 @@ def train_jointly(
     starts |= {"from dyadic": coded(blank, 2.0), "from triadic": coded(blank, 3.0)}
     found = {}
     for name, start in starts.items():
-        if watch is not None:
-            watch(name)
+        watch(name)
         found[name], excess = _train(start, prior, settings)
         bad = ~np.isfinite(np.asarray(excess))
         if bad.any():

@@ -63,7 +63,7 @@ def sweep_lengths(
     prior: Prior,
     settings: TwoStage | None = None,
     lengths: Sequence[int] = (32, 64, 128, 256, 512, 1024),
-    watch: Callable[[int, int], None] | None = None,
+    watch: Callable[[int, int], None] = lambda done, lengths: None,
 ) -> LengthSweep:
     """Run Algorithm 1 at each length.
 
@@ -74,8 +74,7 @@ def sweep_lengths(
     require(len(set(lengths)) >= 3, f"{len(set(lengths))} lengths, an exponent with an error needs at least 3")
     points = []
     for done, length in enumerate(lengths):
-        if watch is not None:
-            watch(done, len(lengths))
+        watch(done, len(lengths))
         batch = max(8, settings.batch * 128 // max(length, 128))
         changed = dataclasses.replace(settings, length=length, batch=batch, gradient="closed")
         run = two_stage(prior, changed)
