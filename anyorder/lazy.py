@@ -1,35 +1,37 @@
 """Names of a package that are loaded when they are first used, so that importing the package is light.
 
-The `__init__` of such a package says where its names live and imports them `if TYPE_CHECKING`; it takes the two
-functions only if not, so that a type checker sees a misspelt name.
+The stub of such a package, `__init__.pyi`, imports every public name, a line each. It is the only list of them: type
+checkers read it, and so does the package itself.
 """
 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
+from pathlib import Path
 
 
 def when_named(
-    package: str, homes: Mapping[str, str], modules: Collection[str] = (), extras: Collection[str] = ()
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """The `__getattr__` and the `__dir__` of a package: name → the module of the package that it lives in.
+    package: str, extras: Collection[str] = ()
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """The `__getattr__`, the `__dir__` and the `__all__` of a package; modules in `extras` need the extra of that name.
 
-    `modules` are names of modules of the package; those in `extras` need the extra of that name.
-
-    >>> load, _ = when_named("anyorder", {"InputError": "errors"})
-    >>> load("InputError")
-    <class 'anyorder.errors.InputError'>
+    >>> load, _, names = when_named("anyorder")
+    >>> load("InputError"), "kgram" in names
+    (<class 'anyorder.errors.InputError'>, True)
     """
+    stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
+    homes = {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as \2$", stub, re.MULTILINE)}
 
     def load(name: str) -> object:
-        if name in homes:
-            return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
-        if name not in modules:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
-            return importlib.import_module(f"{package}.{name}")
+            if homes[name] == package:
+                return importlib.import_module(f"{package}.{name}")
+            return getattr(importlib.import_module(homes[name]), name)
         except ModuleNotFoundError as error:
             if name not in extras:
                 raise
@@ -37,7 +39,4 @@ def when_named(
             needed = f"{package}.{name} needs {error.name}; pip install '{package}[{name}]'"
             raise AttributeError(needed) from None
 
-    def public() -> list[str]:
-        return sorted(vars(sys.modules[package])["__all__"])
-
-    return load, public
+    return load, lambda: sorted(vars(sys.modules[package])["__all__"]), list(homes)

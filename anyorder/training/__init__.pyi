@@ -1,0 +1,12 @@
+from anyorder.training.config import PRESETS as PRESETS
+from anyorder.training.config import Architecture as Architecture
+from anyorder.training.config import Config as Config
+from anyorder.training.config import Data as Data
+from anyorder.training.config import Initial as Initial
+from anyorder.training.config import Measurement as Measurement
+from anyorder.training.config import Optimisation as Optimisation
+from anyorder.training.config import changed as changed
+from anyorder.training.config import preset as preset
+from anyorder.training.evaluation import evaluate as evaluate
+from anyorder.training.evaluation import evaluation_set as evaluation_set
+from anyorder.training.run import train as train
