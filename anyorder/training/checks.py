@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from numbers import Real
 
-from anyorder.errors import check_seed, is_whole, require
-from anyorder.training.config import CHOICES, DEFAULTS, Config, Optimisation, values
+from anyorder.errors import check_seed, require
+from anyorder.training.config import Config, Optimisation, check_value, values
 from anyorder.training.forms import words
 
 #: Numbers in all the kernels that are drawn at once: 2 GiB in float64.
@@ -40,9 +39,7 @@ def check_config(config: Config) -> None:
         )
     for name, value in values(config).items():
         spelt = name.replace("_", " ")
-        _check_kind(name, value)
-        if name in CHOICES:
-            require(value in CHOICES[name], f"{spelt} is {value!r}, must be one of {', '.join(CHOICES[name])}")
+        check_value(name, value, f"{spelt} is")
         if name in _LEAST:
             least = _LEAST[name]
             require(value >= least, f"{spelt} is {value}, must be at least {least}; pass `{name}={least}` or more")
@@ -54,17 +51,6 @@ def check_config(config: Config) -> None:
     _check_data(config)
     _check_architecture(config)
     _check_optimisation(config.optimisation)
-
-
-def _check_kind(name: str, value: object) -> None:
-    spelt, default = name.replace("_", " "), DEFAULTS[name]
-    if isinstance(default, tuple):
-        require(isinstance(value, tuple), f"{spelt} is {value!r}, must be a tuple, such as {default}")
-    kind = type(default[0] if isinstance(default, tuple) else default)
-    for entry in value if isinstance(value, tuple) else (value,):
-        fits = {int: is_whole(entry), float: isinstance(entry, Real) and not isinstance(entry, bool)}
-        if kind in (int, float, bool):
-            require(fits.get(kind, isinstance(entry, bool)), f"{spelt} is {entry!r}, must be of type {kind.__name__}")
 
 
 def _check_data(config: Config) -> None:

@@ -11,6 +11,7 @@ import difflib
 import itertools
 import typing
 from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
@@ -246,8 +247,12 @@ def changed(config: Config, changes: Mapping[str, Any], source: str = "the confi
     >>> changed(Config(), {"order": 3, "learning_rate": 0.01}).optimisation.learning_rate
     (0.01,)
     """
-    spelt = {known(name, source): value for name, value in changes.items()}
-    return _replaced(config, {name: _typed(name, value, source) for name, value in spelt.items()})
+    flat: dict[str, Any] = {}
+    for given, value in changes.items():
+        name = known(given, source)
+        flat[name] = _plain(DEFAULTS[name], value)
+        check_value(name, flat[name], f"{source} has {name}")
+    return _replaced(config, flat)
 
 
 def _replaced(config: Config, flat: Mapping[str, Any]) -> Config:
@@ -259,26 +264,30 @@ def _replaced(config: Config, flat: Mapping[str, Any]) -> Config:
     return dataclasses.replace(config, **own, **inner)
 
 
-def _typed(name: str, value: Any, source: str) -> Any:
-    default = DEFAULTS[name]
+def _plain(default: object, value: Any) -> Any:
+    """A value as the field has it: a tuple where it may have several, a float where it is one."""
     if isinstance(default, tuple):
-        entries = value if isinstance(value, list | tuple) else [value]
-        return tuple(_of_kind(type(default[0]), name, entry, source) for entry in entries)
-    if default is None:
-        return None if value is None else _of_kind(str, name, value, source)
-    choices = CHOICES.get(name)
-    require(
-        choices is None or value in choices,
-        f"{source} has {name} {value!r}, must be one of {', '.join(choices or ())}",
-    )
-    return _of_kind(type(default), name, value, source)
+        return tuple(_plain(default[0], entry) for entry in (value if isinstance(value, list | tuple) else [value]))
+    return float(value) if isinstance(default, float) and type(value) is int else value
 
 
-def _of_kind(kind: type, name: str, value: Any, source: str) -> Any:
-    if kind is float and type(value) is int:
-        return float(value)
-    require(type(value) is kind, f"{source} has {name} {value!r}, must be of type {kind.__name__}")
-    return value
+def check_value(name: str, value: Any, said: str) -> None:
+    """Refuse what is not of the kind of the field, in a line that begins with what is said of it.
+
+    >>> check_value("steps", 0.5, "steps is")
+    Traceback (most recent call last):
+    anyorder.errors.InputError: steps is 0.5, must be of type int
+    """
+    default = DEFAULTS[name]
+    if name in CHOICES:
+        require(value in CHOICES[name], f"{said} {value!r}, must be one of {', '.join(CHOICES[name])}")
+    if isinstance(default, tuple):
+        require(isinstance(value, tuple), f"{said} {value!r}, must be a tuple, such as {default}")
+    kind = str if default is None else type(default[0] if isinstance(default, tuple) else default)
+    for entry in value if isinstance(default, tuple) else (value,):
+        wide = {int: Integral, float: Real}.get(kind, kind)  # NumPy's numbers too
+        fits = isinstance(entry, wide) and (kind is bool or not isinstance(entry, bool))
+        require(fits or entry is default is None, f"{said} {entry!r}, must be of type {kind.__name__}")
 
 
 #: `paper` is the model that the text describes, with settings from the grid of App. H.5. `published` is the model of
