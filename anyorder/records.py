@@ -86,10 +86,7 @@ def _fields(value: object) -> dict[str, Any] | None:
 
 
 def rebuilt(
-    plain: object,
-    arrays: Mapping[str, np.ndarray],
-    kinds: Iterable[type],
-    array: Callable[[np.ndarray], object] = np.asarray,
+    plain: object, arrays: Mapping[str, Any], kinds: Iterable[type], array: Callable[[Any], object] = np.asarray
 ) -> Any:
     """The tree that `described` gave, of these kinds; `array` says what becomes of each array.
 

@@ -1,6 +1,6 @@
 """Models of this package in PyTorch: `load(path)` gives a plain `torch.nn.Module`, for other people's tools.
 
-Needs PyTorch and safetensors, and neither JAX nor Equinox. The names and the layout of the tensors are a contract
+Imports PyTorch and safetensors, and neither JAX nor Equinox. The names and the layout of the tensors are a contract
 (docs/pytorch.md); `state_dict` has the names of the file. Every head passes its attention weights, (rows, rows) with
 queries in rows, through a module of its own, `layers[l].heads[h].pattern`: a forward hook there reads or replaces them.
 """
@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -19,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from anyorder.errors import InputError, require
+from anyorder.records import rebuilt
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -44,26 +44,13 @@ def load(path: str | Path) -> Transformer:
         raise InputError(f"{path} is not a whole model file of anyorder; write it again with anyorder build") from None
     found = header.get("format")
     require(found == FORMAT, f"{path} holds {found!r}, must be {FORMAT!r}; write it again with this version")
-    return _built(header["value"], tensors).eval()
-
-
-def _built(value: Any, tensors: dict[str, Tensor]) -> Any:
-    """The module, tuple, tensor or plain value that an entry of the header describes."""
-    if not isinstance(value, dict):
-        return value
-    if "kind" in value:
-        fields = {name: _built(entry, tensors) for name, entry in value["fields"].items()}
-        return _KINDS[value["kind"]](fields)
-    ((tag, content),) = value.items()
-    if tag == "array":
-        return tensors[content]
-    return float(content) if tag == "float" else tuple(_built(entry, tensors) for entry in content)
+    return rebuilt(header["value"], tensors, _KINDS, lambda tensor: tensor).eval()
 
 
 class _Part(nn.Module):
     """Fields of the file as attributes: tensors are parameters, parts are sub-modules, the rest stays as it is."""
 
-    def __init__(self, fields: dict[str, object]) -> None:
+    def __init__(self, **fields: object) -> None:
         super().__init__()
         for name, value in fields.items():
             if isinstance(value, Tensor):
@@ -96,8 +83,8 @@ class LayerNorm(_Part):
 class Head(_Part):
     """One attention head: scores <W_K x_i + p^K_{n-i}, W_Q x_n>, values W_V x_i + p^V_{n-i}."""
 
-    def __init__(self, fields: dict[str, object]) -> None:
-        super().__init__(fields)
+    def __init__(self, **fields: object) -> None:
+        super().__init__(**fields)
         self.pattern = nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -105,7 +92,7 @@ class Head(_Part):
         rows = len(x)
         queries, keys, values = x @ self.query.T, x @ self.key.T, x @ self.value.T
         if self.normalise:
-            queries, keys = UnitNorm({})(queries), UnitNorm({})(keys)
+            queries, keys = UnitNorm()(queries), UnitNorm()(keys)
         queries = queries * self.scale
         scores = queries @ keys.T
         offsets = torch.arange(rows)[:, None] - torch.arange(rows)[None, :]
@@ -201,7 +188,8 @@ class Transformer(_Part):
         return [torch.stack([kept[head.pattern] for head in layer]) for layer in heads]
 
 
-_KINDS: dict[str, Callable[[dict[str, object]], object]] = {
-    kind.__name__: kind for kind in (Transformer, Layer, Head, MLPLayer, UnitNorm, LayerNorm)
-}
-_KINDS["Certificate"] = dict
+class Certificate(dict[str, object]):
+    """What was promised of a construction, by name."""
+
+
+_KINDS = (Transformer, Layer, Head, MLPLayer, UnitNorm, LayerNorm, Certificate)
