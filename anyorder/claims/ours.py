@@ -8,7 +8,7 @@ from anyorder.claims.entry import Finding, Tables, claim, judge
 from anyorder.errors import require
 from anyorder.experiments.unknown_order import ATTENTION, NEAR, ONE, RECIPE_NAME
 from anyorder.training.config import Data
-from anyorder.training.evaluation import evaluation_set, reference
+from anyorder.training.evaluation import evaluation_set
 
 #: Sequences on which floors are measured.
 COUNT = 4096
@@ -19,7 +19,7 @@ def _floor(data: Data, *, excess: float, above: float) -> Finding:
 
     Exact expectations on fresh chains; differences are paired.
     """
-    found = reference(evaluation_set(data, COUNT, 0))
+    found = evaluation_set(data, COUNT, 0).reference
     assert found.floor_excess is not None
     assert found.floor_excess_error is not None
     over = {one.order: one.excess - found.floor_excess for one in found.fixed_orders}

@@ -161,7 +161,7 @@ class Evaluate(Command):
     def run(self) -> Outcome:
         """Read the checkpoint, measure, and tabulate."""
         devices.prepare()
-        from anyorder.training.evaluation import evaluate_each, evaluation_set, reference
+        from anyorder.training.evaluation import evaluation_set
         from anyorder.training.folder import read_config, read_models
         from anyorder.training.run import summarised
 
@@ -171,8 +171,7 @@ class Evaluate(Command):
         changed = configs.changed(config, {name: value for name, value in wanted.items() if value is not None})
         check_config(changed)
         step, models = read_models(Path(self.run_folder))
-        evaluation = evaluation_set(*changed.evaluation)
-        summary = summarised(config, step, reference(evaluation), evaluate_each(models, evaluation))
+        summary = summarised(config, step, models, evaluation_set(*changed.evaluation))
         report = {"run": self.run_folder, "data": changed.data, **vars(summary)}
         return Outcome(report, Group(models_table(summary), f"run: {self.run_folder}, step {step}"))
 

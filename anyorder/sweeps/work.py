@@ -22,7 +22,7 @@ from anyorder.training import forms
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config
 from anyorder.training.engine import placed, rounds
-from anyorder.training.evaluation import evaluate, evaluation_set, reference
+from anyorder.training.evaluation import evaluate, evaluation_set
 from anyorder.training.initial import initial_model
 from anyorder.training.step import keys, start
 from anyorder.transformer import Transformer, load
@@ -82,7 +82,7 @@ def train_together(given: Sequence[Config], stacked: bool | None = None) -> list
 
 def _measured(config: Config, model: Transformer, training_loss: float) -> Ended:
     evaluation = _evaluation(*config.evaluation)
-    measured, about = evaluate(model, evaluation), reference(evaluation)
+    measured, about = evaluate(model, evaluation), evaluation.reference
     layers, chance = measured.attention, about.chance_matching_mass
     head = max(layers[-1], key=lambda head: head.matching_mass)
     same = ("loss", "true_loss", "excess", "excess_error", "gap", "gap_error")

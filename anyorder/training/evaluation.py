@@ -37,27 +37,6 @@ BEYOND = 2
 Losses = Float[np.ndarray, "count predicted"]
 
 
-class EvaluationSet(NamedTuple):
-    """Sequences, and what the truth, the Bayes predictor and the k-gram make of them.
-
-    `floor` is the excess of the Bayes predictor over the true loss; None where it has no closed form, and `reason`
-    says why. `missed` is the probability of tokens to which the k-gram gives zero, NaN where it is undefined.
-    `fixed` is the excess of add-β smoothing of each order, where the order is unknown.
-    `queries` is the number of positions with a match, and `chance` the mass of uniform attention on the matches.
-    """
-
-    source: Source
-    tokens: Int[Array, "count tokens"]
-    truth: Float[Array, "count tokens symbols"]
-    true: Losses
-    floor: Losses | None
-    reason: str | None
-    missed: Losses
-    fixed: dict[int, Losses]
-    chance: float
-    queries: int
-
-
 @dataclasses.dataclass(frozen=True)
 class KGram:
     """The k-gram on an evaluation set; where `infinite`, it gave zero to a token that can come."""
@@ -93,6 +72,22 @@ class Reference:
     position: list[int]
     true_loss_by_position: list[float]
     floor_excess_by_position: list[float] | None
+
+
+class EvaluationSet(NamedTuple):
+    """Sequences, and what is known of them without a model.
+
+    `true` is the true loss at every prediction, and `floor` the excess of the Bayes predictor over it; None where that
+    has no closed form. `queries` is the number of positions with a match.
+    """
+
+    source: Source
+    tokens: Int[Array, "count tokens"]
+    truth: Float[Array, "count tokens symbols"]
+    true: Losses
+    floor: Losses | None
+    queries: int
+    reference: Reference
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,24 +143,43 @@ def evaluation_set(data: Data, count: int, seed: int) -> EvaluationSet:
     true, floor, missed, fixed, (masses, queries) = jax.tree.map(
         np.asarray, _compare(source, drawn.tokens, drawn.truth)
     )
+    losses, zero = estimators.summarise(true), estimators.summarise(missed)
+    bayes = None if floor is None else estimators.summarise(floor)
+    by_order = {order: estimators.summarise(excess) for order, excess in fixed.items()}
     total = int(queries.sum())
-    chance = float(masses.sum() / max(total, 1))
-    reason = estimators.floor(source).reason
-    return EvaluationSet(source, drawn.tokens, drawn.truth, true, floor, reason, missed, fixed, chance, total)
+    about = Reference(
+        true_loss=losses.mean,
+        true_loss_error=losses.standard_error,
+        floor_excess=None if bayes is None else bayes.mean,
+        floor_excess_error=None if bayes is None else bayes.standard_error,
+        no_floor=estimators.floor(source).reason,
+        # Zero for a token that can come costs infinity: what is finite is how often and how much that is.
+        kgram=KGram(None, bool((missed > 0).any()), zero.coverage, zero.mean, zero.standard_error),
+        fixed_orders=[FixedOrder(order, found.mean, found.standard_error) for order, found in by_order.items()],
+        chance_matching_mass=float(masses.sum() / max(total, 1)),
+        position=list(range(source.order, source.length)),
+        true_loss_by_position=losses.position_mean.tolist(),
+        floor_excess_by_position=None if bayes is None else bayes.position_mean.tolist(),
+    )
+    return EvaluationSet(source, drawn.tokens, drawn.truth, true, floor, total, about)
+
+
+Compared = tuple[Array, Array | None, Array, dict[int, Array], tuple[Array, Array]]
+"""Of every sequence: the true loss, the excess of the Bayes predictor, the probability of tokens to which the k-gram
+gives zero (NaN where it is undefined), the excess of add-β smoothing of each order where the order is unknown, and what
+`uniform_sums` gives."""
 
 
 @eqx.filter_jit
 def _compare(
     source: Source, tokens: Int[Array, "count tokens"], truth: Float[Array, "count tokens symbols"]
-) -> tuple[Array, Array | None, Array, dict[int, Array], tuple[Array, Array]]:
+) -> Compared:
     """The compiled part of `evaluation_set`."""
     order, size, predictor = source.order, source.alphabet_size, estimators.floor(source)
     orders = source.prior.orders if len(source.prior.orders) > 1 else ()
     beta = getattr(source.prior, "concentration", 1.0)
 
-    def each(
-        tokens: Int[Array, "tokens"], truth: Float[Array, "tokens symbols"]
-    ) -> tuple[Array, Array | None, Array, dict[int, Array], tuple[Array, Array]]:
+    def each(tokens: Int[Array, "tokens"], truth: Float[Array, "tokens symbols"]) -> Compared:
         kgram = estimators.kgram(tokens, order=order, alphabet_size=size)
         missed = estimators.missed_probability(kgram, truth)
         true = estimators.true_loss(truth)
@@ -180,30 +194,6 @@ def _compare(
     return jax.lax.map(lambda one: each(*one), (tokens, truth), batch_size=BATCH)
 
 
-def reference(evaluation: EvaluationSet) -> Reference:
-    """True loss, floor and k-gram of the set."""
-    true, missed = estimators.summarise(evaluation.true), estimators.summarise(evaluation.missed)
-    floor = None if evaluation.floor is None else estimators.summarise(evaluation.floor)
-    # Zero for a token that can come costs infinity: what is finite is how often and how much that is.
-    infinite = bool((evaluation.missed > 0).any())
-    return Reference(
-        true_loss=true.mean,
-        true_loss_error=true.standard_error,
-        floor_excess=None if floor is None else floor.mean,
-        floor_excess_error=None if floor is None else floor.standard_error,
-        no_floor=evaluation.reason,
-        kgram=KGram(None, infinite, missed.coverage, missed.mean, missed.standard_error),
-        fixed_orders=[
-            FixedOrder(order, found.mean, found.standard_error)
-            for order, found in ((order, estimators.summarise(excess)) for order, excess in evaluation.fixed.items())
-        ],
-        chance_matching_mass=evaluation.chance,
-        position=list(range(evaluation.source.order, evaluation.source.length)),
-        true_loss_by_position=true.position_mean.tolist(),
-        floor_excess_by_position=None if floor is None else floor.position_mean.tolist(),
-    )
-
-
 def evaluate(model: Transformer, evaluation: EvaluationSet) -> Evaluation:
     """Measure a model on the set.
 
@@ -212,8 +202,7 @@ def evaluate(model: Transformer, evaluation: EvaluationSet) -> Evaluation:
     >>> evaluate(model, evaluation_set(Data(order=1, length=8), 16, 0)).attention[1][0].matching_mass > 0.999
     True
     """
-    weights, frame = eqx.partition(model, eqx.is_inexact_array)
-    measured = _measure(weights, frame, evaluation.tokens, evaluation.truth, evaluation.source.order)
+    measured = _measure(model, evaluation.tokens, evaluation.truth, evaluation.source.order)
     excesses, layers = jax.tree.map(np.asarray, measured)
     excess = estimators.summarise(excesses)
     gap = None if evaluation.floor is None else estimators.summarise(excesses - evaluation.floor)
@@ -243,11 +232,7 @@ def evaluate_each(models: Sequence[Transformer], evaluation: EvaluationSet) -> l
 
 
 @eqx.filter_jit
-def _measure(
-    weights: Transformer, frame: Transformer, tokens: Array, truth: Array, order: int
-) -> tuple[Array, tuple[Sums, ...]]:
-    model = eqx.combine(weights, frame)
-
+def _measure(model: Transformer, tokens: Array, truth: Array, order: int) -> tuple[Array, tuple[Sums, ...]]:
     def each(item: tuple[Array, Array]) -> tuple[Array, tuple[Sums, ...]]:
         tokens, truth = item
         read = tokens[:-1]

@@ -19,7 +19,7 @@ from anyorder.files import Row
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config, Member
 from anyorder.training.engine import Round, placed, rounds
-from anyorder.training.evaluation import Evaluation, Reference, evaluate_each, evaluation_set, reference
+from anyorder.training.evaluation import Evaluation, EvaluationSet, Reference, evaluate_each, evaluation_set
 from anyorder.training.folder import Folder, opened, read_start
 from anyorder.training.initial import initial_model
 from anyorder.training.progress import OnRound, Progress, shown
@@ -131,13 +131,12 @@ class _Run:
         self.frame = eqx.filter(frame, eqx.is_inexact_array, inverse=True)
         self.placed = placed([config], frame, states, stacked)
         self.evaluation = evaluation_set(*config.evaluation)
-        self.reference = reference(self.evaluation)
 
     def go(self, begun: int | None, watch: OnRound, stop: Callable[[], bool]) -> Trained:
         measurement, steps, step = self.config.measurement, self.config.optimisation.steps, begun or 0
         first, spent, lines = step, 0.0, self._measure(step)
         if begun is None:
-            self._write([{"kind": "reference", "step": 0, **dataclasses.asdict(self.reference)}, *lines])
+            self._write([{"kind": "reference", "step": 0, **dataclasses.asdict(self.evaluation.reference)}, *lines])
             self._save(0)
         if not stop():
             for taken in rounds(self.placed, steps, step, (measurement.evaluate_every, measurement.checkpoint_every)):
@@ -174,8 +173,7 @@ class _Run:
 
     def _measure(self, step: int) -> list[Row]:
         """Measure all models; the lines of the metrics that say so."""
-        found = evaluate_each(self._models(), self.evaluation)
-        self.summary = summarised(self.config, step, self.reference, found)
+        self.summary = summarised(self.config, step, self._models(), self.evaluation)
         return [{"kind": "evaluation", "step": step, **dataclasses.asdict(one)} for one in self.summary.models]
 
     def _write(self, lines: list[Row]) -> None:
@@ -187,9 +185,9 @@ class _Run:
             self.folder.save(step, self.placed.states)
 
 
-def summarised(config: Config, step: int, about: Reference, evaluations: Sequence[Evaluation]) -> Summary:
-    """All models of a run together: what was measured on each, means, and the reference."""
-    each = zip(config.members, evaluations, strict=True)
+def summarised(config: Config, step: int, trained: Sequence[Transformer], evaluation: EvaluationSet) -> Summary:
+    """Measure all models of a run: each, their means, and the reference."""
+    each = zip(config.members, evaluate_each(trained, evaluation), strict=True)
     models = [MeasuredModel(**vars(member), **vars(found)) for member, found in each]
     gaps = [model.gap for model in models if model.gap is not None]
     return Summary(
@@ -198,6 +196,6 @@ def summarised(config: Config, step: int, about: Reference, evaluations: Sequenc
         mean_excess=float(np.mean([model.excess for model in models])),
         mean_gap=float(np.mean(gaps)) if gaps else None,
         largest_gap=max(gaps, default=None),
-        reference=about,
+        reference=evaluation.reference,
         models=models,
     )

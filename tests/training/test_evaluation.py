@@ -12,7 +12,7 @@ import pytest
 
 from anyorder import estimators
 from anyorder.training.config import Architecture, Config, Data, Initial
-from anyorder.training.evaluation import evaluate, evaluation_set, held_out, length_sums, reference, sums
+from anyorder.training.evaluation import evaluate, evaluation_set, held_out, length_sums, sums
 from anyorder.training.initial import initial_model
 from tests import oracles
 
@@ -46,8 +46,7 @@ def test_a_uniform_model_has_the_excess_of_the_uniform_distribution():
 
 
 def test_the_reference_has_the_bayes_floor_and_the_kgram_of_the_same_sequences():
-    evaluation = evaluation_set(Data(order=2, length=32), 4096, 0)
-    about = reference(evaluation)
+    about = evaluation_set(Data(order=2, length=32), 4096, 0).reference
     # The published floor at k = 2, T = 32, exact: 0.0865.
     assert abs(about.floor_excess - 0.0865) < 4 * about.floor_excess_error + 5e-5
     assert about.position == list(range(2, 33))
@@ -131,7 +130,7 @@ def test_transition_noise_has_a_floor_and_token_noise_has_none():
     assert evaluation.floor.mean() < np.asarray(naive)[:, 1:].mean()
 
     evaluation = evaluation_set(Data(order=2, length=8, token_noise=0.25), 16, 0)
-    about = reference(evaluation)
+    about = evaluation.reference
     assert about.floor_excess is None
     assert about.no_floor == "token noise hides the chain: its Bayes predictor has no closed form"
     measured = evaluate(initial_model(UNIFORM, jax.random.key(0)), evaluation)
