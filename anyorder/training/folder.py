@@ -1,4 +1,8 @@
-"""The folder of a run: what is in it, and how it is begun, continued and finished."""
+"""The folder of a run: what is in it, and how it is begun, continued and finished.
+
+A checkpoint is the state of all models in one safetensors file, with the step and the config beside it, and one rename:
+whoever reads finds the last whole one, whenever the writer was killed.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,18 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
 
 from anyorder import transformer
 from anyorder.errors import InputError, require
 from anyorder.files import Row, append_lines, holds, locked, read_bytes, read_json, read_lines, write_json
-from anyorder.records import as_json
-from anyorder.training import checkpoint as checkpoints
+from anyorder.records import as_json, check_finite, read_tensors, write_tensors
 from anyorder.training import forms
-from anyorder.training.checkpoint import Checkpoint, Written
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config
 from anyorder.training.initial import initial_model
@@ -27,7 +33,23 @@ from anyorder.transformer import Transformer
 
 CONFIG, METRICS, CHECKPOINT, SUMMARY = "config.json", "metrics.jsonl", "checkpoint.safetensors", "summary.json"
 START = "start.safetensors"
+FORMAT = "anyorder training checkpoint 2"
 _EXPECTED = "the folder of a training run"
+
+
+class Written(NamedTuple):
+    """The metrics of a run up to a checkpoint: bytes, and their SHA-256."""
+
+    size: int
+    digest: str
+
+
+class Checkpoint(NamedTuple):
+    """All that a run needs to go on."""
+
+    step: int
+    states: list[State]
+    metrics: Written
 
 
 class Folder:
@@ -49,7 +71,7 @@ class Folder:
         path = self.path / METRICS
         if not (self.path / CHECKPOINT).exists():
             return None
-        stored = checkpoints.load(self.path / CHECKPOINT, self.config, states)
+        stored = read_checkpoint(self.path, self.config, states)
         read_metrics(self.path)  # a damaged line is refused by its number
         data = read_bytes(path, _EXPECTED)[: stored.metrics.size] if path.exists() else b""
         self._written = hashlib.sha256(data)
@@ -68,7 +90,8 @@ class Folder:
     def save(self, step: int, states: list[State]) -> None:
         """Replace the checkpoint; it knows the metrics up to here, so that no line is lost or repeated."""
         written = Written((self.path / METRICS).stat().st_size, self._written.hexdigest())
-        checkpoints.save(self.path / CHECKPOINT, Checkpoint(self.config, step, states, written))
+        about = {"format": FORMAT, "step": step, "config": as_json(self.config), "metrics": written._asdict()}
+        write_tensors(self.path / CHECKPOINT, _by_name(states), about)
 
     def finish(self, summary: Row, models: Sequence[Transformer]) -> None:
         """Write what a finished run leaves behind."""
@@ -122,13 +145,40 @@ def read_start(path: Path) -> Transformer | None:
     return transformer.load(path / START) if (path / START).exists() else None
 
 
+def _by_name(states: Sequence[State]) -> dict[str, Array]:
+    """Every array of the states, by model and path."""
+    return {
+        f"{model}{jax.tree_util.keystr(path)}": leaf
+        for model, state in enumerate(states)
+        for path, leaf in jax.tree_util.tree_leaves_with_path(state)
+    }
+
+
+def read_checkpoint(folder: Path, config: Config, template: Sequence[State]) -> Checkpoint:
+    """The checkpoint in a folder, of a run of this very config, with states of the template's structure."""
+    path, way_out = folder / CHECKPOINT, "resume another run, or start again elsewhere"
+    arrays, about = read_tensors(path)
+    known = isinstance(about, dict) and about.get("format") == FORMAT
+    require(known, f"{path} is not a training checkpoint of this version; {way_out}")
+    differs = forms.config_difference(forms.from_json(about["config"], str(path)), config)
+    require(not differs, f"{path} is of a run with {differs}; {way_out}")
+    wanted = _by_name(template)
+    for name, leaf in wanted.items():
+        fits = name in arrays and (arrays[name].shape, arrays[name].dtype) == (leaf.shape, leaf.dtype)
+        require(fits, f"{path} has no array {name} of shape {leaf.shape} and type {leaf.dtype}; {way_out}")
+    check_finite(arrays, path)
+    leaves = [jnp.asarray(arrays[name], arrays[name].dtype) for name in wanted]
+    states = jax.tree.unflatten(jax.tree.structure(list(template)), leaves)
+    return Checkpoint(about["step"], states, Written(**about["metrics"]))
+
+
 def read_models(path: Path) -> tuple[int, list[Transformer]]:
     """The step of the last checkpoint in a folder, and the models in it."""
     config = read_config(path)
     check_config(config)
     from_model = read_start(path)
     frames = [initial_model(config, keys(member.seed).weights, from_model) for member in config.members]
-    stored = checkpoints.load(path / CHECKPOINT, config, [start(config, model) for model in frames])
+    stored = read_checkpoint(path, config, [start(config, model) for model in frames])
     models = [eqx.combine(state.weights, frame) for state, frame in zip(stored.states, frames, strict=True)]
     return stored.step, models
 

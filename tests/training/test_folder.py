@@ -8,6 +8,7 @@ import json
 import pathlib
 import shutil
 
+import jax
 import numpy as np
 import pytest
 
@@ -17,8 +18,10 @@ from anyorder.errors import InputError
 from anyorder.records import read_tensors, write_tensors
 from anyorder.training import folder as folders
 from anyorder.training.config import Initial, Optimisation
+from anyorder.training.initial import initial_model
 from anyorder.training.run import train
-from tests.training.small import TINY
+from anyorder.training.step import keys, start
+from tests.training.small import PAIR, TINY
 
 
 def contents(folder):
@@ -43,6 +46,19 @@ def refused(folder, words):
     with pytest.raises(InputError, match=words):
         train(TINY, folder, resume=True)
     assert contents(folder) == before
+
+
+def test_a_checkpoint_is_what_was_saved(tmp_path):
+    """Every array of the state, optimiser included, comes back with its bits and its type."""
+    states = [start(PAIR, initial_model(PAIR, keys(member.seed).weights)) for member in PAIR.members]
+    folder = folders.Folder(tmp_path, PAIR)
+    folder.append([{"kind": "loss", "step": 7}])
+    folder.save(7, states)
+    back = folders.read_checkpoint(tmp_path, PAIR, states)
+    assert (back.step, back.metrics.size) == (7, len((tmp_path / "metrics.jsonl").read_bytes()))
+    for one, other in zip(jax.tree.leaves(back.states), jax.tree.leaves(states), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
 
 
 def test_equal_runs_are_equal_files(whole, tmp_path):
