@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple
@@ -57,42 +57,28 @@ def _calls(first: int, last: int) -> list[tuple[Int[Array, ""], Int[Array, ""]]]
     return [(jnp.int32(start), jnp.int32(min(CHUNK, last - start))) for start in range(first, last, CHUNK)]
 
 
-class Programs(NamedTuple):
-    """The steps of one structure, and what they were compiled to: by shapes and dtypes of what they take."""
-
-    advance: Advance
-    compiled: dict[Hashable, jax.stages.Compiled]
-
-
 @lru_cache(maxsize=32)
-def _steps(structure: Config, frame: Transformer) -> Programs:
+def _compiled(structure: Config, frame: Transformer) -> Advance:
     """One for every structure, so that runs after the first find it compiled."""
-    return Programs(program(structure, frame), {})
+    return jax.jit(program(structure, frame), compiler_options=OPTIONS)
 
 
 class SideBySide:
     """One model a core: threads take the models in turn, so that three models keep two cores busy."""
 
-    def __init__(self, steps: Programs, states: list[State], members: list[ProgramInputs]) -> None:
-        self.states, self._members = states, members
+    def __init__(self, advance: Advance, states: list[State], members: list[ProgramInputs]) -> None:
+        self.states, self._members, self._advance = states, members, advance
         self._threads = min(len(states), cores())
-
-        def compiled() -> jax.stages.Compiled:
-            example = (states[0], *members[0], jnp.int32(0), jnp.int32(0))
-            leaves, tree = jax.tree.flatten(example)
-            kind = tree, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
-            if kind not in steps.compiled:
-                steps.compiled[kind] = jax.jit(steps.advance).lower(*example).compile(OPTIONS)
-            return steps.compiled[kind]
-
-        # Nobody waits for the program before the first step: until then the caller prepares what it measures.
+        # A call of no steps compiles the program. Nobody waits for it before the first step: until then the caller
+        # prepares what it measures.
         compiling = ThreadPoolExecutor(1)
-        self._program = compiling.submit(compiled)
+        self._ready = compiling.submit(lambda: advance(states[0], *members[0], jnp.int32(0), jnp.int32(0))[-1])
         compiling.shutdown(wait=False)
 
     def run(self, first: int, last: int) -> Taken:
         """Take the steps from `first` to before `last`."""
-        models, calls, program = range(len(self.states)), _calls(first, last), self._program.result()
+        self._ready.result()
+        models, calls = range(len(self.states)), _calls(first, last)
         answers: list[list[tuple[Array, Array]]] = [[] for _ in models]
         waiting = deque(models)
 
@@ -103,7 +89,7 @@ class SideBySide:
                 except IndexError:  # every other model is done or in another thread
                     return
                 call = calls[len(answers[model])]
-                self.states[model], losses, sound = program(self.states[model], *self._members[model], *call)
+                self.states[model], losses, sound = self._advance(self.states[model], *self._members[model], *call)
                 answers[model].append(jax.device_get((losses, sound)))
                 if len(answers[model]) < len(calls):
                     waiting.append(model)
@@ -123,14 +109,14 @@ class SideBySide:
 class Stacked:
     """All models in one program."""
 
-    def __init__(self, steps: Programs, states: list[State], members: list[ProgramInputs]) -> None:
+    def __init__(self, advance: Advance, states: list[State], members: list[ProgramInputs]) -> None:
         count, devices = len(states), jax.local_devices()
         used = max(number for number in range(1, len(devices) + 1) if count % number == 0)
         sharding = NamedSharding(Mesh(np.asarray(devices[:used]), ("models",)), PartitionSpec("models"))
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
         self._stack = jax.device_put(stacked, sharding)
         self._members = jax.device_put(jax.tree.map(lambda *leaves: jnp.stack(leaves), *members), sharding)
-        self._advance = jax.jit(jax.vmap(steps.advance, in_axes=(0, 0, 0, 0, None, None)))
+        self._advance = jax.jit(jax.vmap(advance, in_axes=(0, 0, 0, 0, None, None)))
         self._count = count
 
     @property
@@ -174,8 +160,10 @@ def placed(
         for config in configs
         for member in config.members
     ]
-    steps = _steps(shared, eqx.filter(model, eqx.is_inexact_array, inverse=True))
-    return Stacked(steps, list(states), members) if stacked else SideBySide(steps, list(states), members)
+    frame = eqx.filter(model, eqx.is_inexact_array, inverse=True)
+    if stacked:
+        return Stacked(program(shared, frame), list(states), members)
+    return SideBySide(_compiled(shared, frame), list(states), members)
 
 
 class Round(NamedTuple):
