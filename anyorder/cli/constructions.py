@@ -92,20 +92,14 @@ class Verify(Chosen):
 
     def run(self) -> Outcome:
         """Measure the worst error and hold it against the bound."""
-        from anyorder.constructions.verify import verify
+        from anyorder.constructions.verify import verify_plan
 
+        exhaustive = self.exhaustive is not None
+        length = self.length if self.exhaustive is None else self.exhaustive
         with working(f"verifying {self.name}"):
-            result = verify(
-                self.name,
-                order=self.order,
-                dtype=self.dtype,
-                alphabet_size=self.alphabet_size,
-                length=self.length if self.exhaustive is None else self.exhaustive,
-                sequences=self.sequences,
-                seed=self.seed,
-                exhaustive=self.exhaustive is not None,
-                force=self.force,
-                **self.options(),
+            made = self.planned(self.name, self.alphabet_size, length)
+            result = verify_plan(
+                made, sequences=self.sequences, seed=self.seed, exhaustive=exhaustive, force=self.force
             )
         report = dataclasses.asdict(result) | {"reason": result.reason}
         return Outcome(report, key_value_table(report), result.passed)

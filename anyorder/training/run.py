@@ -115,12 +115,7 @@ def train(
             folder.begin(from_model)
         with shown(len(states), progress) as show:
             run = _Run(config, fresh[0], states if last is None else last.states, folder, stacked)
-
-            def report(now: Progress) -> None:
-                show(now)
-                watch(now)
-
-            return run.go(None if last is None else last.step, report, stop)
+            return run.go(None if last is None else last.step, (show, watch), stop)
 
 
 class _Run:
@@ -132,7 +127,7 @@ class _Run:
         self.placed = placed([config], frame, states, stacked)
         self.evaluation = evaluation_set(*config.evaluation)
 
-    def go(self, begun: int | None, watch: OnRound, stop: Callable[[], bool]) -> Trained:
+    def go(self, begun: int | None, watchers: Sequence[OnRound], stop: Callable[[], bool]) -> Trained:
         measurement, steps, step = self.config.measurement, self.config.optimisation.steps, begun or 0
         first, spent, lines = step, 0.0, self._measure(step)
         if begun is None:
@@ -148,7 +143,8 @@ class _Run:
                 if step % measurement.checkpoint_every == 0 or step == steps or stopped:
                     self._save(step)
                 loss, now = float(taken.losses.mean(axis=1).mean()), self.summary
-                watch(Progress(step, steps, loss, now.mean_gap, now.mean_excess, (step - first) / spent))
+                for watch in watchers:
+                    watch(Progress(step, steps, loss, now.mean_gap, now.mean_excess, (step - first) / spent))
                 if stopped:
                     break
         finished = step == steps
