@@ -135,7 +135,9 @@ def read_bytes(path: str | Path, expected: str) -> bytes:
 def open_regular(path: str | Path, expected: str) -> BufferedIOBase:
     """Open a regular file to read its bytes. Pipes and devices, which may never end, are refused."""
     try:
-        stream = open(path, "rb", opener=_open_at_once)  # noqa: SIM115
+        # Without the flag a pipe that nobody writes to would be waited for; Windows has neither.
+        at_once = getattr(os, "O_NONBLOCK", 0)
+        stream = open(path, "rb", opener=lambda path, flags: os.open(path, flags | at_once))  # noqa: SIM115
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error  # a zero byte in the name
         raise InputError(f"cannot read {path}: {reason}; give {expected}") from None
@@ -143,11 +145,6 @@ def open_regular(path: str | Path, expected: str) -> BufferedIOBase:
         stream.close()
         raise InputError(f"{path} is not a regular file; give {expected}")
     return stream
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Without the flag a pipe that nobody writes to would be waited for; Windows has neither."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_json(path: str | Path, expected: str, keys: Mapping[str, type] | None = None) -> Row:
@@ -288,8 +285,7 @@ def write_array(path: str | Path, array: np.ndarray) -> None:
     """
     with whole_file(path) as temporary:
         if Path(path).suffix == ".npy":
-            with temporary.open("wb") as stream:
-                np.save(stream, array, allow_pickle=False)
+            np.save(temporary, array, allow_pickle=False)
             return
         with temporary.open("w", encoding="utf-8") as stream:
             for row in np.atleast_2d(array) if array.dtype.kind in "iu" else array:

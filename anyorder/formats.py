@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import io
 import math
 import warnings
 from collections import Counter
@@ -104,19 +105,17 @@ def _decoded(
     stream: BufferedIOBase, source: str, line_ends: LineEnds, tally: Counter[str]
 ) -> Iterator[tuple[str, bool]]:
     """Pieces of the text, with whether they begin a sequence; the line ends of all systems are one character."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")(), translate=True)
     replacement = {"keep": "\n", "split": "\n", "space": " ", "drop": ""}[line_ends]
-    offset, rest, begins, more = 0, "", True, True
+    offset, begins, more = 0, True, True
     while more:
         more = bool(block := stream.read(BLOCK))
         kept = len(decoder.getstate()[0])
         try:
-            data = rest + decoder.decode(block, final=not more)
+            data = decoder.decode(block, final=not more)
         except UnicodeDecodeError as error:
             raise InputError(f"{source} is not UTF-8 text (byte {offset - kept + error.start}); convert it") from None
         offset += len(block)
-        rest = "\r" if more and data.endswith("\r") else ""  # its line feed may be still to come
-        data = data.removesuffix(rest).replace("\r\n", "\n").replace("\r", "\n")
         tally["line ends"] += data.count("\n") if line_ends == "drop" else 0
         pieces = data.split("\n") if line_ends == "split" else [data.replace("\n", replacement)]
         for number, piece in enumerate(pieces):

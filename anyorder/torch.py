@@ -75,9 +75,7 @@ class LayerNorm(_Part):
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise (rows, width)."""
-        centred = x - x.sum(-1, keepdim=True) / x.shape[-1]
-        variance = (centred * centred).sum(-1, keepdim=True) / x.shape[-1]
-        return centred / (variance + EPSILON).sqrt() * self.gain + self.bias
+        return functional.layer_norm(x, x.shape[-1:], self.gain, self.bias, EPSILON)
 
 
 class Head(_Part):

@@ -153,7 +153,7 @@ def _paper_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
 
 
 def _published_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
-    """The authors' code: the second of four layers has neither norm nor skip, so that the stream is written anew."""
+    """The authors' code: the second of four layers has neither norm nor skip: it replaces the stream."""
     first = MLPLayer(draw("matrix", d, d), jnp.zeros(d, dtype), "relu", _norm(d, dtype), 0)
     second = MLPLayer(draw("matrix", d, d), None, "relu")
     last = (MLPLayer(draw("matrix", d, d), None, "relu", _norm(d, dtype), skip) for skip in (2, 3))
