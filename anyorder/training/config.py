@@ -286,7 +286,7 @@ def check_value(name: str, value: Any, said: str) -> None:
     kind = str if default is None else type(default[0] if isinstance(default, tuple) else default)
     for entry in value if isinstance(default, tuple) else (value,):
         wide = {int: Integral, float: Real}.get(kind, kind)  # NumPy's numbers too
-        fits = isinstance(entry, wide) and (kind is bool or not isinstance(entry, bool))
+        fits = type(entry) is kind or (isinstance(entry, wide) and not isinstance(entry, bool))
         require(fits or entry is default is None, f"{said} {entry!r}, must be of type {kind.__name__}")
 
 
