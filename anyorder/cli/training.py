@@ -7,11 +7,12 @@ import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import tyro
 from rich.console import Group
 
+from anyorder import training
 from anyorder.cli.command import Command, Outcome, facts, table
 from anyorder.cli.signals import asked_to_stop
 from anyorder.errors import in_flags, require
@@ -19,9 +20,6 @@ from anyorder.training import config as configs
 from anyorder.training import devices, forms
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config
-
-if TYPE_CHECKING:  # JAX takes a second to import: not for --help
-    from anyorder.training.run import Summary
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,9 +59,7 @@ class Train(Command):
         given = [f"--{flag}" for flag in ("resume", "config", "preset") if getattr(named, flag) is not None]
         require(len(given) <= 1, f"{' and '.join(given)} together; each brings a whole config, choose one")
         if named.resume is not None:
-            from anyorder.training.folder import read_config
-
-            return cls(settings=read_config(Path(named.resume)))
+            return cls(settings=training.read_config(Path(named.resume)))
         if named.config is not None:
             from anyorder.files import read_json
 
@@ -80,13 +76,12 @@ class Train(Command):
             "pass --out DIR for a new run, or --resume DIR to continue one, not both",
         )
         devices.prepare()
-        from anyorder.training.run import Diverged, train
-
         folder = self.out or self.resume or self._new_folder()
         with asked_to_stop() as stop:
             try:
-                result = train(self.settings, folder, resume=self.resume is not None, stop=stop, progress=True)
-            except Diverged as error:
+                resume = self.resume is not None
+                result = training.train(self.settings, folder, resume=resume, stop=stop, progress=True)
+            except training.Diverged as error:
                 kept = f"the last good checkpoint is in {folder}"
                 report = {"out": folder, "diverged": facts(error, "step", "seed", "rate")}
                 return Outcome(report, in_flags(f"{error}; {kept}"), passed=False)
@@ -104,7 +99,7 @@ class Train(Command):
         return folder
 
 
-def models_table(summary: Summary) -> Group:
+def models_table(summary: training.Summary) -> Group:
     """Every model of a run next to the floor."""
     reference = summary.reference
     floor = reference.floor_excess
@@ -161,17 +156,13 @@ class Evaluate(Command):
     def run(self) -> Outcome:
         """Read the checkpoint, measure, and tabulate."""
         devices.prepare()
-        from anyorder.training.evaluation import evaluation_set
-        from anyorder.training.folder import read_config, read_models
-        from anyorder.training.run import summarised
-
-        config = read_config(Path(self.run_folder))
+        config = training.read_config(Path(self.run_folder))
         wanted = facts(self, "order", "length", "token_noise", "transition_noise")
         wanted |= {"evaluation_count": self.count, "evaluation_seed": self.seed}
         changed = configs.changed(config, {name: value for name, value in wanted.items() if value is not None})
         check_config(changed)
-        step, models = read_models(Path(self.run_folder))
-        summary = summarised(config, step, models, evaluation_set(*changed.evaluation))
+        step, models = training.read_models(Path(self.run_folder))
+        summary = training.summarised(config, step, models, training.evaluation_set(*changed.evaluation))
         report = {"run": self.run_folder, "data": changed.data, **vars(summary)}
         return Outcome(report, Group(models_table(summary), f"run: {self.run_folder}, step {step}"))
 
@@ -209,16 +200,15 @@ class Show(Command):
         devices.prepare()
         from anyorder.report import training as figures
         from anyorder.report.style import write_figure
-        from anyorder.training.folder import read_config, read_metrics, read_models
 
-        config = read_config(Path(self.run_folder))
-        step, models = read_models(Path(self.run_folder))
+        config = training.read_config(Path(self.run_folder))
+        step, models = training.read_models(Path(self.run_folder))
         for flag, value, count in (
             ("model", self.model, len(models)),
             ("sequence", self.sequence, config.measurement.evaluation_count),
         ):
             require(0 <= value < count, f"--{flag} is {value}, the run has 0 to {count - 1}")
-        metrics = read_metrics(Path(self.run_folder))
+        metrics = training.read_metrics(Path(self.run_folder))
         drawn = {
             "loss": figures.draw_loss(metrics),
             "positions": figures.draw_positions(metrics),

@@ -9,4 +9,10 @@ from anyorder.training.config import changed as changed
 from anyorder.training.config import preset as preset
 from anyorder.training.evaluation import evaluate as evaluate
 from anyorder.training.evaluation import evaluation_set as evaluation_set
+from anyorder.training.folder import read_config as read_config
+from anyorder.training.folder import read_metrics as read_metrics
+from anyorder.training.folder import read_models as read_models
+from anyorder.training.run import Diverged as Diverged
+from anyorder.training.run import Summary as Summary
+from anyorder.training.run import summarised as summarised
 from anyorder.training.run import train as train
