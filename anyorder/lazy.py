@@ -16,7 +16,9 @@ from pathlib import Path
 def when_named(
     package: str, extras: Collection[str] = ()
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """The `__getattr__`, the `__dir__` and the `__all__` of a package; modules in `extras` need the extra of that name.
+    """The `__getattr__`, the `__dir__` and the `__all__` of a package.
+
+    Modules in `extras` need the extra of that name and are not in `__all__`, so that all of it can be imported.
 
     >>> load, _, names = when_named("anyorder")
     >>> load("InputError"), "kgram" in names
@@ -39,4 +41,4 @@ def when_named(
             needed = f"{package}.{name} needs {error.name}; pip install '{package}[{name}]'"
             raise AttributeError(needed) from None
 
-    return load, lambda: sorted(vars(sys.modules[package])["__all__"]), list(homes)
+    return load, lambda: sorted(homes), [name for name in homes if name not in extras]

@@ -10,14 +10,15 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import numpy as np
 
+from anyorder.errors import require
 from anyorder.files import Row
 from anyorder.training.checks import check_config
-from anyorder.training.config import Config, Member
+from anyorder.training.config import Config, Member, changed, preset
 from anyorder.training.engine import Round, placed, rounds
 from anyorder.training.evaluation import Evaluation, EvaluationSet, Reference, evaluate_each, evaluation_set
 from anyorder.training.folder import Folder, opened, read_start
@@ -79,7 +80,7 @@ def _run_in_words(summary: Summary) -> str:
 
 
 def train(
-    config: Config,
+    config: Config | None = None,
     out: str | Path | None = None,
     *,
     resume: bool = False,
@@ -88,20 +89,26 @@ def train(
     stop: Callable[[], bool] = lambda: False,
     progress: bool | None = None,
     stacked: bool | None = None,
+    **changes: Any,
 ) -> Trained:
     """Train all models of a config; with `out` everything is written there, with `resume` it goes on from there.
 
+    Without a config it is the preset `fast`, as on the command line. `changes` are fields of the config by their names.
     `from_model` is the model to start from instead of random weights. `watch` is told after every round where the run
-    stands, and `stop` is asked whether it should end. `progress` shows that on standard error: None where a person sees
-    it, in a terminal or a notebook. `stacked` chooses between one model a device and all models in one program; None
+    stands, and `stop` is asked whether it should end. `progress` shows that on standard error; None shows it in a
+    terminal and in a notebook. `stacked` chooses between one model a device and all models in one program; None
     lets the backend decide.
 
-    >>> from anyorder.training.config import changed
-    >>> tiny = {"order": 1, "length": 4, "layers": 1, "dimension": 4, "mlp": "none", "batch": 2, "evaluation_count": 4}
-    >>> train(changed(Config(), tiny | {"seeds": 1, "steps": 2})).finished
+    >>> tiny = {"length": 4, "layers": 1, "dimension": 4, "mlp": "none", "batch": 2, "evaluation_count": 4}
+    >>> train(order=1, seeds=1, steps=2, **tiny).finished
     True
     """
+    if config is None:
+        config = preset(**changes)
+    elif changes:
+        config = changed(config, changes)
     check_config(config)
+    require(out is not None or not resume, "`resume=True` needs the folder of the run; pass it with `out=`")
     if resume and out is not None:
         from_model = read_start(Path(out))
     elif from_model is None and config.initial.from_model is not None:
