@@ -8,32 +8,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from anyorder.constructions import steps
 from anyorder.constructions import unrolled as family
-from anyorder.constructions.certificate import Request
 from anyorder.constructions.construction import BETA, Case, Construction
-from anyorder.constructions.steps import Step
-from anyorder.constructions.unrolled_proof import HEADS, agreement_step, sink_step
-
-
-def proof(request: Request) -> tuple[Step, ...]:
-    """Heads instead of bits."""
-    gate = (steps.Block("gate", "gate", "attention 1"),)
-    return (
-        steps.copies(request.order, "back", "after Nichani et al., layer 1", HEADS, gate),
-        agreement_step("attention 1", "`gate`"),
-        steps.count("Definition 2"),
-    )
-
-
-def proof_bayes(request: Request, beta: float = 1.0) -> tuple[Step, ...]:
-    """`k-head` with a sink."""
-    return (
-        steps.copies(request.order, "back", "after Nichani et al., layer 1", HEADS),
-        sink_step("attention 1"),
-        steps.smoothed_count(),
-    )
-
+from anyorder.constructions.unrolled_proof import proof, proof_bayes
 
 K_HEAD = Construction(
     name="k-head",
@@ -46,7 +23,7 @@ K_HEAD = Construction(
     margin="1",
     build=partial(family.unrolled, heads=None),
     analyse=partial(family.analyse, heads=None),
-    steps=proof,
+    steps=partial(proof, heads=None),
     last_order=16,
     instead=(),
     cases=(
@@ -67,7 +44,7 @@ K_HEAD_BAYES = Construction(
     margin="1",
     build=partial(family.unrolled_bayes, heads=None),
     analyse=partial(family.analyse_bayes, heads=None),
-    steps=proof_bayes,
+    steps=partial(proof_bayes, heads=None),
     options=(BETA,),
     last_order=16,
     instead=(),

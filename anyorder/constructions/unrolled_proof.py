@@ -1,6 +1,6 @@
 """The proof of `unrolled` as data: write the window as a number, read its digits, compare them.
 
-`k-head`, its member with one offset a head, shares what layer two does.
+`k-head`, its member with one offset a head (`heads` is None), copies the digits instead.
 """
 
 from __future__ import annotations
@@ -9,12 +9,6 @@ from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
 from anyorder.constructions.digits import groups, read_so_far, shares
 from anyorder.constructions.steps import Show, Step
-
-#: What copies the tokens.
-HEADS = {
-    "layers.0.heads.0.key_positions": "p^K of head 1: a pull at offset 1; head j has it at offset j",
-    "layers.0.heads.0.projection": "writes the token to `back_1`; head j to `back_j`",
-}
 
 #: Why layer two needs no bits.
 AGREE = (
@@ -112,29 +106,26 @@ def reading_steps(order: int, heads: int, group: int) -> tuple[Step, ...]:
     return tuple(made)
 
 
-def last_point(order: int, heads: int, group: int) -> str:
-    """Where layer two reads the stream."""
-    rounds = groups(order, heads, group)
-    return f"mlp 1.{2 * len(rounds)}" if rounds else "attention 1"
-
-
-def proof(request: Request, heads: int = 1, group: int = 2) -> tuple[Step, ...]:
+def proof(request: Request, heads: int | None = 1, group: int = 2) -> tuple[Step, ...]:
     """Write the number, read its digits, compare them."""
-    k = request.order
-    return (
-        *_codes(k, heads, group),
-        agreement_step(last_point(k, heads, group), "`full`, which is 1 with a full window"),
-        steps.count("Definition 2"),
-    )
+    before, first = _digits(request.order, heads, group, (steps.Block("gate", "gate", "attention 1"),))
+    gate = "`gate`" if before == "attention 1" else "`full`, which is 1 with a full window"
+    return (*first, agreement_step(before, gate), steps.count("Definition 2"))
 
 
-def proof_bayes(request: Request, beta: float = 1.0, heads: int = 1, group: int = 2) -> tuple[Step, ...]:
+def proof_bayes(request: Request, beta: float = 1.0, heads: int | None = 1, group: int = 2) -> tuple[Step, ...]:
     """The same with a sink."""
-    k = request.order
-    return (*_codes(k, heads, group), sink_step(last_point(k, heads, group)), steps.smoothed_count())
+    before, first = _digits(request.order, heads, group)
+    return (*first, sink_step(before), steps.smoothed_count())
 
 
-def _codes(order: int, heads: int, group: int) -> tuple[Step, ...]:
-    if heads == order:
-        return (steps.copies(order, "back", "ours; this is `k-head`", HEADS),)
-    return (code_step(order, heads), *reading_steps(order, heads, group))
+def _digits(order: int, heads: int | None, group: int, gate: tuple[Show, ...] = ()) -> tuple[str, tuple[Step, ...]]:
+    """Where layer two reads the stream, and the steps before."""
+    if heads is not None and heads < order:
+        made = reading_steps(order, heads, group)
+        return f"mlp 1.{2 * len(made)}", (code_step(order, heads), *made)
+    weights = {
+        "layers.0.heads.0.key_positions": "p^K of head 1: a pull at offset 1; head j has it at offset j",
+        "layers.0.heads.0.projection": "writes the token to `back_1`; head j to `back_j`",
+    }
+    return "attention 1", (steps.copies(order, "back", "after Nichani et al., layer 1", weights, gate),)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from anyorder.constructions import construct
+from anyorder.constructions import construct, plan
 from anyorder.numerics import DTYPES
 from tests.constructions.cases import TOKENS
 
@@ -17,4 +17,5 @@ def test_k_head_is_the_member_with_one_offset_a_head():
     one, other = construct("k-head", **asked), construct("unrolled", **asked, heads=3)
     assert one.blocks == other.blocks
     assert not other.layers[0].mlp
+    assert plan("k-head", **asked).steps == plan("unrolled", **asked, heads=3).steps
     np.testing.assert_array_equal(one(TOKENS % 2), other(TOKENS % 2))
