@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Iterator
+from itertools import islice
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -104,7 +105,7 @@ class Plan:
 
     def at(self, kappa: float) -> Plan:
         """The same request at another temperature."""
-        return _at(self.construction, self.request, self.options, self.analysis, kappa)
+        return _plan(self.construction, self.request, self.options, kappa)
 
     def build(self, force: bool = False) -> Transformer:
         """The model with its certificate; what the dtype cannot hold is refused unless `force`."""
@@ -142,9 +143,22 @@ def plan(
     >>> found.refusal.partition("; ")[2]
     'use float64, 2 heads (`heads=2`), order ≤ 22, or `k-head`'
     """
-    entry = find(name)
-    request = _request(entry, order, alphabet_size, length, dtype, target_error)
-    return _plan(entry, request, entry.settings(options), kappa)
+    entry, dtype = find(name), dtype_of(dtype).name
+    check_order(order, length)
+    require(order <= LARGEST_ORDER, f"order is {order}, constructions go to {LARGEST_ORDER}; lower the order")
+    require(
+        alphabet_size <= LARGEST_ALPHABET,
+        f"alphabet size is {alphabet_size}, constructions take {LARGEST_ALPHABET} symbols; join the rare ones",
+    )
+    check_alphabet(alphabet_size)
+    others = " or ".join(f"`{name}`" for name in entry.instead)
+    require(
+        entry.largest_order is None or order <= entry.largest_order,
+        f"order is {order}, `{entry.name}` is for order {entry.largest_order}; use {others}",
+    )
+    target = default_target(dtype) if target_error is None else target_error
+    require(0 < target < 1, f"target error is {target}, must be between 0 and 1; 1e-5 is usual")
+    return _plan(entry, Request(order, alphabet_size, length, dtype, target), entry.settings(options), kappa)
 
 
 def construct(
@@ -177,16 +191,8 @@ def planned(certificate: Certificate) -> Plan:
     >>> planned(construct("bigram", order=1, alphabet_size=2, length=8).certificate).construction.title
     'attention only, gated at position 0'
     """
-    return plan(
-        certificate.construction,
-        order=certificate.order,
-        alphabet_size=certificate.alphabet_size,
-        length=certificate.length,
-        dtype=certificate.dtype,
-        target_error=certificate.target_error,
-        kappa=certificate.kappa,
-        **dict(certificate.options),
-    )
+    asked: dict[str, Any] = {field.name: getattr(certificate, field.name) for field in dataclasses.fields(Request)}
+    return plan(certificate.construction, kappa=certificate.kappa, **asked | dict(certificate.options))
 
 
 def find(name: str) -> Construction:
@@ -201,18 +207,8 @@ def find(name: str) -> Construction:
 
 
 def _plan(entry: Construction, request: Request, options: dict[str, OptionValue], kappa: float | None = None) -> Plan:
+    """What a request comes to at a temperature; None is the one that suffices."""
     analysis = None if entry.analyse is None else entry.analyse(request, **options)
-    return _at(entry, request, options, analysis, kappa)
-
-
-def _at(
-    entry: Construction,
-    request: Request,
-    options: dict[str, OptionValue],
-    analysis: Analysis | None,
-    kappa: float | None,
-) -> Plan:
-    """What an analysis comes to at a temperature; None is the one that suffices."""
     if kappa is not None:
         require(isinstance(kappa, int | float), f"kappa is {kappa!r}, must be a number")
         require(kappa > 0, f"kappa is {kappa}, must be above 0; leave it out to take what suffices")
@@ -223,31 +219,10 @@ def _at(
     return Plan(entry, request, options, certificate.kappa, analysis, certificate)
 
 
-def _request(
-    entry: Construction, order: int, alphabet_size: int, length: int, dtype: str, target_error: float | None
-) -> Request:
-    dtype = dtype_of(dtype).name
-    check_order(order, length)
-    require(order <= LARGEST_ORDER, f"order is {order}, constructions go to {LARGEST_ORDER}; lower the order")
-    require(
-        alphabet_size <= LARGEST_ALPHABET,
-        f"alphabet size is {alphabet_size}, constructions take {LARGEST_ALPHABET} symbols; join the rare ones",
-    )
-    check_alphabet(alphabet_size)
-    others = " or ".join(f"`{name}`" for name in entry.instead)
-    require(
-        entry.largest_order is None or order <= entry.largest_order,
-        f"order is {order}, `{entry.name}` is for order {entry.largest_order}; use {others}",
-    )
-    target = default_target(dtype) if target_error is None else target_error
-    require(0 < target < 1, f"target error is {target}, must be between 0 and 1; 1e-5 is usual")
-    return Request(order, alphabet_size, length, dtype, target)
-
-
 def held(entry: Construction, request: Request, options: dict[str, OptionValue]) -> bool:
     """Whether the request would be built without force."""
-    if entry.analyse is None or (entry.largest_order or request.order) < request.order:
-        return entry.analyse is None
+    if (entry.largest_order or request.order) < request.order:
+        return False
     try:
         return _plan(entry, request, options).shortcoming is None
     except InputError:  # options that do not go with this order
@@ -275,17 +250,14 @@ def _other(entry: Construction, request: Request) -> Iterator[str]:
 def _ways_out(refused: Plan) -> str:
     """Wider dtype, more of what relieves, smaller order, other construction: those that work, best first."""
     entry, request, options = refused.construction, refused.request, refused.options
-    ways = []
-    wider = list(DTYPES)[list(DTYPES).index(request.dtype) + 1 :]
-    for dtype in wider:
-        retyped = dataclasses.replace(request, dtype=dtype, target_error=default_target(dtype))
-        if dtype != "float16" and held(entry, retyped, options):
-            ways.append(dtype)
-            break
-    ways += _relieved(entry, request, options)
-    orders = range(request.order - 1, 0, -1)
-    fits = next((order for order in orders if held(entry, dataclasses.replace(request, order=order), options)), None)
-    if fits is not None:
-        ways.append(f"order ≤ {fits}")
-    ways += itertools.islice((way for name in entry.instead for way in _other(CONSTRUCTIONS[name], request)), 1)
+
+    def holds(**other: Any) -> bool:
+        return held(entry, dataclasses.replace(request, **other), options)
+
+    wider = (dtype for dtype in list(DTYPES)[list(DTYPES).index(request.dtype) + 1 :] if dtype != "float16")
+    types = (dtype for dtype in wider if holds(dtype=dtype, target_error=default_target(dtype)))
+    orders = (f"order ≤ {order}" for order in range(request.order - 1, 0, -1) if holds(order=order))
+    others = (way for name in entry.instead for way in _other(CONSTRUCTIONS[name], request))
+    relieved = _relieved(entry, request, options)
+    ways = [*islice(types, 1), *relieved, *islice(orders, 1), *islice(others, 1)]
     return ", ".join(ways[:-1]) + (", or " if len(ways) > 1 else "") + ways[-1] if ways else "force to build it anyway"
