@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import jax
@@ -162,10 +162,16 @@ def worst_over(
     beta: float = 1.0,
     *,
     exhaustive: bool = False,
+    check: Callable[[], None] | None = None,
 ) -> tuple[float, int]:
-    """The largest error over batches of sequences, and the number of positions at which something is promised."""
+    """The largest error over batches of sequences, and the number of positions at which something is promised.
+
+    `check` is called before each batch; what it raises ends the work.
+    """
     worst, checked = 0.0, 0
     for batch in batches:
+        if check is not None:
+            check()
         measured = errors(model, batch, order, beta, exhaustive=exhaustive)
         defined = ~np.isnan(measured)
         worst = max(worst, float(np.max(measured, initial=0.0, where=defined)))
@@ -222,7 +228,7 @@ def verify_plan(
 ) -> Verification:
     """`verify`, of a plan.
 
-    With `check` the hard sequences are run one by one. It is called before each of them; what it raises ends the work.
+    With `check` the hard sequences are run one by one, and it is called before each of them, as `worst_over` does.
 
     >>> verify_plan(plan("k-head", order=2, alphabet_size=2, length=64), sequences=4).positions_checked > 100
     True
@@ -246,7 +252,7 @@ def verify_plan(
     else:
         hard = hard_sequences(count=sequences, length=length, alphabet_size=alphabet_size, order=order, seed=seed)
         batches = [hard] if check is None else hard[:, None]
-    worst, checked = worst_over(model, _while_wanted(batches, check), order, made.beta, exhaustive=exhaustive)
+    worst, checked = worst_over(model, batches, order, made.beta, exhaustive=exhaustive, check=check)
     promised = ("kappa", "margin", "bits_needed", "mantissa_bits", "bound")
     promise = {name: getattr(made.certificate, name, None) for name in promised}
     return Verification(
@@ -267,13 +273,3 @@ def verify_plan(
         exhaustive=exhaustive,
         assumptions=assumptions,
     )
-
-
-def _while_wanted(
-    batches: Iterable[Int[np.ndarray, "count length"]], check: Callable[[], None] | None
-) -> Iterator[Int[np.ndarray, "count length"]]:
-    """The batches, with a call of `check` before each of them."""
-    for batch in batches:
-        if check is not None:
-            check()
-        yield batch
