@@ -6,7 +6,7 @@ plain tree, whose nodes have room for more than counts. The compiled loops are i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -27,6 +27,7 @@ from anyorder.estimators.hashing import (
     weigh,
     window_keys,
 )
+from anyorder.tokens import LARGEST_ALPHABET
 
 _DENSE_SYMBOLS = 15  # up to here a context has a count of every symbol, at first of 63 // 15 = 4 bits or more
 _KEY_BITS = 63  # a context that fits is its own key; a longer one is hashed
@@ -59,6 +60,7 @@ class Counter(Protocol):
 
     def posterior(self, tail: np.ndarray) -> Float64[np.ndarray, "orders"] | None:
         """Weights of the orders in the prediction after these k tokens; None where only one order predicts."""
+        return None
 
 
 _Column = tuple[Any, int] | None  # dtype and width of an array, or no array
@@ -99,25 +101,31 @@ def _empty_index(capacity: int) -> np.ndarray:
     return memory[begin : begin + 2 * capacity].reshape(capacity, 2)
 
 
-class _Stores:
-    """What all ways of counting share: stores, how much of each is used, and room for one more token."""
+class _Stores(Counter):
+    """What all ways of counting share: stores, how much of each is used, and how a compiled loop fills them."""
 
-    def __init__(self, alphabet_size: int, columns: Sequence[_Column], windows: _Column = None) -> None:
+    def __init__(self, alphabet_size: int, columns: Sequence[_Column], windows: Sequence[_Column] = ()) -> None:
+        require(
+            2 <= alphabet_size <= LARGEST_ALPHABET,
+            f"alphabet size is {alphabet_size}, must be 2 to {LARGEST_ALPHABET}; renumber the tokens",
+        )
         dense = alphabet_size <= _DENSE_SYMBOLS
         counts = (np.uint32, 1 + alphabet_size if dense else 2)
         pairs = _Store(None) if dense else _Store((np.uint32, 3), index=True)
-        self.stores = (_Store(index=True), _Store(counts, *columns), pairs, _Store(windows))
+        self.stores = (_Store(index=True), _Store(counts, *columns), pairs, _Store(*windows))
         self.used = np.zeros(4, np.int64)
         self.stop = np.zeros(4, np.int64)
 
-    def make_room(self, *needs: int) -> None:
-        for i, (store, need) in enumerate(zip(self.stores, needs, strict=True)):
-            store.ensure(int(self.used[i]) + need)
-            self.stop[i] = store.room - need
-
-    def posterior(self, tail: np.ndarray) -> Float64[np.ndarray, "orders"] | None:
-        """One order predicts."""
-        return None
+    def fill(self, loop: Callable[..., int], length: int, needs: tuple[int, ...], *arguments: object) -> None:
+        """Let a compiled loop count `length` tokens that need this room each; it stops where a store must grow."""
+        index, rows, pairs, windows = self.stores
+        place = 0
+        while place < length:
+            for i, (store, need) in enumerate(zip(self.stores, needs, strict=True)):
+                store.ensure(int(self.used[i]) + need)
+                self.stop[i] = store.room - need
+            kept = (index.index, *rows.arrays, pairs.index, *pairs.arrays, *windows.arrays)
+            place = loop(*kept, self.used, self.stop, place, *arguments)
 
     @property
     def nbytes(self) -> int:
@@ -169,15 +177,10 @@ class Windows(_Stores):
         tokens = stream[self.order :]
         keys = np.empty(tokens.size + 1, np.int64)
         window_keys(windows, stride, self.order, self.base, keys)
-        place, first = 0, max(0, self.order - seen)
-        while place < tokens.size:
-            self.make_room(1, 1, 1, 0)
-            index, rows, pairs, _ = self.stores
-            place = count_contexts(
-                index.index, *rows.arrays, pairs.index, *pairs.arrays, self.used, self.stop,
-                keys, windows, stride, tokens, place, first,
-                self.alphabet_size, self.beta, chances, distributions,
-            )  # fmt: skip
+        self.fill(
+            count_contexts, tokens.size, (1, 1, 1, 0), keys, windows, stride, tokens, max(0, self.order - seen),
+            self.alphabet_size, self.beta, chances, distributions,
+        )  # fmt: skip
 
     @property
     def contexts(self) -> int:
@@ -193,22 +196,18 @@ class Suffixes(_Stores):
         self.order, self.alphabet_size = order, alphabet_size
         self.filler = alphabet_size  # stands before the stream begins: it is not a token
         self.dtype = np.min_scalar_type(alphabet_size)
-        super().__init__(alphabet_size, [(np.uint32, 2)], (self.dtype, order))
+        super().__init__(alphabet_size, [(np.uint32, 2)], [(self.dtype, order)])
         self.used[ROWS] = 1  # the root
         self.path = np.empty(order + 1, np.int64)
 
     def feed(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:
         """Count a chunk in every suffix."""
-        place, length = 0, stream.size - self.order
+        length = stream.size - self.order
         # One token can split an edge, which copies the pairs of a node, and add a leaf.
-        pairs_needed = self.order + 2 + min(self.alphabet_size, seen + length)
-        while place < length:
-            self.make_room(2, 2, pairs_needed, 1)
-            index, rows, pairs, windows = self.stores
-            place = count_suffixes(
-                index.index, *rows.arrays, *windows.arrays, pairs.index, *pairs.arrays, self.used, self.stop,
-                self.path, stream, place, self.order, self.alphabet_size, chances, distributions,
-            )  # fmt: skip
+        needs = (2, 2, self.order + 2 + min(self.alphabet_size, seen + length), 1)
+        self.fill(
+            count_suffixes, length, needs, self.path, stream, self.order, self.alphabet_size, chances, distributions
+        )
 
     @property
     def contexts(self) -> int:
@@ -244,15 +243,12 @@ class Paths(_Stores):
 
     def feed(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:
         """Count a chunk in every suffix of the full windows."""
-        place, first, length = 0, max(0, self.order - seen), stream.size - self.order
+        first, length = max(0, self.order - seen), stream.size - self.order
         self.nodes[0] |= length > first
-        while place < length:
-            self.make_room(*(_TOGETHER * (self.order + 1),) * 3, 0)
-            index, rows, pairs, _ = self.stores
-            place = count_paths(
-                index.index, *rows.arrays, pairs.index, *pairs.arrays, self.evidence, self.nodes, self.used, self.stop,
-                self.paths, stream, place, first, self.alphabet_size, self.beta, chances, distributions,
-            )  # fmt: skip
+        self.fill(
+            count_paths, length, (*(_TOGETHER * (self.order + 1),) * 3, 0), self.paths, stream, first,
+            self.alphabet_size, self.beta, chances, distributions, self.evidence, self.nodes,
+        )  # fmt: skip
 
     def posterior(self, tail: np.ndarray) -> Float64[np.ndarray, "orders"]:
         """Weights of the orders, or of the depths at the context that these k tokens are."""

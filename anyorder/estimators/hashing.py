@@ -218,8 +218,8 @@ def window_keys(windows, stride, order, base, keys):
 @compiled
 @no_type_check
 def count_contexts(
-    index, counts, tokens, pair_index, pairs, used, stop,
-    keys, windows, stride, stream, place, first, symbols, beta, chances, distributions,
+    index, counts, tokens, pair_index, pairs, used, stop, place,
+    keys, windows, stride, stream, first, symbols, beta, chances, distributions,
 ):  # fmt: skip
     """Count each token of `stream[place:]` in the window before it, from position `first` on.
 
@@ -324,8 +324,8 @@ def set_child(index, node, token, symbols, child, used):
 @compiled
 @no_type_check
 def count_suffixes(
-    index, counts, spans, windows, pair_index, pairs, used, stop,
-    path, stream, place, order, symbols, chances, distributions,
+    index, counts, spans, pair_index, pairs, windows, used, stop, place,
+    path, stream, order, symbols, chances, distributions,
 ):  # fmt: skip
     """Count token `stream[order + place]` and those after it in every suffix of the window before each.
 
@@ -479,8 +479,8 @@ def count_path(counts, odds, pair_index, pairs, evidence, used, path, own, weigh
 @compiled
 @no_type_check
 def count_paths(
-    index, counts, parents, odds, pair_index, pairs, evidence, nodes, used, stop,
-    paths, stream, place, first, symbols, beta, chances, distributions,
+    index, counts, parents, odds, pair_index, pairs, used, stop, place,
+    paths, stream, first, symbols, beta, chances, distributions, evidence, nodes,
 ):  # fmt: skip
     """Count token `stream[order + place]` and those after it in all contexts before them, the empty one included.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from anyorder.errors import require
 from anyorder.estimators.counters import Paths
-from anyorder.estimators.streaming import CountedStream, check_streamed_alphabet
+from anyorder.estimators.streaming import CountedStream
 from anyorder.tokens import size_of, spelled
 
 
@@ -83,7 +83,6 @@ class OrderStream(CountedStream):
 
     def __init__(self, max_order: int, alphabet_size: int) -> None:
         require(max_order >= 0, f"max_order is {max_order}, must be at least 0; pass `max_order=0` or more")
-        check_streamed_alphabet(alphabet_size)
         self._paths = Paths(max_order, alphabet_size, None, kind="counts")
         super().__init__(self._paths, alphabet_size)
 

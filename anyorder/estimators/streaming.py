@@ -14,26 +14,13 @@ from jaxtyping import Float64
 
 from anyorder.errors import require
 from anyorder.estimators.registry import find_estimator
-from anyorder.tokens import LARGEST_ALPHABET, check_tokens
+from anyorder.tokens import check_tokens
 
 if TYPE_CHECKING:
     from anyorder.estimators.counters import Counter
 
 _LONGEST_STREAM = (1 << 32) - 1  # counts have 32 bits
 _SLICE = 1 << 14  # tokens given to the compiled loop at a time
-
-
-def check_streamed_alphabet(alphabet_size: int) -> None:
-    """Refuse alphabets that no counter holds.
-
-    >>> check_streamed_alphabet(1)
-    Traceback (most recent call last):
-    anyorder.errors.InputError: alphabet size is 1, must be 2 to 65536; renumber the tokens
-    """
-    require(
-        2 <= alphabet_size <= LARGEST_ALPHABET,
-        f"alphabet size is {alphabet_size}, must be 2 to {LARGEST_ALPHABET}; renumber the tokens",
-    )
 
 
 class CountedStream:
@@ -126,10 +113,12 @@ class StreamingEstimator(CountedStream):
     [[0.5, 0.5], [0.0, 1.0]]
     >>> stream.seen, stream.contexts
     (6, 2)
+    >>> StreamingEstimator(order=1, alphabet_size=1)
+    Traceback (most recent call last):
+    anyorder.errors.InputError: alphabet size is 1, must be 2 to 65536; renumber the tokens
     """
 
     def __init__(self, order: int, alphabet_size: int, estimator: str = "kgram", *, beta: float | None = None) -> None:
-        check_streamed_alphabet(alphabet_size)
         super().__init__(find_estimator(estimator).counter(order, alphabet_size, beta), alphabet_size)
         self.estimator = estimator
 
