@@ -5,6 +5,7 @@ To add a prior, write it and add its entry to `PRIORS`; `anyorder.source_config`
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 
@@ -20,17 +21,16 @@ from anyorder.chains.shared import BagSymmetric, OrderMixture, Tree
 from anyorder.chains.source import Chains, Source, as_prior
 from anyorder.errors import check_whole, require
 
-_SIZES = ("order", "alphabet_size")
-#: Every prior by its name: what makes it, and the numbers that are its own.
-PRIORS: dict[str, tuple[Callable[..., Prior], tuple[str, ...]]] = {
-    "dirichlet": (Dirichlet, (*_SIZES, "concentration")),
-    "floored": (Floored, (*_SIZES, "gamma")),
-    "reversible": (Reversible, _SIZES),
-    "reversible-binary": (ReversibleBinary, _SIZES),
-    "reversible-binary-newest": (partial(ReversibleBinary, newest_first=True), _SIZES),
-    "bag-symmetric": (BagSymmetric, (*_SIZES, "concentration")),
-    "order-mixture": (OrderMixture, ("alphabet_size", "min_order", "max_order", "concentration")),
-    "tree": (Tree, ("alphabet_size", "depth", "concentration")),
+#: Every prior by its name, and what makes it.
+PRIORS: dict[str, Callable[..., Prior]] = {
+    "dirichlet": Dirichlet,
+    "floored": Floored,
+    "reversible": Reversible,
+    "reversible-binary": ReversibleBinary,
+    "reversible-binary-newest": partial(ReversibleBinary, newest_first=True),
+    "bag-symmetric": BagSymmetric,
+    "order-mixture": OrderMixture,
+    "tree": Tree,
 }
 
 
@@ -53,8 +53,8 @@ def named_prior(
     numbers = dict(locals())
     check_whole(order=order, alphabet_size=alphabet_size)
     require(name in PRIORS, f"prior is {name!r}, must be one of {', '.join(PRIORS)}")
-    make, own = PRIORS[name]
-    return make(**{number: numbers[number] for number in own})
+    own = inspect.signature(PRIORS[name]).parameters
+    return PRIORS[name](**{number: value for number, value in numbers.items() if number in own})
 
 
 def sample(
