@@ -13,7 +13,7 @@ import math
 
 from anyorder.constructions import dyadic, steps
 from anyorder.constructions.certificate import Analysis, Request
-from anyorder.constructions.construction import BETA, Case, Construction
+from anyorder.constructions.construction import BETA, Case
 from anyorder.constructions.parts import anchor, assemble
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
@@ -73,14 +73,12 @@ def proof(request: Request, beta: float = 1.0) -> tuple[Step, ...]:
     )
 
 
-BAYES = Construction(
+BAYES = dataclasses.replace(
+    dyadic.DYADIC,
     name="bayes",
     title="dyadic with a beginning token as sink: add-β smoothing",
     advice="Take it to see the Bayes predictor with three MLP layers, in float64.",
-    dimension="6S + 3",
-    mlp=("3", "d"),
     parameters="7d² + d(T + 4S + 12) + T(S + 1)",
-    margin="≈ ½·4^-k",
     build=bayes,
     analyse=analyse,
     steps=proof,

@@ -6,6 +6,7 @@ and no MLP. d = (k + 2) S + 1; every dtype holds every order.
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 
 from anyorder.constructions import unrolled as family
@@ -34,20 +35,17 @@ K_HEAD = Construction(
     ),
 )
 
-K_HEAD_BAYES = Construction(
+K_HEAD_BAYES = dataclasses.replace(
+    K_HEAD,
     name="k-head-bayes",
     title="k-head with a beginning token as sink: add-β in every dtype",
+    source="ours",
     advice="Take it for the Bayes predictor at any order in any dtype, if you can afford k heads.",
-    heads="k, 1",
-    dimension="(k + 2)S + 1",
     parameters="d(4(k + 1)(S + 1) - 1) + T(kS + k + 1)",
-    margin="1",
     build=partial(family.unrolled_bayes, heads=None),
     analyse=partial(family.analyse_bayes, heads=None),
     steps=partial(proof_bayes, heads=None),
     options=(BETA,),
-    last_order=16,
-    instead=(),
     cases=(
         Case("float32", (4,), range(1, 17, 5), 1e-5, sequences=4),
         Case("bfloat16", (4,), range(3, 4), 2**-5, length=256, sequences=4),

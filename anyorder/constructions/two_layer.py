@@ -29,14 +29,10 @@ def code_total(order: int) -> int:
     return (3**order - 1) // 2
 
 
-def gate_value(order: int) -> float:
-    """Z_n with a full window: Σ_i 3^i · 3^(i-1) / C = 3/4 (3^k + 1) (the paper prints 3^(k+1)/5, E2)."""
-    return 0.75 * (3.0**order + 1)
-
-
 def analyse(request: Request) -> Analysis:
     """Scores of size 1 + Z²; from order 3 on, Z_n may differ in its last bit from position to position."""
-    size = 1 + gate_value(request.order) ** 2
+    # Z_n with a full window is Σ_i 3^i · 3^(i-1) / C = 3/4 (3^k + 1) (the paper prints 3^(k+1)/5, E2)
+    size = 1 + (0.75 * (3.0**request.order + 1)) ** 2
     uneven = size if request.order > 2 else 0.0  # a sum of two terms does not depend on their order
     return Analysis(nearest_miss(code_total(request.order)), miss_units=4 * size, match_units=uneven, size=size)
 

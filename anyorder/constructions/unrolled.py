@@ -256,20 +256,18 @@ UNROLLED = Construction(
     ),
 )
 
-UNROLLED_BAYES = Construction(
+UNROLLED_BAYES = dataclasses.replace(
+    UNROLLED,
     name="unrolled-bayes",
     title="unrolled with a beginning token as sink: add-β smoothing",
     advice="Take it for the Bayes predictor with one head, up to the same orders.",
     dimension="(⌊3k/2⌋ + 3)S + 1",
     mlp=("2⌈k/2⌉", "3S"),
     parameters="d(2kS + 6S + 7 + 2⌊3k/2⌋S + ⌈k/2⌉) + ⌊3k/2⌋S + T(kS + 2)",
-    margin="1",
     build=unrolled_bayes,
     analyse=analyse_bayes,
     steps=proof_bayes,
     options=(BETA, *_OPTIONS),
-    last_order=64,
-    variants=({"heads": 2}, {"heads": 4}),
     instead=("k-head-bayes",),
     cases=(
         Case("float32", (4,), range(1, 23, 21), 1e-6, sequences=4),
