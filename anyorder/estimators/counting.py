@@ -41,6 +41,12 @@ def smoothed(
     return raised / raised.sum(axis=1, keepdims=True)
 
 
+def check_smoothing(beta: float | int | Array) -> None:
+    """Refuse a β that smooths nothing; one inside a compiled program is not known."""
+    if isinstance(beta, float | int):
+        require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
+
+
 @partial(jax.jit, static_argnames="order")
 def where_full(probabilities: Float[Array, "length symbols"], order: int) -> Estimate:
     """The distributions, defined wherever the last k tokens exist: n ≥ k - 1.
@@ -90,27 +96,13 @@ def add_beta(
     [0.25, 0.75]
     """
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
-    if isinstance(beta, float | int):
-        require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
+    check_smoothing(beta)
     counts = matching.counts(matching.window_matches(tokens, order), tokens, alphabet_size)
     return where_full(smoothed(counts, beta, dtype), order)
 
 
-def bayes(
-    tokens: Tokens,
-    *,
-    order: int,
-    alphabet_size: int | None = None,
-    beta: float | int | Array = 1.0,
-    dtype: DTypeLike = jnp.float64,
-    alphabet: str | None = None,
-) -> Estimate:
-    """The Bayes predictor when rows are Dirichlet(β): `add_beta`, under the name that people look for.
-
-    >>> bayes([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2).probabilities[-1].tolist()
-    [0.25, 0.75]
-    """
-    return add_beta(tokens, order=order, alphabet_size=alphabet_size, beta=beta, dtype=dtype, alphabet=alphabet)
+#: The Bayes predictor when rows are Dirichlet(β), under the name that people look for.
+bayes = add_beta
 
 
 def bag(
@@ -146,6 +138,7 @@ def add_beta_bag(
     [0.333, 0.667]
     """
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
+    check_smoothing(beta)
     counts = matching.counts(matching.bag_matches(tokens, order, alphabet_size), tokens, alphabet_size)
     return where_full(smoothed(counts, beta, dtype), order)
 

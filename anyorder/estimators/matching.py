@@ -63,7 +63,8 @@ def bag_matches(tokens: Int[Array, "length"], order: int, alphabet_size: int) ->
     equal = jnp.ones((len(tokens), len(tokens)), dtype=bool)
     for symbol in range(alphabet_size):
         equal &= bags[:, symbol, None] == bags[None, :, symbol]
-    return shifted(equal, 0, 1) & _full(len(tokens), order)
+    full = jnp.arange(len(tokens), dtype=jnp.int32) >= order  # keys with a full window: later queries have one too
+    return shifted(equal, 0, 1) & causal(len(tokens)) & full
 
 
 @partial(jax.jit, static_argnames="order")
@@ -89,12 +90,6 @@ def aligned_openings(tokens: Int[Array, "length"], order: int) -> Bool[Array, "l
     aligned = jnp.stack(rows, axis=1)
     aligned = jnp.pad(aligned, ((0, 0), (0, length - aligned.shape[1])))
     return aligned & causal(length) & (jnp.arange(length) >= order - 1)[:, None]
-
-
-def _full(length: int, order: int) -> Bool[Array, "length length"]:
-    """True where query n and key i both have a full window."""
-    places = jnp.arange(length, dtype=jnp.int32)
-    return causal(length) & (places >= order - 1)[:, None] & (places >= order)[None, :]
 
 
 @partial(jax.jit, static_argnames="alphabet_size")

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from anyorder.errors import check_whole, require
 from anyorder.estimators import matching
-from anyorder.estimators.counting import smoothed, where_full
+from anyorder.estimators.counting import check_smoothing, smoothed, where_full
 from anyorder.estimators.result import WeightedEstimate
 from anyorder.tokens import Tokens, with_size
 
@@ -91,8 +91,7 @@ def _check(tokens: Int[Array, "length"], longest: int, name: str, beta: float | 
         f"{name} is {longest}, must be 0 or more and smaller than the length {len(tokens)}; lower it or lengthen the "
         "sequence",
     )
-    if isinstance(beta, float | int):
-        require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
+    check_smoothing(beta)
 
 
 def of_order(

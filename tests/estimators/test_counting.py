@@ -78,8 +78,9 @@ def test_bad_tokens_are_refused_in_one_line(arguments, message):
 
 
 def test_bad_smoothing_and_strength_are_refused():
-    with pytest.raises(InputError, match="beta is 0, must be above 0"):
-        estimators.add_beta([0, 1, 0], order=1, alphabet_size=2, beta=0)
+    for smoothed in (estimators.add_beta, estimators.add_beta_bag):
+        with pytest.raises(InputError, match="beta is 0, must be above 0"):
+            smoothed([0, 1, 0], order=1, alphabet_size=2, beta=0)
     with pytest.raises(InputError, match=r"strength is 1\.5, must be between 0 and 1"):
         estimators.bayes_under_transition_noise([0, 1, 0], order=1, alphabet_size=2, strength=1.5)
     with pytest.raises(InputError, match="the limit is 65536"):
