@@ -11,7 +11,6 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from anyorder.errors import require
@@ -19,29 +18,30 @@ from anyorder.estimators import matching
 from anyorder.estimators.result import Estimate
 from anyorder.tokens import Tokens, with_size
 
+#: A number, of Python or inside a compiled program.
+Number = float | int | Array
 
-@partial(jax.jit, static_argnames="dtype")
-def _normalised(counts: Int[Array, "length symbols"], dtype: DTypeLike) -> Estimate:
+
+@jax.jit
+def _normalised(counts: Int[Array, "length symbols"]) -> Estimate:
     """Relative frequencies, undefined where nothing was counted (Definition 2 leaves 0/0 open)."""
     totals = counts.sum(axis=1, keepdims=True)
-    frequencies = counts.astype(dtype) / totals.astype(dtype)
+    frequencies = counts.astype(jnp.float64) / totals.astype(jnp.float64)
     return Estimate(jnp.where(totals > 0, frequencies, jnp.nan), totals[:, 0] > 0)
 
 
-@partial(jax.jit, static_argnames="dtype")
-def smoothed(
-    counts: Int[Array, "length symbols"], beta: float | Array, dtype: DTypeLike
-) -> Float[Array, "length symbols"]:
+@jax.jit
+def smoothed(counts: Int[Array, "length symbols"], beta: Number) -> Float[Array, "length symbols"]:
     """Add-β smoothing of counts: β is added to each, and every row divided by its sum.
 
-    >>> smoothed(jnp.array([[2, 0]]), 1.0, jnp.float64).tolist()
+    >>> smoothed(jnp.array([[2, 0]]), 1.0).tolist()
     [[0.75, 0.25]]
     """
-    raised = counts.astype(dtype) + jnp.asarray(beta, dtype)
+    raised = counts.astype(jnp.float64) + jnp.asarray(beta, jnp.float64)
     return raised / raised.sum(axis=1, keepdims=True)
 
 
-def check_smoothing(beta: float | int | Array) -> None:
+def check_smoothing(beta: Number) -> None:
     """Refuse a β that smooths nothing; one inside a compiled program is not known."""
     if isinstance(beta, float | int):
         require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
@@ -58,14 +58,7 @@ def where_full(probabilities: Float[Array, "length symbols"], order: int) -> Est
     return Estimate(jnp.where(defined[:, None], probabilities, jnp.nan), defined)
 
 
-def kgram(
-    tokens: Tokens,
-    *,
-    order: int,
-    alphabet_size: int | None = None,
-    dtype: DTypeLike = jnp.float64,
-    alphabet: str | None = None,
-) -> Estimate:
+def kgram(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:
     """The conditional k-gram of Definition 2: what followed earlier occurrences of the last k tokens.
 
     >>> probabilities, defined = kgram([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2)
@@ -76,17 +69,11 @@ def kgram(
     """
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
     matches = matching.window_matches(tokens, order)
-    return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
+    return _normalised(matching.counts(matches, tokens, alphabet_size))
 
 
 def add_beta(
-    tokens: Tokens,
-    *,
-    order: int,
-    alphabet_size: int | None = None,
-    beta: float | int | Array = 1.0,
-    dtype: DTypeLike = jnp.float64,
-    alphabet: str | None = None,
+    tokens: Tokens, *, order: int, alphabet_size: int | None = None, beta: Number = 1.0, alphabet: str | None = None
 ) -> Estimate:
     """Add-β smoothing of the k-gram counts: the Bayes predictor when rows are Dirichlet(β), here β = 1.
 
@@ -98,21 +85,14 @@ def add_beta(
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
     check_smoothing(beta)
     counts = matching.counts(matching.window_matches(tokens, order), tokens, alphabet_size)
-    return where_full(smoothed(counts, beta, dtype), order)
+    return where_full(smoothed(counts, beta), order)
 
 
 #: The Bayes predictor when rows are Dirichlet(β), under the name that people look for.
 bayes = add_beta
 
 
-def bag(
-    tokens: Tokens,
-    *,
-    order: int,
-    alphabet_size: int | None = None,
-    dtype: DTypeLike = jnp.float64,
-    alphabet: str | None = None,
-) -> Estimate:
+def bag(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:
     """What followed earlier occurrences of the last k tokens in any order: the limit of uniform weights 1/k.
 
     >>> bag([0, 1, 1, 0], order=2, alphabet_size=2).probabilities[-1].tolist()
@@ -120,17 +100,11 @@ def bag(
     """
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
     matches = matching.bag_matches(tokens, order, alphabet_size)
-    return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
+    return _normalised(matching.counts(matches, tokens, alphabet_size))
 
 
 def add_beta_bag(
-    tokens: Tokens,
-    *,
-    order: int,
-    alphabet_size: int | None = None,
-    beta: float | int | Array = 1.0,
-    dtype: DTypeLike = jnp.float64,
-    alphabet: str | None = None,
+    tokens: Tokens, *, order: int, alphabet_size: int | None = None, beta: Number = 1.0, alphabet: str | None = None
 ) -> Estimate:
     """Add-β smoothing of the counts of `bag`: the Bayes predictor when every bag has a Dirichlet(β) row.
 
@@ -140,17 +114,10 @@ def add_beta_bag(
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
     check_smoothing(beta)
     counts = matching.counts(matching.bag_matches(tokens, order, alphabet_size), tokens, alphabet_size)
-    return where_full(smoothed(counts, beta, dtype), order)
+    return where_full(smoothed(counts, beta), order)
 
 
-def biased(
-    tokens: Tokens,
-    *,
-    order: int,
-    alphabet_size: int | None = None,
-    dtype: DTypeLike = jnp.float64,
-    alphabet: str | None = None,
-) -> Estimate:
+def biased(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:
     """The k-gram that also counts opening positions whose partial window is aligned (App. A.2.2, B.2).
 
     >>> biased([0, 0, 0, 1, 0, 0], order=2, alphabet_size=2).probabilities[-1].tolist()
@@ -158,24 +125,17 @@ def biased(
     """
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
     matches = matching.window_matches(tokens, order) | matching.aligned_openings(tokens, order)
-    return _normalised(matching.counts(matches, tokens, alphabet_size), dtype)
+    return _normalised(matching.counts(matches, tokens, alphabet_size))
 
 
-def backoff(
-    tokens: Tokens,
-    *,
-    order: int,
-    alphabet_size: int | None = None,
-    dtype: DTypeLike = jnp.float64,
-    alphabet: str | None = None,
-) -> Estimate:
+def backoff(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:
     """The j-gram of the longest suffix, j ≤ k, that has been seen before; j = 0 is the frequency of symbols.
 
     >>> backoff([0, 1, 2, 0, 2], order=2, alphabet_size=3).probabilities[-1].tolist()
     [1.0, 0.0, 0.0]
     """
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
-    return _normalised(_after_longest_suffix(tokens, order, alphabet_size), dtype)
+    return _normalised(_after_longest_suffix(tokens, order, alphabet_size))
 
 
 @partial(jax.jit, static_argnames=("order", "alphabet_size"))

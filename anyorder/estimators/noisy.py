@@ -13,12 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.special
-from jax.typing import DTypeLike
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from anyorder.errors import require
 from anyorder.estimators import matching
-from anyorder.estimators.counting import where_full
+from anyorder.estimators.counting import Number, where_full
 from anyorder.estimators.result import Estimate
 from anyorder.tokens import Tokens, with_size
 
@@ -56,10 +55,9 @@ def bayes_under_transition_noise(
     *,
     order: int,
     alphabet_size: int | None = None,
-    strength: float | int | Array,
+    strength: Number,
     concentration: float = 1.0,
     nodes: int | None = None,
-    dtype: DTypeLike = jnp.float64,
     alphabet: str | None = None,
 ) -> Estimate:
     """The Bayes predictor of the observed chain when transitions are perturbed with the given strength α.
@@ -85,9 +83,9 @@ def bayes_under_transition_noise(
         "shorten the sequence or pass fewer nodes (then the quadrature is not exact)",
     )
     points, weights = simplex_rule(alphabet_size, nodes, concentration)
-    mixed = jnp.asarray(strength, dtype)
-    rows = (1 - mixed) * jnp.asarray(points, dtype) + mixed / alphabet_size
+    mixed = jnp.asarray(strength, jnp.float64)
+    rows = (1 - mixed) * jnp.asarray(points, jnp.float64) + mixed / alphabet_size
     counts = matching.counts(matching.window_matches(tokens, order), tokens, alphabet_size)
-    log_likelihood = counts.astype(dtype) @ jnp.log(rows).T  # (length, nodes)
-    posterior = jax.nn.softmax(log_likelihood + jnp.log(jnp.asarray(weights, dtype)), axis=1)
+    log_likelihood = counts.astype(jnp.float64) @ jnp.log(rows).T  # (length, nodes)
+    posterior = jax.nn.softmax(log_likelihood + jnp.log(jnp.asarray(weights, jnp.float64)), axis=1)
     return where_full(posterior @ rows, order)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int
 
 from anyorder.errors import check_whole, require
 from anyorder.estimators import matching
-from anyorder.estimators.counting import check_smoothing, smoothed, where_full
+from anyorder.estimators.counting import Number, check_smoothing, smoothed, where_full
 from anyorder.estimators.result import WeightedEstimate
 from anyorder.tokens import Tokens, with_size
 
@@ -25,8 +24,7 @@ def mixture(
     max_order: int,
     alphabet_size: int | None = None,
     min_order: int = 0,
-    beta: float | int | Array = 1.0,
-    dtype: DTypeLike = jnp.float64,
+    beta: Number = 1.0,
     alphabet: str | None = None,
 ) -> WeightedEstimate:
     """The Bayes predictor when the order is uniform on min_order … max_order and rows are Dirichlet(β).
@@ -43,20 +41,14 @@ def mixture(
     tokens, alphabet_size = with_size(tokens, None, alphabet_size, alphabet)
     _check(tokens, max_order, "max_order", beta)
     orders = range(min_order, max_order + 1)
-    rows = [of_order(tokens, order, max_order, alphabet_size, beta, dtype)[1] for order in orders]
+    rows = [of_order(tokens, order, max_order, alphabet_size, beta)[1] for order in orders]
     evidence = jnp.stack([jnp.cumsum(_coded(row, tokens, max_order)) for row in rows], axis=1)
     posterior = jax.nn.softmax(evidence, axis=1)
     return _where_full(jnp.einsum("nk,kns->ns", posterior, jnp.stack(rows)), posterior, max_order)
 
 
 def ctw(
-    tokens: Tokens,
-    *,
-    depth: int,
-    alphabet_size: int | None = None,
-    beta: float | int | Array = 0.5,
-    dtype: DTypeLike = jnp.float64,
-    alphabet: str | None = None,
+    tokens: Tokens, *, depth: int, alphabet_size: int | None = None, beta: Number = 0.5, alphabet: str | None = None
 ) -> WeightedEstimate:
     """Context-tree weighting: the Bayes predictor for a random context tree of at most this depth.
 
@@ -73,18 +65,18 @@ def ctw(
     _check(tokens, depth, "depth", beta)
     # A node mixes two predictors: its own row, and its child on the path of the context. The odds of the first against
     # the second are the ratio of what they gave to the tokens that came after this node: the matching positions.
-    _, below = of_order(tokens, depth, depth, alphabet_size, beta, dtype)
-    reached = [jnp.ones(len(tokens), dtype)]
+    _, below = of_order(tokens, depth, depth, alphabet_size, beta)
+    reached = [jnp.ones(len(tokens), jnp.float64)]
     for order in reversed(range(depth)):
-        matches, own = of_order(tokens, order, depth, alphabet_size, beta, dtype)
-        log_odds = matches.astype(dtype) @ (_coded(own, tokens, depth) - _coded(below, tokens, depth))
+        matches, own = of_order(tokens, order, depth, alphabet_size, beta)
+        log_odds = matches.astype(jnp.float64) @ (_coded(own, tokens, depth) - _coded(below, tokens, depth))
         leaf = jax.nn.sigmoid(log_odds)
         below = leaf[:, None] * own + jax.nn.sigmoid(-log_odds)[:, None] * below
         reached = [leaf, *(jax.nn.sigmoid(-log_odds) * deeper for deeper in reached)]
     return _where_full(below, jnp.stack(reached, axis=1), depth)
 
 
-def _check(tokens: Int[Array, "length"], longest: int, name: str, beta: float | int | Array) -> None:
+def _check(tokens: Int[Array, "length"], longest: int, name: str, beta: Number) -> None:
     check_whole(**{name: longest})
     require(
         0 <= longest < len(tokens),
@@ -95,21 +87,16 @@ def _check(tokens: Int[Array, "length"], longest: int, name: str, beta: float | 
 
 
 def of_order(
-    tokens: Int[Array, "length"],
-    order: int,
-    first: int,
-    alphabet_size: int,
-    beta: float | int | Array,
-    dtype: DTypeLike,
+    tokens: Int[Array, "length"], order: int, first: int, alphabet_size: int, beta: Number
 ) -> tuple[Bool[Array, "length length"], Float[Array, "length symbols"]]:
     """Where earlier windows of this order match, and add-β smoothing of what followed, from position `first` on.
 
-    >>> matches, rows = of_order(jnp.array([0, 1, 0, 1, 0]), 1, 2, 2, 1.0, jnp.float64)
+    >>> matches, rows = of_order(jnp.array([0, 1, 0, 1, 0]), 1, 2, 2, 1.0)
     >>> matches[-1].astype(int).tolist(), rows[-1].round(3).tolist()
     ([0, 0, 0, 1, 0], [0.333, 0.667])
     """
     matches = matching.window_matches(tokens, order) & (jnp.arange(len(tokens)) >= first)
-    return matches, smoothed(matching.counts(matches, tokens, alphabet_size), beta, dtype)
+    return matches, smoothed(matching.counts(matches, tokens, alphabet_size), beta)
 
 
 def _coded(rows: Float[Array, "length symbols"], tokens: Int[Array, "length"], first: int) -> Float[Array, "length"]:

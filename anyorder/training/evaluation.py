@@ -188,7 +188,7 @@ def _compare(
             return (estimators.exact_loss(rows, truth) - true)[order - 1 :]
 
         floor = None if predictor.reason else excess(predictor(tokens).probabilities)
-        fixed = {k: excess(of_order(tokens, k, order, size, beta, jnp.float64)[1]) for k in orders}
+        fixed = {k: excess(of_order(tokens, k, order, size, beta)[1]) for k in orders}
         return true[order - 1 :], floor, missed[order - 1 :], fixed, uniform_sums(tokens[:-1], order)
 
     return jax.lax.map(lambda one: each(*one), (tokens, truth), batch_size=BATCH)
