@@ -6,7 +6,6 @@ five of reversible kernels of any order. What the last five can mean is in `docs
 
 from __future__ import annotations
 
-import functools
 import itertools
 import statistics
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from anyorder.chains.kernel import Kernel
 from anyorder.chains.priors import RETURN_STEPS, Prior, ReversibleBinary, return_counts, second_hop
 from anyorder.chains.random import as_key
 from anyorder.chains.sampling import stationary_contexts
-from anyorder.errors import require
+from anyorder.errors import InputError, require
 
 
 class Check(NamedTuple):
@@ -118,18 +117,17 @@ def check_any_order(kernel: Kernel) -> list[Check]:
     ['non-degenerate projection']
     """
     matrix = kernel.transition_matrix
-    require(
-        isinstance(matrix, np.ndarray),
-        f"the lifted chain has {len(kernel.rows)} contexts, the limit is {lifted.DENSE_STATES}; lower the order",
-    )
-    assert isinstance(matrix, np.ndarray)
+    if not isinstance(matrix, np.ndarray):
+        raise InputError(
+            f"the lifted chain has {len(kernel.rows)} contexts, the limit is {lifted.DENSE_STATES}; lower the order"
+        )
     flow = kernel.stationary.ravel()[:, None] * matrix
     defect = float(np.abs(flow - flow.T).max())
     eigenvalues = kernel.eigenvalues
     real = bool(np.abs(eigenvalues.imag).max() < 1e-9)
     smallest = float(eigenvalues.real.min()) if real else float("nan")
     sound = kernel.irreducible and kernel.aperiodic
-    printed, corrected = _projections(kernel) if defect < 1e-9 else (float("nan"), float("nan"))
+    printed, corrected = _projections(kernel, matrix) if defect < 1e-9 else (float("nan"), float("nan"))
     counts = np.asarray(return_counts(jnp.asarray(kernel.probabilities), RETURN_STEPS))
     decay = float((counts[:-1] - counts[1:]).min())
     return [
@@ -183,12 +181,11 @@ def _reversible(kernel: Kernel) -> Check:
     return Check("time reversibility", kernel.reversible, defect, 1e-9, "largest |μ(w) - μ(w reversed)|")
 
 
-def _projections(kernel: Kernel) -> tuple[float, float]:
+def _projections(kernel: Kernel, matrix: Float[np.ndarray, "contexts contexts"]) -> tuple[float, float]:
     """Smallest β_m over m ≥ 2, with the printed f(a) = |a| (distinct symbols) and with f(a, b)."""
     weights = kernel.stationary.ravel()
     root = np.sqrt(weights)
-    assert isinstance(kernel.transition_matrix, np.ndarray)
-    symmetric = root[:, None] * kernel.transition_matrix / root[None, :]
+    symmetric = root[:, None] * matrix / root[None, :]
     _, vectors = np.linalg.eigh((symmetric + symmetric.T) / 2)
     functions = (vectors / root[:, None])[:, :-1]  # orthonormal in ℓ²(μ); the last one is the constant
     contexts = list(itertools.product(range(kernel.alphabet_size), repeat=kernel.order))
@@ -221,4 +218,4 @@ def _permutation_deviation(kernels: Float[np.ndarray, "count s s"], confidence: 
         renamed = kernels[:, swap][:, :, swap]
         for moment in (1, 2):
             scores.append(_standard_scores(kernels**moment - renamed**moment))
-    return float(np.abs(np.stack(scores)).max()), _quantile(confidence, functools.reduce(int.__mul__, np.shape(scores)))
+    return float(np.abs(np.stack(scores)).max()), _quantile(confidence, np.size(scores))

@@ -23,7 +23,7 @@ from anyorder.chains import (
     TransitionNoise,
     Tree,
 )
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError
 from anyorder.estimators.counting import add_beta, add_beta_bag, where_full
 from anyorder.estimators.hidden import filtered
 from anyorder.estimators.noisy import bayes_under_transition_noise
@@ -49,8 +49,8 @@ class Floor:
 
     def __call__(self, tokens: Tokens, *, alphabet: str | None = None) -> Estimate | WeightedEstimate:
         """The Bayes predictor's distributions on one sequence; a string needs its alphabet."""
-        require(self.predictor is not None, f"{self.reason}")
-        assert self.predictor is not None
+        if self.predictor is None:
+            raise InputError(f"{self.reason}")
         return self.predictor(spelled(tokens, alphabet) if isinstance(tokens, str) else tokens)
 
 
