@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -49,9 +49,14 @@ class Prior(eqx.Module):
         dense_shape(self.order, self.alphabet_size)
 
 
-def check_concentration(concentration: float) -> None:
-    """Refuse what is no parameter of a Dirichlet distribution."""
-    require(concentration > 0, f"concentration is {concentration}, must be above 0; the paper uses 1")
+def concentration_field() -> Any:
+    """The field of a prior that is the parameter of its Dirichlet rows."""
+
+    def checked(concentration: float) -> float:
+        require(concentration > 0, f"concentration is {concentration}, must be above 0; the paper uses 1")
+        return concentration
+
+    return eqx.field(static=True, default=1.0, converter=checked)
 
 
 def dirichlet_rows(
@@ -83,10 +88,7 @@ class Dirichlet(Prior):
     """
 
     name: ClassVar[str] = "dirichlet"
-    concentration: float = eqx.field(static=True, default=1.0)
-
-    def __check_init__(self) -> None:
-        check_concentration(self.concentration)
+    concentration: float = concentration_field()
 
     def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         return dirichlet_rows(key, dense_shape(self.order, self.alphabet_size), self.concentration, dtype)

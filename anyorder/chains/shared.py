@@ -1,7 +1,7 @@
 """Priors under which contexts share rows: by bag, by an order below the longest, or by a random context tree.
 
 The kernels are those of the longest order, with equal rows where contexts agree in what counts, so that everything
-that takes a kernel takes these.
+that takes a kernel takes these. A row for each context of the last tokens broadcasts over the axes of older ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from anyorder.chains.kernel import dense_shape
-from anyorder.chains.priors import Prior, check_concentration, dirichlet_rows
+from anyorder.chains.priors import Prior, concentration_field, dirichlet_rows
 from anyorder.errors import require
 
 
@@ -42,10 +42,7 @@ class BagSymmetric(Prior):
     """
 
     name: ClassVar[str] = "bag-symmetric"
-    concentration: float = eqx.field(static=True, default=1.0)
-
-    def __check_init__(self) -> None:
-        check_concentration(self.concentration)
+    concentration: float = concentration_field()
 
     def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         numbers = bags(self.order, self.alphabet_size)
@@ -64,13 +61,12 @@ class OrderMixture(Prior):
     order: int = eqx.field(static=True, init=False)
     min_order: int = eqx.field(static=True, default=1)
     max_order: int = eqx.field(static=True, default=3)
-    concentration: float = eqx.field(static=True, default=1.0)
+    concentration: float = concentration_field()
 
     def __post_init__(self) -> None:
         self.order = self.max_order
 
     def __check_init__(self) -> None:
-        check_concentration(self.concentration)
         require(
             0 <= self.min_order <= self.max_order,
             f"the smallest order is {self.min_order}, must be between 0 and the largest, {self.max_order}; "
@@ -86,7 +82,7 @@ class OrderMixture(Prior):
         which, *keys = jax.random.split(key, 1 + len(self.orders))
         shape = dense_shape(self.order, self.alphabet_size)
         kernels = [
-            jnp.broadcast_to(_rows(key, order, self.alphabet_size, self.concentration, dtype), shape)
+            jnp.broadcast_to(dirichlet_rows(key, shape[-1 - order :], self.concentration, dtype), shape)
             for key, order in zip(keys, self.orders, strict=True)
         ]
         chosen = jax.random.randint(which, (), 0, len(kernels), jnp.int32)
@@ -106,13 +102,10 @@ class Tree(Prior):
     name: ClassVar[str] = "tree"
     order: int = eqx.field(static=True, init=False)
     depth: int = eqx.field(static=True, default=3)
-    concentration: float = eqx.field(static=True, default=1.0)
+    concentration: float = concentration_field()
 
     def __post_init__(self) -> None:
         self.order = self.depth
-
-    def __check_init__(self) -> None:
-        check_concentration(self.concentration)
 
     @property
     def orders(self) -> range:
@@ -122,16 +115,10 @@ class Tree(Prior):
     def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
         size = self.alphabet_size
         last, *keys = jax.random.split(key, self.depth + 1)
-        kernel = _rows(last, self.depth, size, self.concentration, dtype)
+        kernel = dirichlet_rows(last, (size,) * (self.depth + 1), self.concentration, dtype)
         for depth, key in reversed(list(enumerate(keys))):
             row_key, leaf_key = jax.random.split(key)
             leaf = jax.random.bernoulli(leaf_key, 0.5, (size,) * depth + (1,))
-            kernel = jnp.where(leaf, _rows(row_key, depth, size, self.concentration, dtype), kernel)
+            rows = dirichlet_rows(row_key, (size,) * (depth + 1), self.concentration, dtype)
+            kernel = jnp.where(leaf, rows, kernel)
         return kernel
-
-
-def _rows(
-    key: PRNGKeyArray, order: int, size: int, concentration: float, dtype: DTypeLike
-) -> Float[Array, "*last symbols"]:
-    """A row for each context of the last tokens: these axes stand last and broadcast over those of older tokens."""
-    return dirichlet_rows(key, (size,) * (order + 1), concentration, dtype)
