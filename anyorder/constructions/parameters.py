@@ -110,24 +110,21 @@ def breakdown(construction: str, *, alphabet_size: int, length: int) -> Breakdow
         Component(name, formula, values[formula], counted[name])
         for name, formula in zip(counted, _PRINTED[construction], strict=True)
     )
-    totals = {
-        "two-layer": ("9d² + d(2T + 2S + 9)", 9 * d**2 + d * (2 * t + 2 * s + 9), "its rows add up to its total"),
-        "three-layer": (
-            "15d² + d(3T + 2S + 10)",
-            15 * d**2 + d * (3 * t + 2 * s + 10),
-            "E6: its rows add up to 15d² + d(3T + 2S + 12)",
-        ),
+    rows = table_one(order=1, alphabet_size=s, length=t, stored=False)
+    total = next(row for row in rows if row.construction == construction)
+    notes = {
+        "two-layer": "its rows add up to its total",
+        "three-layer": f"E6: its rows add up to {total.alternative_formula}",
     }
-    formula, printed, note = totals[construction]
     return Breakdown(
         construction=construction,
         components=components,
-        formula=formula,
-        printed_total=printed,
+        formula=total.formula,
+        printed_total=total.paper,
         sum_of_rows=sum(row.paper for row in components),
         counted=sum(counted.values()),
         uncounted={"value positions of the gate (dT)": d * t, "output bias (S)": s},
-        note=note,
+        note=notes[construction],
     )
 
 

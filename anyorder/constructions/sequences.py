@@ -27,7 +27,7 @@ def uniform(rng: np.random.Generator, length: int, symbols: int, order: int) -> 
 
 
 def periodic(rng: np.random.Generator, length: int, symbols: int, order: int) -> Int[np.ndarray, "length"]:
-    """A random word of up to 2k + 4 tokens without end, with three in a hundred tokens drawn anew."""
+    """A random word of up to 2k + 4 tokens without end, with three in a hundred tokens drawn again."""
     word = rng.integers(0, symbols, rng.integers(2, 2 * order + 5))
     return np.where(rng.random(length) < 0.03, rng.integers(0, symbols, length), np.resize(word, length))
 
@@ -39,7 +39,7 @@ def sparse(rng: np.random.Generator, length: int, symbols: int, order: int) -> I
 
 
 def de_bruijn(rng: np.random.Generator, length: int, symbols: int, order: int) -> Int[np.ndarray, "length"]:
-    """A de Bruijn cycle without end, rotated and renamed; its order is k, or less to come round thrice.
+    """A de Bruijn cycle without end, rotated and renamed; its order is k, or less, to come round three times.
 
     >>> de_bruijn(np.random.default_rng(0), 8, 2, 1).tolist()
     [0, 1, 0, 1, 0, 1, 0, 1]

@@ -82,8 +82,9 @@ def markdown(table: Listing) -> str:
     |---|---|
     | `bigram` | 3S |
     """
-    lines = [table.headings, ("---",) * len(table.headings), *((f"`{row[0]}`", *row[1:]) for row in table.rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("| --- |", "|---|").replace(" --- |", "---|")
+    rows = [table.headings, *((f"`{row[0]}`", *row[1:]) for row in table.rows)]
+    first, *others = (f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join([first, "|" + "---|" * len(table.headings), *others])
 
 
 def regenerated(page: str) -> str:
