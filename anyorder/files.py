@@ -35,6 +35,8 @@ _WORDS = {int: "a whole number", float: "a number", str: "a text", dict: "an obj
 
 Row = dict[str, Any]
 """A JSON object."""
+Tables = Mapping[str, list[Row]]
+"""Tables of an experiment: rows by the name of their table."""
 
 
 @contextlib.contextmanager

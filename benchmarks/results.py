@@ -13,8 +13,9 @@ from pathlib import Path
 
 from anyorder.errors import require
 from anyorder.experiments import recorded
+from anyorder.experiments.registry import RECORDED
 from anyorder.files import write_text
-from anyorder.report.recorded import RECORDED, regenerated
+from anyorder.report.docs import regenerated
 
 PAGE = Path(__file__).parents[1] / "docs" / "reproduce.md"
 

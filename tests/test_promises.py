@@ -98,6 +98,7 @@ TESTED_ELSEWHERE = {
     "experiments/registry": "cli/test_reproduce",
     "experiments/story": "cli/test_demo",
     "lazy": "test_api",
+    "markdown": "constructions/test_tables and report/test_docs",
     "probe/adapters/huggingface": "torch/test_huggingface",
     "probe/adapters/transformer_lens": "torch/test_huggingface",
     "report/orders": "cli/test_order",

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from anyorder.claims.entry import ROUNDING, TOLERANCE, Claim, Finding, Measure, Tables, Verdict, shown
+from anyorder.claims.entry import ROUNDING, TOLERANCE, Claim, Finding, Measure, Verdict, shown
 from anyorder.errors import InputError
-from anyorder.files import read_json
+from anyorder.files import Tables, read_json
 from anyorder.records import as_json
 
 

@@ -15,15 +15,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from anyorder.files import Row
-
 Value: TypeAlias = bool | int | float | str | np.generic | None
 #: What is measured under one name: a value, several, a table of them, or one for each case.
 Measure: TypeAlias = Value | np.ndarray | Sequence[Value | Sequence[Value]] | Mapping[str, Value | Sequence[Value]]
 #: What stands behind a verdict.
 Numbers: TypeAlias = dict[str, Measure]
-#: Tables of an experiment: table name → rows, each a mapping from column to value.
-Tables: TypeAlias = Mapping[str, list[Row]]
 
 #: A number on record is met where the difference is at most this share of it, unless its entry says otherwise.
 TOLERANCE = 1e-3

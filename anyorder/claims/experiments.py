@@ -13,12 +13,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from anyorder.claims.entry import Finding, Numbers, Tables, claim, judge
+from anyorder.claims.entry import Finding, Numbers, claim, judge
 from anyorder.errors import require
 from anyorder.experiments import learned_code
 from anyorder.experiments.depth import AVERAGED, DATA
 from anyorder.experiments.printed import BITS, DEPTH, DEVIATIONS, TOKEN_NOISE, TRANSITION_NOISE, Printed
-from anyorder.files import Row
+from anyorder.files import Row, Tables
 from anyorder.sweeps.builtin import paper_grid
 from anyorder.training.config import PRESETS
 from anyorder.training.evaluation import held_out

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from anyorder.claims.entry import Claim, Finding, Verdict, shown
 from anyorder.claims.registry import PARTS, recorded
+from anyorder.markdown import as_markdown
 
 _INTRODUCTION = """# Claims
 
@@ -47,8 +48,8 @@ def _summary(records: Mapping[str, Finding]) -> str:
     counted = Counter(record.verdict for record in records.values())
     quick = [entry for entries in PARTS.values() for entry in entries if entry.quick]
     seconds = sum(records[entry.id].seconds for entry in quick)
-    rows = [f"| {verdict} | {counted[verdict]} |" for verdict in Verdict if counted[verdict]]
-    table = "\n".join(["| verdict | claims |", "|---|---|", *rows])
+    rows = [(verdict, str(counted[verdict])) for verdict in Verdict if counted[verdict]]
+    table = as_markdown(("verdict", "claims"), rows)
     cost = f"The {len(quick)} quick ones took {_rounded(seconds)} CPU seconds when the record was made."
     return f"{table}\n\n{cost}\n"
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from anyorder.claims.entry import Finding, Tables, claim, judge
+from anyorder.claims.entry import Finding, claim, judge
 from anyorder.errors import require
 from anyorder.experiments.unknown_order import ATTENTION, NEAR, ONE, RECIPE_NAME
+from anyorder.files import Tables
 from anyorder.training.config import Data
 from anyorder.training.evaluation import evaluation_set
 

@@ -5,13 +5,13 @@ A page of the docs holds a table between `<!-- table: NAME -->` and `<!-- end --
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
 from anyorder.constructions.construction import Construction
 from anyorder.constructions.exact_orders import precision_table
 from anyorder.constructions.registry import CONSTRUCTIONS, plan
+from anyorder.markdown import as_markdown, rewritten
 from anyorder.numerics import DTYPES
 
 
@@ -82,15 +82,9 @@ def markdown(table: Listing) -> str:
     |---|---|
     | `bigram` | 3S |
     """
-    rows = [table.headings, *((f"`{row[0]}`", *row[1:]) for row in table.rows)]
-    first, *others = (f"| {' | '.join(row)} |" for row in rows)
-    return "\n".join([first, "|" + "---|" * len(table.headings), *others])
+    return as_markdown(table.headings, [(f"`{name}`", *cells) for name, *cells in table.rows])
 
 
 def regenerated(page: str) -> str:
     """A page with its tables as they are now."""
-
-    def fresh(found: re.Match) -> str:
-        return f"<!-- table: {found[1]} -->\n{markdown(TABLES[found[1]]())}\n<!-- end -->"
-
-    return re.sub(r"<!-- table: (\w+) -->\n.*?<!-- end -->", fresh, page, flags=re.DOTALL)
+    return rewritten(page, "table", lambda name: markdown(TABLES[name]()))

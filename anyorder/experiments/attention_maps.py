@@ -6,9 +6,10 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from anyorder.experiments import learned_code
-from anyorder.experiments.experiment import Budget, Result, Table, Task, columns, experiment, of_preset
+from anyorder.experiments.experiment import Budget, OnPage, Result, Table, Task, Wide, columns, experiment, of_preset
 from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, Plot, each, grouped, sequence_maps
-from anyorder.files import Row
+from anyorder.experiments.printed import listed
+from anyorder.files import Row, Tables
 from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 from anyorder.training.run import Summary
@@ -17,6 +18,47 @@ ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (1, 2, 3), "pape
 #: Sequences that are shown, and over which weights of layer 1 and the attention between contexts are averaged.
 SEQUENCES, AVERAGED = 3, 256
 RECIPES = ("paper", "floor")
+
+
+def difference(recorded: Tables) -> str:
+    """What layers 1 and 2 do beside what is said of them."""
+    rows = [row for row in recorded["attention"] if row["preset"] == "paper"]
+    seeds = len(rows[0]["excess_seeds"])
+    shapes = [
+        f"at order {row['order']} it "
+        + (f"rises from offset 1 to k in {row['seeds_that_rise_to_k']} and " if row["order"] > 1 else "")
+        + f"ends at k in {row['seeds_that_end_at_k']} of {seeds} seeds"
+        for row in rows
+    ]
+    bases = [
+        f"{row['base']:.2f} [{row['low']:.2f}, {row['high']:.2f}] at order {row['order']}, which "
+        + ("contains" if row["low"] <= row["construction"] <= row["high"] else "excludes")
+        + f" the {row['construction']} of App. B"
+        for row in recorded["base"]
+        if row["preset"] == "paper"
+    ]
+    longer, ideal = ({row["order"]: row[name] for row in rows} for name in ("longer_match_mean", "longer_match_ideal"))
+    less = [
+        row["order"]
+        for row in rows
+        if row["longer_match_mean"] + 2 * row["longer_match_std"] < row["longer_match_ideal"]
+    ]
+    overlap = [
+        f"{row['overlap_in_every_seed']} of {row['pairs']} overlap in every seed and {row['confused_in_any_seed']} are "
+        f"confused in any at order {row['order']}"
+        for row in recorded["overlap"]
+        if row["preset"] == "paper"
+    ]
+    return (
+        f"**Attention.** Weight of layer 1, preset `paper`: {'; '.join(shapes)}. Mass beyond offset k: "
+        f"{listed({row['order']: row['layer_1_beyond_k'] for row in rows}, 2)}. The base of the code is "
+        f"{'; '.join(bases)}. Of the pairs of contexts {'; '.join(overlap)}: codes that overlap need not confuse "
+        "layer 2. A match may go on: the next older token agrees too. Attention on a match that goes on, divided by "
+        f"that on one that does not, is {listed(longer, 2)}; the pseudo-attention map, which does not look beyond the "
+        f"window, has {listed(ideal, 2)}, less than one because windows that came often share their attention among "
+        "many matches, of which more go on. "
+        + (f"At order {' and '.join(map(str, less))} layer 2 prefers matches that do not go on." if less else "")
+    )
 
 
 @experiment(
@@ -28,6 +70,11 @@ RECIPES = ("paper", "floor")
     "and for single sequences for layer 2.",
     reading="The models are those of the preset `paper`; next to them those of the floor recipe, which have a "
     "beginning token: its row and column are marked by a dot.",
+    recorded=OnPage(
+        figures=("offsets", "layer-1"),
+        wide={"offsets": Wide(("preset", "order"), "offset", "weight")},
+        difference=difference,
+    ),
 )
 def attention_maps(task: Task) -> Result:
     """Train models of every order and recipe; keep maps, weights by offset, codes and what they confuse."""

@@ -12,10 +12,11 @@ from jaxtyping import Array, Float, Int
 from anyorder import estimators
 from anyorder.experiments import learned_code
 from anyorder.experiments.depth import DATA
-from anyorder.experiments.experiment import Result, Table, Task, experiment, of_preset
+from anyorder.experiments.experiment import OnPage, Result, Table, Task, experiment, of_preset
 from anyorder.experiments.figures import Chart, Plot, series
-from anyorder.experiments.printed import BITS, printed_series
+from anyorder.experiments.printed import BITS, printed_series, rows_by
 from anyorder.experiments.rounding import Quantiser, narrow, quantised_attention, to_bits
+from anyorder.files import Tables
 from anyorder.training.evaluation import held_out
 from anyorder.transformer import Transformer
 
@@ -49,6 +50,21 @@ def distances(
     return np.asarray([[one(model, row) for row in tokens] for model in models])
 
 
+def difference(recorded: Tables) -> str:
+    """How far from the pseudo-attention map, and from uniform attention."""
+    rows = rows_by(recorded["distance"], "bits")
+    ours, theirs = rows["2"]["distance_mean"] - rows["32"]["distance_mean"], BITS["2"].mean - BITS["32"].mean
+    uniform = rows["32"]["uniform_distance"]
+    return (
+        f"**Bits.** Layer 2 of our models is nearer to the pseudo-attention map than print at every number of bits: "
+        f"{rows['32']['distance_mean']:.2f} against {BITS['32'].rounded} at 32. Two bits add {ours:.2f} here and "
+        f"{theirs:.2f} in print. Uniform attention has {uniform:.2f} on the same sequences: if the paper's map is as "
+        f"ours, with rows that add up to one, print is {'farther' if uniform < BITS['32'].mean else 'nearer'} than "
+        "attention that does not depend on the tokens. The printed distances are those of one trained model on ten "
+        "sequences; which settings of the grid it has is not said."
+    )
+
+
 @experiment(
     "Few bits for weights and activations",
     "App. H.4",
@@ -61,6 +77,7 @@ def distances(
     "levels from zero), scaled to the largest entry of each vector: two bits are the levels -1, 0 and 1. Sums, norms "
     "and the denominator of the softmax are kept. The narrow floating-point formats are ours. Ten sequences are few: "
     "the printed deviations, which are over sequences, are larger than most differences.",
+    recorded=OnPage(difference=difference),
 )
 def bits(task: Task) -> Result:
     """Quantise the two-layer models of `depth`, and those of the floor recipe."""

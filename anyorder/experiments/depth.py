@@ -6,16 +6,37 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from anyorder.experiments import as_published, learned_code
-from anyorder.experiments.experiment import Result, Table, Task, columns, experiment, of_preset
+from anyorder.experiments.experiment import OnPage, Result, Table, Task, columns, experiment, of_preset
 from anyorder.experiments.figures import Chart, MapGrid, Plot, sequence_maps, series
-from anyorder.experiments.printed import DEPTH, Printed, printed_series
-from anyorder.files import Row
+from anyorder.experiments.printed import DEPTH, Printed, printed_series, rows_by, verb
+from anyorder.files import Row, Tables
 from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 
 DATA = Data(order=2, length=32)
 #: Sequences that are shown, and those over which attention is averaged.
 SEQUENCES, AVERAGED = 4, 256
+
+
+def difference(recorded: Tables) -> str:
+    """How far the table is from print, and from the evaluation of the published code."""
+    rows, published = rows_by(recorded["excess"], "layers"), rows_by(recorded["as_published"], "layers")
+    one, two = published[1], published[2]
+    layers = [
+        f"{name} {rows[count]['excess_mean']:.4f} next to {DEPTH[count]} in print, which {verb(rows[count])}"
+        for count, name in ((1, "one layer"), (2, "two layers"))
+    ]
+    deviations = f"{one['std_over_kernels']:.3f} and {two['std_over_kernels']:.3f}"
+    agree = f"{one['kernels_that_agree']:.0%} and {two['kernels_that_agree']:.0%}"
+    return (
+        f"**Depth.** {'; '.join(layers).capitalize()}. The evaluation of the published code takes one kernel. Over "
+        f"{one['kernels']} kernels it gives {one['mean']:.3f} and {two['mean']:.3f}, with standard deviations from "
+        f"kernel to kernel of {deviations}; {agree} of the kernels agree with print. What is printed may be such a "
+        "number: its ± does not show the kernel's part. On one kernel the standard deviation over seeds is "
+        f"{one['seed_spread']:.4f} for one layer and {two['seed_spread']:.4f} for two (medians over kernels), next to "
+        f"the printed {DEPTH[1].deviation:.3f} and {DEPTH[2].deviation:.3f}: five seeds on one kernel can give the "
+        f"{DEPTH[2]} of two layers, and hardly the ± {DEPTH[1].deviation:.3f} of one."
+    )
 
 
 @experiment(
@@ -27,6 +48,7 @@ SEQUENCES, AVERAGED = 4, 256
     reading="The excess is the mean over the predictions from a full window, and the expectation over the true "
     "next-token distribution is exact, so that only the sequences are sampled. The second table evaluates the same "
     "models in the way of the published code.",
+    recorded=OnPage(figures=("one-layer",), difference=difference),
 )
 def depth(task: Task) -> Result:
     """Train both; keep the attention of the one-layer model on a few sequences."""

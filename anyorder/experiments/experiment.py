@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from anyorder import training
 from anyorder.experiments.figures import Figure
-from anyorder.files import Row, read_json, short_digest, write_json
+from anyorder.files import Row, Tables, read_json, short_digest, write_json
 from anyorder.sweeps import spec
 from anyorder.sweeps.analysis import spread
 from anyorder.sweeps.local import Local
@@ -136,12 +136,33 @@ def seconds(path: Path) -> float:
     return read_json(path, "the folder of a report", {"seconds": float})["seconds"]
 
 
+class Wide(NamedTuple):
+    """A long table that is shown with the values of the column `by` as heads: what names a row, and what is shown."""
+
+    keys: tuple[str, ...]
+    by: str
+    value: str
+
+
+@dataclasses.dataclass(frozen=True)
+class OnPage:
+    """How docs/reproduce.md shows an experiment whose results at the paper's budget are recorded.
+
+    `figures` names those that are shown, `wide` says how long tables are. `difference` writes a paragraph from the
+    recorded tables: where our numbers differ from print, and what was tried to explain it.
+    """
+
+    figures: tuple[str, ...] = ()
+    wide: Mapping[str, Wide] = dataclasses.field(default_factory=dict)
+    difference: Callable[[Tables], str] | None = None
+
+
 @dataclasses.dataclass(frozen=True)
 class Experiment:
     """One table or figure: where it stands in the paper, what is said there, how it is read here, and its cost.
 
     `paper` and `reading` are None for experiments of our own and where nothing was left open. `minutes` are those
-    of two free cores where no other experiment has trained its models.
+    of two free cores where no other experiment has trained its models. `recorded` is None where nothing is recorded.
     """
 
     id: str
@@ -151,10 +172,17 @@ class Experiment:
     reading: str | None
     minutes: dict[Budget, float]
     run: Callable[[Task], Result]
+    recorded: OnPage | None = None
 
 
 def experiment(
-    title: str, where: str, minutes: dict[Budget, float], *, paper: str | None = None, reading: str | None = None
+    title: str,
+    where: str,
+    minutes: dict[Budget, float],
+    *,
+    paper: str | None = None,
+    reading: str | None = None,
+    recorded: OnPage | None = None,
 ) -> Callable[[Callable[[Task], Result]], Experiment]:
     """Make an experiment of the function that it stands above; its id is the name of the function, with hyphens.
 
@@ -164,7 +192,7 @@ def experiment(
     >>> no_table.id
     'no-table'
     """
-    return lambda run: Experiment(run.__name__.replace("_", "-"), title, where, paper, reading, minutes, run)
+    return lambda run: Experiment(run.__name__.replace("_", "-"), title, where, paper, reading, minutes, run, recorded)
 
 
 def run_name(config: Config) -> str:

@@ -7,9 +7,10 @@ from itertools import groupby
 
 import numpy as np
 
-from anyorder.experiments.experiment import STEPS, Budget, Result, Table, Task, experiment
+from anyorder.experiments.experiment import STEPS, Budget, OnPage, Result, Table, Task, experiment
 from anyorder.experiments.figures import Chart, Plot, grouped, series
-from anyorder.files import Row
+from anyorder.experiments.printed import DEPTH
+from anyorder.files import Row, Tables
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.builtin import paper_grid
 from anyorder.sweeps.spec import Sweep
@@ -33,12 +34,27 @@ def sweep(budget: Budget) -> Sweep:
     return dataclasses.replace(whole, base=base, axes=axes, seeds=(0,))
 
 
+def difference(recorded: Tables) -> str:
+    """What the settings of the grid change."""
+    cells = [row for row in recorded["cells"] if row["length"] == 32]
+    each = []
+    for rate, dropout in sorted({(row["learning_rate"], row["dropout"]) for row in cells}):
+        found = [row["excess"] for row in cells if (row["learning_rate"], row["dropout"]) == (rate, dropout)]
+        ends = f"{min(found):.3f}" if len(found) == 1 else f"{min(found):.3f} to {max(found):.3f}"
+        each.append(f"{ends} at rate {rate:g} with{'' if dropout else 'out'} dropout")
+    return (
+        f"**Learning rate and the rest of the grid.** In the {len(cells)} cells with T = 32 the excess of two layers "
+        f"is {', '.join(each)}, next to the printed {DEPTH[2]}."
+    )
+
+
 @experiment(
     "The grid of hyper-parameters",
     "App. H.5",
     {"tiny": 0.3, "quick": 5, "paper": 55},
     paper="Settings are searched on a grid of batch, rate, weight decay, betas, dropout, length, width and heads.",
     reading="Cells are drawn at random from the grid; one seed each.",
+    recorded=OnPage(figures=("rates",), difference=difference),
 )
 def grid(task: Task) -> Result:
     """Train cells spread over the grid, name the best, and say what the rest would take."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
+
 from anyorder.experiments import as_published, learned_code
 from anyorder.experiments.depth import DATA, excess_chart
-from anyorder.experiments.experiment import Result, Table, Task, columns, experiment, of_preset
+from anyorder.experiments.experiment import OnPage, Result, Table, Task, columns, experiment, of_preset
 from anyorder.experiments.figures import Plot
-from anyorder.experiments.printed import BITS, DEPTH
+from anyorder.experiments.printed import BITS, DEPTH, verb
+from anyorder.files import Tables
 from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
 
@@ -35,6 +38,24 @@ NAMES = {
 }
 
 
+def difference(recorded: Tables) -> str:
+    """Which of the models comes to the printed numbers."""
+    each = [f"`{row['model']}` {row['excess_mean']:.4f} ({verb(row)})" for row in recorded["excess"]]
+    distances = [f"`{row['model']}` {np.mean(row['distance_to_ideal']):.2f}" for row in recorded["excess"]]
+    windows = [
+        f"`{row['model']}` {np.mean(row['layer_1_on_last_k']):.2f}"
+        for row in recorded["excess"]
+        if len(row["layer_1_on_last_k"]) == len(row["excess_seeds"])  # one head in layer 1
+    ]
+    return (
+        f"**Preset, heads, shared kernels.** Excess of two layers next to the printed {DEPTH[2]}: {', '.join(each)}. "
+        "`published` has sequences that share a kernel and a loss over all positions, as the authors' code. "
+        f"Distance of layer 2 to the pseudo-attention map, next to {recorded['excess'][0]['uniform_distance']:.2f} of "
+        f"uniform attention and {BITS['32'].rounded} in print: {', '.join(distances)}. Mass of layer 1 on the last two "
+        f"tokens, where it has one head: {', '.join(windows)}."
+    )
+
+
 @experiment(
     "The models that the paper may mean",
     "App. B.1, App. H.5 and the published code",
@@ -42,6 +63,7 @@ NAMES = {
     paper="H.5 says GPT-2 based; the text has the stack of App. B.1; the code has a third architecture.",
     reading="Sizes, steps and data are those of `depth` for all. What the presets differ in stands in the training "
     "page.",
+    recorded=OnPage(difference=difference),
 )
 def presets(task: Task) -> Result:
     """Train each; evaluate in our way and in that of the published code."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from anyorder.experiments.figures import Series
 from anyorder.files import Row
@@ -37,6 +37,11 @@ class Printed(NamedTuple):
         return f"{self.mean:.{self.digits}f} ± {self.deviation:.{max(3, self.digits)}f}"
 
     @property
+    def rounded(self) -> str:
+        """The same with two digits."""
+        return f"{self.mean:.2f} ± {self.deviation:.2f}"
+
+    @property
     def rounding(self) -> float:
         """What the mean may have lost to rounding: half of its last digit."""
         return 0.5 * 10**-self.digits
@@ -59,6 +64,25 @@ class Printed(NamedTuple):
         mean, deviation = row[f"{name}_mean"], row[f"{name}_std"]
         difference = round(mean - self.mean, 12)
         return {"printed": str(self), f"{name}_difference": difference, f"{name}_agrees": self.agrees(mean, deviation)}
+
+
+def listed(values: Mapping[Any, float], digits: int = 3) -> str:
+    """Every value with what it belongs to.
+
+    >>> listed({0.1: 0.02, 0.5: -0.01})
+    '0.020 at 0.1, -0.010 at 0.5'
+    """
+    return ", ".join(f"{value:.{digits}f} at {key}" for key, value in values.items())
+
+
+def rows_by(rows: Iterable[Row], column: str) -> dict[Any, Row]:
+    """The row of every value in a column."""
+    return {row[column]: row for row in rows}
+
+
+def verb(row: Row) -> str:
+    """Whether the excess of a row agrees with print, as a sentence says it."""
+    return "agrees" if row["excess_agrees"] else "does not agree"
 
 
 def printed_series(values: Iterable[Printed], places: Iterable[float], style: str = "s") -> Series:

@@ -8,7 +8,7 @@ from anyorder.experiments.birth import birth
 from anyorder.experiments.bits import bits
 from anyorder.experiments.depth import depth
 from anyorder.experiments.dynamics import preconditioned, two_stage
-from anyorder.experiments.experiment import Experiment
+from anyorder.experiments.experiment import Experiment, OnPage
 from anyorder.experiments.floor import floor
 from anyorder.experiments.grid import grid
 from anyorder.experiments.head_trade_off import head_trade_off
@@ -43,6 +43,10 @@ EXPERIMENTS: dict[str, Experiment] = {
         mechanism,
         unknown_order,
     )
+}
+#: How the docs show those whose results at the paper's budget are recorded, by id.
+RECORDED: dict[str, OnPage] = {
+    id: experiment.recorded for id, experiment in EXPERIMENTS.items() if experiment.recorded is not None
 }
 
 

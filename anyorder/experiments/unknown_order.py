@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from anyorder import probe
-from anyorder.experiments.experiment import Budget, Result, Table, Task, columns, experiment, of_preset
+from anyorder.experiments.experiment import Budget, OnPage, Result, Table, Task, columns, experiment, of_preset
 from anyorder.experiments.figures import Chart, Plot, each, series
 from anyorder.files import Row
 from anyorder.training.config import Config, Data
@@ -87,6 +87,7 @@ def heads(models: Sequence[Transformer], longest: int, count: int) -> list[Row]:
     reading="The order of every chain is drawn uniformly from 1 … K, or its context tree from the prior of "
     "context-tree weighting. The floor is the Bayes mixture over orders, or context-tree weighting; the best fixed "
     f"order lies above it. A model within {NEAR} nats of the floor is counted as selecting the order.",
+    recorded=OnPage(),
 )
 def unknown_order(task: Task) -> Result:
     """Train every trial; where the models lie between the floor and the best fixed order."""

@@ -2,54 +2,53 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from anyorder.experiments import recorded
 from anyorder.experiments.printed import RULE
-from anyorder.experiments.registry import EXPERIMENTS
+from anyorder.experiments.recorded import read_recorded
+from anyorder.experiments.registry import EXPERIMENTS, RECORDED
 from anyorder.files import Row
-from anyorder.report.differences import differences
+from anyorder.markdown import as_markdown, rewritten
 from anyorder.report.page import shown
 
-#: Experiments of App. H and one of our own: what is recorded, in the order of the page.
-RECORDED = ("depth", "presets", "attention-maps", "token-noise", "transition-noise", "bits", "grid", "unknown-order")
 #: Tables with more rows than this are left to the file.
 LONG = 24
-#: Long tables that are shown with the values of a column as heads: what names a row, that column, and what is shown.
-WIDE = {("attention-maps", "offsets"): (("preset", "order"), "offset", "weight")}
-#: Figures that the page shows, by the id of their experiment.
-FIGURES = {"depth": ("one-layer",), "attention-maps": ("offsets", "layer-1"), "grid": ("rates",)}
 
 
 def regenerated(page: str) -> str:
     """The page with its parts as they are now; each stands between `<!-- part: NAME -->` and `<!-- end -->`."""
-    found = {id: record for id in RECORDED if (record := recorded.read_recorded(id)) is not None}
+    found = {id: record for id in RECORDED if (record := read_recorded(id)) is not None}
+    parts = {
+        "experiments": _experiments(),
+        "recorded": _recorded(found),
+        "differences": "\n".join(f"- {paragraph}" for paragraph in differences(found)),
+    }
+    return rewritten(page, "part", parts.__getitem__)
+
+
+def differences(found: Mapping[str, Row]) -> list[str]:
+    """A paragraph for every experiment that has printed numbers, from the tables that are recorded."""
     tables = {id: {name: table["rows"] for name, table in one["tables"].items()} for id, one in found.items()}
-    differing = "".join(f"- {paragraph}\n" for paragraph in differences(tables))
-    parts = {"experiments": _experiments(), "recorded": _recorded(found), "differences": differing}
-    return re.sub(
-        r"(<!-- part: (\w+) -->\n).*?(?=<!-- end -->)", lambda at: at[1] + parts[at[2]], page, flags=re.DOTALL
-    )
+    return [one.difference(tables[id]) for id, one in RECORDED.items() if one.difference is not None and id in found]
 
 
 def _experiments() -> str:
-    listed = ["| id | what | where | quick | paper |", "|---|---|---|---|---|"]
-    listed += [
-        f"| `{one.id}` | {one.title} | {one.where} | {one.minutes['quick']:g} min | {one.minutes['paper']:g} min |"
+    rows = [
+        (f"`{one.id}`", one.title, one.where, f"{one.minutes['quick']:g} min", f"{one.minutes['paper']:g} min")
         for one in EXPERIMENTS.values()
     ]
-    return "\n".join(listed) + "\n"
+    return as_markdown(("id", "what", "where", "quick", "paper"), rows)
 
 
 def _recorded(found: Mapping[str, Row]) -> str:
     missing = ", ".join(f"`{id}`" for id in RECORDED if id not in found)
-    parts = [f"{RULE} ± is over seeds, in `bits` over sequences.\n", *map(_section, found.values())]
-    return "".join(parts) + (f"\nNot recorded yet: {missing}.\n" if missing else "")
+    parts = [f"{RULE} ± is over seeds, in `bits` over sequences.", *map(_section, found.values())]
+    return "\n".join(parts) + (f"\n\nNot recorded yet: {missing}." if missing else "")
 
 
 def _section(record: Row) -> str:
     id, seeds = record["id"], record["seeds"]
+    on_page = RECORDED[id]
     models = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     trained = f"{record['steps']:,} steps, {models}" if record["steps"] else "no training"
     lines = [f"\n### {record['title']} (`{id}`)\n", f"{record['where']}; preset `{record['preset']}`, {trained}.\n"]
@@ -59,16 +58,15 @@ def _section(record: Row) -> str:
         lines.append(f"Agreement with print: {counts}.\n")
     lines += [f"{note}\n" for note in record["notes"]]
     for name, table in record["tables"].items():
-        if (id, name) in WIDE:
-            lines += [f"{table['caption']}\n", markdown(wide(table["rows"], *WIDE[id, name])) + "\n"]
+        if name in on_page.wide:
+            lines += [f"{table['caption']}\n", markdown(wide(table["rows"], *on_page.wide[name])) + "\n"]
         elif len(table["rows"]) <= LONG:
             lines += [f"{table['caption']}\n", markdown(table["rows"]) + "\n"]
         else:
             lines.append(f"{table['caption']} {len(table['rows'])} rows: table `{name}` of the file.\n")
     # A path that holds on GitHub and for Sphinx, which copies pictures from beside its root.
-    lines += [f"![{record['figures'][name]}](../results/paper/{id}/{name}.png)\n" for name in FIGURES.get(id, ())]
-    lines.append(f"All numbers and each seed: `results/paper/{id}.json`.\n")
-    return "\n".join(lines)
+    lines += [f"![{record['figures'][name]}](../results/paper/{id}/{name}.png)\n" for name in on_page.figures]
+    return "\n".join([*lines, f"All numbers and each seed: `results/paper/{id}.json`."])
 
 
 def wide(rows: list[Row], keys: tuple[str, ...], by: str, value: str) -> list[Row]:
@@ -108,5 +106,4 @@ def markdown(rows: list[Row]) -> str:
         return shown(value) if deviation is None else f"{shown(value)} ± {deviation:.2g}"
 
     heads = [name.removesuffix("_mean").replace("_", " ") for name in names]
-    lines = [heads, ["---"] * len(names), *([cell(row, name) for name in names] for row in rows)]
-    return "\n".join(f"| {' | '.join(cells)} |" if cells != lines[1] else f"|{'|'.join(cells)}|" for cells in lines)
+    return as_markdown(heads, [[cell(row, name) for name in names] for row in rows])

@@ -1,0 +1,83 @@
+"""The page of what is recorded: what it says about differences to print is read off the recorded tables."""
+
+import copy
+import pathlib
+import re
+
+from anyorder.experiments import recorded
+from anyorder.experiments.registry import EXPERIMENTS, RECORDED
+from anyorder.report.docs import differences, markdown, regenerated
+
+
+def test_only_what_the_page_shows_is_recorded():
+    assert {path.stem for path in recorded.FOLDER.glob("*.json")} <= set(RECORDED) <= set(EXPERIMENTS)
+
+
+def test_the_page_is_made_from_the_files():
+    written = (pathlib.Path(__file__).parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    assert regenerated(written) == written, "python -m benchmarks.results"
+    assert set(re.findall(r"<!-- part: (\w+) -->", written)) == {"experiments", "recorded", "differences"}
+    emptied = re.sub(r"(<!-- part: \w+ -->\n).*?(?=<!-- end -->)", r"\1", written, flags=re.DOTALL)
+    assert len(emptied) < len(written) / 2
+    assert regenerated(emptied) == written
+
+
+def test_every_column_of_a_record_is_shown():
+    """Only the deviation and the seeds of a mean have no column of their own, and what no row has."""
+    for id in RECORDED:
+        found = recorded.read_recorded(id)
+        for table in found["tables"].values() if found else ():
+            rows = table["rows"]
+            shown = [cell.strip() for cell in markdown(rows).splitlines()[0].strip("|").split("|")]
+            for column in rows[0]:
+                stem, _, end = column.rpartition("_")
+                if any(row[column] is not None for row in rows):
+                    in_mean = end in ("std", "seeds") and f"{stem}_mean" in rows[0]
+                    assert (stem if stem and (in_mean or end == "mean") else column).replace("_", " ") in shown, (
+                        id,
+                        column,
+                    )
+            for named in re.findall("`(\\w+)`", table["caption"]):
+                assert named.replace("_", " ") in shown, (id, named)
+
+
+def records():
+    return {id: found for id in RECORDED if (found := recorded.read_recorded(id))}
+
+
+def test_every_experiment_with_printed_numbers_has_a_paragraph():
+    assert len(differences(records())) == len(records()) - 1  # the unknown order is ours
+
+
+def test_paragraphs_follow_the_records():
+    before = records()
+    after = copy.deepcopy(before)
+    row = after["depth"]["tables"]["excess"]["rows"][0]
+    row["excess_mean"], row["excess_agrees"] = 0.7654, not row["excess_agrees"]
+    (old,), (new,) = (differences({"depth": found["depth"]}) for found in (before, after))
+    assert "0.7654" in new
+    assert "0.7654" not in old
+    assert ("agree;" in old) != ("agree;" in new)
+
+
+def test_a_bound_that_print_passes_is_said_and_one_that_it_keeps_is_not():
+    found = records()
+    (paragraph,) = differences({"transition-noise": found["transition-noise"]})
+    assert "print is below the Bayes floor" in paragraph
+    for row in found["transition-noise"]["tables"]["excess"]["rows"]:
+        row["floor"] = 0.0
+    (paragraph,) = differences({"transition-noise": found["transition-noise"]})
+    assert "print is below the Bayes floor" not in paragraph
+
+
+def test_a_bound_is_not_held_against_a_level_that_agrees():
+    """At 0.5 reading B agrees by the rule with both kinds of noise, although print is below the bound."""
+    found = records()
+    for id, end in (("token-noise", "): no mean over kernels"), ("transition-noise", "). The law")):
+        (paragraph,) = differences({id: found[id]})
+        assert "at 0.25" + end in paragraph
+        row = found[id]["tables"]["excess"]["rows"][-1]
+        assert row["over_clean_agrees"]
+        row["over_clean_agrees"] = False
+        (paragraph,) = differences({id: found[id]})
+        assert "at 0.5" + end in paragraph
