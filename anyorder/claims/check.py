@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from anyorder.claims.entry import ROUNDING, TOLERANCE, Claim, Finding, Measure, Verdict, shown
 from anyorder.errors import InputError
@@ -78,14 +78,22 @@ class Checked:
         }
 
 
+@runtime_checkable
+class ClaimWatcher(Protocol):
+    """Is told of a claim that is to be measured."""
+
+    def __call__(self, claim: Claim, /) -> None:
+        """Called before each is."""
+
+
 def check(
     claims: Iterable[Claim],
     records: Mapping[str, Finding],
     *,
     results: Mapping[str, Tables] | None = None,
-    watch: Callable[[Claim], None] = lambda claim: None,
+    watch: ClaimWatcher = lambda claim: None,
 ) -> list[Checked]:
-    """Measure claims; `results` has the tables of experiments by their id, `watch` is called with each before that.
+    """Measure claims; `results` has the tables of experiments by their id, as `read_results` gives them.
 
     >>> from anyorder.claims.registry import find, recorded
     >>> [entry.agrees for entry in check(find(["eq-score"]), recorded())]
@@ -102,7 +110,7 @@ def _measure(claim: Claim, results: Mapping[str, Tables]) -> Finding:
     missing = [name for name in claim.experiments if name not in results]
     if missing:
         commands = " and ".join(f"`anyorder reproduce {name} --out DIR`" for name in missing)
-        return Finding(Verdict.UNMEASURED, f"{commands} fills it, then pass --results DIR", {})
+        return Finding(Verdict.UNMEASURED, f"{commands} fills it, then pass the tables in DIR with `results=`", {})
     start = time.process_time()
     finding = claim.measure(*(results[name] for name in claim.experiments))
     seconds = round(time.process_time() - start, 2)

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, progress, table
-from anyorder.errors import require
+from anyorder.errors import in_flags, require
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.claims.check import Checked
@@ -69,7 +69,7 @@ class Claims(Command):
             def watch(claim: Claim) -> None:
                 bar.update(task, completed=next(begun), description=claim.id)
 
-            checked = check(claims, records, results=results, watch=watch)
+            checked = [_in_flags(one) for one in check(claims, records, results=results, watch=watch)]
         verdicts = Counter(entry.finding.verdict.value for entry in checked)
         differing = [entry.claim.id for entry in checked if not entry.agrees]
         report = {
@@ -81,6 +81,10 @@ class Claims(Command):
         }
         shown = Group(*map(_in_full, checked)) if self.ids else _table(checked)
         return Outcome(report, Group(shown, _summary(checked, verdicts, differing)), passed=not differing)
+
+
+def _in_flags(one: Checked) -> Checked:
+    return dataclasses.replace(one, finding=dataclasses.replace(one.finding, detail=in_flags(one.finding.detail)))
 
 
 def _listed() -> Outcome:

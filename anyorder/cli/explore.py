@@ -47,7 +47,7 @@ class Explore(Command):
         with progress() as bars:
             task = bars.add_task("exporting")
             tour = None if self.tour is None else read_tour(self.tour)
-            made = export(folder, tour, report=lambda done, total: bars.update(task, completed=done, total=total))
+            made = export(folder, tour, watch=lambda done, total: bars.update(task, completed=done, total=total))
         found = facts(made, "files", "bytes", "constructions")
         report = {"index": str(made.index), **found, "tour": None if tour is None else tour.name}
         return Outcome(report, f"{made.index}  ({made.bytes / 1e6:.1f} MB; open it in a browser, no server is needed)")

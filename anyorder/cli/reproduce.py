@@ -19,7 +19,7 @@ from anyorder.errors import require
 from anyorder.training import devices
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
-    from anyorder.experiments.experiment import Budget, Experiment, OnProgress
+    from anyorder.experiments.experiment import Budget, Experiment, TaskWatcher
     from anyorder.experiments.runner import Ran
 
 
@@ -109,7 +109,7 @@ def _table(ran: list[Ran]) -> Table:
 
 
 @contextlib.contextmanager
-def _bars(experiments: list[Experiment], budget: Budget) -> Iterator[tuple[Callable[[Experiment], None], OnProgress]]:
+def _bars(experiments: list[Experiment], budget: Budget) -> Iterator[tuple[Callable[[Experiment], None], TaskWatcher]]:
     """One bar for all and one for the running experiment; plain lines where there is no terminal."""
     console = Console(stderr=True)
     minutes = {one.id: one.minutes[budget] for one in experiments}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -38,8 +38,14 @@ SEEDS: dict[Budget, int] = {"tiny": 1, "quick": 3, "paper": 5}
 SECONDS = "seconds.json"
 
 Item = TypeVar("Item")
-OnProgress = Callable[[float, str], None]
-"""Called with the fraction that is done, and what is being done."""
+
+
+@runtime_checkable
+class TaskWatcher(Protocol):
+    """Is told of a task: the fraction that is done, and what is being done."""
+
+    def __call__(self, fraction: float, doing: str, /) -> None:
+        """Called whenever a part of it has ended, and while models are trained."""
 
 
 class Table(NamedTuple):
@@ -76,7 +82,7 @@ class Task:
     budget: Budget = "quick"
     seeds: int = 3
     runs: Path = Path("runs")
-    watch: OnProgress = lambda fraction, doing: None
+    watch: TaskWatcher = lambda fraction, doing: None
     earlier: dict[str, float] = dataclasses.field(default_factory=dict)
 
     def parts(self, items: Collection[Item]) -> list[tuple[Task, Item]]:

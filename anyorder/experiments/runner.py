@@ -14,7 +14,7 @@ from anyorder.dynamics import PowerLaw, Standing, Standings, Trajectory
 from anyorder.dynamics.lengths import LengthPoint, LengthSweep
 from anyorder.errors import InputError, in_a_line, require
 from anyorder.experiments import figures
-from anyorder.experiments.experiment import SECONDS, Budget, Experiment, OnProgress, Result, Table, Task, seconds
+from anyorder.experiments.experiment import SECONDS, Budget, Experiment, Result, Table, Task, TaskWatcher, seconds
 from anyorder.files import Row, holds, locked, read_json, write_json, write_text
 from anyorder.records import read_record, write_record
 from anyorder.training import config as configs
@@ -72,7 +72,7 @@ def run_all(
     folder: Path,
     task: Task,
     begin: Callable[[Experiment], None] = lambda experiment: None,
-    watch: OnProgress = lambda fraction, doing: None,
+    watch: TaskWatcher = lambda fraction, doing: None,
 ) -> Iterator[Ran]:
     """Every experiment in turn, in a folder that is held meanwhile; one that raises is named, and the next begins."""
     settings = {"budget": task.budget, "seeds": task.seeds}

@@ -2,7 +2,7 @@
 
 from anyorder.probe.ablation import Ablation, ablation
 from anyorder.probe.behaviour import Behaviour, behaviour
-from anyorder.probe.measure import Settings, probe
+from anyorder.probe.measure import ProbeWatcher, Settings, probe
 from anyorder.probe.models import Look, Model, OwnModel
 from anyorder.probe.order import Order, order
 from anyorder.probe.result import Maps, Placebo, Probed, ProbedHead, as_json
@@ -18,6 +18,7 @@ __all__ = [
     "Order",
     "OwnModel",
     "Placebo",
+    "ProbeWatcher",
     "Probed",
     "ProbedHead",
     "Sequences",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -38,8 +38,13 @@ BAG_SHARE = 0.5
 #: Heads whose attention on the first sequence is kept, and the rows of it.
 MAPS, MAP_ROWS = 16, 96
 
-Watch = Callable[[int, int], None]
-"""Called with the number of passes that are done, and that of all."""
+
+@runtime_checkable
+class ProbeWatcher(Protocol):
+    """Is told of a measurement: the passes through the model that are done, and how many there will be."""
+
+    def __call__(self, done: int, total: int, /) -> None:
+        """Called after every pass."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +89,7 @@ def probe(
     settings: Settings | None = None,
     *,
     ablate: bool = False,
-    watch: Watch = lambda done, all: None,
+    watch: ProbeWatcher = lambda done, total: None,
 ) -> Probed:
     """Measure the order of every head of a model.
 

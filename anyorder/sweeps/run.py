@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from anyorder.errors import require
 from anyorder.files import locked
@@ -38,6 +37,14 @@ class Tally(NamedTuple):
     rows: dict[int, SweepRow]
 
 
+@runtime_checkable
+class SweepWatcher(Protocol):
+    """Is told where a sweep stands."""
+
+    def __call__(self, tally: Tally, /) -> None:
+        """Called at the beginning, and after every run that has ended."""
+
+
 def plan_sweep(
     sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = False, again: bool = False
 ) -> SweepPlan:
@@ -56,7 +63,7 @@ def plan_sweep(
     return SweepPlan(table, runs, missing, len(shapes), seconds)
 
 
-def carry_out(plan: SweepPlan, engine: Engine, watch: Callable[[Tally], None] = lambda tally: None) -> list[SweepRow]:
+def carry_out(plan: SweepPlan, engine: Engine, watch: SweepWatcher = lambda tally: None) -> list[SweepRow]:
     """Do what is missing; gives the rows of the plan's runs, in order. An exception leaves a sound table."""
     table = plan.table
     with locked(table.folder):

@@ -11,8 +11,9 @@ import contextlib
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from anyorder.constructions import CONSTRUCTIONS, Plan, plan
 from anyorder.constructions.construction import Construction
@@ -38,7 +39,13 @@ TEMPERATURES = [step / 2 for step in range(-8, 25)]
 #: Bytes of one construction's data; one with dense weights does not fit and is left out.
 MOST_BYTES = 600_000
 
-Report = Callable[[int, int], None]
+
+@runtime_checkable
+class ExportWatcher(Protocol):
+    """Is told of an export: the constructions that are written, and how many there will be."""
+
+    def __call__(self, done: int, total: int, /) -> None:
+        """Called before each of them, and at the end."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +65,7 @@ def export(
     names: Sequence[str] | None = None,
     orders: Sequence[int] = ORDERS,
     sizes: Sequence[int] = SIZES,
-    report: Report = lambda done, total: None,
+    watch: ExportWatcher = lambda done, total: None,
 ) -> Exported:
     """Write the folder, again if an earlier export wrote it; what it takes of constructions, orders and sizes is given.
 
@@ -70,7 +77,7 @@ def export(
     models: dict[str, object] = {}
     wanted = list(names or CONSTRUCTIONS)
     for number, name in enumerate(wanted):
-        report(number, len(wanted))
+        watch(number, len(wanted))
         found = construction_data(CONSTRUCTIONS[name], orders, sizes)
         if found is not None:
             models[name] = found
@@ -96,7 +103,7 @@ def export(
     }
     for name, text in content.items():
         write_text(target / name, text)
-    report(len(wanted), len(wanted))
+    watch(len(wanted), len(wanted))
     size = sum((target / name).stat().st_size for name in content)
     return Exported(target / "index.html", constructions, len(content), size)
 

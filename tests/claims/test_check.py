@@ -57,7 +57,10 @@ def test_results_come_from_the_folder_of_reproduce(run, tmp_path):
     depth, noise, bits = json.loads(text)["claims"]
     assert (depth["verdict"], noise["verdict"]) == ("holds", "holds")
     assert bits["verdict"] == "not measured here"
-    assert "anyorder reproduce bits" in bits["detail"]
+    way_out = "`anyorder reproduce bits --out DIR` fills it, then pass the tables in DIR with {}"
+    assert bits["detail"] == way_out.format("--results")
+    (bits,) = check(find(["tab-bits"]), recorded())
+    assert bits.finding.detail == way_out.format("`results=`")
 
 
 @pytest.mark.parametrize(
