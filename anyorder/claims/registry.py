@@ -7,12 +7,12 @@ import difflib
 import functools
 import importlib
 import itertools
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
 from anyorder.claims.entry import Claim, Finding, Verdict
 from anyorder.errors import InputError
+from anyorder.files import read_json
 
 #: The finding of every claim when it was last measured, beside this file.
 PATH = Path(__file__).with_name("recorded.json")
@@ -106,5 +106,5 @@ def recorded() -> dict[str, Finding]:
     >>> recorded()["eq-recursion"].verdict.value
     'fails'
     """
-    records = json.loads(PATH.read_text(encoding="utf-8"))
+    records = read_json(PATH, "the record that `make claims` writes")
     return {id: Finding(Verdict(record.pop("verdict")), **record) for id, record in records.items()}

@@ -10,6 +10,7 @@ from anyorder.experiments.experiment import Budget, OnPage, Result, Table, Task,
 from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, Plot, each, grouped, sequence_maps
 from anyorder.experiments.printed import listed
 from anyorder.files import Row, Tables
+from anyorder.records import as_json
 from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 from anyorder.training.run import Summary
@@ -102,7 +103,7 @@ def attention_maps(task: Task) -> Result:
         ]
         base = learned_code.fitted_base(weights, order)
         if base is not None:
-            found["base"].append(about | base._asdict() | {"construction": 3})
+            found["base"].append(about | as_json(base) | {"construction": 3})
         pairs = confusions(about, weights, [second for _, second in heads], tokens)
         found["overlap"].append(overlap(about, pairs, len(heads)))
         found["confused"] += pairs

@@ -12,6 +12,7 @@ from anyorder.dynamics import Preconditioned, Standings, TwoStage
 from anyorder.experiments.experiment import Budget, Result, Table, Task, experiment
 from anyorder.experiments.figures import Figure, OverLengths, OverSteps
 from anyorder.files import Row
+from anyorder.records import as_json
 
 LENGTHS: dict[Budget, tuple[int, ...]] = {
     "tiny": (16, 32, 64),
@@ -24,7 +25,7 @@ ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 3), "paper":
 def standings(evaluation: Standings, **about: int | str) -> list[Row]:
     """Every predictor of an evaluation as a row."""
     return [
-        {**about, "predictor": name, **standing._asdict(), "true_loss": evaluation.true_loss}
+        {**about, "predictor": name, **as_json(standing), "true_loss": evaluation.true_loss}
         for name, standing in evaluation.standings.items()
     ]
 
@@ -50,9 +51,9 @@ def two_stage(task: Task) -> Result:
     )
     points = [
         {"length": point.length, "attention": point.attention, "a_2": point.a_2}
-        | {f"learned_{name}": value for name, value in point.learned._asdict().items()}
-        | {f"kgram_{name}": value for name, value in point.kgram._asdict().items()}
-        | {f"bayes_{name}": value for name, value in point.bayes._asdict().items()}
+        | {f"learned_{name}": value for name, value in as_json(point.learned).items()}
+        | {f"kgram_{name}": value for name, value in as_json(point.kgram).items()}
+        | {f"bayes_{name}": value for name, value in as_json(point.bayes).items()}
         for point in swept.points
         if point.bayes is not None
     ]
@@ -76,7 +77,7 @@ def two_stage(task: Task) -> Result:
             "sweep": Table("Algorithm 1 at several T, next to the k-gram and the Bayes predictor.", points),
             "exponents": Table(
                 "Power laws in T + 1, by least squares of logarithms.",
-                [{"of": name, **law._asdict()} for name, law in laws.items() if law is not None],
+                [{"of": name, **as_json(law)} for name, law in laws.items() if law is not None],
             ),
         },
         {

@@ -6,7 +6,6 @@ import base64
 import csv
 import importlib.resources
 import io
-import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 from anyorder.experiments.experiment import Table
 from anyorder.experiments.figures import Figure
-from anyorder.files import write_json, write_text
+from anyorder.files import read_json, write_json, write_text
 from anyorder.report.figures import draw
 from anyorder.report.style import write_figure
 
@@ -59,7 +58,7 @@ def write_parts(folder: Path, tables: dict[str, Table], figures: Mapping[str, Fi
 def captions(folder: Path) -> dict[str, str] | None:
     """The figures that were written to a folder; None if not all of its parts were."""
     file = folder / CAPTIONS
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    return read_json(file, "another folder, or delete the file") if file.exists() else None
 
 
 def write_page(folder: Path, title: str, lead: str, sections: Sequence[Section], open_rows: int = OPEN_ROWS) -> Path:

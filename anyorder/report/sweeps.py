@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from anyorder.experiments.figures import Heat
 from anyorder.report.figures import ACROSS, draw_heat
 from anyorder.report.style import COLOURS, FLOOR, Drawing, styled
-from anyorder.sweeps.analysis import cells, grid
+from anyorder.sweeps.analysis import cells, grid, spread
 from anyorder.sweeps.spec import METRICS, Sweep
 from anyorder.sweeps.table import SweepRow
 
@@ -61,10 +61,11 @@ def _spread(panel: Axes, sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> N
         numbers = [number for cell in found for number in cell.metric]
         failed = sum(cell.failed for cell in found)
         panel.plot([place] * len(numbers), numbers, "o", color=COLOURS[0], markersize=3, alpha=0.4)
-        if numbers:
+        mean, deviation = spread(numbers)
+        if mean is not None:
             across.append(place)
-            means.append(np.mean(numbers))
-            deviations.append(float(np.std(numbers, ddof=1)) if len(numbers) > 1 else 0.0)
+            means.append(mean)
+            deviations.append(deviation or 0.0)
         if failed:
             panel.annotate(
                 f"{failed} ×", (place, 0.98), xycoords=("data", "axes fraction"), ha="center", va="top",

@@ -4,6 +4,9 @@ import csv
 import io
 import json
 
+import pytest
+
+from anyorder.errors import InputError
 from anyorder.experiments.experiment import Table
 from anyorder.report.page import Section, as_csv, as_table, captions, write_page, write_parts
 
@@ -30,6 +33,10 @@ def test_parts_are_whole_where_their_captions_are_and_the_page_folds_long_tables
     assert captions(tmp_path / "one") is None
     assert write_parts(tmp_path / "one", tables, {}) == captions(tmp_path / "one") == {}
     assert json.loads((tmp_path / "one" / "tables.json").read_text()) == {"short": ROWS, "long": ROWS * 20}
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "figures.json").write_text("{")
+    with pytest.raises(InputError, match=r"figures.json is not whole JSON.*delete the file"):
+        captions(tmp_path / "damaged")
     section = Section("one", "One <1>", "App. H", {"T": "32"}, tables, {}, "", failure="no <room>")
     page = write_page(tmp_path, "A report", "It has one part.", [section]).read_text(encoding="utf-8")
     assert "<h2>One &lt;1&gt;</h2>" in page

@@ -93,6 +93,9 @@ def test_code_in_a_folder_is_refused(folder, tmp_path):
     (tmp_path / "evil.py").write_text("raise SystemExit('run')")
     with pytest.raises(InputError, match="brings its own code"):
         open_model(tmp_path)
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(InputError, match="is no causal language model that transformers can open"):
+        open_model(tmp_path)
 
 
 def test_a_loaded_model_without_eager_attention_is_refused(folder):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +12,7 @@ import numpy as np
 from jaxtyping import Int
 
 from anyorder.errors import InputError, require
+from anyorder.files import read_bytes
 from anyorder.probe.models import Look, Place
 
 if TYPE_CHECKING:
@@ -70,9 +70,8 @@ def _frameworks() -> tuple[ModuleType, ModuleType]:
 
 
 def _load(transformers: ModuleType, torch: ModuleType, path: Path) -> PreTrainedModel:
-    config = json.loads((path / "config.json").read_text(encoding="utf-8"))
     require(
-        "auto_map" not in config,
+        b'"auto_map"' not in read_bytes(path / "config.json", "a Hugging Face folder"),
         f"{path} brings its own code, which is never run here; load the model yourself and pass it to HuggingFaceModel",
     )
     try:
