@@ -41,6 +41,10 @@ anyorder.bayes([0, 1], order="1", alphabet_size=2)
 anyorder.nonsense
 anyorder.training.nonsense
 anyorder.estimators.nonsense
+anyorder.experiments.nonsense
+anyorder.sweeps.nonsense
+anyorder.report.nonsense
+anyorder.web.nonsense
 """
 #: What people try, and what they are told.
 TRIED = {
@@ -117,11 +121,16 @@ def test_every_public_name_is_reachable_in_a_fresh_process():
 def test_completion_shows_what_is_public():
     assert {"Config", "Data", "PRESETS", "evaluate", "preset", "train"} <= set(dir(anyorder.training))
     assert {"OrderReport", "OrderStream", "StreamingEstimator", "kgram", "orders"} <= set(dir(anyorder.estimators))
+    assert {"EXPERIMENTS", "Task", "registry", "run_all"} <= set(dir(anyorder.experiments))
+    assert {"Sweep", "carry_out", "plan_sweep", "read_sweep"} <= set(dir(anyorder.sweeps))
+    assert {"draw_probe", "page", "write_report"} <= set(dir(anyorder.report))
+    assert {"create_app", "export", "serve"} <= set(dir(anyorder.web))
     assert anyorder.cli.main
 
 
-@pytest.mark.parametrize("package", [anyorder, anyorder.estimators, anyorder.training], ids=lambda one: one.__name__)
-def test_what_is_loaded_late_is_what_a_type_checker_sees(package):
+@pytest.mark.parametrize("name", ["", ".estimators", ".experiments", ".report", ".sweeps", ".training", ".web"])
+def test_what_is_loaded_late_is_what_a_type_checker_sees(name):
+    package = importlib.import_module(f"anyorder{name}")
     tree = ast.parse(pathlib.Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     lines = [line for line in tree.body if isinstance(line, ast.ImportFrom)]
     seen = {name.asname: line.module for line in lines for name in line.names}

@@ -21,7 +21,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from anyorder import chains
 from anyorder.chains import Prior
 from anyorder.chains.random import as_key
-from anyorder.dynamics.algorithms import SHARP
+from anyorder.dynamics.algorithms import SHARP, AlgorithmSettings
 from anyorder.dynamics.objective import Standings, all_contexts, bagged, evaluate, followers, frequencies, mean_excess
 from anyorder.dynamics.reduced import Reduced, coded, initial
 from anyorder.errors import InputError, require
@@ -98,7 +98,7 @@ def train_jointly(
 ) -> JointRuns:
     """Train the reduced model from p = 0, from Algorithm 2's end (`learned`), and from dyadic and triadic codes."""
     settings = settings or JointTraining()
-    require(settings.steps >= 1, f"steps is {settings.steps}, must be at least 1")
+    AlgorithmSettings(**dataclasses.asdict(settings)).check(prior)  # it has all of these fields
     blank = initial(length=settings.length + 1, a_2=settings.a_2, order=prior.order, normalise=True)
     starts = {"from p = 0": blank}
     if learned is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from anyorder import records
+from anyorder.notebook import as_html
 from anyorder.probe.ablation import Ablation
 from anyorder.probe.behaviour import Behaviour
 from anyorder.probe.models import Place
@@ -83,6 +84,19 @@ class Probed:
     settings: Mapping[str, object]
     ablation: Ablation | None = None
     maps: Maps | None = None
+
+    def __repr__(self) -> str:
+        best = self.strongest[:3]
+        named = ", ".join(f"[{head.layer}, {head.head}] of order {head.found.order}" for head in best) or "none"
+        more = ", …" if len(self.strongest) > len(best) else ""
+        return f"Probed({self.model!r}, {len(self.strongest)} of {len(self.heads)} heads with an order: {named}{more})"
+
+    def _repr_html_(self) -> str:
+        found = {
+            f"layer {head.layer}, head {head.head}": f"order {head.found.order}, contrast {head.found.contrast:.3g}"
+            for head in self.strongest
+        }
+        return as_html(f"{self.model}: {len(found)} of {len(self.heads)} heads with an order", found)
 
     @property
     def max_length(self) -> int:

@@ -6,7 +6,14 @@ import pytest
 
 from anyorder import dynamics
 from anyorder.chains import PointMass
+from anyorder.errors import InputError
 from tests.dynamics.small import STICKY
+
+
+@pytest.mark.parametrize(("name", "value"), [("steps", 0), ("batch", 0), ("rate", -1.0), ("length", 1), ("a_2", 0.0)])
+def test_settings_that_cannot_be_run_are_refused(name, value):
+    with pytest.raises(InputError, match=rf"{name} (is )?{value}"):
+        dynamics.train_jointly(PointMass(STICKY), dynamics.JointTraining(**{name: value}))
 
 
 def test_training_both_heads_tells_orders_apart():

@@ -1,0 +1,12 @@
+from anyorder.report import docs as docs
+from anyorder.report import dynamics as dynamics
+from anyorder.report import figures as figures
+from anyorder.report import page as page
+from anyorder.report import sweeps as sweeps
+from anyorder.report import training as training
+from anyorder.report.orders import draw_orders as draw_orders
+from anyorder.report.page import Section as Section
+from anyorder.report.page import write_page as write_page
+from anyorder.report.probe import draw_probe as draw_probe
+from anyorder.report.reproduce import write_report as write_report
+from anyorder.report.story import write_story as write_story

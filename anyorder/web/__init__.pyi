@@ -1,0 +1,13 @@
+from anyorder.web import api as api
+from anyorder.web import app as app
+from anyorder.web import export as export
+from anyorder.web import schema as schema
+from anyorder.web import server as server
+from anyorder.web import tours as tours
+from anyorder.web.app import create_app as create_app
+from anyorder.web.export import Exported as Exported
+from anyorder.web.export import ExportWatcher as ExportWatcher
+from anyorder.web.server import listen as listen
+from anyorder.web.server import serve as serve
+from anyorder.web.tours import read_tour as read_tour
+from anyorder.web.tours import shipped_tours as shipped_tours
