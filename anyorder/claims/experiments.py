@@ -57,9 +57,9 @@ def _rows(tables: Tables, table: str, *columns: str) -> list[Row]:
     return tables[table]
 
 
-def _levels(tables: Tables, table: str, level: str, value: str, printed: Mapping[Level, Printed]) -> dict[Level, Mean]:
-    """Our mean and deviation at every printed level."""
-    ours = {row[level]: row for row in _rows(tables, table, level)}
+def _levels(tables: Tables, table: str, column: str, value: str, printed: Mapping[Level, Printed]) -> dict[Level, Mean]:
+    """Our mean and deviation at every printed level; the column holds these."""
+    ours = {row[column]: row for row in _rows(tables, table, column)}
     missing = [str(key) for key in printed if key not in ours]
     require(
         not missing, f"the results have no row for {', '.join(missing)}; run the experiment with the paper's levels"
@@ -87,10 +87,10 @@ def _range(table: Mapping[str, Mean] | Mapping[str, Printed]) -> str:
     return f"{min(means):.2f} to {max(means):.2f}"
 
 
-def _printed(table: Mapping[Level, Printed], level: str = "") -> str:
+def _printed(table: Mapping[Level, Printed], symbol: str = "") -> str:
     """The printed means and what they are at, for a sentence."""
     means = ", ".join(f"{entry.mean:.{entry.digits}f}" for entry in table.values())
-    return f"{means} at {level}{', '.join(f'{float(key):g}' for key in table)}"
+    return f"{means} at {symbol}{', '.join(f'{float(key):g}' for key in table)}"
 
 
 def _near(a: Mean, b: Mean) -> bool:

@@ -86,7 +86,7 @@ class Demo(Command):
             two_stage = story.two_stage(task("two-stage algorithm"), self.seed)
             measured = story.compared(comparisons), story.certified(verified), trained, two_stage
             index = page.write_story(folder, followed, *measured)
-        learned = trained.tables["training"].rows[0]
+        learned = dict(trained.tables["training"].rows[0])
         descent = {**two_stage.tables["facts"].rows[0], "standings": two_stage.tables["run"].rows}
         report = {
             "page": str(index),

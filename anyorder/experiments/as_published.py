@@ -10,9 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from anyorder.experiments.experiment import Budget, Task
+from anyorder.experiments.experiment import Budget, TableRow, Task
 from anyorder.experiments.printed import Printed
-from anyorder.files import Row
 from anyorder.training.config import Data
 from anyorder.training.step import log_probabilities
 from anyorder.transformer import Transformer
@@ -28,7 +27,7 @@ CAPTION = (
 
 
 @eqx.filter_jit
-def differences(model: Transformer, data: Data, key: PRNGKeyArray, kernels: int, count: int) -> Float[Array, "kernels"]:
+def signed_gaps(model: Transformer, data: Data, key: PRNGKeyArray, kernels: int, count: int) -> Float[Array, "kernels"]:
     """Sampled loss of the model less that of the true kernel on other sequences, for every kernel, with its sign."""
     drawn = data.source_of(data.tokens, per_kernel=2 * count).sample(key, 2 * kernels * count)
     tokens = drawn.tokens.reshape(kernels, 2 * count, -1)
@@ -45,11 +44,11 @@ def differences(model: Transformer, data: Data, key: PRNGKeyArray, kernels: int,
     return jax.lax.map(lambda item: one(*item), (tokens, truth))
 
 
-def row(task: Task, models: Sequence[Transformer], data: Data, printed: Printed) -> Row:
+def row(task: Task, models: Sequence[Transformer], data: Data, printed: Printed) -> TableRow:
     """The columns of the table for the models of one kind, which all see the same kernels."""
     kernels, count = COUNTS[task.budget]
     key = jax.random.key(11)
-    found = np.abs([np.asarray(differences(model, data, key, kernels, count)) for model in models])
+    found = np.abs([np.asarray(signed_gaps(model, data, key, kernels, count)) for model in models])
     by_kernel = found.mean(axis=0)
     over_seeds = found.std(axis=0, ddof=1) if len(models) > 1 else np.zeros(kernels)
     agreeing = [printed.agrees(*each) for each in zip(by_kernel.tolist(), over_seeds.tolist(), strict=True)]

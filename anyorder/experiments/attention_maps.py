@@ -8,7 +8,7 @@ from jaxtyping import Array, Int
 from anyorder.experiments import learned_code
 from anyorder.experiments.experiment import Budget, OnPage, Result, Table, Task, Wide, columns, experiment, of_preset
 from anyorder.experiments.figures import AttentionMap, Chart, Figure, MapGrid, Plot, each, grouped, sequence_maps
-from anyorder.experiments.printed import listed
+from anyorder.experiments.printed import at_each
 from anyorder.files import Row, Tables
 from anyorder.records import as_json
 from anyorder.training.config import Data
@@ -52,11 +52,11 @@ def difference(recorded: Tables) -> str:
     ]
     return (
         f"**Attention.** Weight of layer 1, preset `paper`: {'; '.join(shapes)}. Mass beyond offset k: "
-        f"{listed({row['order']: row['layer_1_beyond_k'] for row in rows}, 2)}. The base of the code is "
+        f"{at_each({row['order']: row['layer_1_beyond_k'] for row in rows}, 2)}. The base of the code is "
         f"{'; '.join(bases)}. Of the pairs of contexts {'; '.join(overlap)}: codes that overlap need not confuse "
         "layer 2. A match may go on: the next older token agrees too. Attention on a match that goes on, divided by "
-        f"that on one that does not, is {listed(longer, 2)}; the pseudo-attention map, which does not look beyond the "
-        f"window, has {listed(ideal, 2)}, less than one because windows that came often share their attention among "
+        f"that on one that does not, is {at_each(longer, 2)}; the pseudo-attention map, which does not look beyond the "
+        f"window, has {at_each(ideal, 2)}, less than one because windows that came often share their attention among "
         "many matches, of which more go on. "
         + (f"At order {' and '.join(map(str, less))} layer 2 prefers matches that do not go on." if less else "")
     )

@@ -117,7 +117,7 @@ def chart(tables: dict[str, Table]) -> Plot:
     places = {name: float(place) for place, name in enumerate(FORMATS)}
     lines = []
     for key, name, shift, colour in (("distance", "paper", -0.1, 0), ("distance_floor", "floor", 0.0, 2)):
-        rows = [row | {"place": places[row["bits"]]} for row in tables[key].rows]
+        rows = [{**row, "place": places[str(row["bits"])]} for row in tables[key].rows]
         lines.append(series(f"{name} preset", rows, "place", "distance_mean", "distance_std", "o", colour, shift))
     lines.append(printed_series(BITS.values(), [places[bits] + 0.1 for bits in BITS]))
     ticks = {name.replace(" ", "\n"): place for name, place in places.items()}

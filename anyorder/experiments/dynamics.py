@@ -9,7 +9,7 @@ import jax
 from anyorder import dynamics
 from anyorder.chains import Dirichlet, Floored, Prior, Reversible
 from anyorder.dynamics import Preconditioned, Standings, TwoStage
-from anyorder.experiments.experiment import Budget, Result, Table, Task, experiment
+from anyorder.experiments.experiment import Budget, Result, Table, TableRow, Task, experiment
 from anyorder.experiments.figures import Figure, OverLengths, OverSteps
 from anyorder.files import Row
 from anyorder.records import as_json
@@ -102,7 +102,8 @@ def preconditioned(task: Task) -> Result:
     tiny = task.budget == "tiny"
     kinds: dict[str, type[Prior]] = {"reversible": Reversible} | ({} if tiny else {"Dirichlet": Dirichlet})
     cells = [(order, name, kind(order, 2)) for order in ORDERS[task.budget] for name, kind in kinds.items()]
-    rows, facts, jointly = [], [], []
+    facts: list[TableRow] = []
+    rows, jointly = [], []
     figures: dict[str, Figure] = {}
     settings = Preconditioned(length=64, rate=20000.0)
     if tiny:

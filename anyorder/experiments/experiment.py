@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -38,6 +38,9 @@ SEEDS: dict[Budget, int] = {"tiny": 1, "quick": 3, "paper": 5}
 SECONDS = "seconds.json"
 
 Item = TypeVar("Item")
+Cell: TypeAlias = bool | int | float | str | Sequence[float] | None
+"""What a table holds under a column: a number, a word, several numbers, or nothing."""
+TableRow: TypeAlias = Mapping[str, Cell]
 
 
 @runtime_checkable
@@ -49,10 +52,10 @@ class TaskWatcher(Protocol):
 
 
 class Table(NamedTuple):
-    """Rows that all have the same columns; values are numbers, words, lists of numbers or None."""
+    """Rows that all have the same columns."""
 
     caption: str
-    rows: list[Row]
+    rows: Sequence[TableRow]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +131,7 @@ class Task:
     def _counted(self, name: str) -> Iterator[Path]:
         """The folder of a training or a sweep; the seconds spent on it are added to those of earlier calls."""
         kept = self.runs / f"{name}.{SECONDS}"
-        before = seconds(kept) if kept.exists() else 0.0
+        before = read_seconds(kept) if kept.exists() else 0.0
         self.earlier.setdefault(name, before)
         clock = time.perf_counter()
         try:
@@ -137,7 +140,7 @@ class Task:
             write_json(kept, {"seconds": before + time.perf_counter() - clock})
 
 
-def seconds(path: Path) -> float:
+def read_seconds(path: Path) -> float:
     """How long something took, as it was written down."""
     return read_json(path, "the folder of a report", {"seconds": float})["seconds"]
 

@@ -25,7 +25,8 @@ HELD = {"float32": 24, "float64": 53}
 )
 def head_trade_off(task: Task) -> Result:
     """One row for each exact construction of any order, and the bits that its certificate asks for at each order."""
-    rows, bits = [], []
+    rows: list[Row] = []
+    bits: list[Row] = []
     shown = [
         name
         for name, entry in CONSTRUCTIONS.items()

@@ -22,7 +22,7 @@ from anyorder.estimators import matching, mean_and_error, pseudo_attention
 from anyorder.transformer import Transformer
 
 #: Offsets beyond k that are looked at one by one.
-BEYOND = 3
+OFFSETS_BEYOND = 3
 #: Attention of layer 2 on a key of another context, over that on a key of the own: above this, the two are confused.
 CONFUSED = 0.5
 
@@ -45,7 +45,7 @@ def offset_weights(maps: Maps, order: int) -> Float[np.ndarray, "offsets"]:
     >>> offset_weights(jax.numpy.eye(9)[None], order=1).tolist()
     [1.0, 0.0, 0.0, 0.0, 0.0]
     """
-    far = order + BEYOND
+    far = order + OFFSETS_BEYOND
     queries = np.arange(far, maps.shape[1])
     values = np.asarray(maps, np.float64)
     return np.array([values[:, queries, queries - offset].mean() for offset in range(far + 1)])

@@ -18,7 +18,7 @@ from anyorder.experiments import learned_code
 from anyorder.experiments.depth import DATA
 from anyorder.experiments.experiment import Budget, OnPage, Result, Table, Task, columns, experiment, of_preset
 from anyorder.experiments.figures import Chart, Plot, series
-from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, listed, printed_series, rows_by
+from anyorder.experiments.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, at_each, printed_series, rows_by
 from anyorder.files import Row, Tables
 from anyorder.training.config import Config, Data, changed
 from anyorder.training.evaluation import evaluate_each, evaluation_set, held_out
@@ -187,15 +187,15 @@ def token_difference(recorded: Tables) -> str:
     agree = sum(row["any_over_clean_agrees"] for row in again.values())
     return (
         f"**Token noise.** With a token replaced by another one, reading B is above print by "
-        f"{listed(above(rows, 'over_clean'))}; reading A goes to zero, which print does not. "
+        f"{at_each(above(rows, 'over_clean'))}; reading A goes to zero, which print does not. "
         + (
-            f"Print is below what the filter that knows the kernel reaches in reading B ({listed(below)}): no mean "
+            f"Print is below what the filter that knows the kernel reaches in reading B ({at_each(below)}): no mean "
             "over kernels can be that low. "
             if below
             else ""
         )
         + f"With a token replaced by any, itself included, reading B differs by "
-        f"{listed(above(again, 'any_over_clean'))}, and {agree} of {len(again)} rows agree."
+        f"{at_each(above(again, 'any_over_clean'))}, and {agree} of {len(again)} rows agree."
     )
 
 
@@ -208,9 +208,9 @@ def transition_difference(recorded: Tables) -> str:
     counts = ", ".join(f"{count} of {len(rows)} in reading {name}" for name, count in agree.items())
     return (
         f"**Transition noise.** Rows that agree: {counts}. Differences to print: reading A "
-        f"{listed(above(rows, 'excess'))}; B {listed(above(rows, 'over_clean'))}; C "
-        f"{listed(above(rows, 'on_clean'))}. "
-        + (f"In reading B print is below the Bayes floor ({listed(below)}). " if below else "")
+        f"{at_each(above(rows, 'excess'))}; B {at_each(above(rows, 'over_clean'))}; C "
+        f"{at_each(above(rows, 'on_clean'))}. "
+        + (f"In reading B print is below the Bayes floor ({at_each(below)}). " if below else "")
         + "The law of P_r cannot be the reason in readings B and C: it is drawn afresh at every step, so a model sees "
         "only its mean. From kernel to kernel a number moves by the 0.02 to 0.04 of the paragraph on depth."
     )

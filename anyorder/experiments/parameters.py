@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anyorder.constructions.parameters import breakdown, table_one
-from anyorder.experiments.experiment import Result, Table, Task, experiment
+from anyorder.experiments.experiment import Result, Table, TableRow, Task, experiment
 from anyorder.experiments.figures import Chart, Plot, each, grouped
 from anyorder.files import Row
 
@@ -29,7 +29,7 @@ DIMENSION = 256
 def table_1(task: Task) -> Result:
     """The table for one choice of S, T and k, and its printed formulas along each of the three."""
     standard: Row = {axis: values[0] for axis, values in AXES.items()}
-    rows = [
+    rows: list[TableRow] = [
         {
             "work": entry.work,
             "order": entry.order,
@@ -42,7 +42,7 @@ def table_1(task: Task) -> Result:
         }
         for entry in table_one(**standard, dimension=DIMENSION)
     ]
-    growth = []
+    growth: list[Row] = []
     variants = [(axis, value) for axis, values in AXES.items() for value in sorted(values)]
     for part, (axis, value) in task.parts(variants):
         given = standard | {axis: value}
@@ -82,11 +82,11 @@ def parameters(task: Task) -> Result:
     for part, name in task.parts(("two-layer", "three-layer")):
         part.watch(0.0, name)
         found = breakdown(name, alphabet_size=SIZE, length=LENGTH)
-        rows = [
+        rows: list[TableRow] = [
             {"component": row.component, "formula": row.formula, "printed": row.paper, "counted": row.counted}
             for row in found.components
         ]
-        total = {"formula": found.formula, "printed": found.printed_total, "counted": found.counted}
+        total: TableRow = {"formula": found.formula, "printed": found.printed_total, "counted": found.counted}
         rows.append({"component": "total", **total})
         tables[name] = Table(f"{name}, S = {SIZE}, T = {LENGTH}; the printed rows add up to {found.sum_of_rows}.", rows)
         left_out = ", ".join(f"{what}: {count}" for what, count in found.uncounted.items())

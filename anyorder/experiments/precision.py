@@ -75,7 +75,7 @@ def precision(task: Task) -> Result:
     orders, lengths = GRID[task.budget]
     rounded_ones = ROUNDED if task.budget != "tiny" else ("two-layer", "k-head")
     cells = [(name, order, length) for name in rounded_ones for length in lengths for order in orders]
-    bits = []
+    bits: list[Row] = []
     for part, (name, order, length) in task.parts(cells):
         part.watch(0.0, f"{name}, order {order}, T = {length}")
         about = {"construction": name, "order": order, "length": length}

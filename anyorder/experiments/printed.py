@@ -66,10 +66,10 @@ class Printed(NamedTuple):
         return {"printed": str(self), f"{name}_difference": difference, f"{name}_agrees": self.agrees(mean, deviation)}
 
 
-def listed(values: Mapping[Any, float], digits: int = 3) -> str:
+def at_each(values: Mapping[Any, float], digits: int = 3) -> str:
     """Every value with what it belongs to.
 
-    >>> listed({0.1: 0.02, 0.5: -0.01})
+    >>> at_each({0.1: 0.02, 0.5: -0.01})
     '0.020 at 0.1, -0.010 at 0.5'
     """
     return ", ".join(f"{value:.{digits}f} at {key}" for key, value in values.items())

@@ -14,7 +14,7 @@ from anyorder.dynamics import PowerLaw, Standing, Standings, Trajectory
 from anyorder.dynamics.lengths import LengthPoint, LengthSweep
 from anyorder.errors import InputError, in_a_line, require
 from anyorder.experiments import figures
-from anyorder.experiments.experiment import SECONDS, Budget, Experiment, Result, Table, Task, TaskWatcher, seconds
+from anyorder.experiments.experiment import SECONDS, Budget, Experiment, Result, Table, Task, TaskWatcher, read_seconds
 from anyorder.files import Row, holds, locked, read_json, write_json, write_text
 from anyorder.records import read_record, write_record
 from anyorder.training import config as configs
@@ -111,4 +111,4 @@ def _kept(experiment: Experiment, folder: Path) -> Ran:
     differs = versions_difference(record.versions)
     if differs:
         warnings.warn(f"the kept result of {experiment.id} was computed with {differs}", stacklevel=2)
-    return Ran(experiment, record, seconds(folder / SECONDS), kept=True)
+    return Ran(experiment, record, read_seconds(folder / SECONDS), kept=True)

@@ -123,7 +123,7 @@ def probe(
         marked = np.pad(queries, (len(tokens) - length, 0))
         attention, logs = look(tokens)
         predicted = np.exp(np.asarray(logs, np.float64)[-length:, ids[number]])
-        tested.append(kept(attention, tokens, marked, longest, number, (symbols, predicted)))
+        tested.append(as_pass(attention, tokens, marked, longest, number, (symbols, predicted)))
         if number < placebos:
             distinct = begun(model, generator.choice(available, length, replace=False))
             # The match lengths are those that the test sequence would have had.
@@ -133,7 +133,7 @@ def probe(
     decided = {"length": length, "symbols": size, "layers": layers}
     about = {**dataclasses.asdict(settings), **decided, "start": model.start, **model.about}
     no_repeat = _placebo(blank, longest) if blank else None
-    result = analyse(model.name, places, tested, longest, np.mean(scored, axis=0), about, no_repeat)
+    result = read_heads(model.name, places, tested, longest, np.mean(scored, axis=0), about, no_repeat)
     if not ablate:
         return result
     best = [head.place for head in result.strongest]
@@ -157,7 +157,7 @@ class Pass(NamedTuple):
     predictions: Predictions | None
 
 
-def kept(
+def as_pass(
     attention: Float[np.ndarray, "heads rows rows"],
     tokens: Int[np.ndarray, "rows"],
     queries: Bool[np.ndarray, "rows"],
@@ -165,13 +165,13 @@ def kept(
     number: int,
     predictions: Predictions | None = None,
 ) -> Pass:
-    """One sequence, by its number."""
+    """The pass on one sequence, by its number."""
     found = rows(attention, tokens, queries, max_length, number)
     beginning = None if number else attention[:, :MAP_ROWS, :MAP_ROWS].copy()
     return Pass(tokens, found, controls.previous_token(attention), beginning, predictions)
 
 
-def analyse(
+def read_heads(
     name: str,
     places: Sequence[Place],
     passes: Sequence[Pass],

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from anyorder.experiments.experiment import Result, Table
+from anyorder.experiments.experiment import Result, Table, TableRow
 from anyorder.experiments.story import Followed
 from anyorder.report.page import Section, as_table, write_page, write_parts
 
@@ -31,7 +31,7 @@ def write_story(
     values = {
         **_sequence(followed),
         "trained": trained.tables["training"].rows[0],
-        "descent": facts | {"led": "led" if facts["p_1_leads"] else "did not lead"},
+        "descent": {**facts, "led": "led" if facts["p_1_leads"] else "did not lead"},
     }
     words = importlib.resources.files("anyorder.report").joinpath("story.html").read_text(encoding="utf-8")
     sections = []
@@ -45,11 +45,11 @@ def write_story(
 def _sequence(followed: Followed) -> dict[str, object]:
     letters, certified = _letters(followed.tokens), followed.certified_orders
     window = letters[-followed.order :]
-    counts = [
+    counts: list[TableRow] = [
         {"next letter": _letters([symbol]), "times": count, "k-gram": count / sum(followed.counts)}
         for symbol, count in enumerate(followed.counts)
     ]
-    predictions = [
+    predictions: list[TableRow] = [
         {"predictor": name, **{f"next is {_letters([symbol])}": value for symbol, value in enumerate(row)}}
         for name, row in followed.predictions.items()
     ]

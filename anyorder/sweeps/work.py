@@ -36,39 +36,39 @@ def answers(packed: str) -> Iterator[tuple[int, Row, float]]:
 
     Runs are trained one after the other on a CPU, all at once on an accelerator.
     """
-    given = [(number, forms.from_json(plain)) for number, plain in json.loads(packed)]
-    together = 1 if jax.default_backend() == "cpu" else len(given)
-    for first in range(0, len(given), together):
+    chunk = [(number, forms.from_json(plain)) for number, plain in json.loads(packed)]
+    together = 1 if jax.default_backend() == "cpu" else len(chunk)
+    for first in range(0, len(chunk), together):
         clock = time.perf_counter()
-        numbers, configs = zip(*given[first : first + together], strict=True)
+        numbers, configs = zip(*chunk[first : first + together], strict=True)
         found = _guarded(configs)
         spent = (time.perf_counter() - clock) / len(found)
         yield from ((number, ended.as_json(), spent) for number, ended in zip(numbers, found, strict=True))
 
 
-def _guarded(given: Sequence[Config]) -> list[Ended]:
+def _guarded(configs: Sequence[Config]) -> list[Ended]:
     """A stack that raises is taken apart; a single run that raises has failed."""
     try:
-        return train_together(given)
+        return train_together(configs)
     except Exception as error:
-        if len(given) > 1:
-            return [_guarded([config])[0] for config in given]
+        if len(configs) > 1:
+            return [_guarded([config])[0] for config in configs]
         return [Ended("failed", in_a_line(error))]
 
 
-def train_together(given: Sequence[Config], stacked: bool | None = None) -> list[Ended]:
+def train_together(configs: Sequence[Config], stacked: bool | None = None) -> list[Ended]:
     """Train configs of one structure and one number of steps, each with one seed and one rate."""
-    for config in given:
+    for config in configs:
         check_config(config)
-    source, steps = given[0].initial.from_model, given[0].optimisation.steps
+    source, steps = configs[0].initial.from_model, configs[0].optimisation.steps
     loaded = None if source is None else load(source)
-    models = [initial_model(config, keys(config.seed).weights, loaded) for config in given]
-    states = [start(config, model) for config, model in zip(given, models, strict=True)]
-    running = placed(given, models[0], states, stacked)
+    models = [initial_model(config, keys(config.seed).weights, loaded) for config in configs]
+    states = [start(config, model) for config, model in zip(configs, models, strict=True)]
+    running = placed(configs, models[0], states, stacked)
     diverged: dict[int, int] = {}
     for taken in rounds(running, steps):
         diverged = taken.diverged | diverged
-        if len(diverged) == len(given):
+        if len(diverged) == len(configs):
             break
     frame = eqx.filter(models[0], eqx.is_inexact_array, inverse=True)
     trained = [eqx.combine(state.weights, frame) for state in running.states]
@@ -76,7 +76,7 @@ def train_together(given: Sequence[Config], stacked: bool | None = None) -> list
         Ended("diverged", f"the loss or a weight is not finite from step {diverged[place]} on", diverged[place])
         if place in diverged
         else _measured(config, model, float(taken.losses[place].mean()))
-        for place, (config, model) in enumerate(zip(given, trained, strict=True))
+        for place, (config, model) in enumerate(zip(configs, trained, strict=True))
     ]
 
 

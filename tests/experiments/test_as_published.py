@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from anyorder.experiments.as_published import differences
+from anyorder.experiments.as_published import signed_gaps
 from anyorder.training import config as configs
 from anyorder.training.config import Config, Data
 from anyorder.training.initial import initial_model
@@ -14,7 +14,7 @@ def test_a_model_that_knows_nothing_loses_the_entropy_it_misses():
     config = configs.changed(Config(), {"tied": False, "zero_output": True, "dimension": 8, "length": 8})
     model = initial_model(config, jax.random.key(0))
     data, key = Data(order=1, length=8), jax.random.key(5)
-    found = differences(model, data, key, kernels=3, count=2000)
+    found = signed_gaps(model, data, key, kernels=3, count=2000)
     drawn = data.source_of(9, per_kernel=4000).sample(key, 3 * 4000)
     truth, tokens = np.asarray(drawn.truth), np.asarray(drawn.tokens)
     for kernel, difference in enumerate(found):

@@ -9,7 +9,7 @@ import numpy as np
 
 from anyorder.errors import InputError, require
 from anyorder.probe import controls
-from anyorder.probe.measure import analyse, kept
+from anyorder.probe.measure import as_pass, read_heads
 from anyorder.probe.result import Probed
 from anyorder.probe.spectrum import check
 
@@ -52,7 +52,7 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
     for place, row in enumerate(tokens):
         maps = attention[place, numbers].reshape(-1, length, length)
         known = None if predicted is None else (row, predicted[place])
-        passes.append(kept(maps, row, queries[place], max_length, place, known))
+        passes.append(as_pass(maps, row, queries[place], max_length, place, known))
     places = [(layer, head) for layer in numbers for head in range(attention.shape[2])]
     settings = {
         "sequences": len(tokens),
@@ -63,4 +63,4 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
         "source": "recorded attention",
     }
     matching = np.mean([controls.prefix_matching(*pair) for pair in zip(attention, tokens, strict=True)], axis=0)
-    return analyse(Path(path).name, places, passes, max_length, matching[numbers].ravel(), settings)
+    return read_heads(Path(path).name, places, passes, max_length, matching[numbers].ravel(), settings)
