@@ -66,7 +66,7 @@ class Printed(NamedTuple):
         return {"printed": str(self), f"{name}_difference": difference, f"{name}_agrees": self.agrees(mean, deviation)}
 
 
-def at_each(values: Mapping[Any, float], digits: int = 3) -> str:
+def at_each(values: Mapping[int, float] | Mapping[float, float], digits: int = 3) -> str:
     """Every value with what it belongs to.
 
     >>> at_each({0.1: 0.02, 0.5: -0.01})

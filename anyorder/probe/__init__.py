@@ -4,6 +4,7 @@ from anyorder.probe.ablation import Ablation, ablation
 from anyorder.probe.behaviour import Behaviour, behaviour
 from anyorder.probe.measure import ProbeWatcher, Settings, probe
 from anyorder.probe.models import Look, Model, OwnModel
+from anyorder.probe.opening import open_model
 from anyorder.probe.order import Order, order
 from anyorder.probe.result import Maps, Placebo, Probed, ProbedHead, as_json
 from anyorder.probe.sequences import Sequences, sequences
@@ -29,6 +30,7 @@ __all__ = [
     "behaviour",
     "match_lengths",
     "matched",
+    "open_model",
     "order",
     "probe",
     "sequences",
