@@ -7,6 +7,7 @@ any value will do. The command line puts its own flags there: `in_flags`.
 from __future__ import annotations
 
 import difflib
+import numbers
 import operator
 import re
 from collections.abc import Iterable
@@ -76,14 +77,25 @@ def is_whole(value: object) -> bool:
     return not isinstance(value, bool)
 
 
-def check_whole(**numbers: object) -> None:
+def as_number(name: str, value: object) -> float:
+    """A real number, of Python or NumPy, as a float; True and False are none.
+
+    >>> as_number("kappa", 3)
+    3.0
+    """
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise InputError(f"{name} is {value!r}, must be a number")
+    return float(value)
+
+
+def check_whole(**values: object) -> None:
     """Refuse what is no integer.
 
     >>> check_whole(order=2, alphabet_size=2.5)
     Traceback (most recent call last):
     anyorder.errors.InputError: alphabet size is 2.5, must be a whole number
     """
-    for name, value in numbers.items():
+    for name, value in values.items():
         require(is_whole(value), f"{name.replace('_', ' ')} is {value!r}, must be a whole number")
 
 

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import importlib.util
+import os
 import pathlib
 import subprocess
 import sys
@@ -70,6 +71,14 @@ TRIED = {
     "anyorder.construct('dyadic', order=2, alphabet_size=2, length=8, kappa='x')": "kappa is 'x', must be a number",
     "anyorder.verify('dyadic', order=2, alphabet_size=2, length='x')": "length is 'x', must be a whole number",
     "anyorder.verify(anyorder.Config(), order=2, alphabet_size=2, length=8)": "is a Config, must be a name",
+    "anyorder.verify(anyorder.plan('k-head', order=2, alphabet_size=2, length=64), sequences=4)": "passed",
+    "anyorder.verify(anyorder.construct('k-head', order=2, alphabet_size=2, length=64), sequences=4)": "passed",
+    "anyorder.verify(anyorder.plan('k-head', order=2, alphabet_size=2, length=64), order=3)": "drop `order=`",
+    "anyorder.verify('dyadic')": "order is None, must be a whole number",
+    "anyorder.construct('dyadic', order=2, alphabet_size=2, length=8, kappa=True)": "kappa is True, must be a number",
+    "anyorder.construct('dyadic', order=2, alphabet_size=2, length=8, target_error='a')": "target error is 'a'",
+    "anyorder.plan('dyadic', order=np.int64(2), alphabet_size=2, length=8, kappa=np.float32(3)).kappa": "3.0",
+    "anyorder.plan('unrolled', order=4, alphabet_size=2, length=8, heads=np.int64(2)).options['heads']": "2",
     "anyorder.save('model.safetensors', anyorder.Config())": "is a str; pass the model, then the path",
     "anyorder.estimators.StreamingEstimator(1, 2).feed('abab')": "the chunk is a string; number its characters first",
     "anyorder.plot.training(anyorder.Config())": "the run is a Config, must be its folder",
@@ -150,7 +159,8 @@ def test_what_needs_pytorch_says_how_to_get_it():
 
 def test_public_names_type_check_from_outside(tmp_path):
     (tmp_path / "outside.py").write_text(OUTSIDE + MISSPELT, encoding="utf-8")
-    words = [sys.executable, "-m", "mypy", "--config-file", "", "--strict", "outside.py"]
+    kept = f"--cache-dir={os.environ['ANYORDER_CACHE']}/mypy"
+    words = [sys.executable, "-m", "mypy", kept, "--config-file", "", "--strict", "outside.py"]
     result = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     errors = [line for line in result.stdout.splitlines() if " error: " in line]
     wrong = range(len(OUTSIDE.splitlines()) + 1, len((OUTSIDE + MISSPELT).splitlines()) + 1)

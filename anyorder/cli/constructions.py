@@ -92,15 +92,13 @@ class Verify(Chosen):
 
     def run(self) -> Outcome:
         """Measure the worst error and hold it against the bound."""
-        from anyorder.constructions.verify import verify_plan
+        from anyorder.constructions.verify import verify
 
         exhaustive = self.exhaustive is not None
         length = self.length if self.exhaustive is None else self.exhaustive
         with working(f"verifying {self.name}"):
             made = self.planned(self.name, self.alphabet_size, length)
-            result = verify_plan(
-                made, sequences=self.sequences, seed=self.seed, exhaustive=exhaustive, force=self.force
-            )
+            result = verify(made, sequences=self.sequences, seed=self.seed, exhaustive=exhaustive, force=self.force)
         report = dataclasses.asdict(result) | {"reason": result.reason}
         return Outcome(report, key_value_table(report), result.passed)
 

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import numpy as np
+
 from anyorder.constructions.certificate import Analysis, Request
 from anyorder.constructions.steps import Step
 from anyorder.errors import InputError, require
@@ -37,6 +39,7 @@ class Option:
 
     def checked(self, value: object) -> OptionValue:
         """The value in the option's type, or an `InputError` that names value, limit and way out."""
+        value = value.item() if isinstance(value, np.generic) else value
         kind = type(self.default)
         end = f"; {self.usual}" if self.usual else ""
         if (

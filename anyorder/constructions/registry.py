@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -26,7 +27,7 @@ from anyorder.constructions.three_layer import THREE_LAYER
 from anyorder.constructions.two_head import TWO_HEAD, TWO_HEAD_QK
 from anyorder.constructions.two_layer import TWO_LAYER, TWO_LAYER_QK
 from anyorder.constructions.unrolled import UNROLLED, UNROLLED_BAYES
-from anyorder.errors import InputError, check_alphabet, check_order, nearest, require
+from anyorder.errors import InputError, as_number, check_alphabet, check_order, nearest, require
 from anyorder.numerics import DTYPES, dtype_of
 from anyorder.transformer import Certificate, Transformer, weights_digest
 
@@ -105,7 +106,7 @@ class Plan:
 
     def at(self, kappa: float) -> Plan:
         """The same request at another temperature."""
-        return _plan(self.construction, self.request, self.options, kappa)
+        return _plan(self.construction, self.request, self.options, kappa, self.analysis)
 
     def build(self, force: bool = False) -> Transformer:
         """The model with its certificate; what the dtype cannot hold is refused unless `force`."""
@@ -156,8 +157,9 @@ def plan(
         entry.largest_order is None or order <= entry.largest_order,
         f"order is {order}, `{entry.name}` is for order {entry.largest_order}; use {others}",
     )
-    target = default_target(dtype) if target_error is None else target_error
+    target = default_target(dtype) if target_error is None else as_number("target error", target_error)
     require(0 < target < 1, f"target error is {target}, must be between 0 and 1; 1e-5 is usual")
+    order, alphabet_size, length = map(operator.index, (order, alphabet_size, length))  # NumPy has integers of its own
     return _plan(entry, Request(order, alphabet_size, length, dtype, target), entry.settings(options), kappa)
 
 
@@ -206,11 +208,18 @@ def find(name: str) -> Construction:
     return CONSTRUCTIONS[name]
 
 
-def _plan(entry: Construction, request: Request, options: dict[str, OptionValue], kappa: float | None = None) -> Plan:
+def _plan(
+    entry: Construction,
+    request: Request,
+    options: dict[str, OptionValue],
+    kappa: float | None = None,
+    analysis: Analysis | None = None,
+) -> Plan:
     """What a request comes to at a temperature; None is the one that suffices."""
-    analysis = None if entry.analyse is None else entry.analyse(request, **options)
+    if analysis is None and entry.analyse is not None:
+        analysis = entry.analyse(request, **options)
     if kappa is not None:
-        require(isinstance(kappa, int | float), f"kappa is {kappa!r}, must be a number")
+        kappa = as_number("kappa", kappa)
         require(kappa > 0, f"kappa is {kappa}, must be above 0; leave it out to take what suffices")
     if analysis is None:
         assert entry.default_kappa is not None, f"{entry.name} promises nothing and has no default kappa"

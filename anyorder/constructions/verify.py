@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,9 +15,9 @@ from jaxtyping import Array, Float, Int
 from anyorder.constructions.backend import ASSUMPTIONS
 from anyorder.constructions.construction import OptionValue
 from anyorder.constructions.parameters import count_arrays
-from anyorder.constructions.registry import Plan, find, plan
+from anyorder.constructions.registry import Plan, find, plan, planned
 from anyorder.constructions.sequences import all_sequences, check_count, hard_sequences
-from anyorder.errors import check_whole, require
+from anyorder.errors import InputError, check_whole, require
 from anyorder.estimators import matching
 from anyorder.estimators.streaming import StreamingEstimator
 from anyorder.notebook import as_html
@@ -190,49 +191,34 @@ def _opening(model: Transformer, order: int) -> slice:
 
 
 def verify(
-    name: str,
+    subject: str | Plan | Transformer,
     *,
-    order: int,
-    alphabet_size: int,
-    length: int,
+    order: int | None = None,
+    alphabet_size: int | None = None,
+    length: int | None = None,
     dtype: str = "float64",
     sequences: int = 8,
     seed: int = 0,
     exhaustive: bool = False,
     force: bool = False,
+    check: Callable[[], None] | None = None,
     **options: OptionValue,
 ) -> Verification:
     """Build a construction and measure its worst error on random, periodic, sparse and de Bruijn sequences.
 
-    With `exhaustive` on all S^T sequences of the length T instead, against exact counts. What the certificate assumes
-    of the backend is checked first. `options` are those of `plan`: `target_error`, `kappa`, and the construction's own.
+    The subject is the name of a construction, with `order`, `alphabet_size`, `length` and the `options` of `plan`
+    (`target_error`, `kappa`, and the construction's own); or a plan; or a model with a certificate, which is measured
+    as it is. With `exhaustive` the sequences are all S^T of the length T, against exact counts. What the certificate
+    assumes of the backend is checked first. With `check` the hard sequences are run one by one, and it is called before
+    each of them, as `worst_over` does.
 
     >>> verify("k-head", order=2, alphabet_size=2, length=64, sequences=4).passed
     True
-    >>> found = verify("unrolled", order=2, alphabet_size=2, length=6, exhaustive=True)
+    >>> found = verify(plan("unrolled", order=2, alphabet_size=2, length=6), exhaustive=True)
     >>> found.sequences, found.passed
     (64, True)
     """
-    made = plan(name, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
-    return verify_plan(made, sequences=sequences, seed=seed, exhaustive=exhaustive, force=force)
-
-
-def verify_plan(
-    made: Plan,
-    *,
-    sequences: int = 8,
-    seed: int = 0,
-    exhaustive: bool = False,
-    force: bool = False,
-    check: Callable[[], None] | None = None,
-) -> Verification:
-    """`verify`, of a plan.
-
-    With `check` the hard sequences are run one by one, and it is called before each of them, as `worst_over` does.
-
-    >>> verify_plan(plan("k-head", order=2, alphabet_size=2, length=64), sequences=4).positions_checked > 100
-    True
-    """
+    made = _plan_of(subject, dtype, order=order, alphabet_size=alphabet_size, length=length, **options)
     order, alphabet_size, length = made.request.order, made.request.alphabet_size, made.request.length
     check_whole(sequences=sequences)
     require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
@@ -243,7 +229,7 @@ def verify_plan(
         f"length is {length}, an attention map of {length}² numbers is above the limit of {MOST_SCORES}; "
         f"pass `length={int(MOST_SCORES**0.5)}` or less",
     )
-    model = made.build(force)
+    model = subject if isinstance(subject, Transformer) else made.build(force)
     assumes: tuple[str, ...] = getattr(made.analysis, "assumes", ())
     assumptions = {assumed: ASSUMPTIONS[assumed](model, made.request) for assumed in assumes}
     batches: Iterable[Int[np.ndarray, "count length"]]
@@ -273,3 +259,16 @@ def verify_plan(
         exhaustive=exhaustive,
         assumptions=assumptions,
     )
+
+
+def _plan_of(subject: str | Plan | Transformer, dtype: str, **asked: Any) -> Plan:
+    """The plan of what is asked for, or that which a plan is or a model has."""
+    if not isinstance(subject, Plan | Transformer):
+        return plan(subject, dtype=dtype, **asked)
+    again = ", ".join(f"`{name}=`" for name, value in asked.items() if value is not None)
+    require(not again, f"a {type(subject).__name__} has an order, an alphabet and options of its own; drop {again}")
+    if isinstance(subject, Plan):
+        return subject
+    if subject.certificate is None:
+        raise InputError("the model has no certificate: nothing is promised; `anyorder.training.evaluate` measures it")
+    return planned(subject.certificate)

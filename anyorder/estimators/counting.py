@@ -72,14 +72,14 @@ def kgram(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alpha
     return _normalised(matching.counts(matches, tokens, alphabet_size))
 
 
-def add_beta(
+def bayes(
     tokens: Tokens, *, order: int, alphabet_size: int | None = None, beta: Number = 1.0, alphabet: str | None = None
 ) -> Estimate:
     """Add-β smoothing of the k-gram counts: the Bayes predictor when rows are Dirichlet(β), here β = 1.
 
     Defined wherever the last k tokens exist, also for a context never seen (then uniform).
 
-    >>> add_beta([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2).probabilities[-1].tolist()
+    >>> bayes([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2).probabilities[-1].tolist()
     [0.25, 0.75]
     """
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
@@ -88,8 +88,8 @@ def add_beta(
     return where_full(smoothed(counts, beta), order)
 
 
-#: The Bayes predictor when rows are Dirichlet(β), under the name that people look for.
-bayes = add_beta
+#: The same, where β is not that of the rows.
+add_beta = bayes
 
 
 def bag(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from anyorder.constructions.registry import CONSTRUCTIONS
-from anyorder.constructions.verify import verify_plan
+from anyorder.constructions.verify import verify
 from anyorder.errors import require
 from anyorder.estimators.registry import ESTIMATORS
 from anyorder.numerics import DTYPES
@@ -115,5 +115,5 @@ def story_at(explorer: Explorer, asked: schema.StoryRequest, check: CheckCancell
 def verified(asked: schema.VerifyRequest, check: CheckCancelled) -> schema.Verified:
     """The construction on hard sequences, one after the other, so that a client that leaves stops it."""
     _, made = plans(asked.model, asked.model.alphabet_size or asked.alphabet_size, asked.length)
-    found = verify_plan(made, sequences=asked.sequences, seed=asked.seed, force=True, check=check)
+    found = verify(made, sequences=asked.sequences, seed=asked.seed, force=True, check=check)
     return schema.Verified.model_validate(found, from_attributes=True)

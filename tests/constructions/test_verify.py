@@ -12,7 +12,7 @@ import pytest
 from anyorder.constructions import CONSTRUCTIONS, construct, plan
 from anyorder.constructions import verify as verify_module
 from anyorder.constructions.sequences import all_sequences
-from anyorder.constructions.verify import distributions, errors, verify, verify_plan
+from anyorder.constructions.verify import distributions, errors, verify
 from tests import oracles_constructions as oracles
 
 
@@ -60,7 +60,7 @@ def test_an_output_that_is_no_number_is_an_error():
 
 def test_a_check_comes_before_every_sequence_and_ends_the_work():
     made, calls = plan("dyadic", order=2, alphabet_size=2, length=32), []
-    found = verify_plan(made, sequences=4, check=lambda: calls.append(1))
+    found = verify(made, sequences=4, check=lambda: calls.append(1))
     assert len(calls) == 4
     at_once = verify("dyadic", order=2, alphabet_size=2, length=32, sequences=4)
     assert found == dataclasses.replace(at_once, max_error=found.max_error)
@@ -72,7 +72,7 @@ def test_a_check_comes_before_every_sequence_and_ends_the_work():
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        verify_plan(made, sequences=4, check=leave)
+        verify(made, sequences=4, check=leave)
     assert len(calls) == 6
 
 
