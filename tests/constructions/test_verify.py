@@ -13,6 +13,8 @@ from anyorder.constructions import CONSTRUCTIONS, construct, plan
 from anyorder.constructions import verify as verify_module
 from anyorder.constructions.sequences import all_sequences
 from anyorder.constructions.verify import distributions, errors, verify
+from anyorder.errors import InputError
+from anyorder.transformer import load, save
 from tests import oracles_constructions as oracles
 
 
@@ -97,3 +99,14 @@ def test_exhaustive_counts_are_those_of_the_oracle(name, oracle):
         found = distributions(batch, order, 2, name)
         for row, exact in zip(batch[::5].tolist(), found[::5], strict=True):
             np.testing.assert_allclose(exact, getattr(oracles, oracle)(row, order, 2), atol=1e-15)
+
+
+def test_a_model_is_measured_as_it_is(tmp_path):
+    made = plan("k-head", order=2, alphabet_size=2, length=64)
+    save(made.build(), tmp_path / "model.safetensors")
+    stored = load(tmp_path / "model.safetensors")
+    assert verify(stored, sequences=4) == verify(made, sequences=4)
+    broken = dataclasses.replace(stored, embedding=stored.embedding[::-1])
+    assert not verify(broken, sequences=4).passed
+    with pytest.raises(InputError, match="the model has no certificate"):
+        verify(dataclasses.replace(stored, certificate=None))
