@@ -41,7 +41,7 @@ def load(path: str | Path) -> Transformer:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}; give a .safetensors file") from None
     except (SafetensorError, KeyError, ValueError):
-        raise InputError(f"{path} is not a whole model file of anyorder; write it again with anyorder build") from None
+        raise InputError(f"{path} is not a whole model file of anyorder; write it again with `anyorder.save`") from None
     found = header.get("format")
     require(found == FORMAT, f"{path} holds {found!r}, must be {FORMAT!r}; write it again with this version")
     return rebuilt(header["value"], tensors, _KINDS, lambda tensor: tensor).eval()

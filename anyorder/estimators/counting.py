@@ -37,8 +37,8 @@ def smoothed(counts: Int[Array, "length symbols"], beta: Number) -> Float[Array,
     >>> smoothed(jnp.array([[2, 0]]), 1.0).tolist()
     [[0.75, 0.25]]
     """
-    raised = counts.astype(jnp.float64) + jnp.asarray(beta, jnp.float64)
-    return raised / raised.sum(axis=1, keepdims=True)
+    added = counts.astype(jnp.float64) + jnp.asarray(beta, jnp.float64)
+    return added / added.sum(axis=1, keepdims=True)
 
 
 def check_smoothing(beta: Number) -> None:
