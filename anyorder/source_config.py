@@ -10,6 +10,12 @@ from anyorder.errors import require
 if TYPE_CHECKING:
     from anyorder.chains import Prior, Source
 
+#: Priors over kernels of one order; all priors. `anyorder.chains.PRIORS` has what they name.
+PriorOfOneOrder = Literal[
+    "dirichlet", "floored", "reversible", "reversible-binary", "reversible-binary-newest", "bag-symmetric"
+]
+PriorName = Literal[PriorOfOneOrder, "order-mixture", "tree"]
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SourceConfig:
@@ -19,9 +25,10 @@ class SourceConfig:
     """Order k: how many past tokens the next one depends on. The priors order-mixture and tree have their own."""
     alphabet_size: int = 2
     """Number of symbols S."""
-    prior: Literal["dirichlet", "floored", "reversible", "bag-symmetric", "order-mixture", "tree"] = "dirichlet"
-    """Where kernels come from: Dirichlet rows, rows with a floor, reversible kernels, kernels that depend on the bag of
-    the last k tokens, kernels of a random order, or random context trees."""
+    prior: PriorName = "dirichlet"
+    """Where kernels come from: Dirichlet rows, rows with a floor, reversible kernels, binary ones of order 2 that
+    satisfy the second-order assumption with contexts read oldest or newest token first, kernels that depend on the bag
+    of the last k tokens, kernels of a random order, or random context trees."""
     concentration: float = 1.0
     """Dirichlet parameter of each row; 1 is uniform on the simplex."""
     gamma: float = 0.2

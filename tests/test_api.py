@@ -60,6 +60,8 @@ TRIED = {
     "anyorder.sample(3)": "the prior is 3, must be a prior of",
     "anyorder.sample(seed=np.array([0, 1]))": "must be an integer or a key of jax.random",
     "anyorder.chains.Source('dirichlet', 8)": "the prior is 'dirichlet', must be a prior of",
+    "anyorder.dynamics.two_stage('floored')": "the prior is 'floored', must be a prior of `anyorder.chains` or",
+    "anyorder.dynamics.train_jointly('floored')": "the prior is 'floored', must be a prior of",
     "anyorder.chains.TokenNoise('a')": "token noise probability is 'a', must be a number between 0 and 1",
     "anyorder.kgram([0, 1], order='1', alphabet_size=2)": "order is '1', must be a whole number",
     "anyorder.kgram([0, 1], order=1, alphabet_size=2.5)": "alphabet size is 2.5, must be a whole number",
@@ -137,7 +139,10 @@ def test_completion_shows_what_is_public():
     assert anyorder.cli.main
 
 
-@pytest.mark.parametrize("name", ["", ".estimators", ".experiments", ".report", ".sweeps", ".training", ".web"])
+LATE = ["", ".dynamics", ".estimators", ".experiments", ".report", ".sweeps", ".training", ".web"]
+
+
+@pytest.mark.parametrize("name", LATE)
 def test_what_is_loaded_late_is_what_a_type_checker_sees(name):
     package = importlib.import_module(f"anyorder{name}")
     tree = ast.parse(pathlib.Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))

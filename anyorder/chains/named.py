@@ -1,6 +1,6 @@
 """Priors by their names, and the short way to a batch of sequences.
 
-To add a prior, write it and add its entry to `PRIORS`; `anyorder.source_config` names those that commands offer.
+To add a prior, write it, add its entry to `PRIORS` and its name to those of `anyorder.source_config`.
 """
 
 from __future__ import annotations

@@ -155,7 +155,6 @@ class ReversibleBinary(Prior):
     (2, 2, 2)
     """
 
-    name: ClassVar[str] = "reversible-binary"
     order: int = eqx.field(static=True, default=2)
     alphabet_size: int = eqx.field(static=True, default=2)
     newest_first: bool = eqx.field(static=True, default=False)
@@ -166,6 +165,11 @@ class ReversibleBinary(Prior):
             f"order {self.order} over {self.alphabet_size} symbols; ReversibleBinary is order 2 over 2 symbols, "
             "use Reversible for others",
         )
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """One for each way to read contexts."""
+        return "reversible-binary-newest" if self.newest_first else "reversible-binary"
 
     @eqx.filter_jit
     def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:

@@ -55,7 +55,8 @@ def as_prior(given: Prior | Kernel) -> Prior:
     """A prior as it is; of a kernel the prior that always draws it."""
     prior = PointMass(given) if isinstance(given, Kernel) else given
     require(
-        isinstance(prior, Prior), f"the prior is {given!r}, must be a prior of `anyorder.chains`, its name, or a kernel"
+        isinstance(prior, Prior),
+        f"the prior is {given!r}, must be a prior of `anyorder.chains` or a kernel; `chains.named_prior` has them all",
     )
     return prior
 

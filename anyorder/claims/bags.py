@@ -39,7 +39,7 @@ class OneOf(Prior):
 
 def run_algorithm_two(prior: Prior, note: str) -> Finding:
     """A run of Algorithm 2 with sampled gradients on chains of order 2, T = 64."""
-    run = dynamics.preconditioned(prior, dynamics.Preconditioned(length=64, steps=200, batch=64))
+    run = dynamics.preconditioned(prior, dynamics.Preconditioned(rate=5000.0, steps=200))
     standings = run.evaluation.standings
     return judge(
         {

@@ -6,8 +6,9 @@ import abc
 import contextlib
 import dataclasses
 import inspect
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, TypeVar
 
 import tyro
 from rich.box import SIMPLE_HEAD
@@ -86,6 +87,18 @@ class SequenceCommand(Command):
         return open_sequences(
             self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row, line_ends=self.line_ends
         )
+
+
+Asked = TypeVar("Asked", bound=Command)
+
+
+def foreseen(command: type[Asked], words: Sequence[str]) -> Asked:
+    """What the words ask for with the fields' own defaults, for a command whose flags decide those of others."""
+    asked = [word for word in words if word not in ("-h", "--help")]
+    # what is wrong with the words is said when they are read again
+    with contextlib.suppress(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+        return tyro.cli(command, args=asked)
+    return command()
 
 
 def facts(source: object, *names: str) -> dict[str, object]:

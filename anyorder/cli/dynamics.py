@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from anyorder.cli.command import Command, Outcome, facts, progress, table
+from anyorder.cli.command import Command, Outcome, facts, foreseen, progress, table
+from anyorder.dynamics.settings import Algorithm, Preconditioned, TwoStage
 from anyorder.errors import require
+from anyorder.source_config import PriorOfOneOrder
 from anyorder.training import devices
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
@@ -23,11 +24,9 @@ if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.dynamics.joint import JointRuns, LimitDistances
     from anyorder.dynamics.lengths import LengthSweep
 
-Algorithm = Literal["two-stage", "preconditioned"]
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Dynamics(Command):
+class Dynamics(TwoStage, Preconditioned, Command):
     """Run the paper's training algorithms on the reduced model, and measure what they learn.
 
     Examples:
@@ -45,9 +44,7 @@ class Dynamics(Command):
     """two-stage: Algorithm 1, first-order chains. preconditioned: Algorithm 2, any order."""
     out: str = "dynamics"
     """Folder for trajectory.npz, run.png and attention.html (and sweep.png)."""
-    prior: Literal[
-        "floored", "dirichlet", "reversible", "reversible-binary", "reversible-binary-newest", "bag-symmetric"
-    ] = "floored"  # fmt: skip
+    prior: PriorOfOneOrder = "floored"
     """Where kernels come from; preconditioned: reversible. A prior that violates an assumption still runs. The binary
     ones satisfy the second-order assumption, with contexts read oldest or newest token first."""
     kernel: str | None = None
@@ -58,32 +55,10 @@ class Dynamics(Command):
     """Number of symbols S; preconditioned: 2."""
     gamma: float = 0.2
     """γ of the floored prior and of the assumptions of App. C."""
-    length: int = 128
-    """T: sequences have T + 1 tokens; preconditioned: 64."""
-    rate: float = 5000.0
-    """Learning rate η_1 of the steps on p; preconditioned: 20000."""
-    steps: int = 400
-    """Number T_1 of steps on p."""
-    rate_2: float = 10.0
-    """Learning rate η_2 of the steps on a_2; two-stage only."""
-    steps_2: int = 400
-    """Number T_2 of steps on a_2; two-stage only."""
-    a_2: float = 0.01
-    """Value of a_2 while p is learned."""
-    batch: int = 128
-    """Fresh chains a step; preconditioned: 64."""
-    epsilon: float = 1e-3
-    """ε of the loss -log(prediction + ε)."""
-    gradient: Literal["sampled", "closed"] = "sampled"
-    """Gradient of the steps on p: measured on fresh chains, or its closed form for a_2 → 0."""
-    precondition: bool = True
-    """With --no-precondition, plain gradient descent on the model of Algorithm 2."""
     sweep: tuple[int, ...] = ()
     """Also run the two-stage algorithm at these T and fit exponents; the six of the example take minutes."""
     jointly: bool = False
     """Also train both heads and a_2 jointly: from p = 0, from the run's end, and from dyadic and triadic codes."""
-    seed: int = 0
-    """The same seed gives the same numbers."""
 
     @classmethod
     def default(cls, words: Sequence[str]) -> Dynamics:
@@ -92,14 +67,10 @@ class Dynamics(Command):
         >>> Dynamics.default(["two-stage", "--out", "preconditioned"]).order
         1
         """
-        higher = cls(
-            algorithm="preconditioned", prior="reversible", order=2, alphabet_size=2, length=64, rate=20000.0, batch=64
-        )
-        asked = [word for word in words if word not in ("-h", "--help")]
-        with contextlib.suppress(SystemExit):  # what is wrong with the words is said when they are read again
-            if tyro.cli(cls, args=asked, console_outputs=False).algorithm == higher.algorithm:
-                return higher
-        return cls()
+        if foreseen(cls, words).algorithm == "two-stage":
+            return cls()
+        own = vars(Preconditioned())
+        return cls(algorithm="preconditioned", prior="reversible", order=2, alphabet_size=2, **own)
 
     def run(self) -> Outcome:
         """Check the assumptions, run, measure, draw."""
@@ -111,13 +82,11 @@ class Dynamics(Command):
 
         from anyorder import dynamics
         from anyorder.chains import conditions
-        from anyorder.dynamics.algorithms import AlgorithmSettings
         from anyorder.files import locked, write_text
         from anyorder.report import dynamics as figures
         from anyorder.report.style import write_figure
 
         prior, folder = self._prior(), Path(self.out)
-        shared = {field.name: getattr(self, field.name) for field in dataclasses.fields(AlgorithmSettings)}
         key = jax.random.fold_in(jax.random.key(self.seed), 1 << 21)
         limit, sweep, joint = None, None, None
         with locked(folder), progress() as bar:
@@ -127,12 +96,10 @@ class Dynamics(Command):
                 bar.update(task, completed=step, total=total, description=f"steps, excess {excess:.4f}")
 
             if two_stage:
-                settings = dynamics.TwoStage(**shared, rate_2=self.rate_2, steps_2=self.steps_2)
+                settings = TwoStage(**self._fields(TwoStage))
                 trajectory = dynamics.two_stage(prior, settings, watch)
             else:
-                trajectory = dynamics.preconditioned(
-                    prior, dynamics.Preconditioned(**shared, precondition=self.precondition), watch
-                )
+                trajectory = dynamics.preconditioned(prior, Preconditioned(**self._fields(Preconditioned)), watch)
                 limit = dynamics.limit(trajectory.p[-1], prior, key, length=self.length + 1)
             start = dynamics.initial(length=self.length + 1, a_2=self.a_2, order=prior.order, exclude_own=not two_stage)
             gradients = dynamics.agreement(start, prior, key, epsilon=self.epsilon)
@@ -169,6 +136,9 @@ class Dynamics(Command):
         paths = {name: str(folder / file) for name, file in names.items()}
         shown.append("\n".join(f"{name.replace('_', ' ')}: {path}" for name, path in paths.items()))
         return Outcome({**report, "out": self.out, **paths}, Group(*shown))
+
+    def _fields(self, kind: type[TwoStage | Preconditioned]) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(kind)}
 
     def _prior(self) -> Prior:
         from anyorder import chains, reading

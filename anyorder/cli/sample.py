@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
-from anyorder.cli.command import Command, Outcome, facts
+from anyorder.cli.command import Command, Outcome, facts, foreseen
 from anyorder.errors import require
 from anyorder.source_config import SourceConfig
 
@@ -21,8 +22,6 @@ class Sample(SourceConfig, Command):
     """
 
     writes = ("out", "kernels")
-    order: int = 1
-    """Order k: how many past tokens the next one depends on."""
     length: int = 64
     """Tokens in each sequence."""
     count: int = 1
@@ -38,12 +37,19 @@ class Sample(SourceConfig, Command):
     kernels: str | None = None
     """Also write the kernels, as .npy of shape (count,) + (S,)*k + (S,)."""
 
+    @classmethod
+    def default(cls, words: Sequence[str]) -> Sample:
+        """The priors that have their own order bring it along."""
+        return cls(order=foreseen(cls, words).window)
+
     def run(self) -> Outcome:
         """Sample, write, and say what was written."""
         import numpy as np
 
         from anyorder import chains, files, reading
 
+        own = self.window
+        require(self.order == own, f"order is {self.order}, the prior {self.prior} has {own}; drop `order=`")
         given = None if self.kernel is None else chains.PointMass(chains.Kernel(reading.read_array(self.kernel)))
         source = self.source_of(self.length, per_kernel=self.per_kernel, prior=given)
         drawn = source.sample(self.seed, self.count)

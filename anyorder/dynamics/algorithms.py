@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
@@ -13,13 +12,15 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from anyorder import chains
-from anyorder.chains import Prior
+from anyorder.chains import Kernel, Prior
 from anyorder.chains.random import as_key
+from anyorder.chains.source import as_prior
 from anyorder.dynamics.closed_form import Offsets, lag_scores_of, stage_one_gradient
 from anyorder.dynamics.objective import Standings, evaluate, mean_excess, model_excess
 from anyorder.dynamics.reduced import Reduced, initial
-from anyorder.dynamics.trajectory import Algorithm, Trajectory
-from anyorder.errors import InputError, check_order, check_seed, require
+from anyorder.dynamics.settings import AlgorithmSettings, Preconditioned, TwoStage
+from anyorder.dynamics.trajectory import Trajectory
+from anyorder.errors import InputError
 from anyorder.estimators import mean_and_error
 
 
@@ -39,81 +40,21 @@ SHARP = 1e5
 GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class AlgorithmSettings:
-    """What both algorithms need to know; T is `length`, so that sequences have T + 1 tokens."""
-
-    length: int = 128
-    """T: sequences have T + 1 tokens."""
-    rate: float = 5000.0
-    """η_1, of the steps on p: gradients are of the size of a_2/(S^k·T)."""
-    steps: int = 400
-    """T_1: steps on p."""
-    a_2: float = 0.01
-    """a_{2,0}: the attention scalar while p is learned; the closed form is its limit 0."""
-    batch: int = 128
-    """Fresh chains a step."""
-    epsilon: float = 1e-3
-    """ε of log(logit + ε)."""
-    gradient: Literal["sampled", "closed"] = "sampled"
-    """Of stage one: automatic differentiation on fresh chains, or the closed form at a_2 → 0 through g_{i,j}."""
-    seed: int = 0
-    """The same seed gives the same numbers."""
-
-    def check(self, prior: Prior) -> None:
-        """Refuse what cannot be run."""
-        check_order(prior.order, self.length)
-        check_seed(self.seed)
-        for name in ("steps", "batch"):
-            require(getattr(self, name) >= 1, f"{name} is {getattr(self, name)}, must be at least 1")
-        for name in ("rate", "a_2", "epsilon"):
-            value = getattr(self, name)
-            require(value > 0 and math.isfinite(value), f"{name} is {value}, must be above 0 and finite")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TwoStage(AlgorithmSettings):
-    """Algorithm 1: T_1 steps on p at a small a_2 without norms, then T_2 steps on a_2 with norms."""
-
-    rate_2: float = 10.0
-    """η_2, of the steps on a_2."""
-    steps_2: int = 400
-    """T_2: steps on a_2."""
-
-    def check(self, prior: Prior) -> None:
-        """Refuse what cannot be run; the two-stage algorithm is about first-order chains."""
-        require(
-            prior.order == 1,
-            f"the prior has order {prior.order}, the two-stage algorithm is about order 1; use preconditioned",
-        )
-        super().check(prior)
-        require(self.steps_2 >= 0, f"steps_2 is {self.steps_2}, must be at least 0")
-        require(self.rate_2 > 0 and math.isfinite(self.rate_2), f"rate_2 is {self.rate_2}, must be above 0 and finite")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Preconditioned(AlgorithmSettings):
-    """Algorithm 2: T_1 steps on p with D_t, p_0 = -∞, at a small a_2; the query head is fixed at 1/k each."""
-
-    precondition: bool = True
-    """Without it, plain gradient descent on the same model."""
-
-
-def two_stage(prior: Prior, settings: TwoStage | None = None, watch: StepWatcher | None = None) -> Trajectory:
+def two_stage(prior: Prior | Kernel, settings: TwoStage | None = None, watch: StepWatcher | None = None) -> Trajectory:
     """Run Algorithm 1 and measure where it ends."""
     settings = settings or TwoStage()
     first = _Stage("p", settings.rate, settings.steps)
     second = _Stage("a_2", settings.rate_2, settings.steps_2, normalise=True)
-    return _run("two-stage", prior, settings, (first, second), watch)
+    return _run(prior, settings, (first, second), watch)
 
 
 def preconditioned(
-    prior: Prior, settings: Preconditioned | None = None, watch: StepWatcher | None = None
+    prior: Prior | Kernel, settings: Preconditioned | None = None, watch: StepWatcher | None = None
 ) -> Trajectory:
     """Run Algorithm 2, for chains of any order, and measure where it ends."""
     settings = settings or Preconditioned()
     stage = _Stage("preconditioned p" if settings.precondition else "p", settings.rate, settings.steps)
-    return _run("preconditioned", prior, settings, (stage,), watch)
+    return _run(prior, settings, (stage,), watch)
 
 
 def preconditioned_direction(gradient: Offsets, order: int) -> Offsets:
@@ -151,18 +92,17 @@ class _Steps(NamedTuple):
 
 
 def _run(
-    algorithm: Algorithm,
-    prior: Prior,
-    settings: AlgorithmSettings,
+    prior: Prior | Kernel,
+    settings: TwoStage | Preconditioned,
     stages: tuple[_Stage, ...],
     watch: StepWatcher | None,
 ) -> Trajectory:
     """Take the steps of all stages in compiled chunks, and measure the last state on fresh chains."""
+    prior = as_prior(prior)
     settings.check(prior)
     key, total = jax.random.key(settings.seed), sum(stage.steps for stage in stages)
-    start = initial(
-        length=settings.length + 1, a_2=settings.a_2, order=prior.order, exclude_own=algorithm == "preconditioned"
-    )
+    exclude_own = isinstance(settings, Preconditioned)
+    start = initial(length=settings.length + 1, a_2=settings.a_2, order=prior.order, exclude_own=exclude_own)
     scores = None
     if settings.gradient == "closed":
         drawn = lag_scores_of(prior, jax.random.fold_in(key, 1 << 20), lags=len(start.p))
@@ -186,17 +126,15 @@ def _run(
     p, a_2, excess, gradient = (np.concatenate(parts) for parts in zip(*taken, strict=True))
     models = {"learned": model} | ({} if model.normalise else _with_norms(model, prior, settings))
     return Trajectory(
-        algorithm=algorithm,
+        settings=settings,
         order=prior.order,
         alphabet_size=prior.alphabet_size,
         p=np.concatenate([start.p[None], p]),
         a_2=np.concatenate([start.a_2[None], a_2]),
         excess=excess,
-        gradient=gradient[: stages[0].steps],
-        stage_one_steps=stages[0].steps,
+        gradient=gradient[: settings.steps],
         normalise=model.normalise,
         evaluation=_evaluation(models, prior, settings),
-        settings=dataclasses.asdict(settings),
     )
 
 

@@ -19,11 +19,13 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from anyorder import chains
-from anyorder.chains import Prior
+from anyorder.chains import Kernel, Prior
 from anyorder.chains.random import as_key
-from anyorder.dynamics.algorithms import SHARP, AlgorithmSettings
+from anyorder.chains.source import as_prior
+from anyorder.dynamics.algorithms import SHARP
 from anyorder.dynamics.objective import Standings, all_contexts, bagged, evaluate, followers, frequencies, mean_excess
 from anyorder.dynamics.reduced import Reduced, coded, initial
+from anyorder.dynamics.settings import AlgorithmSettings
 from anyorder.errors import InputError, require
 
 
@@ -91,13 +93,13 @@ class JointRuns(NamedTuple):
 
 
 def train_jointly(
-    prior: Prior,
+    prior: Prior | Kernel,
     settings: JointTraining | None = None,
     learned: Float[np.ndarray, "offsets"] | None = None,
     watch: Callable[[str], None] = lambda name: None,
 ) -> JointRuns:
     """Train the reduced model from p = 0, from Algorithm 2's end (`learned`), and from dyadic and triadic codes."""
-    settings = settings or JointTraining()
+    prior, settings = as_prior(prior), settings or JointTraining()
     AlgorithmSettings(**dataclasses.asdict(settings)).check(prior)  # it has all of these fields
     blank = initial(length=settings.length + 1, a_2=settings.a_2, order=prior.order, normalise=True)
     starts = {"from p = 0": blank}

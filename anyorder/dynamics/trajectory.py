@@ -6,19 +6,16 @@ import dataclasses
 import io
 import json
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import softmax
 
 from anyorder.dynamics.objective import Standing, Standings
+from anyorder.dynamics.settings import Algorithm, Preconditioned, TwoStage
 from anyorder.errors import require
 from anyorder.files import read_bytes, whole_file
 from anyorder.records import described, rebuilt
-
-#: Algorithm 1 and Algorithm 2.
-Algorithm = Literal["two-stage", "preconditioned"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Trajectory:
     `evaluation` has the last state on other chains, next to the k-gram, the bag of k and Bayes.
     """
 
-    algorithm: Algorithm
+    settings: TwoStage | Preconditioned
     order: int
     alphabet_size: int
     p: Float[np.ndarray, "states offsets"]
@@ -37,14 +34,22 @@ class Trajectory:
     excess: Float[np.ndarray, "steps"]
     gradient: Float[np.ndarray, "stage_one_steps offsets"]
     """dL/dp at every step of stage one."""
-    stage_one_steps: int
     normalise: bool
     evaluation: Standings
-    settings: dict[str, bool | int | float | str]
 
     def __repr__(self) -> str:
         chains = f"order {self.order} over {self.alphabet_size} symbols"
         return f"Trajectory({self.algorithm}, {chains}, {len(self.excess)} steps, a_2 {self.a_2[-1]:.3g})"
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The one that has these settings."""
+        return "two-stage" if isinstance(self.settings, TwoStage) else "preconditioned"
+
+    @property
+    def stage_one_steps(self) -> int:
+        """The steps on p, which come first."""
+        return self.settings.steps
 
     @property
     def true_loss(self) -> float:
@@ -99,11 +104,12 @@ def read_trajectory(path: str | Path) -> Trajectory:
     data = read_bytes(path, "a trajectory.npz")
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-            run = rebuilt(json.loads(str(stored["record"])), stored, (Trajectory, Standings, Standing))
+            kinds = (Trajectory, Standings, Standing, TwoStage, Preconditioned)
+            run = rebuilt(json.loads(str(stored["record"])), stored, kinds)
         states, offsets = run.p.shape
         whole = states >= 2 and run.a_2.shape == (states,) and run.excess.shape == (states - 1,)
         whole = whole and 0 <= run.stage_one_steps < states and 1 <= run.order < offsets
-        whole = whole and bool(np.isfinite(run.true_loss))
+        whole = whole and bool(np.isfinite(run.true_loss)) and isinstance(run.settings, TwoStage | Preconditioned)
     except Exception:  # a stranger's file may hold anything
         whole = False
     require(whole, f"{path} is not a trajectory of anyorder dynamics; write it again")

@@ -105,7 +105,7 @@ def preconditioned(task: Task) -> Result:
     facts: list[TableRow] = []
     rows, jointly = [], []
     figures: dict[str, Figure] = {}
-    settings = Preconditioned(length=64, rate=20000.0)
+    settings = Preconditioned(batch=128)
     if tiny:
         settings = dataclasses.replace(settings, length=32, batch=32, steps=60)
     for part, (order, name, prior) in task.parts(cells):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from anyorder.dynamics import PowerLaw, Standing, Standings, Trajectory
+from anyorder.dynamics import PowerLaw, Preconditioned, Standing, Standings, Trajectory, TwoStage
 from anyorder.dynamics.lengths import LengthPoint, LengthSweep
 from anyorder.errors import InputError, in_a_line, require
 from anyorder.experiments import figures
@@ -22,7 +22,7 @@ from anyorder.training.versions import versions, versions_difference
 
 MANIFEST, RESULT, RUNS = "reproduce.json", "result.safetensors", "runs"
 
-FORM = "anyorder experiment 2"
+FORM = "anyorder experiment 3"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Record:
 #: All that a record is made of.
 KINDS: tuple[type, ...] = (
     Record, Result, Table, figures.Series, figures.Chart, figures.Plot, figures.AttentionMap, figures.MapGrid,
-    figures.Heat, figures.OverSteps, figures.OverLengths, Trajectory, Standings, Standing, LengthSweep, LengthPoint,
-    PowerLaw, configs.Config, configs.Data, configs.Architecture, configs.Initial, configs.Optimisation,
-    configs.Measurement,
+    figures.Heat, figures.OverSteps, figures.OverLengths, Trajectory, TwoStage, Preconditioned, Standings, Standing,
+    LengthSweep, LengthPoint, PowerLaw, configs.Config, configs.Data, configs.Architecture, configs.Initial,
+    configs.Optimisation, configs.Measurement,
 )  # fmt: skip
 
 

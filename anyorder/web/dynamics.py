@@ -16,8 +16,6 @@ from anyorder.web.models import Library, fits
 from anyorder.web.schema import DynamicsRequest, Film, FreshRun, Matrix, StoredRun
 from anyorder.web.work import CheckCancelled
 
-#: Learning rates that suit the lengths of short runs; those of the command.
-RATE, PRECONDITIONED_RATE = 5000.0, 20000.0
 #: Fresh chains a step.
 BATCH = 64
 
@@ -50,11 +48,10 @@ def _fresh(asked: FreshRun, check: CheckCancelled) -> Film:
     check()
     shared: dict[str, Any] = {"length": asked.length, "steps": asked.steps, "batch": BATCH, "seed": asked.seed}
     if asked.algorithm == 1:
-        settings = TwoStage(**shared, rate=RATE, steps_2=asked.steps)
+        settings = TwoStage(**shared, steps_2=asked.steps)
         run = two_stage(Floored(1, asked.alphabet_size), settings, watch)
     else:
-        other = Preconditioned(**shared, rate=PRECONDITIONED_RATE)
-        run = preconditioned(Reversible(asked.order, asked.alphabet_size), other, watch)
+        run = preconditioned(Reversible(asked.order, asked.alphabet_size), Preconditioned(**shared), watch)
     return _frames(
         run, f"Algorithm {asked.algorithm}, order {asked.order}, S = {asked.alphabet_size}, T = {asked.length}"
     )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from anyorder.cli.main import parse
+from anyorder.dynamics import Preconditioned, TwoStage
 
 #: Shapes of the tests of the dynamics, so that programs compiled there serve here too.
 SMALL = ("--length", 32, "--steps", 60)
@@ -75,6 +76,11 @@ def test_the_algorithm_decides_the_defaults_and_no_other_word_does():
     assert (folder.algorithm, folder.order, folder.alphabet_size, folder.prior) == ("two-stage", 1, 3, "floored")
     other = parse(["dynamics", "--json", "preconditioned", "--out", "two-stage", "--steps", "7"])
     assert (other.algorithm, other.order, other.prior, other.steps) == ("preconditioned", 2, "reversible", 7)
+
+
+def test_python_has_the_defaults_of_the_command():
+    for algorithm, settings in (("two-stage", TwoStage()), ("preconditioned", Preconditioned())):
+        assert vars(settings).items() <= vars(parse(["dynamics", algorithm])).items()
 
 
 def test_bad_input_is_one_line(run, tmp_path):

@@ -93,22 +93,3 @@ def test_a_prior_that_violates_an_assumption_is_named():
     newest = chains.conditions(chains.ReversibleBinary(newest_first=True), 0.2, KEY)
     assert [check.holds for check in newest] == [False, True, True, True]
     assert "newest token first" in newest[2].detail
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"batch": 0}, "batch is 0, must be at least 1"),
-        ({"rate": float("nan")}, "rate is nan, must be above 0 and finite"),
-        ({"length": 1}, "order is 1, must be smaller than the length 1"),
-        ({"steps_2": -1}, "steps_2 is -1, must be at least 0"),
-    ],
-)
-def test_settings_that_cannot_be_run_are_refused(change, said):
-    with pytest.raises(InputError, match=said):
-        dynamics.two_stage(Floored(1, 3), dynamics.TwoStage(**change))
-
-
-def test_two_stage_is_about_order_one():
-    with pytest.raises(InputError, match="order 2, the two-stage algorithm is about order 1; use preconditioned"):
-        dynamics.two_stage(Dirichlet(2, 2))

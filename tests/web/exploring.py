@@ -48,9 +48,9 @@ def trajectory(steps):
     p = np.zeros((steps + 1, 9))
     p[:, 1:3] = np.linspace(0, 1, steps + 1)[:, None] * [5, 4]
     return dynamics.Trajectory(
-        algorithm="preconditioned", order=2, alphabet_size=2, p=p, a_2=np.full(steps + 1, 0.01),
-        excess=np.linspace(1, 0.1, steps), gradient=np.zeros((steps, 9)), stage_one_steps=steps, normalise=False,
-        evaluation=dynamics.Standings(0.5, {"learned": dynamics.Standing(0.1, 0.01, 0.2, 0.01)}), settings={},
+        settings=dynamics.Preconditioned(length=8, steps=steps), order=2, alphabet_size=2, p=p,
+        a_2=np.full(steps + 1, 0.01), excess=np.linspace(1, 0.1, steps), gradient=np.zeros((steps, 9)), normalise=False,
+        evaluation=dynamics.Standings(0.5, {"learned": dynamics.Standing(0.1, 0.01, 0.2, 0.01)}),
     )  # fmt: skip
 
 
