@@ -18,6 +18,7 @@ from anyorder.experiments.floor import compare
 
 OUTSIDE = """
 import anyorder
+import numpy as np
 
 chains = anyorder.sample(order=2, alphabet_size=3, length=16, count=2, seed=0)
 estimate = anyorder.kgram(chains.tokens[0], order=2, alphabet_size=3)
@@ -27,6 +28,8 @@ found = anyorder.verify("dyadic", order=2, alphabet_size=3, length=16)
 anyorder.save(model, "model.safetensors")
 again = anyorder.load("model.safetensors")
 result = anyorder.train(anyorder.Config(seeds=1))
+drawn = anyorder.sample(seed=np.int64(1)), anyorder.chains.Dirichlet(1, 2).draw(np.int64(1))
+held_out = anyorder.training.evaluation_set(anyorder.training.Data(), 16, np.int64(1))
 figure = anyorder.plot.attention(again, chains.tokens[0])
 reveal_type(estimate.probabilities.shape)
 reveal_type(found.passed)
@@ -62,6 +65,17 @@ TRIED = {
     "anyorder.chains.Source('dirichlet', 8)": "the prior is 'dirichlet', must be a prior of",
     "anyorder.dynamics.two_stage('floored')": "the prior is 'floored', must be a prior of `anyorder.chains` or",
     "anyorder.dynamics.train_jointly('floored')": "the prior is 'floored', must be a prior of",
+    "anyorder.chains.Kernel([[['a']]])": "a kernel is an array of numbers",
+    "anyorder.training.evaluation_set(anyorder.chains.Source(anyorder.chains.Dirichlet(1, 2), 8), 4)": (
+        "the data is a Source, must be a `training.Data`"
+    ),
+    "anyorder.training.evaluate(anyorder.construct('bigram', order=1, alphabet_size=3, length=8), SET)": (
+        "the model has 3 symbols, the evaluation set 2"
+    ),
+    "anyorder.training.evaluate(anyorder.estimators.floor(SET.source), SET)": "the model is a Floor, must be of type",
+    "anyorder.training.evaluate(anyorder.construct('bigram', order=1, alphabet_size=2, length=8), 3)": (
+        "the evaluation set is a int, must be of type EvaluationSet"
+    ),
     "anyorder.chains.TokenNoise('a')": "token noise probability is 'a', must be a number between 0 and 1",
     "anyorder.kgram([0, 1], order='1', alphabet_size=2)": "order is '1', must be a whole number",
     "anyorder.kgram([0, 1], order=1, alphabet_size=2.5)": "alphabet size is 2.5, must be a whole number",
@@ -104,6 +118,7 @@ def test_what_people_try_gets_an_answer_in_one_line():
     program = f"""
 import anyorder, numpy as np
 
+SET = anyorder.training.evaluation_set(anyorder.training.Data(order=1, length=8), 16)
 for call in {list(TRIED)}:
     try:
         print(repr(eval(call))[:60])
@@ -195,6 +210,7 @@ def test_an_integer_is_a_key_for_every_public_function():
         lambda key: anyorder.dynamics.agreement(start, prior, key, count=64).cosine,
         lambda key: anyorder.dynamics.limit(np.asarray(start.p), prior, key, length=16, count=8).to_bag,
         lambda key: anyorder.dynamics.evaluate({"start": start}, prior, key, length=16, epsilon=0.1, count=8).true_loss,
+        lambda key: anyorder.training.evaluation_set(anyorder.training.Data(order=1, length=8), 16, key).tokens,
         lambda key: compare(key, order=1, length=9, count=64).true.mean,
     ):
         by_seed, by_key = call(3), call(jax.random.key(3))
@@ -232,7 +248,12 @@ def test_what_is_shown_fits_on_a_line(model):
     losses = anyorder.estimators.summarise(np.full((4, 512), 0.5))
     plan = anyorder.constructions.plan("k-head", order=16, alphabet_size=2, length=64)
     maps = model.attention([0, 1, 1, 0, 1, 1, 0])
-    for shown in (model, losses, plan, plan.build(), maps):
+    evaluated = anyorder.training.evaluation_set(anyorder.training.Data(order=2, length=8), 16)
+    measured, floor = anyorder.training.evaluate(model, evaluated), anyorder.estimators.floor(evaluated.source)
+    assert repr(floor) == "Floor(bayes)"
+    assert "<th>layer 2, matching mass</th>" in measured._repr_html_()
+    assert repr(anyorder.sample(length=8)) == "Chains(1 sequence of 8 tokens, order 2 over 2 symbols)"
+    for shown in (model, losses, plan, plan.build(), maps, evaluated, evaluated.reference, measured):
         assert len(repr(shown)) < 120
         assert "\n" not in repr(shown)
     assert "<th>layer 2, head 1</th><td>at 4: 1" in maps._repr_html_()  # where the token stands that followed 10

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, PRNGKeyArray
+from jaxtyping import Float
 
 from anyorder.chains import lifted
 from anyorder.chains.kernel import Kernel
 from anyorder.chains.priors import RETURN_STEPS, Prior, ReversibleBinary, return_counts, second_hop
-from anyorder.chains.random import as_key
+from anyorder.chains.random import Seed, as_key
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import InputError, require
 
@@ -38,7 +38,7 @@ class Check(NamedTuple):
 
 
 def check_first_order(
-    prior: Prior, gamma: float, key: PRNGKeyArray | int = 0, *, count: int = 4096, confidence: float = 0.999
+    prior: Prior, gamma: float, key: Seed = 0, *, count: int = 4096, confidence: float = 0.999
 ) -> list[Check]:
     """App. C, Assumption 1, on `count` kernels drawn from a prior.
 
@@ -148,7 +148,7 @@ def check_any_order(kernel: Kernel) -> list[Check]:
     ]  # fmt: skip
 
 
-def conditions(prior: Prior, gamma: float, key: PRNGKeyArray | int = 0, *, count: int = 16) -> list[Check]:
+def conditions(prior: Prior, gamma: float, key: Seed = 0, *, count: int = 16) -> list[Check]:
     """The assumptions of App. C for order one, of App. D for higher orders on `count` kernels of the prior.
 
     For several kernels `measured` is that of the worst one, and the detail says how many fail.

@@ -52,7 +52,10 @@ class Kernel:
     probabilities: Float[np.ndarray, "*contexts symbols"]
 
     def __init__(self, probabilities: ArrayLike) -> None:
-        array = np.array(probabilities, dtype=np.float64)
+        try:
+            array = np.array(probabilities, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("a kernel is an array of numbers, of shape (S,)*k + (S,); this is none") from None
         require(
             array.ndim >= 2 and len(set(array.shape)) == 1 and array.shape[-1] >= 2,
             f"kernel has shape {array.shape}, must be (S,)*k + (S,) with k >= 1 and S >= 2; "

@@ -11,11 +11,12 @@ from functools import partial
 
 import jax.numpy as jnp
 from jax.typing import DTypeLike
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
 from anyorder.chains.kernel import Kernel
 from anyorder.chains.noise import Noise
 from anyorder.chains.priors import Dirichlet, Floored, Prior, Reversible, ReversibleBinary
+from anyorder.chains.random import Seed
 from anyorder.chains.sampling import Start
 from anyorder.chains.shared import BagSymmetric, OrderMixture, Tree
 from anyorder.chains.source import Chains, Source, as_prior
@@ -64,7 +65,7 @@ def sample(
     alphabet_size: int | None = None,
     length: int = 64,
     count: int = 1,
-    seed: int | PRNGKeyArray = 0,
+    seed: Seed = 0,
     start: Start = "uniform",
     noise: Noise | None = None,
     dtype: DTypeLike = jnp.float64,

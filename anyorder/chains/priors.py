@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from anyorder import numerics as numerics
 from anyorder.chains.kernel import Kernel, dense_shape
-from anyorder.chains.random import as_key, uniforms
+from anyorder.chains.random import Seed, as_key, uniforms
 from anyorder.errors import require
 
 
@@ -32,7 +32,7 @@ class Prior(eqx.Module):
     order: int = eqx.field(static=True)
     alphabet_size: int = eqx.field(static=True)
 
-    def draw(self, key: PRNGKeyArray | int, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
+    def draw(self, key: Seed, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
         """One kernel, of shape (S,)*k + (S,); the key may be an integer seed."""
         return self._draw(as_key(key), dtype)
 

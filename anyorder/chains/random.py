@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import SupportsIndex
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +22,11 @@ from anyorder.errors import check_seed, is_whole, require
 PARITY = 0x1BD11BDA
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
+Seed = SupportsIndex | PRNGKeyArray
+"""An integer, of Python or NumPy, or a key of `jax.random`."""
 
-def as_key(seed: int | PRNGKeyArray) -> PRNGKeyArray:
+
+def as_key(seed: Seed) -> PRNGKeyArray:
     """The key that an integer seeds; a key stays what it is.
 
     >>> bool(as_key(3) == jax.random.key(3))

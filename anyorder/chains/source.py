@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from anyorder.chains.kernel import Kernel
 from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise, observed, substitute
 from anyorder.chains.priors import PointMass, Prior, dirichlet_rows
-from anyorder.chains.random import as_key, split, uniform_pairs
+from anyorder.chains.random import Seed, as_key, split, uniform_pairs
 from anyorder.chains.sampling import Start, opening_rows, walk
 from anyorder.errors import check_order, check_whole, require
 from anyorder.notebook import as_html
@@ -44,7 +44,7 @@ class Chains(NamedTuple):
     def __repr__(self) -> str:
         count, length, size = self.truth.shape
         order = self.kernels.ndim - 2
-        return f"Chains({count} sequences of {length} tokens, order {order} over {size} symbols)"
+        return f"Chains({count} sequence{'s' * (count != 1)} of {length} tokens, order {order} over {size} symbols)"
 
     def _repr_html_(self) -> str:
         shown = self.tokens[: SHOWN[0], : SHOWN[1]].tolist()
@@ -107,7 +107,7 @@ class Source(eqx.Module):
         """
         return jax.tree.map(partial(jnp.asarray, dtype=dtype), self)
 
-    def sample(self, seed: PRNGKeyArray | int, count: int, dtype: DTypeLike = jnp.float64) -> Chains:
+    def sample(self, seed: Seed, count: int, dtype: DTypeLike = jnp.float64) -> Chains:
         """`count` sequences; `per_kernel` of them in a row share a kernel. The seed is an integer or a key."""
         check_whole(count=count)
         require(count >= 1, f"count is {count}, must be at least 1")

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder.chains import Prior
-from anyorder.chains.random import as_key
+from anyorder.chains.random import Seed, as_key
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import require
 
@@ -61,9 +61,7 @@ def lag_scores(kernel: Float[Array, "*contexts symbols"], lags: int) -> Float[Ar
     return jnp.einsum("jst,st->j", contrast, towards)
 
 
-def lag_scores_of(
-    prior: Prior, key: PRNGKeyArray | int, *, lags: int, count: int = 4096
-) -> Float[np.ndarray, "count lags"]:
+def lag_scores_of(prior: Prior, key: Seed, *, lags: int, count: int = 4096) -> Float[np.ndarray, "count lags"]:
     """g_j(π) of `count` kernels of a prior; each kernel's own value is exact, the mean over them is E_π[g_j(π)].
 
     >>> from anyorder.chains import Floored

@@ -14,10 +14,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int
 
 from anyorder import chains
 from anyorder.chains import Chains, Dirichlet, Floored, PointMass, Prior
+from anyorder.chains.random import Seed
 from anyorder.dynamics.reduced import Reduced
 from anyorder.estimators import mean_and_error
 from anyorder.estimators.noisy import simplex_rule
@@ -57,7 +58,7 @@ def model_excess(
 
 
 def mean_excess(model: Reduced, sampled: Chains, epsilon: float) -> Float[Array, ""]:
-    """The mean of that over chains."""
+    """The excess loss of a reduced model, averaged over chains."""
     return jax.vmap(lambda t, k: model_excess(model, t, k, epsilon))(sampled.tokens, sampled.kernels).mean()
 
 
@@ -130,7 +131,7 @@ class Standings(NamedTuple):
 def evaluate(
     models: dict[str, Reduced],
     prior: Prior,
-    key: PRNGKeyArray | int,
+    key: Seed,
     *,
     length: int,
     epsilon: float,

@@ -47,6 +47,10 @@ class Floor:
     predictor: Predictor | None
     reason: str | None = None
 
+    def __repr__(self) -> str:
+        function: Any = getattr(self.predictor, "func", self.predictor)
+        return f"Floor({self.reason or getattr(function, '__name__', function)})"
+
     def __call__(self, tokens: Tokens, *, alphabet: str | None = None) -> Estimate | WeightedEstimate:
         """The Bayes predictor's distributions on one sequence; a string needs its alphabet."""
         if self.predictor is None:
@@ -65,7 +69,7 @@ def floor(source: Source) -> Floor:
     """
     prior, noise = source.prior, source.noise
     if isinstance(prior, PointMass) and not (isinstance(noise, TokenNoise) and source.start != "uniform"):
-        return Floor(partial(_kernel_known, kernel=prior.probabilities, noise=noise))
+        return Floor(partial(known_kernel, kernel=prior.probabilities, noise=noise))
     if isinstance(noise, TokenNoise):
         return Floor(None, "token noise hides the chain: its Bayes predictor has no closed form")
     if source.start != "uniform" and type(prior) in _PREDICTORS:
@@ -94,7 +98,7 @@ def _numbers(prior: Dirichlet | BagSymmetric | OrderMixture | Tree) -> dict[str,
     return {"alphabet_size": prior.alphabet_size, "beta": prior.concentration}
 
 
-def _kernel_known(
+def known_kernel(
     tokens: Tokens, kernel: Float[Array, "*contexts symbols"], noise: Noise | None
 ) -> Estimate | WeightedEstimate:
     """The row of the kernel after each window; under token noise the filter, which needs the tokens before it too."""

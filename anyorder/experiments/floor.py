@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder import chains, estimators
-from anyorder.chains.random import as_key
+from anyorder.chains.random import Seed, as_key
 from anyorder.estimators import Estimate, LossSummary
 from anyorder.experiments.experiment import Result, Table, Task, experiment, of_preset
 from anyorder.experiments.figures import MARKS, Chart, Plot, grouped, series
@@ -55,7 +55,7 @@ class Comparison(NamedTuple):
     scores: dict[str, PredictorScores]
 
 
-def compare(key: PRNGKeyArray | int, *, order: int, length: int = 65, count: int = 4096) -> Comparison:
+def compare(key: Seed, *, order: int, length: int = 65, count: int = 4096) -> Comparison:
     """Sample chains over two symbols with Dirichlet(1) rows and measure every predictor on them.
 
     Losses are expectations over the true next-token distribution, so all the noise left is in the sequences.

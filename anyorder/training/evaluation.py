@@ -20,8 +20,11 @@ from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
 from anyorder.chains import Chains, Source
+from anyorder.chains.random import Seed, as_key
+from anyorder.errors import require
 from anyorder.estimators import matching, pseudo_attention
 from anyorder.estimators.unknown_order import of_order
+from anyorder.notebook import as_html
 from anyorder.training.config import Data
 from anyorder.training.devices import cores
 from anyorder.training.step import as_distributions
@@ -31,8 +34,8 @@ from anyorder.transformer import Transformer
 BATCH = 32
 #: A query may give all its mass to the beginning token; what is left is then this, not zero.
 TINY = 1e-9
-#: Match lengths are told apart up to the order and this many more.
-BEYOND = 2
+#: Spectra have the match lengths up to the order, and this many more.
+LENGTHS_ABOVE_ORDER = 2
 
 Losses = Float[np.ndarray, "count predicted"]
 
@@ -41,7 +44,6 @@ Losses = Float[np.ndarray, "count predicted"]
 class KGram:
     """The k-gram on an evaluation set; where `infinite`, it gave zero to a token that can come."""
 
-    excess: None
     infinite: bool
     coverage: float
     missed_probability: float
@@ -73,6 +75,10 @@ class Reference:
     true_loss_by_position: list[float]
     floor_excess_by_position: list[float] | None
 
+    def __repr__(self) -> str:
+        floor = self.no_floor if self.floor_excess is None else f"Bayes floor {self.floor_excess:.4f} above it"
+        return f"Reference(true loss {self.true_loss:.4f} nats, {floor})"
+
 
 class EvaluationSet(NamedTuple):
     """Sequences, and what is known of them without a model.
@@ -88,6 +94,11 @@ class EvaluationSet(NamedTuple):
     floor: Losses | None
     queries: int
     reference: Reference
+
+    def __repr__(self) -> str:
+        (count, length), source = self.tokens.shape, self.source
+        chains = f"{count} sequences of {length} tokens, order {source.order} over {source.alphabet_size} symbols"
+        return f"EvaluationSet({chains}, true loss {self.reference.true_loss:.4f} nats)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,24 +133,37 @@ class Evaluation:
     gap_by_position_error: list[float] | None
     attention: list[list[HeadAttention]]
 
+    def __repr__(self) -> str:
+        gap = "" if self.gap is None else f", gap to the floor {self.gap:+.5f} ± {self.gap_error:.5f}"
+        return f"{type(self).__name__}(excess {self.excess:.4f} ± {self.excess_error:.4f}{gap} nats)"
 
-def held_out(data: Data, count: int, seed: int = 0) -> Chains:
+    def _repr_html_(self) -> str:
+        masses = {
+            f"layer {number}, matching mass": [head.matching_mass for head in heads]
+            for number, heads in enumerate(self.attention, start=1)
+        }
+        return as_html(repr(self), {"loss": self.loss, "true_loss": self.true_loss, **masses})
+
+
+def held_out(data: Data, count: int, seed: Seed = 0) -> Chains:
     """The sequences of an evaluation set, each from a kernel of its own, with nothing measured on them.
 
     >>> held_out(Data(order=1, length=8), 16)
     Chains(16 sequences of 9 tokens, order 1 over 2 symbols)
     """
-    key = jax.random.fold_in(jax.random.key(seed), 2)  # training folds in 0 and 1
+    require(isinstance(data, Data), f"the data is a {type(data).__name__}, must be a `training.Data`")
+    key = jax.random.fold_in(as_key(seed), 2)  # training folds in 0 and 1
     return data.source.as_inputs(jnp.float64).sample(key, count)
 
 
-def evaluation_set(data: Data, count: int, seed: int) -> EvaluationSet:
+def evaluation_set(data: Data, count: int, seed: Seed = 0) -> EvaluationSet:
     """Draw the set, and measure on it what does not depend on a model.
 
-    >>> evaluation_set(Data(order=1, length=8), 16, 0).true.shape
+    >>> evaluation_set(Data(order=1, length=8), 16).true.shape
     (16, 8)
     """
-    source, drawn = data.source.as_inputs(jnp.float64), held_out(data, count, seed)
+    drawn = held_out(data, count, seed)
+    source = data.source.as_inputs(jnp.float64)
     true, floor, missed, fixed, (masses, queries) = jax.tree.map(
         np.asarray, _compare(source, drawn.tokens, drawn.truth)
     )
@@ -154,7 +178,7 @@ def evaluation_set(data: Data, count: int, seed: int) -> EvaluationSet:
         floor_excess_error=None if bayes is None else bayes.standard_error,
         no_floor=estimators.floor(source).reason,
         # Zero for a token that can come costs infinity: what is finite is how often and how much that is.
-        kgram=KGram(None, bool((missed > 0).any()), zero.coverage, zero.mean, zero.standard_error),
+        kgram=KGram(bool((missed > 0).any()), zero.coverage, zero.mean, zero.standard_error),
         fixed_orders=[FixedOrder(order, found.mean, found.standard_error) for order, found in by_order.items()],
         chance_matching_mass=float(masses.sum() / max(total, 1)),
         position=list(range(source.order, source.length)),
@@ -199,9 +223,16 @@ def evaluate(model: Transformer, evaluation: EvaluationSet) -> Evaluation:
 
     >>> from anyorder.constructions import construct
     >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
-    >>> evaluate(model, evaluation_set(Data(order=1, length=8), 16, 0)).attention[1][0].matching_mass > 0.999
+    >>> evaluate(model, evaluation_set(Data(order=1, length=8), 16)).attention[1][0].matching_mass > 0.999
     True
     """
+    for value, name, kind in ((model, "model", Transformer), (evaluation, "evaluation set", EvaluationSet)):
+        require(isinstance(value, kind), f"the {name} is a {type(value).__name__}, must be of type {kind.__name__}")
+    size = evaluation.source.alphabet_size
+    require(
+        model.alphabet_size == size,
+        f"the model has {model.alphabet_size} symbols, the evaluation set {size}; draw one with its alphabet size",
+    )
     measured = _measure(model, evaluation.tokens, evaluation.truth, evaluation.source.order)
     excesses, layers = jax.tree.map(np.asarray, measured)
     excess = estimators.summarise(excesses)
@@ -283,7 +314,7 @@ def sums(weights: Float[Array, "heads rows rows"], tokens: Int[Array, "length"],
         ),
         distance=jnp.sqrt(jnp.square(weights - pseudo_attention(tokens, order)).sum(axis=(1, 2))),
         share=(matched / on_tokens).sum(axis=1),
-        by_length=length_sums(weights, tokens, order + BEYOND),
+        by_length=length_sums(weights, tokens, order + LENGTHS_ABOVE_ORDER),
     )
 
 
@@ -318,12 +349,13 @@ def _head(sums: Sums, evaluation: EvaluationSet) -> HeadAttention:
     """One head, from the sums of every sequence."""
     order, length = evaluation.source.order, evaluation.source.length - 1
     mass, even = sums.by_length.sum(axis=0)
+    distance, distance_error = map(float, estimators.mean_and_error(sums.distance))
     return HeadAttention(
         matching_mass=float(sums.matching.sum() / max(evaluation.queries, 1)),
         matching_share=float(sums.share.sum() / max(evaluation.queries, 1)),
         beginning_mass=float(sums.beginning.mean() / length),
         offset_mass=(sums.offsets.mean(axis=0) / (length - order)).tolist(),
-        distance=float(sums.distance.mean()),
-        distance_error=float(sums.distance.std(ddof=1) / np.sqrt(len(sums.distance))),
+        distance=distance,
+        distance_error=distance_error,
         spectrum=[float(on / by_chance) if by_chance > 0 else None for on, by_chance in zip(mass, even, strict=True)],
     )

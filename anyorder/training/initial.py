@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from anyorder.chains.random import as_key
+from anyorder.chains.random import Seed, as_key
 from anyorder.errors import require
 from anyorder.numerics import dtype_of
 from anyorder.training.config import Config
@@ -27,7 +27,7 @@ _GPT2 = 0.02
 Draw = Callable[..., Float[Array, "..."]]
 
 
-def initial_model(config: Config, key: PRNGKeyArray | int, from_model: Transformer | None = None) -> Transformer:
+def initial_model(config: Config, key: Seed, from_model: Transformer | None = None) -> Transformer:
     """The model before the first step; `from_model` replaces the architecture of the config.
 
     >>> initial_model(Config(), 0).dimension
