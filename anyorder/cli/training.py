@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -76,8 +77,7 @@ class Train(Command):
             "pass --out DIR for a new run, or --resume DIR to continue one, not both",
         )
         devices.prepare()
-        folder = self.out or self.resume or self._new_folder()
-        with asked_to_stop() as stop:
+        with self._folder() as folder, asked_to_stop() as stop:
             try:
                 resume = self.resume is not None
                 result = training.train(self.settings, folder, resume=resume, stop=stop, progress=True)
@@ -90,13 +90,22 @@ class Train(Command):
         report = {"out": folder, **vars(result.summary)}
         return Outcome(report, Group(models_table(result.summary), f"run: {folder}"))
 
-    def _new_folder(self) -> str:
+    @contextlib.contextmanager
+    def _folder(self) -> Iterator[str]:
+        """Where the run is; a new folder in which nothing was written is removed."""
         from anyorder.files import new_folder
 
-        named = self.preset if self.config is None else Path(self.config).stem
-        folder = str(new_folder("runs", named))
+        if named := self.out or self.resume:
+            yield named
+            return
+        folder = new_folder("runs", self.preset if self.config is None else Path(self.config).stem)
         print(f"anyorder: writing to {folder}", file=sys.stderr)
-        return folder
+        try:
+            yield str(folder)
+        finally:
+            with contextlib.suppress(OSError):  # not empty
+                folder.rmdir()
+                folder.parent.rmdir()
 
 
 def models_table(summary: training.Summary) -> Group:

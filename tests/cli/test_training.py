@@ -237,3 +237,11 @@ finally:
     print("jax" in sys.modules)"""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "False", done.stderr
+
+
+def test_a_run_that_cannot_begin_leaves_no_folder(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, error = run("train", "--from", "nope.safetensors")
+    assert code == 2
+    assert "cannot read nope.safetensors" in error
+    assert list(tmp_path.iterdir()) == []
