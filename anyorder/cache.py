@@ -47,13 +47,13 @@ def _file(name: str) -> Path:
 
 
 def _stamp() -> str:
-    """Another one after every change of a file that a value may follow from."""
-    seen = [__version__]
+    """A digest that changes with every file of the package from which a value may follow."""
+    parts = [__version__]
     for place, _, names in os.walk(PACKAGE):
         for path in (os.path.join(place, name) for name in names if name.endswith((".py", ".json"))):
             found = os.stat(path)
-            seen.append(f"{path} {found.st_size} {found.st_mtime_ns}")
-    return _digest("\n".join(sorted(seen)))
+            parts.append(f"{path} {found.st_size} {found.st_mtime_ns}")
+    return _digest("\n".join(sorted(parts)))
 
 
 def _digest(text: str) -> str:

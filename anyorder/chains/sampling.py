@@ -90,8 +90,8 @@ def opening_rows(rows: Float[Array, "contexts symbols"], *, order: int, start: S
     if start == "uniform":
         return jnp.full(((size**order - 1) // (size - 1), size), 1 / size, rows.dtype)
     contexts = stationary_contexts(rows)
-    joint = [contexts.reshape(size**level, size, -1).sum(axis=2) for level in range(order)]
-    return jnp.concatenate([level / jnp.maximum(level.sum(axis=1, keepdims=True), TINY) for level in joint])
+    joint = [contexts.reshape(size**past, size, -1).sum(axis=2) for past in range(order)]
+    return jnp.concatenate([rows / jnp.maximum(rows.sum(axis=1, keepdims=True), TINY) for rows in joint])
 
 
 def stationary_contexts(rows: Float[Array, "contexts symbols"]) -> Float[Array, "contexts"]:

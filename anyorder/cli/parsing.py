@@ -20,18 +20,19 @@ def parsed(name: str, command: type[Command], words: list[str]) -> Command:
     """The command that the words after its name ask for; `--help` prints and leaves."""
     command = command.complete()
     default = command.default(words)
-    given: dict[str, Any] = {"config": (tyro.conf.DisallowNone,), "registry": _plain_help()}
-    given |= {} if default is None else {"default": default}
+    options: dict[str, Any] = {"config": (tyro.conf.DisallowNone,), "registry": _plain_help()}
+    options |= {} if default is None else {"default": default}
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            found = tyro.cli(command, prog=f"anyorder {name}", description=command.description(), args=words, **given)
+            about = command.description()
+            found = tyro.cli(command, prog=f"anyorder {name}", description=about, args=words, **options)
     except SystemExit as exit:
         if exit.code in (0, None):
             raise
         helped = io.StringIO()
         with contextlib.redirect_stdout(helped), contextlib.suppress(SystemExit):
-            tyro.cli(command, args=["--help"], **given)
+            tyro.cli(command, args=["--help"], **options)
         _refuse_unknown(name, words, helped.getvalue())
         wrong = _plainly(_one_line(said.getvalue()), helped.getvalue())
         raise InputError(wrong if wrong.endswith("?") else f"{wrong}; see anyorder {name} --help") from None

@@ -144,7 +144,7 @@ Placement = SideBySide | Stacked
 def placed(
     configs: Sequence[Config], model: Transformer, states: Sequence[State], stacked: bool | None = None
 ) -> Placement:
-    """Both kinds hold the states of all models and move them on; the backend decides, or the caller.
+    """All models, ready to take steps: side by side or stacked, as the caller says or else the backend decides.
 
     Configs of one structure: the models of the first, then those of the second, and so on.
     """

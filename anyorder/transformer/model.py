@@ -199,10 +199,10 @@ class Transformer(eqx.Module):
     def _run(self, tokens: Tokens, alphabet: str | None, keep: bool) -> Trace:
         # Promises and names are no part of the program: models of one shape share one compilation.
         program = dataclasses.replace(self, certificate=None, blocks=None)
-        given = as_tokens(tokens, None, self.alphabet_size, alphabet=alphabet)
-        if self.certificate is not None and len(given) > self.certificate.length:
+        numbered = as_tokens(tokens, None, self.alphabet_size, alphabet=alphabet)
+        if self.certificate is not None and len(numbered) > self.certificate.length:
             _warn_of_length(self.certificate)
-        return dataclasses.replace(_forward(program, given, keep), blocks=self.blocks)
+        return dataclasses.replace(_forward(program, numbered, keep), blocks=self.blocks)
 
 
 #: Packages whose frames stand between a caller and the model.
