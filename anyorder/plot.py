@@ -16,17 +16,25 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from anyorder.chains import Kernel
+from anyorder.dynamics.lengths import LengthSweep
+from anyorder.dynamics.trajectory import Trajectory
 from anyorder.errors import require
 from anyorder.estimators import Estimate, WeightedEstimate
 from anyorder.experiments.figures import AttentionMap
+from anyorder.probe.result import Probed
+from anyorder.report.dynamics import draw_run, draw_sweep
 from anyorder.report.figures import ACROSS, draw_maps
+from anyorder.report.probe import draw_probe
 from anyorder.report.style import Drawing, styled
+from anyorder.report.sweeps import draw as draw_grid
 from anyorder.report.training import draw_loss
+from anyorder.sweeps.table import read_sweep
 from anyorder.tokens import Tokens, spelled
 from anyorder.training.folder import read_metrics
+from anyorder.training.run import Trained
 from anyorder.transformer import Transformer
 
-__all__ = ["attention", "kernel", "predictions", "training"]
+__all__ = ["attention", "dynamics", "kernel", "predictions", "probe", "sweep", "training"]
 
 
 def attention(model: Transformer, tokens: Tokens, *, alphabet: str | None = None) -> Figure:
@@ -110,11 +118,33 @@ def kernel(kernel: Kernel | ArrayLike) -> Figure:
     return figure
 
 
-def training(folder: str | Path) -> Figure:
-    """The loss of a run over its steps, and its gap to the Bayes floor; `folder` is what `train(out=…)` wrote."""
+def training(run: Trained | str | Path) -> Figure:
+    """The loss of a run over its steps, and its gap to the Bayes floor; `run` is what `train` gave, or its folder."""
+    if isinstance(run, Trained):
+        return draw_loss(run.metrics)
     require(
-        isinstance(folder, str | Path),
-        f"the run is a {type(folder).__name__}, must be its folder; train with `out=` and pass the same here",
+        isinstance(run, str | Path), f"the run is a {type(run).__name__}, must be its folder or what `train` has given"
     )
-    require(Path(folder).is_dir(), f"{folder} is not a folder; give the folder of a training run")
-    return draw_loss(read_metrics(Path(folder)))
+    return draw_loss(read_metrics(_folder(run, "training run")))
+
+
+def dynamics(run: Trajectory | LengthSweep) -> Figure:
+    """A run of Algorithm 1 or 2 over its steps, or the losses of a sweep of lengths with their power laws."""
+    return draw_sweep(run) if isinstance(run, LengthSweep) else draw_run(run)
+
+
+def sweep(folder: str | Path) -> Figure:
+    """The metric of a sweep over its axes; `folder` is the `--out` of `anyorder sweep`."""
+    found, rows = read_sweep(_folder(folder, "sweep"))
+    require(len(rows) > 0, f"{folder} has no finished run yet; let the sweep run")
+    return draw_grid(found, rows)
+
+
+def probe(found: Probed) -> Figure:
+    """The order of every head, the spectra of the best ones, and the controls beside them."""
+    return draw_probe(found)
+
+
+def _folder(path: str | Path, what: str) -> Path:
+    require(Path(path).is_dir(), f"{path} is not a folder; give the folder of a {what}")
+    return Path(path)

@@ -8,6 +8,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import anyorder
+from anyorder.sweeps import table
+from tests.sweeps.small import made
+from tests.web import exploring
 
 
 def test_plots_are_figures_that_show_themselves():
@@ -33,6 +36,25 @@ def test_what_is_drawn_may_be_a_mixture_or_an_array_and_fits_the_tokens():
         anyorder.plot.predictions(tokens, short=np.full((3, 2), 0.5))
     with pytest.raises(anyorder.InputError, match="absent is not a folder"):
         anyorder.plot.training("absent")
+
+
+def test_a_run_is_drawn_without_its_folder_and_with_it(tmp_path):
+    tiny = {"length": 4, "layers": 1, "dimension": 4, "mlp": "none", "batch": 2, "evaluation_count": 4}
+    runs = [anyorder.train(order=1, seeds=1, steps=2, out=out, **tiny) for out in (None, tmp_path / "run")]
+    assert runs[0].metrics == runs[1].metrics
+    for run in (*runs, tmp_path / "run"):
+        assert anyorder.plot.training(run).axes[0].lines[0].get_ydata() == runs[0].metrics[2]["loss"]
+
+
+def test_runs_of_the_algorithms_sweeps_and_probes_have_figures(tmp_path):
+    sweep, rows = made({"learning_rate": [1e-3, 3e-3]})
+    kept = table.SweepFolder(tmp_path / "made", sweep)
+    kept.rows = {row.run: row for row in rows}
+    kept.begin({})
+    assert len(anyorder.plot.sweep(tmp_path / "made").axes) == 1
+    with pytest.raises(anyorder.InputError, match="absent is not a folder; give the folder of a sweep"):
+        anyorder.plot.sweep("absent")
+    assert len(anyorder.plot.dynamics(exploring.trajectory(4)).axes) == 2
 
 
 def test_plotting_leaves_the_backend_of_the_user_alone():

@@ -99,7 +99,7 @@ class Verify(Chosen):
         with working(f"verifying {self.name}"):
             made = self.planned(self.name, self.alphabet_size, length)
             result = verify(made, sequences=self.sequences, seed=self.seed, exhaustive=exhaustive, force=self.force)
-        report = dataclasses.asdict(result) | {"reason": result.reason}
+        report = {**vars(result), "reason": result.reason}
         return Outcome(report, key_value_table(report), result.passed)
 
 

@@ -19,7 +19,7 @@ from anyorder.training import devices
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.chains import Check, Prior
-    from anyorder.dynamics import Standings, Trajectory
+    from anyorder.dynamics import RunWatcher, Standings, Trajectory
     from anyorder.dynamics.algorithms import Agreement
     from anyorder.dynamics.joint import JointRuns, LimitDistances
     from anyorder.dynamics.lengths import LengthSweep
@@ -95,6 +95,10 @@ class Dynamics(TwoStage, Preconditioned, Command):
             def watch(step: int, total: int, excess: float) -> None:
                 bar.update(task, completed=step, total=total, description=f"steps, excess {excess:.4f}")
 
+            def counted(what: str) -> RunWatcher:
+                runs = bar.add_task(what, total=None)
+                return lambda done, total: bar.update(runs, completed=done, total=total)
+
             if two_stage:
                 settings = TwoStage(**self._fields(TwoStage))
                 trajectory = dynamics.two_stage(prior, settings, watch)
@@ -105,14 +109,10 @@ class Dynamics(TwoStage, Preconditioned, Command):
             gradients = dynamics.agreement(start, prior, key, epsilon=self.epsilon)
             checks = conditions(prior, self.gamma, key)
             if self.sweep:
-                lengths = bar.add_task("lengths", total=len(self.sweep))
-                sweep = dynamics.sweep_lengths(
-                    prior, settings, self.sweep, lambda done, _: bar.update(lengths, completed=done)
-                )
+                sweep = dynamics.sweep_lengths(prior, settings, self.sweep, counted("lengths"))
             if self.jointly:
-                starts = bar.add_task("starts", total=4)
                 further = dynamics.JointTraining(length=self.length, epsilon=self.epsilon, seed=self.seed)
-                joint = dynamics.train_jointly(prior, further, trajectory.p[-1], lambda _: bar.advance(starts))
+                joint = dynamics.train_jointly(prior, further, trajectory.p[-1], counted("starts"))
             names = {"trajectory": "trajectory.npz", "figure": "run.png", "page": "attention.html"}
             dynamics.write_trajectory(trajectory, folder / names["trajectory"])
             write_figure(figures.draw_run(trajectory), folder / names["figure"])
@@ -120,7 +120,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
             if sweep is not None:
                 names["sweep_figure"] = "sweep.png"
                 write_figure(figures.draw_sweep(sweep), folder / names["sweep_figure"])
-        report, shown = told(trajectory, checks, gradients, limit)
+        report, shown = described_run(trajectory, checks, gradients, limit)
         if sweep is not None:
             report["sweep"] = sweep
             shown.append(sweep_table(sweep))
@@ -148,7 +148,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
         return chains.named_prior(self.prior, self.order, self.alphabet_size, gamma=self.gamma)
 
 
-def told(
+def described_run(
     trajectory: Trajectory, checks: list[Check], gradients: Agreement, limit: LimitDistances | None
 ) -> tuple[dict[str, object], list[RenderableType]]:
     """A run as JSON-ready numbers, and for a person: assumptions that fail, the attention, losses next to the floor."""

@@ -1,4 +1,5 @@
 from anyorder.dynamics.algorithms import Agreement as Agreement
+from anyorder.dynamics.algorithms import RunWatcher as RunWatcher
 from anyorder.dynamics.algorithms import StepWatcher as StepWatcher
 from anyorder.dynamics.algorithms import agreement as agreement
 from anyorder.dynamics.algorithms import preconditioned as preconditioned

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from anyorder import chains
 from anyorder.chains import Kernel, Prior
-from anyorder.chains.random import as_key
+from anyorder.chains.random import Seed, as_key
 from anyorder.chains.source import as_prior
 from anyorder.dynamics.closed_form import Offsets, lag_scores_of, stage_one_gradient
 from anyorder.dynamics.objective import Standings, evaluate, mean_excess, model_excess
@@ -30,6 +30,14 @@ class StepWatcher(Protocol):
 
     def __call__(self, step: int, steps: int, excess: float, /) -> None:
         """Called after every `CHUNK` steps."""
+
+
+@runtime_checkable
+class RunWatcher(Protocol):
+    """Is told of several runs, one after the other: how many are done, and how many there are."""
+
+    def __call__(self, done: int, runs: int, /) -> None:
+        """Called before every run."""
 
 
 #: Steps between two calls of the watcher.
@@ -226,9 +234,7 @@ class Agreement(NamedTuple):
         return float(np.linalg.norm(self.standard_error) / np.linalg.norm(self.closed))
 
 
-def agreement(
-    model: Reduced, prior: Prior, key: PRNGKeyArray | int, *, epsilon: float = 1e-3, count: int = 2048
-) -> Agreement:
+def agreement(model: Reduced, prior: Prior, key: Seed, *, epsilon: float = 1e-3, count: int = 2048) -> Agreement:
     """Both gradients of stage one at the same model; what is left beyond noise is the finite length and a_2 > 0."""
     key = as_key(key)
     scores = jnp.asarray(lag_scores_of(prior, jax.random.fold_in(key, 1), lags=len(model.p)).mean(axis=0))

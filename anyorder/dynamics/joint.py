@@ -8,7 +8,6 @@ heads: here it is trained on from there, from the end of Algorithm 2, and from p
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
@@ -20,9 +19,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from anyorder import chains
 from anyorder.chains import Kernel, Prior
-from anyorder.chains.random import as_key
+from anyorder.chains.random import Seed, as_key
 from anyorder.chains.source import as_prior
-from anyorder.dynamics.algorithms import SHARP
+from anyorder.dynamics.algorithms import SHARP, RunWatcher
 from anyorder.dynamics.objective import Standings, all_contexts, bagged, evaluate, followers, frequencies, mean_excess
 from anyorder.dynamics.reduced import Reduced, coded, initial
 from anyorder.dynamics.settings import AlgorithmSettings
@@ -38,13 +37,11 @@ class LimitDistances(NamedTuple):
     to_kgram: float
     to_bag: float
     kgram_to_bag: float
-    seen: float
+    coverage: float
     """The fraction of contexts that the sequences hold."""
 
 
-def limit(
-    p: Float[np.ndarray, "offsets"], prior: Prior, key: PRNGKeyArray | int, *, length: int, count: int = 256
-) -> LimitDistances:
+def limit(p: Float[np.ndarray, "offsets"], prior: Prior, key: Seed, *, length: int, count: int = 256) -> LimitDistances:
     """What learned positional scalars compute once norms are back and a_2 goes to infinity (erratum E10)."""
     model = initial(length=length, a_2=SHARP, order=prior.order, normalise=True)
     model = dataclasses.replace(model, p=jnp.asarray(p))
@@ -96,7 +93,7 @@ def train_jointly(
     prior: Prior | Kernel,
     settings: JointTraining | None = None,
     learned: Float[np.ndarray, "offsets"] | None = None,
-    watch: Callable[[str], None] = lambda name: None,
+    watch: RunWatcher = lambda done, runs: None,
 ) -> JointRuns:
     """Train the reduced model from p = 0, from Algorithm 2's end (`learned`), and from dyadic and triadic codes."""
     prior, settings = as_prior(prior), settings or JointTraining()
@@ -113,8 +110,8 @@ def train_jointly(
         starts["from Algorithm 2"] = dataclasses.replace(blank, p=jnp.asarray(within))
     starts |= {"from dyadic": coded(blank, 2.0), "from triadic": coded(blank, 3.0)}
     found = {}
-    for name, start in starts.items():
-        watch(name)
+    for done, (name, start) in enumerate(starts.items()):
+        watch(done, len(starts))
         found[name], excess = _train(start, prior, settings)
         bad = ~np.isfinite(np.asarray(excess))
         if bad.any():

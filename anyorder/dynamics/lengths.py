@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from anyorder.chains import Prior
-from anyorder.dynamics.algorithms import TwoStage, two_stage
+from anyorder.dynamics.algorithms import RunWatcher, two_stage
 from anyorder.dynamics.objective import Standing
+from anyorder.dynamics.settings import TwoStage
 from anyorder.errors import require
 
 
@@ -63,7 +64,7 @@ def sweep_lengths(
     prior: Prior,
     settings: TwoStage | None = None,
     lengths: Sequence[int] = (32, 64, 128, 256, 512, 1024),
-    watch: Callable[[int, int], None] = lambda done, lengths: None,
+    watch: RunWatcher = lambda done, runs: None,
 ) -> LengthSweep:
     """Run Algorithm 1 at each length.
 

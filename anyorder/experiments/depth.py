@@ -54,7 +54,8 @@ def depth(task: Task) -> Result:
     """Train both; keep the attention of the one-layer model on a few sequences."""
     rows, published = [], []
     trained = {layers: part.train(of_preset(task, "paper", DATA, layers=layers)) for part, layers in task.parts(DEPTH)}
-    for layers, (models, _, _, summary) in trained.items():
+    for layers, run in trained.items():
+        models, summary = run.models, run.summary
         reference = summary.reference
         excess = columns("excess", [model.excess for model in summary.models])
         rows.append(

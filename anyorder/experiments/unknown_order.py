@@ -94,7 +94,8 @@ def unknown_order(task: Task) -> Result:
     trained = trials(task.budget)
     rows, fixed, looked = [], [], []
     for part, trial in task.parts(trained):
-        models, _, _, summary = part.train(config(task, trial))
+        run = part.train(config(task, trial))
+        models, summary = run.models, run.summary
         about, where = summary.reference, {"source": trial.data.prior, "K": trial.data.window, "T": trial.data.length}
         assert about.floor_excess is not None
         gaps = columns("gap", [model.gap for model in summary.models if model.gap is not None])

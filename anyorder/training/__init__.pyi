@@ -12,7 +12,11 @@ from anyorder.training.evaluation import evaluation_set as evaluation_set
 from anyorder.training.folder import read_config as read_config
 from anyorder.training.folder import read_metrics as read_metrics
 from anyorder.training.folder import read_models as read_models
+from anyorder.training.progress import Progress as Progress
+from anyorder.training.progress import RoundWatcher as RoundWatcher
+from anyorder.training.progress import Stop as Stop
 from anyorder.training.run import Diverged as Diverged
 from anyorder.training.run import Summary as Summary
+from anyorder.training.run import Trained as Trained
 from anyorder.training.run import summarised as summarised
 from anyorder.training.run import train as train

@@ -90,14 +90,14 @@ class Folder:
     def save(self, step: int, states: list[State]) -> None:
         """Replace the checkpoint; it knows the metrics up to here, so that no line is lost or repeated."""
         written = Written((self.path / METRICS).stat().st_size, self._written.hexdigest())
-        about = {"format": FORMAT, "step": step, "config": as_json(self.config), "metrics": written._asdict()}
+        about = {"format": FORMAT, "step": step, "config": as_json(self.config), "metrics": as_json(written)}
         write_tensors(self.path / CHECKPOINT, _by_name(states), about)
 
-    def finish(self, summary: Row, models: Sequence[Transformer]) -> None:
+    def finish(self, summary: object, models: Sequence[Transformer]) -> None:
         """Write what a finished run leaves behind."""
         for index, model in enumerate(models):
             transformer.save(model, self.path / f"model-{index}.safetensors")
-        write_json(self.path / SUMMARY, summary)
+        write_json(self.path / SUMMARY, as_json(summary))
 
 
 @contextlib.contextmanager
@@ -131,7 +131,7 @@ def _stored(path: Path) -> Row:
 
 
 def begun(path: Path) -> bool:
-    """Whether a folder holds a run; what a process left that was killed before its first whole file is none."""
+    """Whether a folder holds a run; one without its config was killed before it began, and counts as empty."""
     return holds(path, CONFIG, own=(START,))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -26,12 +26,24 @@ class Progress(NamedTuple):
     speed: float
 
 
-OnRound = Callable[[Progress], None]
-"""Called after every round."""
+@runtime_checkable
+class RoundWatcher(Protocol):
+    """Is told where a run stands."""
+
+    def __call__(self, progress: Progress, /) -> None:
+        """Called after every round."""
+
+
+@runtime_checkable
+class Stop(Protocol):
+    """Says whether a run should end."""
+
+    def __call__(self) -> bool:
+        """Asked before the first round and after every one."""
 
 
 @contextlib.contextmanager
-def shown(models: int, wanted: bool | None = None) -> Iterator[OnRound]:
+def shown(models: int, wanted: bool | None = None) -> Iterator[RoundWatcher]:
     """Progress of a run of some models on standard error; None: only where a person sees it."""
     console = Console(stderr=True)
     if not (console.is_terminal or console.is_jupyter if wanted is None else wanted):

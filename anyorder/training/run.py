@@ -7,7 +7,7 @@ The folder of a run holds `config.json`, `metrics.jsonl` (a line for every round
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,13 +17,14 @@ import numpy as np
 
 from anyorder.errors import require
 from anyorder.files import Row
+from anyorder.records import as_json
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config, Member, changed, preset
 from anyorder.training.engine import Round, placed, rounds
 from anyorder.training.evaluation import Evaluation, EvaluationSet, Reference, evaluate_each, evaluation_set
-from anyorder.training.folder import Folder, opened, read_start
+from anyorder.training.folder import Folder, opened, read_metrics, read_start
 from anyorder.training.initial import initial_model
-from anyorder.training.progress import OnRound, Progress, shown
+from anyorder.training.progress import Progress, RoundWatcher, Stop, shown
 from anyorder.training.step import State, keys, start
 from anyorder.transformer import Transformer, load
 
@@ -40,18 +41,22 @@ class Diverged(Exception):
 
 
 class Trained(NamedTuple):
-    """A run that has ended, because it was finished or because it was told to stop."""
+    """A run that has ended, because it was finished or because it was told to stop.
+
+    `metrics` has a line for every round and every measurement, as `metrics.jsonl` has.
+    """
 
     models: tuple[Transformer, ...]
     step: int
     finished: bool
     summary: Summary
+    metrics: list[Row]
 
     def __repr__(self) -> str:
         return f"Trained({_run_in_words(self.summary)})"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class MeasuredModel(Evaluation, Member):
     """A model of a run, and what was measured on it."""
 
@@ -74,9 +79,9 @@ class Summary:
 
 def _run_in_words(summary: Summary) -> str:
     count, gap = len(summary.models), summary.mean_gap
-    level = f"mean excess {summary.mean_excess:.4f}" if gap is None else f"mean gap to the floor {gap:+.5f}"
+    distance = f"mean excess {summary.mean_excess:.4f}" if gap is None else f"mean gap to the floor {gap:+.5f}"
     ended = "finished" if summary.finished else "not finished"
-    return f"{count} model{'s' * (count != 1)}, {ended} at step {summary.step}, {level} nats"
+    return f"{count} model{'s' * (count != 1)}, {ended} at step {summary.step}, {distance} nats"
 
 
 def train(
@@ -85,8 +90,8 @@ def train(
     *,
     resume: bool = False,
     from_model: Transformer | None = None,
-    watch: OnRound = lambda progress: None,
-    stop: Callable[[], bool] = lambda: False,
+    watch: RoundWatcher = lambda progress: None,
+    stop: Stop = lambda: False,
     progress: bool | None = None,
     stacked: bool | None = None,
     **changes: Any,
@@ -130,15 +135,16 @@ class _Run:
         self, config: Config, frame: Transformer, states: list[State], folder: Folder | None, stacked: bool | None
     ) -> None:
         self.config, self.folder = config, folder
+        self.lines: list[Row] = []
         self.frame = eqx.filter(frame, eqx.is_inexact_array, inverse=True)
         self.placed = placed([config], frame, states, stacked)
         self.evaluation = evaluation_set(*config.evaluation)
 
-    def go(self, begun: int | None, watchers: Sequence[OnRound], stop: Callable[[], bool]) -> Trained:
+    def go(self, begun: int | None, watchers: Sequence[RoundWatcher], stop: Stop) -> Trained:
         measurement, steps, step = self.config.measurement, self.config.optimisation.steps, begun or 0
         first, spent, lines = step, 0.0, self._measure(step)
         if begun is None:
-            self._write([{"kind": "reference", "step": 0, **dataclasses.asdict(self.evaluation.reference)}, *lines])
+            self._write([{"kind": "reference", "step": 0, **as_json(self.evaluation.reference)}, *lines])
             self._save(0)
         if not stop():
             for taken in rounds(self.placed, steps, step, (measurement.evaluate_every, measurement.checkpoint_every)):
@@ -158,8 +164,9 @@ class _Run:
         summary = dataclasses.replace(self.summary, step=step, finished=finished)
         models = tuple(self._models())
         if self.folder is not None and finished:
-            self.folder.finish(dataclasses.asdict(summary), models)
-        return Trained(models, step, finished, summary)
+            self.folder.finish(summary, models)
+        metrics = self.lines if self.folder is None else read_metrics(self.folder.path)
+        return Trained(models, step, finished, summary, metrics)
 
     def _models(self) -> list[Transformer]:
         return [eqx.combine(state.weights, self.frame) for state in self.placed.states]
@@ -177,10 +184,12 @@ class _Run:
     def _measure(self, step: int) -> list[Row]:
         """Measure all models; the lines of the metrics that say so."""
         self.summary = summarised(self.config, step, self._models(), self.evaluation)
-        return [{"kind": "evaluation", "step": step, **dataclasses.asdict(one)} for one in self.summary.models]
+        return [{"kind": "evaluation", "step": step, **as_json(one)} for one in self.summary.models]
 
     def _write(self, lines: list[Row]) -> None:
-        if self.folder is not None:
+        if self.folder is None:
+            self.lines += lines
+        else:
             self.folder.append(lines)
 
     def _save(self, step: int) -> None:

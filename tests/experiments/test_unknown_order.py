@@ -19,7 +19,7 @@ def summary(floor, fixed, gaps):
     )
     models = [types.SimpleNamespace(gap=gap, gap_error=0.0005) for gap in gaps]
     known = construct("k-head", order=2, alphabet_size=2, length=192)
-    return Trained((known,), 1, True, types.SimpleNamespace(reference=reference, models=models))
+    return Trained((known,), 1, True, types.SimpleNamespace(reference=reference, models=models), [])
 
 
 def test_rows_say_where_models_lie_between_the_floor_and_the_best_fixed_order(monkeypatch):
