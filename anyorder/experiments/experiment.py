@@ -38,9 +38,9 @@ SEEDS: dict[Budget, int] = {"tiny": 1, "quick": 3, "paper": 5}
 SECONDS = "seconds.json"
 
 Item = TypeVar("Item")
-Cell: TypeAlias = bool | int | float | str | Sequence[float] | None
+CellValue: TypeAlias = bool | int | float | str | Sequence[float] | None
 """What a table holds under a column: a number, a word, several numbers, or nothing."""
-TableRow: TypeAlias = Mapping[str, Cell]
+TableRow: TypeAlias = Mapping[str, CellValue]
 
 
 @runtime_checkable
