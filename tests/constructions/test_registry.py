@@ -21,7 +21,7 @@ from tests.transformer.small import jaxpr_dtypes
 @pytest.fixture
 def optimised():
     """Programs as users have them: the sequences are long enough for that to take less time, not more."""
-    before = jax.config.jax_disable_most_optimizations
+    before = jax.config.values["jax_disable_most_optimizations"]
     jax.config.update("jax_disable_most_optimizations", False)
     yield
     jax.config.update("jax_disable_most_optimizations", before)
