@@ -50,11 +50,6 @@ LONGEST = {
 }
 
 
-def pytest_xdist_auto_num_workers():
-    """One more than there are cores: a fifth of the time a worker waits for a browser or for a process."""
-    return (os.cpu_count() or 1) + 1
-
-
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.name not in LONGEST)
 
