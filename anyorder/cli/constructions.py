@@ -245,7 +245,7 @@ class Parameters(Command):
 
     def run(self) -> Outcome:
         """Evaluate the formulas and count the arrays."""
-        from anyorder.constructions.parameters import breakdown, table_one
+        from anyorder.constructions.parameters import PRINTED, breakdown, table_one
 
         check_order(self.order, self.length)
         check_alphabet(self.alphabet_size)
@@ -253,10 +253,7 @@ class Parameters(Command):
         entries = table_one(
             order=self.order, alphabet_size=self.alphabet_size, length=self.length, dimension=self.dimension
         )
-        tables = [
-            breakdown(name, alphabet_size=self.alphabet_size, length=self.length)
-            for name in ("two-layer", "three-layer")
-        ]
+        tables = [breakdown(name, alphabet_size=self.alphabet_size, length=self.length) for name in PRINTED]
         report = {**facts(self, "order", "alphabet_size", "length"), "table_1": entries, "breakdowns": tables}
         return Outcome(report, Group(_table_one(entries), *map(_breakdown, tables)))
 

@@ -108,7 +108,7 @@ def breakdown(construction: str, *, alphabet_size: int, length: int) -> Breakdow
     values = {"dS": d * s, "dT": d * t, "2d²": 2 * d**2, "3d²": 3 * d**2, "2d": 2 * d, "3d": 3 * d, "6d": 6 * d}
     components = tuple(
         Component(name, formula, values[formula], counted[name])
-        for name, formula in zip(counted, _PRINTED[construction], strict=True)
+        for name, formula in zip(counted, PRINTED[construction], strict=True)
     )
     rows = table_one(order=1, alphabet_size=s, length=t, stored=False)
     total = next(row for row in rows if row.construction == construction)
@@ -129,7 +129,8 @@ def breakdown(construction: str, *, alphabet_size: int, length: int) -> Breakdow
 
 
 _ATTENTION = ("dT", "3d²")
-_PRINTED = {
+#: The constructions that App. I has a table of, and the formulas that it prints.
+PRINTED = {
     "two-layer": ("dS", *_ATTENTION, "3d²", "3d", "6d", *_ATTENTION, "dS"),
     "three-layer": ("dS", *3 * (*_ATTENTION, "2d²", "2d", "2d"), "dS"),
 }

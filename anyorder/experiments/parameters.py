@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyorder.constructions.parameters import breakdown, table_one
+from anyorder.constructions.parameters import PRINTED, breakdown, table_one
 from anyorder.experiments.experiment import Result, Table, TableRow, Task, experiment
 from anyorder.experiments.figures import Chart, Plot, each, grouped
 from anyorder.files import Row
@@ -79,7 +79,7 @@ def chart(growth: list[Row]) -> Plot:
 def parameters(task: Task) -> Result:
     """Printed rows next to the arrays of the running construction."""
     tables, notes = {}, []
-    for part, name in task.parts(("two-layer", "three-layer")):
+    for part, name in task.parts(PRINTED):
         part.watch(0.0, name)
         found = breakdown(name, alphabet_size=SIZE, length=LENGTH)
         rows: list[TableRow] = [
