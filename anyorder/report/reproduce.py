@@ -28,7 +28,7 @@ def section(folder: Path, ran: Ran) -> Section:
     result = record.result
     how = "; ".join(f"{name} {value}" for name, value in result.settings.items())
     made = ", ".join(f"{name} {version}" for name, version in record.versions.items())
-    how = f"Run with {how}. Budget {record.budget}, {record.seeds} seeds from 0. {made}."
+    how = f"Run with {how}. Budget {record.budget}, {record.seeds} seed{'s' * (record.seeds != 1)} from 0. {made}."
     drawn = captions(folder / experiment.id) if ran.kept else None
     if drawn is None:
         drawn = write_parts(folder / experiment.id, result.tables, result.figures)
