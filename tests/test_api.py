@@ -90,6 +90,8 @@ TRIED = {
     "anyorder.verify(anyorder.plan('k-head', order=2, alphabet_size=2, length=64), sequences=4).passed": "True",
     "anyorder.verify(anyorder.construct('k-head', order=2, alphabet_size=2, length=64), sequences=4).passed": "True",
     "anyorder.verify(anyorder.plan('k-head', order=2, alphabet_size=2, length=64), order=3)": "drop `order=`",
+    "anyorder.verify(anyorder.plan('k-head', order=2, alphabet_size=2, length=64), dtype='float32')": "drop `dtype=`",
+    "type(anyorder.training.preset(seeds=np.int64(2), learning_rate=np.float32(0.5)).seeds)": "<class 'int'>",
     "anyorder.verify('dyadic')": "order is None, must be a whole number",
     "anyorder.construct('dyadic', order=2, alphabet_size=2, length=8, kappa=True)": "kappa is True, must be a number",
     "anyorder.construct('dyadic', order=2, alphabet_size=2, length=8, target_error='a')": "target error is 'a'",

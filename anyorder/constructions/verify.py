@@ -196,7 +196,7 @@ def verify(
     order: int | None = None,
     alphabet_size: int | None = None,
     length: int | None = None,
-    dtype: str = "float64",
+    dtype: str | None = None,
     sequences: int = 8,
     seed: int = 0,
     exhaustive: bool = False,
@@ -218,7 +218,7 @@ def verify(
     >>> found.sequences, found.passed
     (64, True)
     """
-    made = _plan_of(subject, dtype, order=order, alphabet_size=alphabet_size, length=length, **options)
+    made = _plan_of(subject, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
     order, alphabet_size, length = made.request.order, made.request.alphabet_size, made.request.length
     check_whole(sequences=sequences)
     require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
@@ -261,11 +261,11 @@ def verify(
     )
 
 
-def _plan_of(subject: str | Plan | Transformer, dtype: str, **asked: Any) -> Plan:
+def _plan_of(subject: str | Plan | Transformer, dtype: str | None, **asked: Any) -> Plan:
     """The plan of what is asked for, or that which a plan is or a model has."""
     if not isinstance(subject, Plan | Transformer):
-        return plan(subject, dtype=dtype, **asked)
-    again = ", ".join(f"`{name}=`" for name, value in asked.items() if value is not None)
+        return plan(subject, dtype=dtype or "float64", **asked)
+    again = ", ".join(f"`{name}=`" for name, value in {**asked, "dtype": dtype}.items() if value is not None)
     require(not again, f"a {type(subject).__name__} has an order, an alphabet and options of its own; drop {again}")
     if isinstance(subject, Plan):
         return subject

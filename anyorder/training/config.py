@@ -265,7 +265,8 @@ def _replaced(config: Config, flat: Mapping[str, Any]) -> Config:
 
 
 def _plain(default: object, value: Any) -> Any:
-    """A value as the field has it: a tuple where it may have several, a float where it is one."""
+    """A value as the field has it: a tuple where it may have several, a float where it is one, no number of NumPy's."""
+    value = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
     if isinstance(default, tuple):
         return tuple(_plain(default[0], entry) for entry in (value if isinstance(value, list | tuple) else [value]))
     return float(value) if isinstance(default, float) and type(value) is int else value
