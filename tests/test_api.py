@@ -107,6 +107,7 @@ TRIED = {
     "anyorder.training.preset(order=np.int64(3), steps=5).optimisation.steps": "5",
     "anyorder.train('fast')": "the config is 'fast', must be a Config",
     "anyorder.train(anyorder.training.Data())": "must be a Config",
+    "anyorder.train(anyorder.Config(seeds=np.int64(3)))": "seeds is np.int64(3), must be of type int",
     "anyorder.train(anyorder.Config(seeds='3'))": "seeds is '3', must be of type int",
     "anyorder.train(anyorder.Config(data=3))": "data is 3, must be of type Data",
     "anyorder.train(anyorder.Config(optimisation=anyorder.training.Optimisation(learning_rate=0.1)))": (

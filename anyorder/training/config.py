@@ -11,7 +11,6 @@ import difflib
 import itertools
 import typing
 from collections.abc import Iterable, Mapping
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
@@ -286,8 +285,7 @@ def check_value(name: str, value: Any, said: str) -> None:
         require(isinstance(value, tuple), f"{said} {value!r}, must be a tuple, such as {default}")
     kind = str if default is None else type(default[0] if isinstance(default, tuple) else default)
     for entry in value if isinstance(default, tuple) else (value,):
-        wide = {int: Integral, float: Real}.get(kind, kind)  # NumPy's numbers too
-        fits = type(entry) is kind or (isinstance(entry, wide) and not isinstance(entry, bool))
+        fits = isinstance(entry, (int, float) if kind is float else kind) and isinstance(entry, bool) == (kind is bool)
         require(fits or entry is default is None, f"{said} {entry!r}, must be of type {kind.__name__}")
 
 
