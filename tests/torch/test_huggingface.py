@@ -93,8 +93,12 @@ def test_code_in_a_folder_is_refused(folder, tmp_path):
     (tmp_path / "evil.py").write_text("raise SystemExit('run')")
     with pytest.raises(InputError, match="brings its own code"):
         open_model(tmp_path)
+    hidden = (tmp_path / "config.json").read_text().replace("auto_map", "auto\\u005fmap")  # the same key, escaped
+    (tmp_path / "config.json").write_text(hidden)
+    with pytest.raises(InputError, match="brings its own code"):
+        open_model(tmp_path)
     (tmp_path / "config.json").write_text("{")
-    with pytest.raises(InputError, match="is no causal language model that transformers can open"):
+    with pytest.raises(InputError, match="is not whole JSON"):
         open_model(tmp_path)
 
 

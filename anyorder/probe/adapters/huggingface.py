@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -70,8 +71,12 @@ def _frameworks() -> tuple[ModuleType, ModuleType]:
 
 
 def _load(transformers: ModuleType, torch: ModuleType, path: Path) -> PreTrainedModel:
+    try:  # not `read_json`: configs of others may hold Infinity
+        config = json.loads(read_bytes(path / "config.json", "a Hugging Face folder"))
+    except ValueError:
+        raise InputError(f"{path / 'config.json'} is not whole JSON; give a whole Hugging Face folder") from None
     require(
-        b'"auto_map"' not in read_bytes(path / "config.json", "a Hugging Face folder"),
+        "auto_map" not in config,
         f"{path} brings its own code, which is never run here; load the model yourself and pass it to HuggingFaceModel",
     )
     try:
