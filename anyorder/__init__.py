@@ -1,6 +1,6 @@
 """A laboratory for in-context learning of Markov chains of any order.
 
-Importing the package is light: everything is loaded when it is first named.
+Importing the package is light: every name is loaded when it is first used.
 
 >>> import anyorder
 >>> tokens = anyorder.sample(order=2, length=64, seed=0).tokens[0]
@@ -10,9 +10,26 @@ Importing the package is light: everything is loaded when it is first named.
 True
 """
 
-from anyorder.lazy import when_named
+import importlib
+
+import lazy_loader
 
 __version__ = "0.2.0"
 
-__getattr__, __dir__, __all__ = when_named(__name__, extras=("torch",))
+_attribute, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__all__.remove("torch")  # it needs an extra; all other names can be imported without
 __all__ += ["__version__"]
+#: Modules under their names of version 0.2.
+_RENAMED = {"experiments": "papers", "reading": "io.sequence_files", "transformer": "models"}
+
+
+def __getattr__(name: str) -> object:
+    if name in _RENAMED:
+        return importlib.import_module(f"{__name__}.{_RENAMED[name]}")
+    try:
+        return _attribute(name)
+    except ModuleNotFoundError as error:
+        if name != "torch":
+            raise
+        # an AttributeError, so that `hasattr` is False
+        raise AttributeError(f"anyorder.torch needs {error.name}; pip install '.[torch]' in a clone") from None

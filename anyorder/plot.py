@@ -16,23 +16,23 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from anyorder.chains import Kernel
-from anyorder.dynamics.lengths import LengthSweep
-from anyorder.dynamics.trajectory import Trajectory
 from anyorder.errors import require
 from anyorder.estimators import Estimate, WeightedEstimate
-from anyorder.experiments.figures import AttentionMap
-from anyorder.probe.result import Probed
-from anyorder.report.dynamics import draw_run, draw_sweep
+from anyorder.io.tokens import Tokens, spelled
+from anyorder.models import Transformer
+from anyorder.papers.figure_data import AttentionMap
+from anyorder.papers.two_can.dynamics.lengths import LengthSweep
+from anyorder.papers.two_can.dynamics.trajectory import Trajectory
+from anyorder.probing.result import Probed
+from anyorder.report.descent import draw_run, draw_sweep
 from anyorder.report.figures import ACROSS, draw_maps
 from anyorder.report.probe import draw_probe
 from anyorder.report.style import Drawing, styled
 from anyorder.report.sweeps import draw as draw_grid
 from anyorder.report.training import draw_loss
 from anyorder.sweeps.table import read_sweep
-from anyorder.tokens import Tokens, spelled
 from anyorder.training.folder import read_metrics
 from anyorder.training.run import Trained
-from anyorder.transformer import Transformer
 
 __all__ = ["attention", "dynamics", "kernel", "predictions", "probe", "sweep", "training"]
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from anyorder.errors import InputError, require
-from anyorder.records import rebuilt
+from anyorder.io.trees import rebuilt
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import jax
 
-from anyorder.claims import CLAIMS, Claim, check, find
-from anyorder.claims.check import read_results
-from anyorder.claims.ledger import page
-from anyorder.claims.registry import PATH, recorded
-from anyorder.experiments.recorded import FOLDER
-from anyorder.files import write_json, write_text
-from anyorder.records import as_json
+from anyorder.io.atomic import write_json, write_text
+from anyorder.io.trees import as_json
+from anyorder.papers import check
+from anyorder.papers.check import read_results
+from anyorder.papers.ledger import page
+from anyorder.papers.results import FOLDER
+from anyorder.papers.two_can.claims import CLAIMS, Claim, find
+from anyorder.papers.two_can.claims.registry import PATH, recorded
 
 PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
 
@@ -25,7 +26,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
 def _begin(claim: Claim) -> None:
     """Say what is measured; what is slow is measured from scratch, so that its cost is its own."""
     print(claim.id, file=sys.stderr, flush=True)
-    modules = [module for name, module in sys.modules.items() if name.startswith("anyorder.claims.")]
+    modules = [module for name, module in sys.modules.items() if name.startswith("anyorder.papers.two_can.claims.")]
     for value in [value for module in modules for value in vars(module).values()] if not claim.quick else ():
         if hasattr(value, "cache_clear") and value is not recorded:
             value.cache_clear()

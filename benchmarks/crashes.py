@@ -22,9 +22,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from anyorder.experiments.experiment import SECONDS
+from anyorder.papers.experiment import SECONDS
 
-PRELOADED = ("anyorder.cli.training", "anyorder.training.run", "anyorder.dynamics", "anyorder.experiments.registry")
+PRELOADED = (
+    "anyorder.cli.training",
+    "anyorder.training.run",
+    "anyorder.papers.two_can.dynamics",
+    "anyorder.papers.registry",
+)
 #: Seconds after which a command hangs.
 PATIENCE = 300.0
 #: Blows to one run before it is left to end.

@@ -18,8 +18,8 @@ from pathlib import Path
 from anyorder.constructions import CONSTRUCTIONS
 from anyorder.constructions.exact_orders import PATH, label, measure, resolution, worst_error
 from anyorder.constructions.tables import regenerated
-from anyorder.files import write_json
-from anyorder.numerics import DTYPES
+from anyorder.io.atomic import write_json
+from anyorder.io.numerics import DTYPES
 from benchmarks.measure import Row, show
 
 #: Construction, options, dtype, orders, largest error, at 1,024 tokens.

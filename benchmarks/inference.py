@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from anyorder.constructions import construct
-from anyorder.transformer import Head, Transformer
+from anyorder.models import Head, Transformer
 from benchmarks.measure import Row, seconds, show
 
 LENGTHS = (256, 1024, 2048, 4096, 16384)

@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 
-from anyorder.probe import sequences
-from anyorder.probe.measure import HALF_LEVEL
-from anyorder.probe.order import order
-from anyorder.probe.spectrum import Rows, join, match_lengths, tally
+from anyorder.probing import stimuli as sequences
+from anyorder.probing.measurement import HALF_LEVEL
+from anyorder.probing.order import order
+from anyorder.probing.spectrum import Rows, join, match_lengths, tally
 
 HEADS, BATCH, LONGEST = 2000, 200, 5
 

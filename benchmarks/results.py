@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 from anyorder.errors import require
-from anyorder.experiments import recorded
-from anyorder.experiments.registry import RECORDED
-from anyorder.files import write_text
+from anyorder.io.atomic import write_text
+from anyorder.papers import results
+from anyorder.papers.registry import RECORDED
 from anyorder.report.docs import regenerated
 
 PAGE = Path(__file__).parents[1] / "docs" / "reproduce.md"
@@ -23,15 +23,15 @@ PAGE = Path(__file__).parents[1] / "docs" / "reproduce.md"
 def record(out: Path) -> None:
     """Copy what a finished reproduction at the paper's budget has to show."""
     for id in RECORDED:
-        found = recorded.read_recorded(id, out)
+        found = results.read_recorded(id, out)
         if found is None:
             continue
         require(found["budget"] == "paper", f"{out}/{id}.json is of budget {found['budget']}, must be of paper")
-        recorded.FOLDER.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(out / f"{id}.json", recorded.FOLDER / f"{id}.json")
-        (recorded.FOLDER / id).mkdir(exist_ok=True)
+        results.FOLDER.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(out / f"{id}.json", results.FOLDER / f"{id}.json")
+        (results.FOLDER / id).mkdir(exist_ok=True)
         for name in found["figures"]:
-            shutil.copyfile(out / id / f"{name}.png", recorded.FOLDER / id / f"{name}.png")
+            shutil.copyfile(out / id / f"{name}.png", results.FOLDER / id / f"{name}.png")
         print(f"recorded {id}")
 
 

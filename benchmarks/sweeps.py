@@ -21,7 +21,7 @@ from anyorder.sweeps.engine import Engine
 from anyorder.sweeps.local import Local
 from anyorder.sweeps.run import carry_out, plan_sweep
 from anyorder.training import config as configs
-from anyorder.training import devices, forms
+from anyorder.training import config_text, devices
 from anyorder.training.config import PRESETS
 from benchmarks.measure import Row, show
 
@@ -45,7 +45,7 @@ def swept(sweep: spec.Sweep, engine: Engine, folder: pathlib.Path) -> float:
 def one_by_one(sweep: spec.Sweep, folder: pathlib.Path) -> float:
     began = time.perf_counter()
     for run in spec.runs(sweep):
-        words = shlex.split(forms.command(run.config))[1:]
+        words = shlex.split(config_text.command(run.config))[1:]
         subprocess.run(
             [sys.executable, "-m", "anyorder", *words, "--out", str(folder / str(run.number))],
             check=True,

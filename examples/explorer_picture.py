@@ -10,7 +10,7 @@ import threading
 
 import uvicorn
 
-from anyorder.files import whole_file
+from anyorder.io.atomic import whole_file
 from anyorder.web.app import create_app
 from anyorder.web.server import address, listen
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import torch
 import transformers
 
-from anyorder.probe import Probed, Settings, probe
-from anyorder.probe.adapters.callables import CallableModel
-from anyorder.probe.adapters.huggingface import HuggingFaceModel
+from anyorder.probing import Probed, Settings, probe
+from anyorder.probing.adapters.callables import CallableModel
+from anyorder.probing.adapters.huggingface import HuggingFaceModel
 
 FEW = Settings(sequences=8, length=110)
 
@@ -35,7 +35,7 @@ def main() -> None:
 
     say("a function", probe(CallableModel(attend, vocabulary=200, start=0), FEW))
     # TransformerLens 4: TransformerLensModel(TransformerBridge.boot_transformers("gpt2")), from
-    # anyorder.probe.adapters.transformer_lens.
+    # anyorder.probing.adapters.transformer_lens.
 
 
 if __name__ == "__main__":

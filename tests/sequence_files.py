@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 
-from anyorder import reading
+from anyorder.io import sequence_files
 
 
 def npy(array):
@@ -20,5 +20,5 @@ def header(shape):
 
 
 def read_one(path, **options):
-    with reading.open_sequences(path, **options) as sequences:
+    with sequence_files.open_sequences(path, **options) as sequences:
         return sequences.one(), sequences.alphabet_size, sequences.alphabet

@@ -14,7 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import anyorder
-from anyorder.experiments.floor import compare
+from anyorder.papers.own.floor import compare
 
 OUTSIDE = """
 import anyorder
@@ -45,7 +45,7 @@ anyorder.bayes([0, 1], order="1", alphabet_size=2)
 anyorder.nonsense
 anyorder.training.nonsense
 anyorder.estimators.nonsense
-anyorder.experiments.nonsense
+anyorder.papers.two_can.experiments.nonsense
 anyorder.sweeps.nonsense
 anyorder.report.nonsense
 anyorder.web.nonsense
@@ -150,7 +150,7 @@ def test_every_public_name_is_reachable_in_a_fresh_process():
 def test_completion_shows_what_is_public():
     assert {"Config", "Data", "PRESETS", "evaluate", "preset", "train"} <= set(dir(anyorder.training))
     assert {"OrderReport", "OrderStream", "StreamingEstimator", "kgram", "orders"} <= set(dir(anyorder.estimators))
-    assert {"EXPERIMENTS", "Task", "registry", "run_all"} <= set(dir(anyorder.experiments))
+    assert {"EXPERIMENTS", "Task", "registry", "run_all"} <= set(dir(anyorder.papers.two_can.experiments))
     assert {"Sweep", "carry_out", "plan_sweep", "read_sweep"} <= set(dir(anyorder.sweeps))
     assert {"draw_probe", "page", "write_report"} <= set(dir(anyorder.report))
     assert {"create_app", "export", "serve"} <= set(dir(anyorder.web))

@@ -14,16 +14,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import anyorder
-from anyorder import dynamics, transformer
+from anyorder import models
 from anyorder.chains import Floored
 from anyorder.errors import InputError
-from anyorder.experiments import runner
-from anyorder.experiments.experiment import Result, Table
-from anyorder.records import read_record, write_record
+from anyorder.io.trees import read_record, write_record
+from anyorder.papers import runner
+from anyorder.papers.experiment import Result, Table
+from anyorder.papers.two_can import dynamics
 from anyorder.sweeps import spec, table
 from anyorder.sweeps.table import Ended
 from anyorder.training import folder as folders
-from anyorder.training.forms import from_json
+from anyorder.training.config_text import from_json
 from tests.sequence_files import read_one
 from tests.web import exploring
 
@@ -112,7 +113,7 @@ def samples(tmp_path_factory):
 
 
 READERS = {
-    "model.safetensors": transformer.load,
+    "model.safetensors": models.load,
     "run/config.json": lambda path: folders.read_config(path.parent),
     "run/metrics.jsonl": lambda path: folders.read_metrics(path.parent),
     "run/checkpoint.safetensors": lambda path: folders.read_models(path.parent),

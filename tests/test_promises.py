@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import jaxtyping
 import pytest
 
-from anyorder.dynamics.objective import excess
+from anyorder.papers.two_can.dynamics.objective import excess
 
 ROOT = pathlib.Path(__file__).parent.parent
 

@@ -5,8 +5,8 @@ import os
 import numpy as np
 import pytest
 
-from anyorder.probe import Settings, probe
-from anyorder.probe.adapters.gguf import GGUFModel
+from anyorder.probing import Settings, probe
+from anyorder.probing.adapters.gguf import GGUFModel
 
 PATH = os.environ.get("ANYORDER_MODEL")
 pytestmark = pytest.mark.skipif(PATH is None, reason="needs the language model: make test-model")

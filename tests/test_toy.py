@@ -10,8 +10,8 @@ import pytest
 from anyorder.constructions import CONSTRUCTIONS, Option, construct, tables
 from anyorder.constructions.exact_orders import precision_table
 from anyorder.constructions.verify import verify
-from anyorder.web import api, schema, story, view
-from anyorder.web.models import Library
+from anyorder.web import api, proof, schema, view
+from anyorder.web.library import Library
 
 
 @pytest.fixture
@@ -63,4 +63,4 @@ def test_the_explorer_offers_it_and_tells_its_proof(toy):
     )
     traced = explorer.traced(asked, lambda: None)
     assert traced.opened.plan.options == {"volume": 7}
-    assert [step.title for step in story.tell(traced, 8).steps] == [step.title for step in traced.opened.plan.steps]
+    assert [step.title for step in proof.tell(traced, 8).steps] == [step.title for step in traced.opened.plan.steps]

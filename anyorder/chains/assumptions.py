@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from anyorder.chains import lifted
+from anyorder.chains import lifted_chain
 from anyorder.chains.kernel import Kernel
 from anyorder.chains.priors import RETURN_STEPS, Prior, ReversibleBinary, return_counts, second_hop
 from anyorder.chains.random import Seed, as_key
@@ -119,7 +119,8 @@ def check_any_order(kernel: Kernel) -> list[Check]:
     matrix = kernel.transition_matrix
     if not isinstance(matrix, np.ndarray):
         raise InputError(
-            f"the lifted chain has {len(kernel.rows)} contexts, the limit is {lifted.DENSE_STATES}; lower the order"
+            f"the lifted chain has {len(kernel.rows)} contexts, the limit is {lifted_chain.DENSE_STATES}; lower the "
+            "order"
         )
     flow = kernel.stationary.ravel()[:, None] * matrix
     defect = float(np.abs(flow - flow.T).max())

@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Complex, Float
 from numpy.typing import ArrayLike
 
-from anyorder.chains import lifted
+from anyorder.chains import lifted_chain
 from anyorder.errors import InputError, check_alphabet, check_order, require
-from anyorder.notebook import as_html
+from anyorder.io.notebook import as_html
 
 #: Rows may miss a sum of one by this much: the rounding of float32 rows, not more.
 ROW_TOLERANCE = 1e-5
@@ -90,14 +90,14 @@ class Kernel:
         return self.probabilities.reshape(-1, self.alphabet_size)
 
     @functools.cached_property
-    def transition_matrix(self) -> lifted.Matrix:
+    def transition_matrix(self) -> lifted_chain.Matrix:
         """The lifted chain on S^k contexts; sparse when large."""
-        return lifted.transition_matrix(self.rows)
+        return lifted_chain.transition_matrix(self.rows)
 
     @functools.cached_property
     def stationary(self) -> Float[np.ndarray, "*contexts"]:
         """The stationary distribution of contexts, of shape (S,)*k."""
-        distribution = lifted.stationary_distribution(self.transition_matrix)
+        distribution = lifted_chain.stationary_distribution(self.transition_matrix)
         return distribution.reshape(self.probabilities.shape[:-1])
 
     @functools.cached_property
@@ -108,7 +108,7 @@ class Kernel:
     @functools.cached_property
     def eigenvalues(self) -> Complex[np.ndarray, "leading"]:
         """Eigenvalues of the lifted chain by falling modulus (the leading six when it is sparse)."""
-        return lifted.leading_eigenvalues(self.transition_matrix)
+        return lifted_chain.leading_eigenvalues(self.transition_matrix)
 
     @property
     def second_eigenvalue(self) -> complex:
@@ -123,14 +123,16 @@ class Kernel:
     @functools.cached_property
     def irreducible(self) -> bool:
         """Whether every context can be reached from every other."""
-        classes = lifted.closed_classes(self.transition_matrix)
+        classes = lifted_chain.closed_classes(self.transition_matrix)
         return len(classes) == 1 and len(classes[0]) == len(self.rows)
 
     @functools.cached_property
     def aperiodic(self) -> bool:
         """Whether every closed class of contexts has period one."""
         matrix = self.transition_matrix
-        return all(lifted.period(matrix[members][:, members]) == 1 for members in lifted.closed_classes(matrix))
+        return all(
+            lifted_chain.period(matrix[members][:, members]) == 1 for members in lifted_chain.closed_classes(matrix)
+        )
 
     @functools.cached_property
     def reversibility_defect(self) -> float:

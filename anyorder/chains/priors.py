@@ -19,7 +19,6 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from anyorder import numerics as numerics
 from anyorder.chains.kernel import Kernel, dense_shape
 from anyorder.chains.random import Seed, as_key, uniforms
 from anyorder.errors import require

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Complex64, Float, Float32, Int, UInt
 
-from anyorder.chains.lifted import DENSE_STATES, successors
+from anyorder.chains.lifted_chain import DENSE_STATES, successors
 from anyorder.errors import require
 
 Start = Literal["uniform", "stationary"]

@@ -21,7 +21,7 @@ from anyorder.chains.priors import PointMass, Prior, dirichlet_rows
 from anyorder.chains.random import Seed, as_key, split, uniform_pairs
 from anyorder.chains.sampling import Start, opening_rows, walk
 from anyorder.errors import check_order, check_whole, require
-from anyorder.notebook import as_html
+from anyorder.io.notebook import as_html
 
 #: Numbers that one call may draw, as kernels or as distributions of tokens: 2 GiB in float64.
 MOST_NUMBERS = 1 << 28

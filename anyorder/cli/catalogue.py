@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from anyorder import cache
 from anyorder.cli.command import facts, working
+from anyorder.io import cache
 
 
 def listed(what: str) -> Any:
@@ -22,7 +22,7 @@ def listed(what: str) -> Any:
     registry, make = _REGISTRIES[what]
 
     def made() -> Any:
-        from anyorder.records import as_json
+        from anyorder.io.trees import as_json
 
         return as_json(make())
 
@@ -85,13 +85,13 @@ def _estimators() -> dict[str, str]:
 
 
 def _experiments() -> list[dict[str, object]]:
-    from anyorder.experiments.registry import EXPERIMENTS
+    from anyorder.papers.registry import EXPERIMENTS
 
     return [facts(one, "id", "title", "where", "minutes") for one in EXPERIMENTS.values()]
 
 
 def _claims() -> list[dict[str, object]]:
-    from anyorder.claims.registry import PARTS
+    from anyorder.papers.two_can.claims.registry import PARTS
 
     return [{"part": part, **facts(one, "id", "where", "says", "quick")} for part in PARTS for one in PARTS[part]]
 
@@ -101,6 +101,6 @@ _REGISTRIES: dict[str, tuple[str, Callable[[], object]]] = {
     "constructions": ("anyorder.constructions.registry", _constructions),
     "options": ("anyorder.constructions.registry", _options),
     "estimators": ("anyorder.estimators.registry", _estimators),
-    "experiments": ("anyorder.experiments.registry", _experiments),
-    "claims": ("anyorder.claims.registry", _claims),
+    "experiments": ("anyorder.papers.registry", _experiments),
+    "claims": ("anyorder.papers.two_can.claims.registry", _claims),
 }

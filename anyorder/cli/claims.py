@@ -17,8 +17,8 @@ from anyorder.cli.command import Command, Outcome, progress, table
 from anyorder.errors import in_flags, require
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
-    from anyorder.claims.check import Checked
-    from anyorder.claims.entry import Claim
+    from anyorder.papers.check import Checked
+    from anyorder.papers.entry import Claim
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,10 +45,10 @@ class Claims(Command):
         """Measure, with progress on standard error, and tabulate."""
         if self.ids == ("list",):
             return _listed()
-        from anyorder.claims import check, find
-        from anyorder.claims.check import read_results
-        from anyorder.claims.registry import recorded
-        from anyorder.experiments.recorded import FOLDER
+        from anyorder.papers.check import check, read_results
+        from anyorder.papers.results import FOLDER
+        from anyorder.papers.two_can.claims import find
+        from anyorder.papers.two_can.claims.registry import recorded
 
         results = read_results(self.results or FOLDER)
         require(
@@ -99,7 +99,7 @@ def _table(checked: Sequence[Checked]) -> Table:
 
 
 def _in_full(entry: Checked) -> str:
-    from anyorder.claims.entry import shown
+    from anyorder.papers.entry import shown
 
     detail = f": {entry.finding.detail}" if entry.finding.detail else ""
     lines = [

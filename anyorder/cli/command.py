@@ -18,7 +18,7 @@ from rich.status import Status
 from rich.table import Table
 
 if TYPE_CHECKING:  # NumPy and JAX take a second to import: not for --help
-    from anyorder.reading import SequenceFile
+    from anyorder.io.sequence_files import SequenceFile
 
 
 class Outcome(NamedTuple):
@@ -82,7 +82,7 @@ class SequenceCommand(Command):
 
     def opened(self) -> contextlib.AbstractContextManager[SequenceFile]:
         """The file, to be read in chunks."""
-        from anyorder.reading import open_sequences
+        from anyorder.io.sequence_files import open_sequences
 
         return open_sequences(
             self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row, line_ends=self.line_ends

@@ -11,8 +11,8 @@ from rich.console import Group
 
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, SequenceCommand, facts, key_value_table, table, working
-from anyorder.dtypes import Dtype
 from anyorder.errors import check_alphabet, check_order, require
+from anyorder.io.dtypes import Dtype
 
 if TYPE_CHECKING:
     from anyorder.constructions import Plan
@@ -124,10 +124,10 @@ class Predict(Chosen, SequenceCommand):
         """Build for the length of the sequence, run, compare, write."""
         import numpy as np
 
-        from anyorder import files
         from anyorder.cli.estimate import infinite
         from anyorder.constructions.verify import deviations, expected, within
         from anyorder.estimators import Score
+        from anyorder.io import atomic
 
         with self.opened() as sequences:
             tokens, size = sequences.one(self.limit), sequences.alphabet_size
@@ -148,7 +148,7 @@ class Predict(Chosen, SequenceCommand):
         for rows, score in zip((predicted, exact), scores.values(), strict=True):
             score.add(np.take_along_axis(rows[:-1], tokens[1:, None], axis=1)[:, 0][defined[:-1]])
         if self.out is not None:
-            files.write_array(self.out, predicted)
+            atomic.write_array(self.out, predicted)
         promise = {} if model.certificate is None else model.certificate.as_dict()
         passed = within(error, promise.get("bound"))
         report = {
@@ -196,7 +196,7 @@ class Build(Chosen):
     def run(self) -> Outcome:
         """Construct and save."""
         from anyorder.constructions.parameters import count_arrays
-        from anyorder.transformer import save
+        from anyorder.models import save
 
         model = self.planned(self.name, self.alphabet_size, self.length).build(self.force)
         save(model, self.out)

@@ -17,8 +17,8 @@ from anyorder.training import devices
 if TYPE_CHECKING:
     from anyorder.constructions.verify import Verification
     from anyorder.estimators import LossSummary
-    from anyorder.experiments.floor import Comparison
-    from anyorder.files import Row
+    from anyorder.io.atomic import Row
+    from anyorder.papers.own.floor import Comparison
 
 
 LEGEND = """\
@@ -63,10 +63,11 @@ class Demo(Command):
         devices.prepare()
         import jax
 
-        from anyorder.experiments import floor, story
-        from anyorder.experiments.experiment import Task
-        from anyorder.files import locked
-        from anyorder.report import story as page
+        from anyorder.io.atomic import locked
+        from anyorder.papers.experiment import Task
+        from anyorder.papers.own import floor
+        from anyorder.papers.two_can import story
+        from anyorder.report import demo_page as page
 
         require(len(self.orders) > 0, "--orders is empty; give at least one order")
         require(self.steps >= 2, f"steps is {self.steps}, must be at least 2")
@@ -132,7 +133,7 @@ def _mean(name: str, loss: LossSummary) -> dict[str, float]:
 
 def _table(comparison: Comparison) -> Table:
     """One order: each predictor's excess next to the floor, and its distance to the truth."""
-    from anyorder.experiments.floor import FLOOR
+    from anyorder.papers.own.floor import FLOOR
 
     true, floor = comparison.true, comparison.scores[FLOOR].excess.mean
     title = f"order {comparison.order}: true loss {true.mean:.4f} ± {true.standard_error:.4f} nats a token"

@@ -11,18 +11,18 @@ import tyro
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from anyorder.chains.config import PriorOfOneOrder
 from anyorder.cli.command import Command, Outcome, facts, foreseen, progress, table
-from anyorder.dynamics.settings import Algorithm, Preconditioned, TwoStage
 from anyorder.errors import require
-from anyorder.source_config import PriorOfOneOrder
+from anyorder.papers.two_can.dynamics.settings import Algorithm, Preconditioned, TwoStage
 from anyorder.training import devices
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.chains import Check, Prior
-    from anyorder.dynamics import RunWatcher, Standings, Trajectory
-    from anyorder.dynamics.algorithms import Agreement
-    from anyorder.dynamics.joint import JointRuns, LimitDistances
-    from anyorder.dynamics.lengths import LengthSweep
+    from anyorder.papers.two_can.dynamics import RunWatcher, Standings, Trajectory
+    from anyorder.papers.two_can.dynamics.algorithms import Agreement
+    from anyorder.papers.two_can.dynamics.joint import JointRuns, LimitDistances
+    from anyorder.papers.two_can.dynamics.lengths import LengthSweep
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -80,10 +80,10 @@ class Dynamics(TwoStage, Preconditioned, Command):
         devices.prepare()
         import jax
 
-        from anyorder import dynamics
         from anyorder.chains import conditions
-        from anyorder.files import locked, write_text
-        from anyorder.report import dynamics as figures
+        from anyorder.io.atomic import locked, write_text
+        from anyorder.papers.two_can import dynamics
+        from anyorder.report import descent as figures
         from anyorder.report.style import write_figure
 
         prior, folder = self._prior(), Path(self.out)
@@ -141,10 +141,11 @@ class Dynamics(TwoStage, Preconditioned, Command):
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(kind)}
 
     def _prior(self) -> Prior:
-        from anyorder import chains, reading
+        from anyorder import chains
+        from anyorder.io import sequence_files
 
         if self.kernel is not None:
-            return chains.PointMass(chains.Kernel(reading.read_array(self.kernel)))
+            return chains.PointMass(chains.Kernel(sequence_files.read_array(self.kernel)))
         return chains.named_prior(self.prior, self.order, self.alphabet_size, gamma=self.gamma)
 
 

@@ -46,9 +46,9 @@ class EstimateCommand(SequenceCommand):
         """Read and feed in chunks, score, and write."""
         import numpy as np
 
-        from anyorder import files
         from anyorder.estimators import Score, StreamingEstimator
         from anyorder.estimators.registry import ESTIMATORS
+        from anyorder.io import atomic
 
         with self.opened() as sequences:
             if self.file.endswith(".npy"):  # rows of a sample come from different kernels
@@ -98,7 +98,7 @@ class EstimateCommand(SequenceCommand):
             **({"notes": sequences.notes} if sequences.notes else {}),
         }
         if self.out is not None:
-            files.write_array(self.out, np.concatenate(kept))
+            atomic.write_array(self.out, np.concatenate(kept))
             report["out"] = self.out
         shown = {key: value for key, value in report.items() if key not in ("posterior", "notes")}
         if posterior is not None:

@@ -55,7 +55,7 @@ class Explore(Command):
     def _serve(self) -> Outcome:
         require(0 <= self.port <= 65535, f"port is {self.port}, must be 0 to 65535; 0 picks a free one")
         devices.prepare()
-        from anyorder.web.models import Library
+        from anyorder.web.library import Library
         from anyorder.web.server import address, listen, serve
         from anyorder.web.tours import read_tour
 

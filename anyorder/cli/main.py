@@ -100,7 +100,7 @@ def parse(words: list[str]) -> Command:
 
 def _print(outcome: Outcome, wanted: bool) -> int:
     if wanted:
-        from anyorder.records import as_json
+        from anyorder.io.trees import as_json
 
         print(json.dumps(as_json(outcome.report), allow_nan=False))
     elif outcome.shown is not None:

@@ -13,7 +13,7 @@ from anyorder.errors import in_flags
 
 if TYPE_CHECKING:
     from anyorder.estimators.order_scores import OrderReport
-    from anyorder.reading import SequenceFile
+    from anyorder.io.sequence_files import SequenceFile
 
 #: Smoothing of rows for which the answer is shown beside the one asked for.
 BETAS = (0.05, 0.25, 0.5, 1.0, 2.0)
@@ -45,7 +45,7 @@ class OrderCommand(SequenceCommand):
 
     def run(self) -> Outcome:
         """Count once, score every order, compare, draw."""
-        from anyorder.compressors import Compressors
+        from anyorder.estimators.compressors import Compressors
         from anyorder.estimators.order_scores import OrderStream, growing
 
         with self.opened() as sequences:

@@ -13,7 +13,7 @@ from rich.table import Table
 from anyorder.cli.command import Command, Outcome, progress, table
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
-    from anyorder.probe import Probed
+    from anyorder.probing import Probed
 
 #: Heads that the table shows.
 SHOWN = 20
@@ -61,13 +61,13 @@ class Probe(Command):
 
     def run(self) -> Outcome:
         """Open, measure, draw, and tabulate."""
-        from anyorder.probe import as_json
+        from anyorder.probing import as_json
 
         result = self._measure()
         report = as_json(result)
         shown: list[RenderableType] = [_table(result), *_notes(result)]
         if self.out is not None:
-            from anyorder.files import write_json
+            from anyorder.io.atomic import write_json
             from anyorder.report.probe import draw_probe
             from anyorder.report.style import write_figure
 
@@ -79,12 +79,12 @@ class Probe(Command):
         return Outcome(report, Group(*shown))
 
     def _measure(self) -> Probed:
-        from anyorder.probe import Settings, probe
-        from anyorder.probe.opening import open_model
+        from anyorder.probing import Settings, probe
+        from anyorder.probing.adapters.choose import open_model
 
         longest = max(5, (self.order or 0) + 1) if self.max_length is None else self.max_length
         if Path(self.model).suffix == ".npz":
-            from anyorder.probe.adapters.recorded import probe_recorded
+            from anyorder.probing.adapters.arrays import probe_recorded
 
             return probe_recorded(self.model, max_length=longest, layers=self.layers)
         settings = Settings(self.sequences, self.length, self.symbols, longest, self.layers, self.seed)

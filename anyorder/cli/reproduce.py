@@ -19,8 +19,8 @@ from anyorder.errors import require
 from anyorder.training import devices
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
-    from anyorder.experiments.experiment import Budget, Experiment, TaskWatcher
-    from anyorder.experiments.runner import Ran
+    from anyorder.papers.experiment import Budget, Experiment, TaskWatcher
+    from anyorder.papers.runner import Ran
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -54,9 +54,9 @@ class Reproduce(Command):
             self.seeds is None or self.seeds >= 1, f"seeds is {self.seeds}, must be at least 1; pass `seeds=1` or more"
         )
         devices.prepare()
-        from anyorder.experiments.experiment import SEEDS, Task
-        from anyorder.experiments.registry import chosen
-        from anyorder.experiments.runner import run_all
+        from anyorder.papers.experiment import SEEDS, Task
+        from anyorder.papers.registry import chosen
+        from anyorder.papers.runner import run_all
         from anyorder.report import reproduce
 
         experiments, folder = chosen(self.ids), Path(self.out)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from anyorder.chains.config import SourceConfig
 from anyorder.cli.command import Command, Outcome, facts, foreseen
 from anyorder.errors import require
-from anyorder.source_config import SourceConfig
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,11 +46,12 @@ class Sample(SourceConfig, Command):
         """Sample, write, and say what was written."""
         import numpy as np
 
-        from anyorder import chains, files, reading
+        from anyorder import chains
+        from anyorder.io import atomic, sequence_files
 
         own = self.window
         require(self.order == own, f"order is {self.order}, the prior {self.prior} has {own}; drop `order=`")
-        given = None if self.kernel is None else chains.PointMass(chains.Kernel(reading.read_array(self.kernel)))
+        given = None if self.kernel is None else chains.PointMass(chains.Kernel(sequence_files.read_array(self.kernel)))
         source = self.source_of(self.length, per_kernel=self.per_kernel, prior=given)
         drawn = source.sample(self.seed, self.count)
         tokens = np.asarray(drawn.tokens)
@@ -62,10 +63,10 @@ class Sample(SourceConfig, Command):
         }
         if self.kernels is not None:
             require(self.kernels.endswith(".npy"), f"--kernels {self.kernels} must end in .npy; kernels are arrays")
-            files.write_array(self.kernels, np.asarray(drawn.kernels))
+            atomic.write_array(self.kernels, np.asarray(drawn.kernels))
             report["kernels"] = self.kernels
-        if self.out == reading.STANDARD_STREAM:
+        if self.out == sequence_files.STANDARD_STREAM:
             report["tokens"] = tokens.tolist()
-            return Outcome(report, "\n".join(files.format_row(row) for row in tokens))
-        files.write_array(self.out, tokens)
+            return Outcome(report, "\n".join(atomic.format_row(row) for row in tokens))
+        atomic.write_array(self.out, tokens)
         return Outcome(report, f"{self.count} × {self.length} tokens of order {source.order} in {self.out}")

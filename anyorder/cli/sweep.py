@@ -64,7 +64,7 @@ class SweepCommand(Command):
 
     def run(self) -> Outcome:
         """Plan, say what it will take, run, and tabulate."""
-        from anyorder.files import locked
+        from anyorder.io.atomic import locked
         from anyorder.sweeps import builtin
         from anyorder.sweeps.run import carry_out, plan_sweep
 

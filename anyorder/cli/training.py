@@ -18,7 +18,7 @@ from anyorder.cli.command import Command, Outcome, facts, table
 from anyorder.cli.signals import asked_to_stop
 from anyorder.errors import in_flags, require
 from anyorder.training import config as configs
-from anyorder.training import devices, forms
+from anyorder.training import config_text, devices
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config
 
@@ -62,10 +62,10 @@ class Train(Command):
         if named.resume is not None:
             return cls(settings=training.read_config(Path(named.resume)))
         if named.config is not None:
-            from anyorder.files import read_json
+            from anyorder.io.atomic import read_json
 
             values = read_json(named.config, "a JSON file")  # a config by itself, or the config.json of a run
-            return cls(settings=forms.from_json(values.get("config", values), named.config))
+            return cls(settings=config_text.from_json(values.get("config", values), named.config))
         order = int(named.order) if (named.order or "").isdecimal() else 2
         return cls(settings=configs.preset(named.preset or "fast", order))
 
@@ -93,7 +93,7 @@ class Train(Command):
     @contextlib.contextmanager
     def _folder(self) -> Iterator[str]:
         """Where the run is; a new folder in which nothing was written is removed."""
-        from anyorder.files import new_folder
+        from anyorder.io.atomic import new_folder
 
         if named := self.out or self.resume:
             yield named

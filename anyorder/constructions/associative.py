@@ -15,7 +15,7 @@ from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
 from anyorder.constructions.construction import Construction, Option
 from anyorder.constructions.steps import Step
-from anyorder.transformer import Head, Layer, Transformer
+from anyorder.models import Head, Layer, Transformer
 
 _PULL = 20.0
 

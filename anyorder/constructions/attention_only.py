@@ -20,7 +20,7 @@ from anyorder.constructions.construction import Case, Construction
 from anyorder.constructions.parts import anchor, assemble, rounding_pull, window_head
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
-from anyorder.transformer import Head, Layer, Transformer
+from anyorder.models import Head, Layer, Transformer
 
 #: The smallest integer above 2: a larger base has smaller margins from order 2 on.
 BASE = 3

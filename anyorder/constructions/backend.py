@@ -15,9 +15,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anyorder.constructions.certificate import EQUAL_SCORES, WHOLE_SUMS, Request
-from anyorder.constructions.sequences import hard_sequences
-from anyorder.transformer import Head, Transformer
-from anyorder.transformer.attention import run_heads
+from anyorder.constructions.hard_sequences import hard_sequences
+from anyorder.models import Head, Transformer
+from anyorder.models.attention import run_heads
 
 
 def equal_scores(model: Transformer, request: Request) -> bool:

@@ -17,7 +17,7 @@ from anyorder.constructions.construction import BETA, Case
 from anyorder.constructions.parts import anchor, assemble
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
-from anyorder.transformer import Head, Layer, Transformer
+from anyorder.models import Head, Layer, Transformer
 
 
 def analyse(request: Request, beta: float = 1.0) -> Analysis:

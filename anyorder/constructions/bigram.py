@@ -13,7 +13,7 @@ from anyorder.constructions.construction import Case, Construction, Option
 from anyorder.constructions.parts import assemble, vanishing_pull, window_head
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
-from anyorder.transformer import Head, Layer, Transformer
+from anyorder.models import Head, Layer, Transformer
 
 
 def analyse(request: Request, gated: bool = True) -> Analysis:

@@ -11,8 +11,8 @@ import dataclasses
 import math
 from collections.abc import Mapping
 
-from anyorder.numerics import DTYPES, mantissa_bits
-from anyorder.transformer import Certificate
+from anyorder.io.numerics import DTYPES, mantissa_bits
+from anyorder.models import Certificate
 
 #: kappa grows with the logarithm only, so leakage may use a hundredth of the target and rounding the rest.
 LEAKAGE_SHARE = 0.01

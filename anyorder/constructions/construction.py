@@ -12,7 +12,7 @@ import numpy as np
 from anyorder.constructions.certificate import Analysis, Request
 from anyorder.constructions.steps import Step
 from anyorder.errors import InputError, require
-from anyorder.transformer import Transformer
+from anyorder.models import Transformer
 
 OptionValue = bool | int | float
 

@@ -18,7 +18,7 @@ from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Route, Stream
 from anyorder.constructions.unrolled_proof import AGREE
 from anyorder.errors import require
-from anyorder.transformer import Head, Layer, Transformer
+from anyorder.models import Head, Layer, Transformer
 
 #: (k + 1)(S + T), the side of the largest matrix: order 3 at length 1,024 still fits.
 LARGEST_WIDTH = 4608

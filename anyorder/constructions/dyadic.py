@@ -20,7 +20,7 @@ from anyorder.constructions.parts import anchor, assemble, direction, rounding_p
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
 from anyorder.constructions.two_layer import blocks
-from anyorder.transformer import Head, Layer, MLPLayer, Transformer
+from anyorder.models import Head, Layer, MLPLayer, Transformer
 
 
 def analyse(request: Request) -> Analysis:

@@ -16,9 +16,9 @@ from pathlib import Path
 from anyorder.constructions import verify
 from anyorder.constructions.certificate import unit_roundoff
 from anyorder.constructions.construction import Construction, OptionValue
+from anyorder.constructions.hard_sequences import hard_sequences
 from anyorder.constructions.registry import CONSTRUCTIONS, LARGEST_ORDER, find, plan
-from anyorder.constructions.sequences import hard_sequences
-from anyorder.numerics import DTYPES
+from anyorder.io.numerics import DTYPES
 
 PATH = Path(__file__).with_name("exact_orders.json")
 TOLERANCE = 1e-5

@@ -14,7 +14,7 @@ import jax
 
 from anyorder.constructions.construction import OptionValue
 from anyorder.constructions.registry import construct, find, plan
-from anyorder.transformer import Layer, Transformer
+from anyorder.models import Layer, Transformer
 
 #: A model with a larger matrix than this is not built to be counted: it would fill the memory.
 LARGEST_WIDTH = 1024

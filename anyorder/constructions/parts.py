@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from anyorder.constructions.certificate import Request, unit_roundoff
 from anyorder.constructions.stream import Route, Stream, Value
-from anyorder.transformer import Head, Layer, MLPLayer, Transformer, UnitNorm
+from anyorder.models import Head, Layer, MLPLayer, Transformer, UnitNorm
 
 
 def window_head(

@@ -28,8 +28,8 @@ from anyorder.constructions.two_head import TWO_HEAD, TWO_HEAD_QK
 from anyorder.constructions.two_layer import TWO_LAYER, TWO_LAYER_QK
 from anyorder.constructions.unrolled import UNROLLED, UNROLLED_BAYES
 from anyorder.errors import InputError, as_number, check_alphabet, check_order, nearest, require
-from anyorder.numerics import DTYPES, dtype_of
-from anyorder.transformer import Certificate, Transformer, weights_digest
+from anyorder.io.numerics import DTYPES, dtype_of
+from anyorder.models import Certificate, Transformer, weights_digest
 
 #: Beyond these the numbers of a code leave the range of float64, and the weights leave the memory.
 LARGEST_ORDER, LARGEST_ALPHABET = 128, 512

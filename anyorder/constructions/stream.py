@@ -14,8 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from anyorder import numerics as numerics
-
 Scale = float | Float[np.ndarray, "write read"]
 Route = tuple[str, str, Scale]
 Value = float | Float[np.ndarray, "..."]

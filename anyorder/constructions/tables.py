@@ -11,8 +11,8 @@ from typing import NamedTuple
 from anyorder.constructions.construction import Construction
 from anyorder.constructions.exact_orders import precision_table
 from anyorder.constructions.registry import CONSTRUCTIONS, plan
-from anyorder.markdown import as_markdown, rewritten
-from anyorder.numerics import DTYPES
+from anyorder.io.markdown import as_markdown, rewritten
+from anyorder.io.numerics import DTYPES
 
 
 class Listing(NamedTuple):

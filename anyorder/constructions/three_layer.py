@@ -13,7 +13,7 @@ from anyorder.constructions.parts import assemble, direction
 from anyorder.constructions.steps import Step
 from anyorder.constructions.two_head import blocks, recent_head, recent_step
 from anyorder.constructions.two_layer import analyse, gated_step, matching_head, normalise_step, window, window_step
-from anyorder.transformer import Layer, Transformer
+from anyorder.models import Layer, Transformer
 
 
 def three_layer(request: Request, kappa: float) -> Transformer:

@@ -19,7 +19,7 @@ from anyorder.constructions.two_layer import (
     window,
     window_step,
 )
-from anyorder.transformer import Head, Layer, MLPLayer, Transformer
+from anyorder.models import Head, Layer, MLPLayer, Transformer
 
 
 def blocks(alphabet_size: int) -> Stream:

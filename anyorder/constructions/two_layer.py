@@ -15,7 +15,7 @@ from anyorder.constructions.construction import Case, Construction
 from anyorder.constructions.parts import assemble, direction, vanishing_pull, window_head
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Route, Stream
-from anyorder.transformer import Head, Layer, MLPLayer, Transformer
+from anyorder.models import Head, Layer, MLPLayer, Transformer
 
 
 def blocks(alphabet_size: int) -> Stream:

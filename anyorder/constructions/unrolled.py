@@ -34,8 +34,8 @@ from anyorder.constructions.parts import assemble, vanishing_pull
 from anyorder.constructions.stream import Route, Stream, Value
 from anyorder.constructions.unrolled_proof import proof, proof_bayes
 from anyorder.errors import require
-from anyorder.numerics import DTYPES
-from anyorder.transformer import Head, Layer, MLPLayer, Transformer
+from anyorder.io.numerics import DTYPES
+from anyorder.models import Head, Layer, MLPLayer, Transformer
 
 
 def anchor(request: Request) -> float:

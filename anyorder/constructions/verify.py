@@ -14,14 +14,14 @@ from jaxtyping import Array, Float, Int
 
 from anyorder.constructions.backend import ASSUMPTIONS
 from anyorder.constructions.construction import OptionValue
+from anyorder.constructions.hard_sequences import all_sequences, check_count, hard_sequences
 from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.registry import Plan, find, plan, planned
-from anyorder.constructions.sequences import all_sequences, check_count, hard_sequences
 from anyorder.errors import InputError, check_whole, require
 from anyorder.estimators import matching
 from anyorder.estimators.streaming import StreamingEstimator
-from anyorder.notebook import as_html
-from anyorder.transformer import Transformer
+from anyorder.io.notebook import as_html
+from anyorder.models import Transformer
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Estimators: exact in-context predictors, the ground truth that everything is judged by."""
 
-from anyorder import numerics as numerics
-from anyorder.estimators.floor import floor as floor  # not late: its module, once loaded, has the same name
-from anyorder.lazy import when_named
+import lazy_loader
 
-__getattr__, __dir__, __all__ = when_named(__name__)
+from anyorder.estimators.floor import floor as floor  # not late: its module, once loaded, has the same name
+from anyorder.io import numerics as numerics
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -27,7 +27,7 @@ from anyorder.estimators.hashing import (
     weigh,
     window_keys,
 )
-from anyorder.tokens import LARGEST_ALPHABET
+from anyorder.io.tokens import LARGEST_ALPHABET
 
 _DENSE_SYMBOLS = 15  # up to here a context has a count of every symbol, at first of 63 // 15 = 4 bits or more
 _KEY_BITS = 63  # a context that fits is its own key; a longer one is hashed

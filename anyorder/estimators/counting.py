@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int
 from anyorder.errors import require
 from anyorder.estimators import matching
 from anyorder.estimators.result import Estimate
-from anyorder.tokens import Tokens, with_size
+from anyorder.io.tokens import Tokens, with_size
 
 #: A number, of Python or inside a compiled program.
 Number = float | int | Array

@@ -29,7 +29,7 @@ from anyorder.estimators.hidden import filtered
 from anyorder.estimators.noisy import bayes_under_transition_noise
 from anyorder.estimators.result import Estimate, WeightedEstimate
 from anyorder.estimators.unknown_order import ctw, mixture
-from anyorder.tokens import Tokens, as_tokens, spelled
+from anyorder.io.tokens import Tokens, as_tokens, spelled
 
 
 @runtime_checkable

@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from anyorder.chains.lifted import successors
+from anyorder.chains.lifted_chain import successors
 from anyorder.chains.noise import TokenNoise, observed
 from anyorder.errors import require
-from anyorder.tokens import Tokens, as_tokens
+from anyorder.io.tokens import Tokens, as_tokens
 
 
 class Filtered(NamedTuple):

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 
 from anyorder.errors import require
 from anyorder.estimators.result import Estimate, WeightedEstimate
-from anyorder.tokens import Tokens, as_tokens
+from anyorder.io.tokens import Tokens, as_tokens
 
 #: Distributions after every position: an estimate, an array, or lists.
 Rows = (

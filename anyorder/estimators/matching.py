@@ -12,8 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from anyorder import numerics as numerics
-from anyorder.tokens import LARGEST_ALPHABET, Tokens, as_tokens
+from anyorder.io.tokens import LARGEST_ALPHABET, Tokens, as_tokens
 
 
 def shifted(matrix: Array, rows: int, columns: int) -> Array:

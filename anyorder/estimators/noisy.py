@@ -19,7 +19,7 @@ from anyorder.errors import require
 from anyorder.estimators import matching
 from anyorder.estimators.counting import Number, where_full
 from anyorder.estimators.result import Estimate
-from anyorder.tokens import Tokens, with_size
+from anyorder.io.tokens import Tokens, with_size
 
 #: Quadrature nodes that are held at once; n nodes an axis are n^(S-1) in all.
 MOST_NODES = 1 << 16

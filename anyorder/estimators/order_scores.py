@@ -16,7 +16,7 @@ import numpy as np
 from anyorder.errors import require
 from anyorder.estimators.counters import Paths
 from anyorder.estimators.streaming import CountedStream
-from anyorder.tokens import size_of, spelled
+from anyorder.io.tokens import size_of, spelled
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from anyorder.errors import nearest, require
 if TYPE_CHECKING:
     from anyorder.estimators.counters import Counter
     from anyorder.estimators.result import Estimate, WeightedEstimate
-    from anyorder.tokens import Tokens
+    from anyorder.io.tokens import Tokens
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax
 from jaxtyping import Array, Bool, Float
 
-from anyorder.notebook import as_html
+from anyorder.io.notebook import as_html
 
 #: Positions that a notebook shows.
 SHOWN = 8

@@ -14,7 +14,7 @@ from jaxtyping import Float64
 
 from anyorder.errors import require
 from anyorder.estimators.registry import find_estimator
-from anyorder.tokens import check_tokens
+from anyorder.io.tokens import check_tokens
 
 if TYPE_CHECKING:
     from anyorder.estimators.counters import Counter
@@ -62,7 +62,7 @@ class CountedStream:
     def _checked(self, tokens: Sequence[int] | np.ndarray) -> np.ndarray:
         require(
             not isinstance(tokens, str),
-            "the chunk is a string; number its characters first: anyorder.tokens.spelled(text, alphabet)",
+            "the chunk is a string; number its characters first: anyorder.io.tokens.spelled(text, alphabet)",
         )
         chunk = np.asarray(tokens)
         require(

@@ -15,7 +15,7 @@ from anyorder.errors import check_whole, require
 from anyorder.estimators import matching
 from anyorder.estimators.counting import Number, check_smoothing, smoothed, where_full
 from anyorder.estimators.result import WeightedEstimate
-from anyorder.tokens import Tokens, with_size
+from anyorder.io.tokens import Tokens, with_size
 
 
 def mixture(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from anyorder.experiments.printed import RULE
-from anyorder.experiments.recorded import read_recorded
-from anyorder.experiments.registry import EXPERIMENTS, RECORDED
-from anyorder.files import Row
-from anyorder.markdown import as_markdown, rewritten
+from anyorder.io.atomic import Row
+from anyorder.io.markdown import as_markdown, rewritten
+from anyorder.papers.registry import EXPERIMENTS, RECORDED
+from anyorder.papers.results import read_recorded
+from anyorder.papers.two_can.printed import RULE
 from anyorder.report.page import shown
 
 #: Tables with more rows than this are left to the file.

@@ -12,9 +12,9 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from anyorder.experiments import figures
-from anyorder.experiments.figures import MARKS, AttentionMap, Chart, Heat, MapGrid, OverLengths, OverSteps, Plot, Series
-from anyorder.report import dynamics
+from anyorder.papers import figure_data as figures
+from anyorder.papers.figure_data import MARKS, AttentionMap, Chart, Heat, MapGrid, OverLengths, OverSteps, Plot, Series
+from anyorder.report import descent as dynamics
 from anyorder.report.style import COLOURS, Drawing, styled
 
 #: Panels in a row of small multiples.

@@ -11,9 +11,9 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from anyorder.experiments.experiment import Table
-from anyorder.experiments.figures import Figure
-from anyorder.files import read_json, write_json, write_text
+from anyorder.io.atomic import read_json, write_json, write_text
+from anyorder.papers.experiment import Table
+from anyorder.papers.figure_data import Figure
 from anyorder.report.figures import draw
 from anyorder.report.style import write_figure
 

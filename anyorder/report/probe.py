@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
-from anyorder.probe.result import Probed, ProbedHead
+from anyorder.probing.result import Probed, ProbedHead
 from anyorder.report.style import COLOURS, Drawing, styled
 
 #: Spectra that are drawn.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from anyorder.experiments.recorded import public
-from anyorder.experiments.runner import Ran
-from anyorder.files import write_json
+from anyorder.io.atomic import write_json
+from anyorder.papers.results import public
+from anyorder.papers.runner import Ran
 from anyorder.report.page import Section, captions, write_page, write_parts
 
 TITLE = "In-context learning of Markov chains, reproduced"

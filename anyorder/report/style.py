@@ -10,7 +10,7 @@ import matplotlib
 from cycler import cycler
 from matplotlib.figure import Figure
 
-from anyorder.files import whole_file
+from anyorder.io.atomic import whole_file
 
 #: Okabe and Ito's colours, which stay apart for colour-blind readers.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

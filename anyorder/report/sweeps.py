@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anyorder.experiments.figures import Heat
+from anyorder.papers.figure_data import Heat
 from anyorder.report.figures import ACROSS, draw_heat
 from anyorder.report.style import COLOURS, FLOOR, Drawing, styled
 from anyorder.sweeps.analysis import cells, grid, spread

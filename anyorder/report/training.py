@@ -10,13 +10,13 @@ from matplotlib.figure import Figure
 
 from anyorder import estimators
 from anyorder.errors import require
-from anyorder.experiments.figures import AttentionMap
-from anyorder.files import Row
+from anyorder.io.atomic import Row
+from anyorder.models import Transformer
+from anyorder.papers.figure_data import AttentionMap
 from anyorder.report.figures import ACROSS, draw_maps
 from anyorder.report.style import FLOOR, Drawing, styled
 from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
-from anyorder.transformer import Transformer
 
 #: Sequences over which the maps of layer 1 are averaged.
 AVERAGED = 256

@@ -1,5 +1,5 @@
 """Sweeps: grids of training runs, on the cores of one machine or on a Ray cluster, into one table."""
 
-from anyorder.lazy import when_named
+import lazy_loader
 
-__getattr__, __dir__, __all__ = when_named(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

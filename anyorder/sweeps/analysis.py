@@ -11,7 +11,7 @@ from jaxtyping import Float
 from anyorder.sweeps.spec import METRICS, Success, Sweep
 from anyorder.sweeps.table import SweepRow
 from anyorder.training import config as configs
-from anyorder.training import forms
+from anyorder.training import config_text
 
 
 class Cell(NamedTuple):
@@ -96,4 +96,4 @@ def command(sweep: Sweep, cell: Cell) -> str:
     config = configs.changed(sweep.base, {**cell.values, "seed": first})
     if last - first + 1 == len(sweep.seeds):
         config = configs.changed(config, {"seeds": len(sweep.seeds)})
-    return forms.command(config) + " --out best"
+    return config_text.command(config) + " --out best"

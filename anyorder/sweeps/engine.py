@@ -1,7 +1,7 @@
 """What an engine is: chunks of runs go in, results come out in any order.
 
 `anyorder.sweeps.local` has one worker process for each core, `anyorder.sweeps.ray_engine` hands chunks to a Ray
-cluster. Both move plain JSON and let `anyorder.sweeps.work` do the work.
+cluster. Both move plain JSON and let `anyorder.sweeps.chunk` do the work.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from anyorder.records import as_json
+from anyorder.io.trees import as_json
 from anyorder.sweeps.spec import Run
 from anyorder.sweeps.table import Ended
 

@@ -32,7 +32,7 @@ def work(packed: str) -> str:
     """What a task does; the worker's compiled programs stay with its process for the next one."""
     os.environ["NPROC"] = "1"  # as in the local engine: one thread for a model
     devices.prepare()
-    from anyorder.sweeps.work import answers
+    from anyorder.sweeps.chunk import answers
 
     return json.dumps(list(answers(packed)))
 

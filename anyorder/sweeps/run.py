@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from anyorder.errors import require
-from anyorder.files import locked
+from anyorder.io.atomic import locked
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.engine import Engine
 from anyorder.sweeps.spec import MANY, Run, Sweep

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anyorder.errors import InputError, require
-from anyorder.files import Row, check_keys, read_bytes, read_json, short_digest
-from anyorder.records import as_json
+from anyorder.io.atomic import Row, check_keys, read_bytes, read_json, short_digest
+from anyorder.io.trees import as_json
 from anyorder.training import config as configs
-from anyorder.training import forms
+from anyorder.training import config_text
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config, Data
 
@@ -193,7 +193,7 @@ def read_toml(path: str | Path) -> Sweep:
     if "config" in content:
         named = file.parent / str(content["config"])
         values = read_json(named, "a JSON file")
-        base = forms.from_json(values.get("config", values), str(named))
+        base = config_text.from_json(values.get("config", values), str(named))
     return sweep(
         str(content.get("name", file.stem)),
         configs.changed(base, groups["set"], source),
@@ -218,7 +218,7 @@ def from_stored(plain: Row, source: str = "the sweep") -> Sweep:
     """The sweep of the plain values that `records.as_json` gave."""
     kinds = {"name": str, "base": dict, "axes": dict, "seeds": list, "metric": str, "success": dict}
     check_keys(dict(plain), source, "give the folder of a sweep", kinds)
-    base = forms.from_json(plain["base"], source)
+    base = config_text.from_json(plain["base"], source)
     success = _rule(plain["success"], source)
     return sweep(plain["name"], base, plain["axes"], seeds=plain["seeds"], metric=plain["metric"], success=success)
 

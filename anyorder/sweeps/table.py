@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from anyorder.errors import InputError, require
-from anyorder.files import Row, append_lines, check_keys, holds, read_json, read_lines, write_json, write_lines
-from anyorder.records import as_json
+from anyorder.io.atomic import Row, append_lines, check_keys, holds, read_json, read_lines, write_json, write_lines
+from anyorder.io.trees import as_json
 from anyorder.sweeps import spec
 from anyorder.sweeps.spec import Run, Sweep
-from anyorder.training import forms
+from anyorder.training import config_text
 
 SWEEP, RUNS = "sweep.json", "runs.jsonl"
 FORMAT = "anyorder sweep 1"
@@ -174,4 +174,4 @@ def sweep_difference(one: Sweep, other: Sweep) -> str:
         return "axes in another order"
     if one.seeds != other.seeds:
         return f"seeds {' '.join(map(str, one.seeds))}, not {' '.join(map(str, other.seeds))}"
-    return forms.config_difference(one.base, other.base)
+    return config_text.config_difference(one.base, other.base)

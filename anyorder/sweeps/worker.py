@@ -29,14 +29,14 @@ def main() -> None:
     devices.prepare()
     import jax
 
-    from anyorder.sweeps import work
+    from anyorder.sweeps import chunk
 
     def say(value: object) -> None:
         print(json.dumps(value, allow_nan=False), file=answers, flush=True)
 
     say({"backend": jax.default_backend()})
     for line in iter(lines.get, ""):
-        for answer in work.answers(line):
+        for answer in chunk.answers(line):
             say(answer)
 
 

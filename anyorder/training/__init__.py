@@ -3,6 +3,6 @@
 A config can be read and checked without JAX: names are loaded when they are first used.
 """
 
-from anyorder.lazy import when_named
+import lazy_loader
 
-__getattr__, __dir__, __all__ = when_named(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

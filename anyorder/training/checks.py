@@ -6,7 +6,7 @@ import dataclasses
 
 from anyorder.errors import check_seed, require
 from anyorder.training.config import Config, Optimisation, check_value, values
-from anyorder.training.forms import words
+from anyorder.training.config_text import words
 
 #: Numbers in all the kernels that are drawn at once: 2 GiB in float64.
 MOST_NUMBERS = 1 << 28

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from anyorder.chains.config import SourceConfig
 from anyorder.errors import InputError, nearest, require
-from anyorder.source_config import SourceConfig
 
 if TYPE_CHECKING:
     from anyorder.chains import Source

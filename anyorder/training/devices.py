@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from anyorder.cache import folder
+from anyorder.io.cache import folder
 
 _COUNT = "--xla_force_host_platform_device_count"
 

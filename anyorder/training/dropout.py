@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from anyorder.transformer import Transformer
-from anyorder.transformer.arithmetic import linear
-from anyorder.transformer.mlp import run_stack
+from anyorder.models import Transformer
+from anyorder.models.arithmetic import linear
+from anyorder.models.mlp import run_stack
 
 
 def log_probabilities(

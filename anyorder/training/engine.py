@@ -24,12 +24,12 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from anyorder.chains import Source
-from anyorder.numerics import dtype_of
+from anyorder.io.numerics import dtype_of
+from anyorder.models import Transformer
 from anyorder.training.config import Config, structure
 from anyorder.training.devices import cores
 from anyorder.training.optimiser import Numbers, numbers
 from anyorder.training.step import CHUNK, Advance, State, keys, program
-from anyorder.transformer import Transformer
 
 #: LLVM's second level: programs compile in less time than by its third, and run no slower. JAX can be told to leave
 #: out most optimisations, and then does.

@@ -24,11 +24,11 @@ from anyorder.chains.random import Seed, as_key
 from anyorder.errors import require
 from anyorder.estimators import matching, pseudo_attention
 from anyorder.estimators.unknown_order import of_order
-from anyorder.notebook import as_html
+from anyorder.io.notebook import as_html
+from anyorder.models import Transformer
 from anyorder.training.config import Data
 from anyorder.training.devices import cores
 from anyorder.training.step import as_distributions
-from anyorder.transformer import Transformer
 
 #: Sequences that are measured at once: few, so that their attention maps stay in the cache of a core.
 BATCH = 32

@@ -24,10 +24,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from anyorder.models import Head, Layer, LayerNorm, Transformer
+from anyorder.models.arithmetic import unit
+from anyorder.models.mlp import ACTIVATIONS, Norm
 from anyorder.training.gradients import add_row, causal_softmax, layer_norm, linear, mix, unit_products
-from anyorder.transformer import Head, Layer, LayerNorm, Transformer
-from anyorder.transformer.arithmetic import unit
-from anyorder.transformer.mlp import ACTIVATIONS, Norm
 
 Rows = Float[Array, "rows width"]
 Scores = Float[Array, "batch queries keys"]

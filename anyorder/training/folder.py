@@ -19,17 +19,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from anyorder import transformer
 from anyorder.errors import InputError, require
-from anyorder.files import Row, append_lines, holds, locked, read_bytes, read_json, read_lines, write_json
-from anyorder.records import as_json, check_finite, read_tensors, write_tensors
-from anyorder.training import forms
+from anyorder.io.atomic import Row, append_lines, holds, locked, read_bytes, read_json, read_lines, write_json
+from anyorder.io.trees import as_json, check_finite, read_tensors, write_tensors
+from anyorder.models import Transformer, load, save
+from anyorder.training import config_text
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config
 from anyorder.training.initial import initial_model
 from anyorder.training.step import State, keys, start
 from anyorder.training.versions import versions, versions_difference
-from anyorder.transformer import Transformer
 
 CONFIG, METRICS, CHECKPOINT, SUMMARY = "config.json", "metrics.jsonl", "checkpoint.safetensors", "summary.json"
 START = "start.safetensors"
@@ -62,7 +61,7 @@ class Folder:
     def begin(self, from_model: Transformer | None) -> None:
         """What a run has from its first moment on; the config is written last, and makes the folder a run's."""
         if from_model is not None:  # the run must not depend on a file elsewhere
-            transformer.save(from_model, self.path / START)
+            save(from_model, self.path / START)
         (self.path / METRICS).unlink(missing_ok=True)
         write_json(self.path / CONFIG, {"config": as_json(self.config), "versions": versions()})
 
@@ -96,7 +95,7 @@ class Folder:
     def finish(self, summary: object, models: Sequence[Transformer]) -> None:
         """Write what a finished run leaves behind."""
         for index, model in enumerate(models):
-            transformer.save(model, self.path / f"model-{index}.safetensors")
+            save(model, self.path / f"model-{index}.safetensors")
         write_json(self.path / SUMMARY, as_json(summary))
 
 
@@ -117,7 +116,7 @@ def _check(path: Path, config: Config, resume: bool) -> None:
     if not resume:
         require(not begun(path), f"{path} already holds a run; choose another `out=`, or go on with `resume=True`")
         return
-    differs = forms.config_difference(read_config(path), config)
+    differs = config_text.config_difference(read_config(path), config)
     require(not differs, f"{path} holds a run with {differs}; keep its config, or start again with a new `out=`")
     missing = config.initial.from_model is not None and not (path / START).exists()
     require(not missing, f"{path} has lost {START}, the model that its run started from; start again with a new `out=`")
@@ -137,12 +136,12 @@ def begun(path: Path) -> bool:
 
 def read_config(path: Path) -> Config:
     """The config of the run in a folder."""
-    return forms.from_json(_stored(path)["config"], str(path / CONFIG))
+    return config_text.from_json(_stored(path)["config"], str(path / CONFIG))
 
 
 def read_start(path: Path) -> Transformer | None:
     """The model that the run in a folder started from, if it did not start from random weights."""
-    return transformer.load(path / START) if (path / START).exists() else None
+    return load(path / START) if (path / START).exists() else None
 
 
 def _by_name(states: Sequence[State]) -> dict[str, Array]:
@@ -160,7 +159,7 @@ def read_checkpoint(folder: Path, config: Config, template: Sequence[State]) -> 
     arrays, about = read_tensors(path)
     known = isinstance(about, dict) and about.get("format") == FORMAT
     require(known, f"{path} is not a training checkpoint of this version; {way_out}")
-    differs = forms.config_difference(forms.from_json(about["config"], str(path)), config)
+    differs = config_text.config_difference(config_text.from_json(about["config"], str(path)), config)
     require(not differs, f"{path} is of a run with {differs}; {way_out}")
     wanted = _by_name(template)
     for name, leaf in wanted.items():

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from anyorder.transformer.mlp import EPSILON
+from anyorder.models.mlp import EPSILON
 
 Rows = Float[Array, "rows width"]
 Scores = Float[Array, "batch queries keys"]

@@ -14,9 +14,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder.chains.random import Seed, as_key
 from anyorder.errors import require
-from anyorder.numerics import dtype_of
+from anyorder.io.numerics import dtype_of
+from anyorder.models import Head, Layer, LayerNorm, MLPLayer, Transformer
 from anyorder.training.config import Config
-from anyorder.transformer import Head, Layer, LayerNorm, MLPLayer, Transformer
 
 #: The largest weight of a model to start from. Constructions that round add and take away a number near 2^52: the
 #: gradient of that is of the same size, and the smallest step destroys it.

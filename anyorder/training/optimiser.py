@@ -11,7 +11,7 @@ import optax
 import optax.contrib
 from jaxtyping import Array, Float, Int
 
-from anyorder.numerics import dtype_of
+from anyorder.io.numerics import dtype_of
 from anyorder.training.config import Config, Optimisation
 
 #: Weights that are linear maps of the stream; all others are tables, gains and biases.

@@ -16,8 +16,9 @@ import equinox as eqx
 import numpy as np
 
 from anyorder.errors import require
-from anyorder.files import Row
-from anyorder.records import as_json
+from anyorder.io.atomic import Row
+from anyorder.io.trees import as_json
+from anyorder.models import Transformer, load
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config, Member, changed, preset
 from anyorder.training.engine import Round, placed, rounds
@@ -26,7 +27,6 @@ from anyorder.training.folder import Folder, opened, read_metrics, read_start
 from anyorder.training.initial import initial_model
 from anyorder.training.progress import Progress, RoundWatcher, Stop, shown
 from anyorder.training.step import State, keys, start
-from anyorder.transformer import Transformer, load
 
 
 class Diverged(Exception):

@@ -17,11 +17,11 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from anyorder.chains import Source
-from anyorder.numerics import dtype_of
+from anyorder.io.numerics import dtype_of
+from anyorder.models import Transformer
 from anyorder.training import dropout, fast
 from anyorder.training.config import Config, Optimisation
 from anyorder.training.optimiser import Numbers, numbers, optimiser, rate
-from anyorder.transformer import Transformer
 
 #: Most steps of one call.
 CHUNK = 50

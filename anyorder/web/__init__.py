@@ -1,5 +1,5 @@
 """The explorer: a typed API over the package, and one page that uses nothing else."""
 
-from anyorder.lazy import when_named
+import lazy_loader
 
-__getattr__, __dir__, __all__ = when_named(__name__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,13 +12,13 @@ from anyorder.constructions.registry import CONSTRUCTIONS
 from anyorder.constructions.verify import verify
 from anyorder.errors import require
 from anyorder.estimators.registry import ESTIMATORS
-from anyorder.numerics import DTYPES
+from anyorder.io.numerics import DTYPES
 from anyorder.web import limits, probe, schema
-from anyorder.web.dynamics import film
-from anyorder.web.models import plans
-from anyorder.web.story import tell
+from anyorder.web.films import film
+from anyorder.web.jobs import CheckCancelled, Work
+from anyorder.web.library import plans
+from anyorder.web.proof import tell
 from anyorder.web.view import Explorer
-from anyorder.web.work import CheckCancelled, Work
 
 _REFUSALS: dict[int | str, dict[str, object]] = {
     400: {"model": schema.Problem, "description": "a body that cannot be read"},

@@ -26,10 +26,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anyorder.errors import InputError
 from anyorder.web import api, limits, schema
-from anyorder.web.dynamics import film
-from anyorder.web.models import Library
+from anyorder.web.films import film
+from anyorder.web.jobs import Cancelled, Work
+from anyorder.web.library import Library
 from anyorder.web.view import Explorer
-from anyorder.web.work import Cancelled, Work
 
 STATIC = Path(__file__).with_name("static")
 #: What browsers and proxies understand as "the client closed the request".

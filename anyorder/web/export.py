@@ -19,16 +19,16 @@ from anyorder.constructions import CONSTRUCTIONS, Plan, plan
 from anyorder.constructions.construction import Construction
 from anyorder.constructions.steps import Show, Step
 from anyorder.errors import InputError
-from anyorder.files import holds, write_text
-from anyorder.records import as_json
+from anyorder.io.atomic import holds, write_text
+from anyorder.io.trees import as_json
 from anyorder.web import api
 from anyorder.web.app import STATIC
 from anyorder.web.bundle import bundle
-from anyorder.web.dynamics import film
-from anyorder.web.models import Library, Opened
+from anyorder.web.films import film
+from anyorder.web.library import Library, Opened
 from anyorder.web.packing import HIGH, LOW, pack
+from anyorder.web.proof import symbol_coordinates
 from anyorder.web.schema import DynamicsRequest, Stored, StoredRun, Tour
-from anyorder.web.story import symbol_coordinates
 from anyorder.web.view import Explorer, model_info
 
 #: What the page without a server has: every order and alphabet size up to these, and sequences up to this length.

@@ -15,7 +15,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Float
 
-from anyorder.transformer import Transformer
+from anyorder.models import Transformer
 from anyorder.web.schema import Matrix
 
 #: The two kappas: next to the first no other number of a weight is lost, next to the second none is seen.

@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import BaseModel, Field, ValidationError
 
 from anyorder.errors import InputError, require
-from anyorder.files import read_json
-from anyorder.web.models import DEEPEST, MOST_LISTED, Library, fits
+from anyorder.io.atomic import read_json
+from anyorder.web.library import DEEPEST, MOST_LISTED, Library, fits
 from anyorder.web.schema import Asked
 
 #: What the command calls its result.

@@ -13,9 +13,9 @@ from jaxtyping import Shaped
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from anyorder.constructions import CONSTRUCTIONS, Option
-from anyorder.dtypes import Dtype
 from anyorder.errors import require
-from anyorder.transformer import Certificate
+from anyorder.io.dtypes import Dtype
+from anyorder.models import Certificate
 from anyorder.web import limits
 
 Order = Annotated[int, Field(ge=1, le=limits.MOST_ORDER)]

@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl
 import pydantic
 
 from anyorder.errors import InputError, require
-from anyorder.web.models import SHIPPED
+from anyorder.web.library import SHIPPED
 from anyorder.web.schema import Stop, Tour
 
 #: What a stop may set: the names of the page's state, as its address has them.

@@ -14,12 +14,12 @@ from jaxtyping import Float, Int
 
 from anyorder import estimators
 from anyorder.chains import Source
+from anyorder.chains.config import SourceConfig
 from anyorder.errors import require
 from anyorder.estimators.registry import find_estimator
-from anyorder.source_config import SourceConfig
-from anyorder.transformer import Trace
+from anyorder.models import Trace
 from anyorder.web import limits
-from anyorder.web.models import Opened
+from anyorder.web.library import Opened
 from anyorder.web.schema import Chain, Text
 
 #: What may come after every position.

@@ -18,11 +18,11 @@ from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.verify import deviations, expected, within
 from anyorder.errors import InputError, require
 from anyorder.web import limits, schema
-from anyorder.web.models import Library, Opened, build
+from anyorder.web.jobs import CheckCancelled
+from anyorder.web.library import Library, Opened, build
 from anyorder.web.schema import Matrix
 from anyorder.web.tours import shipped_tours
 from anyorder.web.traced import Distributions, NamedTokens, Traced, draw, source
-from anyorder.web.work import CheckCancelled
 
 #: An error up to this many units of rounding is called exact: two sums and a division.
 ROUNDING_UNITS = 4.0

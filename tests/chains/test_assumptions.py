@@ -5,14 +5,7 @@ import numpy as np
 import pytest
 
 from anyorder import chains
-from anyorder.chains import (
-    Dirichlet,
-    Floored,
-    Kernel,
-    PointMass,
-    Reversible,
-    ReversibleBinary,
-)
+from anyorder.chains import Dirichlet, Floored, Kernel, PointMass, Reversible, ReversibleBinary
 from tests.chains.small import KEY
 
 

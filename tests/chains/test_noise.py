@@ -4,11 +4,7 @@ import numpy as np
 import scipy.stats
 
 from anyorder import chains
-from anyorder.chains import (
-    PointMass,
-    TokenNoise,
-    TransitionNoise,
-)
+from anyorder.chains import PointMass, TokenNoise, TransitionNoise
 from tests.chains.small import KERNEL, KEY, transition_counts
 
 

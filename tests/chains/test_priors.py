@@ -7,10 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from anyorder.chains import (
-    Dirichlet,
-    Floored,
-)
+from anyorder.chains import Dirichlet, Floored
 from anyorder.errors import InputError
 from tests.chains.small import KEY
 

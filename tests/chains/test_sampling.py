@@ -6,10 +6,7 @@ import pytest
 import scipy.stats
 
 from anyorder import chains
-from anyorder.chains import (
-    Dirichlet,
-    PointMass,
-)
+from anyorder.chains import Dirichlet, PointMass
 from tests.chains.small import KERNEL, KEY, transition_counts
 
 

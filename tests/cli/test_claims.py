@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from anyorder.claims import Verdict, registry
-from anyorder.claims.registry import recorded
+from anyorder.papers.two_can.claims import Verdict, registry
+from anyorder.papers.two_can.claims.registry import recorded
 
 KEYS = {"id", "where", "claim", "verdict", "detail", "numbers", "recorded", "moved", "agrees", "see", "seconds"}
 

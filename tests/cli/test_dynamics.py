@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from anyorder.cli.main import parse
-from anyorder.dynamics import Preconditioned, TwoStage
+from anyorder.papers.two_can.dynamics import Preconditioned, TwoStage
 
 #: Shapes of the tests of the dynamics, so that programs compiled there serve here too.
 SMALL = ("--length", 32, "--steps", 60)

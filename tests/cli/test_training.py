@@ -12,10 +12,10 @@ import pytest
 
 from anyorder.cli.main import parse
 from anyorder.errors import InputError
-from anyorder.records import as_json
+from anyorder.io.trees import as_json
+from anyorder.models import load
 from anyorder.training.config import PRESETS
-from anyorder.training.forms import command
-from anyorder.transformer import load
+from anyorder.training.config_text import command
 
 TINY = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --no-beginning --batch 4 --steps 30 --warmup 3
 --evaluation-count 16 --seeds 2 --learning-rate 0.01 0.1"""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from anyorder.constructions import construct
-from anyorder.constructions.sequences import hard_sequences
+from anyorder.constructions.hard_sequences import hard_sequences
 from tests import oracles_constructions as oracles
 from tests.constructions.cases import worst_error
 

@@ -7,7 +7,7 @@ import pytest
 
 from anyorder.constructions import construct
 from anyorder.constructions.certificate import nearest_miss
-from anyorder.constructions.sequences import de_bruijn_cycle
+from anyorder.constructions.hard_sequences import de_bruijn_cycle
 from tests.oracles_constructions import codes, unit
 
 

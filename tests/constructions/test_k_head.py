@@ -3,7 +3,7 @@
 import numpy as np
 
 from anyorder.constructions import construct, plan
-from anyorder.numerics import DTYPES
+from anyorder.io.numerics import DTYPES
 from tests.constructions.cases import TOKENS
 
 

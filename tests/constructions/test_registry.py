@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import pytest
 
 from anyorder.constructions import CONSTRUCTIONS, certificate, construct, plan, registry
-from anyorder.constructions.sequences import hard_sequences
+from anyorder.constructions.hard_sequences import hard_sequences
 from anyorder.errors import InputError
-from anyorder.numerics import DTYPES
+from anyorder.io.numerics import DTYPES
 from tests.constructions.cases import CASES, ORACLES, evaluated, worst_error
-from tests.transformer.small import jaxpr_dtypes
+from tests.models.small import jaxpr_dtypes
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import pytest
 
 from anyorder.constructions import CONSTRUCTIONS, construct, plan
 from anyorder.constructions import verify as verify_module
-from anyorder.constructions.sequences import all_sequences
+from anyorder.constructions.hard_sequences import all_sequences
 from anyorder.constructions.verify import distributions, errors, verify
 from anyorder.errors import InputError
-from anyorder.transformer import load, save
+from anyorder.models import load, save
 from tests import oracles_constructions as oracles
 
 

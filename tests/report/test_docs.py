@@ -4,13 +4,13 @@ import copy
 import pathlib
 import re
 
-from anyorder.experiments import recorded
-from anyorder.experiments.registry import EXPERIMENTS, RECORDED
+from anyorder.papers import results
+from anyorder.papers.registry import EXPERIMENTS, RECORDED
 from anyorder.report.docs import differences, markdown, regenerated
 
 
 def test_only_what_the_page_shows_is_recorded():
-    assert {path.stem for path in recorded.FOLDER.glob("*.json")} <= set(RECORDED) <= set(EXPERIMENTS)
+    assert {path.stem for path in results.FOLDER.glob("*.json")} <= set(RECORDED) <= set(EXPERIMENTS)
 
 
 def test_the_page_is_made_from_the_files():
@@ -25,7 +25,7 @@ def test_the_page_is_made_from_the_files():
 def test_every_column_of_a_record_is_shown():
     """Only the deviation and the seeds of a mean have no column of their own, and what no row has."""
     for id in RECORDED:
-        found = recorded.read_recorded(id)
+        found = results.read_recorded(id)
         for table in found["tables"].values() if found else ():
             rows = table["rows"]
             shown = [cell.strip() for cell in markdown(rows).splitlines()[0].strip("|").split("|")]
@@ -42,7 +42,7 @@ def test_every_column_of_a_record_is_shown():
 
 
 def records():
-    return {id: found for id in RECORDED if (found := recorded.read_recorded(id))}
+    return {id: found for id in RECORDED if (found := results.read_recorded(id))}
 
 
 def test_every_experiment_with_printed_numbers_has_a_paragraph():

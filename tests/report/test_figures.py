@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from anyorder.experiments.figures import AttentionMap, Chart, Heat, MapGrid, Plot, Series
+from anyorder.papers.figure_data import AttentionMap, Chart, Heat, MapGrid, Plot, Series
 from anyorder.report.figures import draw
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from anyorder.errors import InputError
-from anyorder.experiments.experiment import Table
+from anyorder.papers.experiment import Table
 from anyorder.report.page import Section, as_csv, as_table, captions, write_page, write_parts
 
 ROWS = [{"order": 1, "excess_mean": 0.1234567, "who": "a < b"}, {"order": 2, "excess_mean": None, "who": '"c", d'}]

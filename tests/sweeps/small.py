@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import itertools
 
-from anyorder.sweeps import spec, work
+from anyorder.sweeps import chunk, spec
 from anyorder.sweeps.table import Ended, SweepRow
 from anyorder.training.config import PRESETS, Config, Data, Measurement
 
@@ -51,7 +51,7 @@ def in_process():
             seed=seed,
             optimisation=dataclasses.replace(TINY.optimisation, learning_rate=(rate,), weight_decay=decay),
         )
-        (result,) = work.train_together([config])
+        (result,) = chunk.train_together([config])
         rows.append(SweepRow(number, {"learning_rate": rate, "weight_decay": decay}, seed, result))
     return rows
 

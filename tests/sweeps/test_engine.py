@@ -3,7 +3,7 @@
 import json
 
 from anyorder.sweeps import engine, spec
-from anyorder.training.forms import from_json
+from anyorder.training.config_text import from_json
 from tests.sweeps.small import GRID
 
 

@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from anyorder.sweeps import run, spec, table, work
+from anyorder.sweeps import chunk, run, spec, table
 from tests.sweeps.small import TINY
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'anyorder[ray]'")
@@ -61,7 +61,7 @@ def test_a_killed_node_changes_nothing_in_the_table(cluster, tmp_path):
         assert engine.workers == 2
         rows = run.carry_out(planned, engine, watch)
     assert killed[0].wait(10) == -signal.SIGKILL
-    expected = [work.train_together([one.config])[0] for one in planned.runs]
+    expected = [chunk.train_together([one.config])[0] for one in planned.runs]
     assert [row.ended for row in rows] == expected
     assert [row.ended.outcome for row in rows] == ["done"] * 4 + ["diverged"] * 2
     assert table.read_sweep(tmp_path / "sweep") == (GRID, rows)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from anyorder import files
+from anyorder.io import atomic
 from anyorder.sweeps import table
 from tests.sweeps.small import TOML, in_process
 
@@ -72,7 +72,7 @@ def test_a_terminated_sweep_ends_its_workers_within_two_seconds(tmp_path):
 
 def test_a_sweep_that_runs_is_not_touched_by_a_second_one(tmp_path, run):
     (tmp_path / "tiny.toml").write_text(TOML)
-    with files.locked(tmp_path / "sweep"):
+    with atomic.locked(tmp_path / "sweep"):
         code, _, error = run("sweep", tmp_path / "tiny.toml", "--out", tmp_path / "sweep")
     assert code == 2
     assert f"{tmp_path / 'sweep'} is in use by process {os.getpid()} on " in error

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from anyorder import files
 from anyorder.errors import InputError
+from anyorder.io import atomic
 from anyorder.sweeps import run as run_module
 from anyorder.sweeps import spec, table
 from tests.sweeps.small import GRID, in_process, made
@@ -74,7 +74,7 @@ def test_folders_of_others_are_refused_and_not_touched(tmp_path, run):
 
 def test_an_interruption_right_after_a_row_was_written_keeps_it(tmp_path, monkeypatch):
     def interrupted(path, rows):
-        files.append_lines(path, rows)
+        atomic.append_lines(path, rows)
         raise KeyboardInterrupt
 
     rows = table.SweepFolder(tmp_path / "sweep", GRID)

@@ -13,7 +13,7 @@ PATH = os.environ.get("ANYORDER_MODEL")
 
 @pytest.mark.skipif(PATH is None, reason="needs the language model: make test-torch")
 def test_our_forward_pass_agrees_with_transformers():
-    from anyorder.probe.adapters.gguf import GGUFModel
+    from anyorder.probing.adapters.gguf import GGUFModel
 
     path = Path(PATH)
     theirs = transformers.AutoModelForCausalLM.from_pretrained(

@@ -10,9 +10,9 @@ transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
 from anyorder.errors import InputError
-from anyorder.probe import Settings, probe
-from anyorder.probe.adapters.huggingface import HuggingFaceModel
-from anyorder.probe.opening import open_model
+from anyorder.probing import Settings, probe
+from anyorder.probing.adapters.choose import open_model
+from anyorder.probing.adapters.huggingface import HuggingFaceModel
 
 FEW = Settings(sequences=6, length=72, max_length=3)
 
@@ -110,7 +110,7 @@ def test_a_loaded_model_without_eager_attention_is_refused(folder):
 
 def test_transformer_lens_reads_as_hugging_face_does(folder):
     bridges = pytest.importorskip("transformer_lens.model_bridge")
-    from anyorder.probe.adapters.transformer_lens import TransformerLensModel
+    from anyorder.probing.adapters.transformer_lens import TransformerLensModel
 
     loaded = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager")
     bridge = bridges.TransformerBridge.boot_transformers(str(folder), hf_model=loaded, device="cpu")

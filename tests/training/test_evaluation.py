@@ -161,7 +161,7 @@ def test_drawing_held_out_sequences_measures_nothing(monkeypatch):
 
 
 def test_the_spectrum_is_that_of_the_probe():
-    from anyorder.probe.spectrum import join, rows, tally
+    from anyorder.probing.spectrum import join, rows, tally
 
     generator = np.random.default_rng(0)
     tokens = generator.integers(2, size=(3, 24))

@@ -12,10 +12,11 @@ import jax
 import numpy as np
 import pytest
 
-from anyorder import files, transformer
+from anyorder import models
 from anyorder.constructions import construct
 from anyorder.errors import InputError
-from anyorder.records import read_tensors, write_tensors
+from anyorder.io import atomic
+from anyorder.io.trees import read_tensors, write_tensors
 from anyorder.training import folder as folders
 from anyorder.training.config import Initial, Optimisation
 from anyorder.training.initial import initial_model
@@ -69,7 +70,7 @@ def test_equal_runs_are_equal_files(whole, tmp_path):
 def test_what_was_left_before_the_first_whole_file_is_not_in_the_way(whole, tmp_path):
     run = tmp_path / "run"
     run.mkdir()
-    (run / f"{files.UNFINISHED}x1y2.json").write_text('{"conf')
+    (run / f"{atomic.UNFINISHED}x1y2.json").write_text('{"conf')
     with pytest.raises(InputError, match=r"holds no config\.json; give the folder of a training run, or begin one"):
         train(TINY, run, resume=True)
     train(TINY, run)
@@ -78,7 +79,7 @@ def test_what_was_left_before_the_first_whole_file_is_not_in_the_way(whole, tmp_
 
 def test_a_model_to_start_from_without_a_config_is_not_in_the_way(tmp_path):
     source, run = tmp_path / "model.safetensors", tmp_path / "run"
-    transformer.save(construct("k-head-bayes", order=1, alphabet_size=2, length=8), source)
+    models.save(construct("k-head-bayes", order=1, alphabet_size=2, length=8), source)
     run.mkdir()
     shutil.copy(source, run / folders.START)  # killed between the two first files
     config = dataclasses.replace(
@@ -127,7 +128,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(whole, tmp_path, monk
         written.append(rows)
         if len(written) == 4:
             raise InputError(f"cannot write {path}: No space left on device; make room, and go on from what is there")
-        return files.append_lines(path, rows)
+        return atomic.append_lines(path, rows)
 
     with monkeypatch.context() as patch:
         patch.setattr(folders, "append_lines", full)
@@ -147,7 +148,7 @@ def test_no_room_for_a_checkpoint_keeps_the_last(whole, tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(files.os, "fsync", full)
+        patch.setattr(atomic.os, "fsync", full)
         with pytest.raises(InputError, match="No space left on device"):
             train(TINY, tmp_path / "run")
     train(TINY, tmp_path / "run", resume=True)
@@ -155,12 +156,12 @@ def test_no_room_for_a_checkpoint_keeps_the_last(whole, tmp_path, monkeypatch):
 
 
 def test_a_run_that_lives_is_not_touched_by_a_second_one(copied, tmp_path):
-    with files.locked(copied):
+    with atomic.locked(copied):
         before = contents(copied)
         with pytest.raises(InputError, match=r"is in use by process \d+ on .*; wait for it"):
             train(TINY, copied, resume=True)
         assert contents(copied) == before
-    with files.locked(tmp_path / "new"), pytest.raises(InputError, match="is in use by"):
+    with atomic.locked(tmp_path / "new"), pytest.raises(InputError, match="is in use by"):
         train(TINY, tmp_path / "new")
 
 

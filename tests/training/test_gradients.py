@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from anyorder.models import LayerNorm
+from anyorder.models.arithmetic import unit
 from anyorder.training import gradients
-from anyorder.transformer import LayerNorm
-from anyorder.transformer.arithmetic import unit
 
 
 def softmax(scores):

@@ -15,10 +15,10 @@ import jax
 import numpy as np
 import pytest
 
-from anyorder import transformer
+from anyorder import models
 from anyorder.constructions import construct
 from anyorder.errors import InputError
-from anyorder.records import read_tensors, write_tensors
+from anyorder.io.trees import read_tensors, write_tensors
 from anyorder.training.config import Architecture, Config, Data, Initial, Measurement, Optimisation
 from anyorder.training.folder import read_config, read_metrics
 from anyorder.training.run import Diverged, train
@@ -48,7 +48,7 @@ def test_a_run_leaves_config_metrics_checkpoint_models_and_summary(finished):
     assert json.loads((folder / "summary.json").read_text()) == dataclasses.asdict(result.summary)
     assert set(json.loads((folder / "config.json").read_text())) == {"config", "versions"}
     for index, model in enumerate(result.models):
-        assert_same_weights([model], [transformer.load(folder / f"model-{index}.safetensors")])
+        assert_same_weights([model], [models.load(folder / f"model-{index}.safetensors")])
     lines = read_metrics(folder)
     kinds = [(line["kind"], line["step"]) for line in lines]
     assert kinds[0] == ("reference", 0)
@@ -237,7 +237,7 @@ def _read(data, folder):
 def test_training_can_start_from_a_construction(tmp_path):
     """A Bayes construction is at the floor and small steps leave it there; the run survives the loss of its file."""
     source = tmp_path / "bayes.safetensors"
-    transformer.save(construct("k-head-bayes", order=1, alphabet_size=2, length=8), source)
+    models.save(construct("k-head-bayes", order=1, alphabet_size=2, length=8), source)
     config = Config(
         seeds=1,
         data=Data(order=1, length=6),

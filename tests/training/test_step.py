@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from jax.extend.core import jaxprs_in_params
 
+from anyorder.models import Head, Layer, Transformer
 from anyorder.training.initial import initial_model
 from anyorder.training.step import batch_loss, keys, program, start
-from anyorder.transformer import Head, Layer, Transformer
 from tests.training.small import LENGTH, VALUE_POSITIONS, inputs, settings
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import uvicorn
 
 import anyorder
-from anyorder import dynamics
+from anyorder.papers.two_can import dynamics
 from anyorder.training.config import PRESETS, Config, Data
 from anyorder.training.folder import Folder
 from anyorder.training.initial import initial_model

@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from anyorder.constructions import construct
-from anyorder.probe import OwnModel, Settings, as_json, probe
+from anyorder.probing import OwnModel, Settings, as_json, probe
 from anyorder.web.app import create_app
 from tests.web import exploring
 

@@ -26,7 +26,7 @@ CHECKS = (
 def test_no_answer_violates_the_description(tmp_path, monkeypatch):
     # A fresh run compiles for seconds at every length and order, and `test_dynamics` has one: here any film will do.
     for algorithm in ("two_stage", "preconditioned"):
-        monkeypatch.setattr(f"anyorder.web.dynamics.{algorithm}", lambda *_: exploring.trajectory(steps=4))
+        monkeypatch.setattr(f"anyorder.web.films.{algorithm}", lambda *_: exploring.trajectory(steps=4))
     pytest.importorskip("schemathesis", reason="pip install 'anyorder[test]'")
     words = [sys.executable, "-m", "schemathesis.cli", "run", "--checks", CHECKS, "--phases", "coverage,fuzzing"]
     bounds = ["--max-examples", "4", "--seed", "1", "--request-timeout", "120", "--suppress-health-check", "all"]

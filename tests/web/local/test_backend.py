@@ -9,8 +9,8 @@ from anyorder.web import export as exports
 from anyorder.web import schema
 from anyorder.web.app import STATIC
 from anyorder.web.bundle import bundle
-from anyorder.web.models import Library
-from anyorder.web.story import tell
+from anyorder.web.library import Library
+from anyorder.web.proof import tell
 from anyorder.web.view import Explorer
 from tests.web.exploring import TEXT, matrix
 

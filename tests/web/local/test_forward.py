@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from anyorder.constructions import plan
-from anyorder.transformer import load
+from anyorder.models import load
 from anyorder.web.app import STATIC
 from anyorder.web.bundle import bundle
-from anyorder.web.models import SHIPPED
+from anyorder.web.library import SHIPPED
 from anyorder.web.packing import HIGH, LOW, pack
 
 UNITS = {"float32": 2.0**-24, "float64": 2.0**-53}

@@ -1,0 +1,86 @@
+"""Priors by their names, and the short way to a batch of sequences.
+
+To add a prior, write it, add its entry to `PRIORS` and its name to those of `anyorder.chains.config`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+
+import jax.numpy as jnp
+from jax.typing import DTypeLike
+from jaxtyping import Array, Float
+
+from anyorder.chains.kernel import Kernel
+from anyorder.chains.noise import Noise
+from anyorder.chains.priors import Dirichlet, Floored, Prior, Reversible, ReversibleBinary
+from anyorder.chains.random import Seed
+from anyorder.chains.sampling import Start
+from anyorder.chains.shared_rows import BagSymmetric, OrderMixture, Tree
+from anyorder.chains.source import Chains, Source, as_prior
+from anyorder.errors import check_whole, require
+
+#: Every prior by its name, and what makes it.
+PRIORS: dict[str, Callable[..., Prior]] = {
+    "dirichlet": Dirichlet,
+    "floored": Floored,
+    "reversible": Reversible,
+    "reversible-binary": ReversibleBinary,
+    "reversible-binary-newest": partial(ReversibleBinary, newest_first=True),
+    "bag-symmetric": BagSymmetric,
+    "order-mixture": OrderMixture,
+    "tree": Tree,
+}
+
+
+def named_prior(
+    name: str,
+    order: int,
+    alphabet_size: int,
+    *,
+    gamma: float | Float[Array, ""] = 0.2,
+    concentration: float = 1.0,
+    min_order: int = 1,
+    max_order: int = 3,
+    depth: int = 3,
+) -> Prior:
+    """The prior that a command or a config names; each takes the numbers that are its own.
+
+    >>> named_prior("tree", 1, 4, depth=2).order
+    2
+    """
+    numbers = dict(locals())
+    check_whole(order=order, alphabet_size=alphabet_size)
+    require(name in PRIORS, f"prior is {name!r}, must be one of {', '.join(PRIORS)}")
+    own = inspect.signature(PRIORS[name]).parameters
+    return PRIORS[name](**{number: value for number, value in numbers.items() if number in own})
+
+
+def sample(
+    prior: str | Prior | Kernel = "dirichlet",
+    *,
+    order: int | None = None,
+    alphabet_size: int | None = None,
+    length: int = 64,
+    count: int = 1,
+    seed: Seed = 0,
+    start: Start = "uniform",
+    noise: Noise | None = None,
+    dtype: DTypeLike = jnp.float64,
+) -> Chains:
+    """Draw `count` kernels and one sequence of `length` tokens from each; `seed` is an integer or a key.
+
+    `prior` is a name, with `order` and `alphabet_size`, by default 2 and 2, or a prior of `anyorder.chains`, which has
+    its own; a `Kernel` is the kernel of every sequence.
+
+    >>> sample(order=3, length=8, count=2, seed=7).tokens.shape
+    (2, 8)
+    """
+    if isinstance(prior, str):
+        prior = named_prior(prior, 2 if order is None else order, 2 if alphabet_size is None else alphabet_size)
+    source = Source(as_prior(prior), length, noise, start)
+    for name, given, own in (("order", order, source.order), ("alphabet_size", alphabet_size, source.alphabet_size)):
+        require(given in (None, own), f"{name.replace('_', ' ')} is {given}, the prior has {own}; drop `{name}=`")
+    return source.sample(seed, count, dtype)

@@ -1,0 +1,224 @@
+"""Trees of dataclasses as JSON and named arrays, and back: what models, trajectories and results are written with.
+
+A file is safetensors, with the JSON in its header: no pickle. A digest of names, shapes, bytes and header is stored
+with them, so that a file that was cut short or changed is refused with one line.
+
+In the JSON every object is a tag: `{"kind": …, "fields": …}` is a dataclass or a named tuple, `{"array": …}` an array
+by its path in the tree, `{"tuple": …}` and `{"dict": …}` what they say, `{"float": …}` a number JSON does not have.
+All else stands for itself. Only the kinds that the caller names are made: a file cannot ask for others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import ArrayLike
+
+from anyorder.errors import InputError, require
+from anyorder.io.atomic import read_bytes, whole_file
+
+Arrays = dict[str, np.ndarray]
+_CODES = {
+    "BF16": ml_dtypes.bfloat16,
+    "F16": "float16",
+    "F32": "float32",
+    "F64": "float64",
+    "I32": "int32",
+    "I64": "int64",
+    "U32": "uint32",
+    "U64": "uint64",
+    "BOOL": "bool",
+}
+
+
+def described(value: object) -> tuple[object, Arrays]:
+    """A JSON value that says how to put a tree together again, and its arrays by their paths.
+
+    >>> import collections
+    >>> Pair = collections.namedtuple("Pair", "one other")
+    >>> plain, arrays = described(Pair(1, (np.ones(2), None)))
+    >>> plain
+    {'kind': 'Pair', 'fields': {'one': 1, 'other': {'tuple': [{'array': 'other.0'}, None]}}}
+    >>> rebuilt(plain, arrays, [Pair])
+    Pair(one=1, other=(array([1., 1.]), None))
+    """
+    arrays: Arrays = {}
+    return _describe(value, (), arrays), arrays
+
+
+def _describe(value: object, path: tuple[object, ...], arrays: Arrays) -> object:
+    fields = _fields(value)
+    if fields is not None:
+        described = {part: _describe(inner, (*path, part), arrays) for part, inner in fields.items()}
+        return {"kind": type(value).__name__, "fields": described}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    if isinstance(value, list | tuple):
+        entries = [_describe(inner, (*path, place), arrays) for place, inner in enumerate(value)]
+        return entries if isinstance(value, list) else {"tuple": entries}
+    if isinstance(value, Mapping):
+        return {"dict": [[key, _describe(inner, (*path, key), arrays)] for key, inner in value.items()]}
+    if hasattr(value, "__array__"):
+        name = ".".join(map(str, path)) or "array"
+        arrays[name] = np.asarray(value)
+        return {"array": name}
+    return value
+
+
+def _fields(value: object) -> dict[str, Any] | None:
+    """Of a dataclass or a named tuple; None of anything else."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+    return value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else None
+
+
+def rebuilt(
+    plain: object, arrays: Mapping[str, Any], kinds: Iterable[type], array: Callable[[Any], object] = np.asarray
+) -> Any:
+    """The tree that `described` gave, of these kinds; `array` says what becomes of each array.
+
+    >>> rebuilt({"kind": "Path", "fields": {}}, {}, [])
+    Traceback (most recent call last):
+    KeyError: 'Path'
+    """
+    by_name = {kind.__name__: kind for kind in kinds}
+
+    def build(value: object) -> object:
+        if isinstance(value, list):
+            return [build(inner) for inner in value]
+        if not isinstance(value, dict):
+            return value
+        if "kind" in value:
+            return by_name[value["kind"]](**{name: build(inner) for name, inner in value["fields"].items()})
+        ((tag, content),) = value.items()
+        if tag == "array":
+            return array(arrays[content])
+        if tag == "dict":
+            return {key: build(inner) for key, inner in content}
+        return float(content) if tag == "float" else tuple(map(build, content))
+
+    return build(plain)
+
+
+def write_tensors(path: str | Path, tensors: Mapping[str, ArrayLike], header: object) -> None:
+    """Write arrays by name, with a header of JSON values, whole or not at all.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.safetensors"
+    >>> write_tensors(path, {"w": np.ones(2, ml_dtypes.bfloat16)}, {"step": 3})
+    >>> tensors, header = read_tensors(path)
+    >>> tensors["w"].dtype, header
+    (dtype(bfloat16), {'step': 3})
+    """
+    arrays = {name: np.ascontiguousarray(array).reshape(np.shape(array)) for name, array in tensors.items()}
+    text = json.dumps(header, allow_nan=False)
+    data = safetensors.numpy.save(arrays)
+    # The library would write metadata in an order of its own choice, another every time: equal runs, equal bytes.
+    (size,) = struct.unpack("<Q", data[:8])
+    entries = json.loads(data[8 : 8 + size])
+    about = json.dumps({"__metadata__": {"anyorder": text, "digest": arrays_digest(arrays, text)}, **entries}).encode()
+    about += b" " * (-len(about) % 8)
+    with whole_file(path) as temporary:
+        temporary.write_bytes(struct.pack("<Q", len(about)) + about + data[8 + size :])
+
+
+def read_tensors(path: str | Path) -> tuple[dict[str, np.ndarray], Any]:
+    """The arrays and the header of a file that `write_tensors` wrote."""
+    data = read_bytes(path, "a .safetensors file of anyorder")
+    try:
+        arrays = {
+            name: np.frombuffer(entry["data"], np.dtype(_CODES[entry["dtype"]])).reshape(entry["shape"])
+            for name, entry in safetensors.deserialize(data)
+        }
+        (size,) = struct.unpack("<Q", data[:8])
+        metadata = json.loads(data[8 : 8 + size])["__metadata__"]
+        text, stated = metadata["anyorder"], metadata["digest"]
+        header = json.loads(text)
+    except Exception:
+        raise InputError(
+            f"{path} is not a whole safetensors file of anyorder; it may be cut short, write it again"
+        ) from None
+    sound = stated == arrays_digest(arrays, text)
+    require(sound, f"{path} does not match its own digest; it was changed, write it again")
+    return arrays, header
+
+
+def check_finite(arrays: Mapping[str, np.ndarray], path: str | Path) -> None:
+    """Refuse arrays of weights with NaN or infinities: no run of ours writes them."""
+    for name, array in arrays.items():
+        if array.dtype.kind in "fV" and not np.isfinite(array).all():  # V: bfloat16
+            wrong = array[~np.isfinite(array)][0]
+            raise InputError(f"{path} has {wrong} in the array {name}, weights are finite; write it again")
+
+
+def arrays_digest(arrays: Mapping[str, ArrayLike], text: str = "") -> str:
+    """SHA-256 of arrays by name, with their shapes and types, and of a text.
+
+    >>> arrays_digest({"a": np.zeros(2)}) == arrays_digest({"a": np.zeros(2, np.float32)})
+    False
+    """
+    state = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name])
+        state.update(f"{name} {array.dtype.name} {array.shape}".encode())
+        state.update(array.tobytes())
+    return state.hexdigest()
+
+
+def write_record(path: str | Path, value: object, form: str) -> None:
+    """Write a tree as one safetensors file, whole or not at all; `form` names what it is, and its version."""
+    plain, arrays = described(value)
+    write_tensors(path, arrays, {"format": form, "value": plain})
+
+
+def read_record(
+    path: str | Path, form: str, kinds: Iterable[type], array: Callable[[np.ndarray], object] = np.asarray
+) -> Any:
+    """The tree in a file that `write_record` wrote under the same name.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.safetensors"
+    >>> write_record(path, {"loss": [0.5, float("inf")]}, "losses 1")
+    >>> read_record(path, "losses 1", [])
+    {'loss': [0.5, inf]}
+    """
+    arrays, header = read_tensors(path)
+    found = header.get("format") if isinstance(header, dict) else None
+    require(
+        found == form, f"{path} holds {found!r}, must be {form!r}; it is of another kind or version, write it again"
+    )
+    try:
+        return rebuilt(header["value"], arrays, kinds, array)
+    except Exception:
+        raise InputError(f"{path} does not describe {form!r}; write it again") from None
+
+
+def as_json(value: object) -> Any:
+    """A tree as plain JSON for people and other programs, not to be read back: NaN and infinities become null.
+
+    >>> as_json({"a": (1.0, float("inf")), "b": np.arange(2)})
+    {'a': [1.0, None], 'b': [0, 1]}
+    """
+    fields = _fields(value)
+    if fields is not None:
+        return as_json(fields)
+    if isinstance(value, Mapping):
+        return {key: as_json(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(inner) for inner in value]
+    if hasattr(value, "__array__"):
+        return as_json(np.asarray(value).tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

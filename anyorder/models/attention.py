@@ -1,0 +1,156 @@
+"""Causal attention with relative key and value positions (Definition 3), in blocks of queries.
+
+One head gives, at position n,
+
+    sum_i att(n, i) (W_V x_i + p^V_{n-i}),   att(n, ·) = softmax over i ≤ n of <W_K x_i + p^K_{n-i}, W_Q x_n>
+
+(the paper prints `W_Q x_i`; the query is that of position n, erratum E1). Offsets beyond the tables p are
+zero vectors. The softmax is applied as numerator over denominator, (E V) / (E 1) with E = exp(score - max):
+where all matching keys have equal scores E is 0 or 1, the numerators are counts, and counts are exact.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from anyorder.errors import require
+from anyorder.models.arithmetic import linear, quotient, stored, unit
+
+#: Queries handled at once. A sequence up to SINGLE_BLOCK positions is one block: plain dense code, no loop.
+BLOCK = 128
+SINGLE_BLOCK = 256
+
+
+class Head(eqx.Module):
+    """One attention head; `projection` maps its output to the stream (None: values live in the stream).
+
+    `scale` multiplies the score: a Python float is a constant of the model, an array is a parameter.
+    With `normalise` queries and keys are divided by their length after their projection (App. A.2.2, B.2).
+    With `positions_through_key` key positions are embeddings of the offset, d wide, that the key map projects.
+    """
+
+    query: Float[Array, "head d"]
+    key: Float[Array, "head d"]
+    value: Float[Array, "value d"]
+    projection: Float[Array, "d value"] | None = None
+    key_positions: Float[Array, "key_offsets _"] | None = None
+    value_positions: Float[Array, "value_offsets value"] | None = None
+    scale: float | Float[Array, ""] = 1.0
+    normalise: bool = eqx.field(static=True, default=False)
+    positions_through_key: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self) -> None:
+        d = self.query.shape[-1]
+        written = (self.value if self.projection is None else self.projection).shape[-2]
+        require(written == d, f"a head writes {written} coordinates into a stream of {d}; give it a projection")
+
+    @property
+    def offset_keys(self) -> Float[Array, "key_offsets head"] | None:
+        """p^K of every offset, which is added to the key."""
+        if self.key_positions is None or not self.positions_through_key:
+            return self.key_positions
+        return linear(self.key_positions, self.key)
+
+    def sides(self, x: Float[Array, "rows d"]) -> tuple[Float[Array, "rows head"], Float[Array, "rows head"]]:
+        """The queries, times the scale, and the keys: their products are the scores, but for positions."""
+        queries, keys = linear(x, self.query), linear(x, self.key)
+        if self.normalise:
+            queries, keys = unit(queries), unit(keys)
+        return stored(queries * self.scale), keys
+
+    def __call__(
+        self, x: Float[Array, "rows d"], *, keep_weights: bool
+    ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
+        """What the head adds to the stream, and its attention weights if they are to be kept."""
+        queries, keys = self.sides(x)
+        values = linear(x, self.value)
+        mixed, weights = _in_blocks(self, queries, keys, values, keep_weights)
+        return (mixed if self.projection is None else linear(mixed, self.projection)), weights
+
+
+def run_heads(
+    heads: tuple[Head, ...], x: Float[Array, "rows d"], *, keep_weights: bool
+) -> tuple[Float[Array, "heads rows d"], Float[Array, "heads rows rows"] | None]:
+    """All heads of a layer on one stream; heads of one shape are one program with one axis more."""
+
+    def shape(head: Head) -> tuple:
+        leaves, structure = jax.tree.flatten(head)
+        return structure, *(leaf.shape if eqx.is_array(leaf) else leaf for leaf in leaves)
+
+    if len(heads) > 1 and len({shape(head) for head in heads}) == 1:
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *heads)
+        return eqx.filter_vmap(lambda head: head(x, keep_weights=keep_weights))(stacked)
+    outputs = [head(x, keep_weights=keep_weights) for head in heads]
+    weights = [kept for _, kept in outputs if kept is not None]
+    return jnp.stack([written for written, _ in outputs]), jnp.stack(weights) if weights else None
+
+
+def _in_blocks(
+    head: Head,
+    queries: Float[Array, "rows head"],
+    keys: Float[Array, "rows head"],
+    values: Float[Array, "rows value"],
+    keep_weights: bool,
+) -> tuple[Float[Array, "rows value"], Float[Array, "rows rows"] | None]:
+    """Attend from all queries, a block at a time when there are many: memory grows with rows, not rows²."""
+    rows, width = queries.shape
+    size = rows if rows <= SINGLE_BLOCK else BLOCK
+    count = -(-rows // size)
+    canvas = count * size
+    offset_keys = head.offset_keys
+    summed = jnp.concatenate([values, jnp.ones((rows, 1), values.dtype)], axis=1)
+
+    def block(start: Int[Array, ""], queries: Float[Array, "block head"]) -> tuple[Array, Array | None]:
+        scores = stored(queries @ keys.T)
+        if offset_keys is not None:
+            by_offset = linear(queries, offset_keys[:rows])
+            scores = stored(scores + _offsets_to_keys(by_offset, start, canvas)[:, :rows])
+        positions = start + jnp.arange(size, dtype=jnp.int32)[:, None]
+        scores = jnp.where(jnp.arange(rows, dtype=jnp.int32)[None, :] <= positions, scores, -jnp.inf)
+        largest = lax.stop_gradient(jnp.max(scores, axis=1, keepdims=True))
+        exponentials = stored(jnp.exp(stored(scores - largest)))
+        sums = stored(exponentials @ summed)
+        numerators, denominators = sums[:, :-1], sums[:, -1:]
+        if head.value_positions is not None:
+            table = head.value_positions[:rows]
+            by_offset = _keys_to_offsets(exponentials, start, table.shape[0], canvas)
+            numerators = stored(numerators + stored(by_offset @ table))
+        weights = stored(exponentials / denominators) if keep_weights else None
+        return quotient(numerators, denominators), weights
+
+    if count == 1:
+        return block(jnp.int32(0), queries)
+    padded = jnp.pad(queries, ((0, canvas - rows), (0, 0))).reshape(count, size, width)
+    starts = jnp.arange(count, dtype=jnp.int32) * size
+    mixed, weights = lax.map(lambda item: block(*item), (starts, padded))
+    mixed = mixed.reshape(canvas, -1)[:rows]
+    return mixed, None if weights is None else weights.reshape(canvas, rows)[:rows]
+
+
+def _offsets_to_keys(
+    by_offset: Float[Array, "block offsets"], start: Int[Array, ""], canvas: int
+) -> Float[Array, "block {canvas}"]:
+    """Place the entry of query n and offset o at key n - o; zero elsewhere. Queries begin at `start`.
+
+    Each reversed row is moved one place further right than the row above it: padding the rows by their number
+    and reading the same numbers with rows shorter by one does exactly that, with no gather.
+    """
+    size, offsets = by_offset.shape
+    band = jnp.pad(by_offset[:, ::-1], ((0, 0), (0, size))).reshape(-1)
+    band = band[: size * (size + offsets - 1)].reshape(size, size + offsets - 1)
+    placed = jnp.zeros((size, canvas + offsets - 1), by_offset.dtype)
+    return lax.dynamic_update_slice(placed, band, (jnp.int32(0), start))[:, offsets - 1 :]
+
+
+def _keys_to_offsets(
+    by_key: Float[Array, "block rows"], start: Int[Array, ""], offsets: int, canvas: int
+) -> Float[Array, "block {offsets}"]:
+    """The inverse: entry of query n and key i at offset n - i, for the first `offsets` offsets."""
+    size, rows = by_key.shape
+    placed = jnp.pad(by_key, ((0, 0), (offsets - 1, canvas - rows)))
+    band = lax.dynamic_slice(placed, (jnp.int32(0), start), (size, size + offsets - 1)).reshape(-1)
+    return jnp.pad(band, (0, size)).reshape(size, size + offsets)[:, offsets - 1 :: -1]

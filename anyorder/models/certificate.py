@@ -1,0 +1,44 @@
+"""What a constructed model promises about itself; `anyorder.constructions` derives it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from anyorder.io.notebook import as_html
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """The promise of one construction: how far its output can be from the estimator it computes.
+
+    `margin` separates the score of an exact match from that of the nearest miss, in units of `kappa`;
+    `bound` is the largest additive error of one probability, over all sequences up to `length`;
+    `bits_needed` are the mantissa bits that the order needs and `mantissa_bits` those that the dtype has;
+    `options` are the construction's own, as (name, value). `assumes` says what the promise rests on besides the
+    weights: how the backend computes. A verification checks it first. `weights` is the digest of the weights that the
+    promise is about.
+    """
+
+    construction: str
+    order: int
+    alphabet_size: int
+    length: int
+    dtype: str
+    target_error: float
+    estimator: str
+    margin: float
+    kappa: float
+    bound: float
+    bits_needed: int
+    mantissa_bits: int
+    options: tuple[tuple[str, bool | int | float], ...] = ()
+    assumes: tuple[str, ...] = ()
+    weights: str = dataclasses.field(default="", compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as a plain dictionary, for JSON."""
+        return dataclasses.asdict(self) | {"options": dict(self.options)}
+
+    def _repr_html_(self) -> str:
+        return as_html(f"Certificate of {self.construction}, order {self.order}", self.as_dict())

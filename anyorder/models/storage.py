@@ -1,0 +1,67 @@
+"""Files of models: the weights as tensors, and in the header the structure, the names and the certificate."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import jax.numpy as jnp
+
+from anyorder.errors import InputError, require
+from anyorder.io.trees import arrays_digest, check_finite, described, read_record, write_record
+from anyorder.models.attention import Head
+from anyorder.models.certificate import Certificate
+from anyorder.models.mlp import LayerNorm, MLPLayer, UnitNorm
+from anyorder.models.model import Layer, Transformer
+
+FORMAT = "anyorder model 2"
+_KINDS = (Transformer, Layer, Head, MLPLayer, UnitNorm, LayerNorm, Certificate)
+
+
+def save(model: Transformer, path: str | Path) -> None:
+    """Write a model, constructed or trained; `load` gives it back bit for bit.
+
+    >>> import tempfile
+    >>> from anyorder.constructions import construct
+    >>> path = Path(tempfile.mkdtemp()) / "model.safetensors"
+    >>> save(construct("bigram", order=1, alphabet_size=2, length=8), path)
+    >>> load(path).certificate.construction
+    'bigram'
+    """
+    require(
+        isinstance(model, Transformer),
+        f"what is to be saved is a {type(model).__name__}; pass the model, then the path",
+    )
+    require(
+        model.certificate is None or model.certificate.weights == weights_digest(model),
+        "the certificate is not about these weights, which were changed since it was derived; save the model without "
+        "it: dataclasses.replace(model, certificate=None)",
+    )
+    write_record(path, model, FORMAT)
+
+
+def load(path: str | Path) -> Transformer:
+    """Read a model that `save` wrote, or raise `InputError` with one line."""
+    model = read_record(path, FORMAT, _KINDS, jnp.asarray)
+    require(isinstance(model, Transformer), f"{path} holds no whole model; write it again")
+    _, arrays = described(model)
+    require(
+        model.certificate is None or model.certificate.weights == arrays_digest(arrays),
+        f"{path} has a certificate that is not about its weights; build the model again",
+    )
+    try:
+        check_finite(arrays, path)
+    except InputError as error:
+        warnings.warn(str(error), stacklevel=2)  # a construction that was forced may overflow
+    return model
+
+
+def weights_digest(model: Transformer) -> str:
+    """A digest of all arrays of a model, which its certificate holds.
+
+    >>> from anyorder.constructions import construct
+    >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
+    >>> model.certificate.weights == weights_digest(model)
+    True
+    """
+    return arrays_digest(described(model)[1])

@@ -1,0 +1,169 @@
+"""Figures as data: what is drawn, where, and in which words. `anyorder.report` draws them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import ArrayLike, Float, Int, Real
+
+from anyorder.io.atomic import Row
+from anyorder.papers.two_can.dynamics import Trajectory
+from anyorder.papers.two_can.dynamics.lengths import LengthSweep
+
+#: Marks that tell series apart without colour.
+MARKS = "osD^vPX*"
+
+Numbers = Sequence[float | int] | Real[np.ndarray, "points"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Series:
+    """Points and the line through them; `style` is matplotlib's, `colour` a number of the palette or a grey."""
+
+    label: str
+    x: Numbers
+    y: Numbers
+    error: Numbers | None = None
+    style: str = "o-"
+    colour: int | str | None = None
+
+
+def series(
+    label: str,
+    rows: Iterable[Row],
+    x: str,
+    y: str,
+    error: str | None = None,
+    style: str = "o-",
+    colour: int | str | None = None,
+    shift: float = 0.0,
+) -> Series:
+    """Columns of a table as a series, `shift` to the right; rows without a value are left out, as is an error.
+
+    >>> series("loss", [{"T": 8, "loss": 0.5}, {"T": 16, "loss": None}], "T", "loss").x
+    [8.0]
+    """
+    kept = [row for row in rows if row[y] is not None]
+    errors = None if error is None else [row[error] or 0.0 for row in kept]
+    return Series(label, [row[x] + shift for row in kept], [row[y] for row in kept], errors, style, colour)
+
+
+@dataclasses.dataclass(frozen=True)
+class Chart:
+    """One panel; `log` names its logarithmic axes, `ticks` the places on the x axis, `top` where the y axis ends."""
+
+    x: str
+    y: str
+    series: list[Series]
+    title: str = ""
+    log: str = ""
+    ticks: dict[str, float] | None = None
+    from_zero: bool = False
+    top: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Plot:
+    """Charts side by side with one legend."""
+
+    caption: str
+    charts: list[Chart]
+    width: float = 3.2
+    height: float = 3.0
+    shared: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class AttentionMap:
+    """An attention map; rows and columns before the tokens, if there are more than tokens, are a beginning token's."""
+
+    title: str
+    values: Float[np.ndarray, "rows rows"]
+    tokens: Int[np.ndarray, "length"] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class MapGrid:
+    """Rows of attention maps on one scale of colours."""
+
+    caption: str
+    grid: Sequence[Sequence[AttentionMap]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Heat:
+    """Numbers over two axes, one map for each title; `fraction`: between 0 and 1, `less`: less is better."""
+
+    caption: str
+    maps: dict[str, Float[np.ndarray, "down across"]]
+    down: tuple[str, list[str]]
+    across: tuple[str, list[str]]
+    label: str
+    fraction: bool = False
+    less: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class OverSteps:
+    """The steps of one run of Algorithm 1 or 2."""
+
+    caption: str
+    trajectory: Trajectory
+
+
+@dataclasses.dataclass(frozen=True)
+class OverLengths:
+    """Algorithm 1 at several T, with fitted power laws."""
+
+    caption: str
+    sweep: LengthSweep
+
+
+def grouped(rows: Iterable[Row], column: str) -> dict[Any, list[Row]]:
+    """The rows by their value in a column, in order of appearance.
+
+    >>> grouped([{"a": 2}, {"a": 1}, {"a": 2}], "a")
+    {2: [{'a': 2}, {'a': 2}], 1: [{'a': 1}]}
+    """
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row[column], []).append(row)
+    return found
+
+
+def each(
+    rows: Iterable[Row], by: str, x: str, y: str, error: str | None = None, label: str = "{}", style: str = "{}-"
+) -> list[Series]:
+    """A series for each value of the column `by`, which stands in its label; a style may leave its mark open.
+
+    >>> [line.style for line in each([{"k": 1, "T": 8, "loss": 0.5}, {"k": 2, "T": 8, "loss": 0.4}], "k", "T", "loss")]
+    ['o-', 's-']
+    """
+    return [
+        series(label.format(value), own, x, y, error, style.format(MARKS[number % len(MARKS)]))
+        for number, (value, own) in enumerate(grouped(rows, by).items())
+    ]
+
+
+def exact_orders(caption: str, rows: Iterable[Row], x: str, axis: str, log: str = "") -> Plot:
+    """Measured orders on the lines of those that are proven, for each `label` where these differ."""
+    lines = []
+    for number, (label, own) in enumerate(grouped(rows, "label").items()):
+        if len({row["proven"] for row in own}) > 1:
+            lines.append(series(label, own, x, "measured", None, MARKS[number % len(MARKS)], number))
+            lines.append(series(f"{label}, proven", own, x, "proven", None, "-", number))
+    return Plot(caption, [Chart(axis, "order k", lines, log=log)], width=6.0, height=4.4)
+
+
+def sequence_maps(title: str, maps: Iterable[ArrayLike], tokens: Iterable[ArrayLike]) -> list[AttentionMap]:
+    """Maps of one kind, one for each sequence."""
+    return [
+        AttentionMap(f"{title}, sequence {number}", np.asarray(map, np.float32), np.asarray(row))
+        for number, (map, row) in enumerate(zip(maps, tokens, strict=True), start=1)
+    ]
+
+
+Figure = Plot | MapGrid | Heat | OverSteps | OverLengths

@@ -1,0 +1,90 @@
+"""The ledger of a paper: its claims by id, in the order of the paper, and the verdicts on record."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
+
+from anyorder.errors import InputError
+from anyorder.io.atomic import read_json
+from anyorder.papers.entry import Claim, Finding, Verdict
+
+
+class Ledger:
+    """Claims in parts with headings, the errata that some of them measure, and the file that records verdicts.
+
+    parts: heading → the modules whose claims stand below it. The id of a claim is its name there, with hyphens.
+    errata: id of an erratum → id of the claim that measures it.
+    record: the JSON file with the finding of every claim when it was last measured.
+    """
+
+    def __init__(self, parts: Mapping[str, Iterable[ModuleType]], errata: Mapping[str, str], record: Path) -> None:
+        self.errata, self.record = dict(errata), record
+        written = {
+            heading: {
+                name.replace("_", "-"): value
+                for module in modules
+                for name, value in vars(module).items()
+                if isinstance(value, Claim)
+            }
+            for heading, modules in parts.items()
+        }
+        everything = {id: entry for part in written.values() for id, entry in part.items()}
+
+        def finished(id: str, entry: Claim) -> Claim:
+            """The entry with its id and the entries that name it; one that needs an experiment is not quick."""
+            naming = [name for name, other in everything.items() if id in other.see and name not in entry.see]
+            quick = entry.quick and not entry.experiments
+            return dataclasses.replace(entry, id=id, see=(*entry.see, *naming), quick=quick)
+
+        #: Heading → its claims.
+        self.parts = {heading: tuple(finished(*item) for item in part.items()) for heading, part in written.items()}
+        #: Every claim by id.
+        self.claims = {entry.id: entry for entries in self.parts.values() for entry in entries}
+
+    def find(self, ids: Iterable[str]) -> list[Claim]:
+        """The claims of these ids; all of them where none is given.
+
+        An erratum stands for the claim that measures it, and the beginning of several ids for all of them.
+
+        >>> from anyorder.papers.two_can.claims import LEDGER
+        >>> [entry.where for entry in LEDGER.find(["thm-two-layer"])]
+        ['Theorem 3, App. B']
+        >>> [entry.id for entry in LEDGER.find(["E9", "thm-second-order"])]
+        ['eq-recursion', 'thm-second-order-weights', 'thm-second-order-limit']
+        >>> LEDGER.find(["tab-dept"])
+        Traceback (most recent call last):
+        anyorder.errors.InputError: no claim 'tab-dept'; nearest are tab-depth, tab-bits, tab-settings
+        """
+        wanted = list(ids)
+        found = dict.fromkeys(entry for id in wanted for entry in self._named(id))
+        return [self.claims[id] for id in found] if wanted else list(self.claims.values())
+
+    def _named(self, id: str) -> list[str]:
+        if id in self.errata or id in self.claims:
+            return [self.errata.get(id, id)]
+        several = [name for name in self.claims if name.startswith(f"{id}-")]
+        if not several:
+            known = {name.lower(): name for name in (*self.claims, *self.errata)}
+            near = [known[name] for name in difflib.get_close_matches(id.lower(), known, n=3, cutoff=0.4)]
+            ways = f"nearest are {', '.join(near)}" if near else "all are in docs/claims.md"
+            raise InputError(f"no claim {id!r}; {ways}")
+        return several
+
+    @functools.cached_property
+    def _recorded(self) -> dict[str, Finding]:
+        records = read_json(self.record, "the record that `make claims` writes")
+        return {id: Finding(Verdict(record.pop("verdict")), **record) for id, record in records.items()}
+
+    def recorded(self) -> dict[str, Finding]:
+        """The findings on record, by id.
+
+        >>> from anyorder.papers.two_can.claims import LEDGER
+        >>> LEDGER.recorded()["eq-recursion"].verdict.value
+        'fails'
+        """
+        return self._recorded

@@ -1,0 +1,72 @@
+"""docs/claims.md: the ledger as a page, from entries and the record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from anyorder.io.markdown import as_markdown
+from anyorder.papers.entry import Claim, Finding, Verdict, shown
+from anyorder.papers.two_can.claims.registry import PARTS, recorded
+
+_INTRODUCTION = """# Claims
+
+Every numbered statement of the paper, what is claimed in our words, a verdict, and the numbers behind it. A verdict is
+computed by a function that runs; none is written by hand. `make claims` measures all of them again and rewrites this
+page; `anyorder claims` measures them and exits with 1 if a verdict, or a number by more than its tolerance, differs
+from the one on record.
+
+```sh
+anyorder claims list                  # ids, and what each says
+anyorder claims --quick               # those that decide in seconds
+anyorder claims thm-two-layer E9      # some, with all their numbers; an erratum is the claim that measures it
+anyorder claims thm-second-order      # all whose ids begin so
+anyorder claims --results DIR         # with the tables of trained models that `anyorder reproduce` wrote to DIR
+```
+
+- *consistent with*: the measurement agrees, but could not have refuted the statement, which leaves a constant open.
+- *holds with a correction*: with the change that is named; [errata](errata.md) lists errors of the paper.
+- *vacuous*: no case meets the assumption; the note says what the conclusion does elsewhere.
+
+Reversible chains of orders two and three are drawn until their return count falls with the lag, unless an entry says
+otherwise: the prior `Reversible` rejects the others.
+
+"""
+
+
+def page(records: Mapping[str, Finding] | None = None) -> str:
+    """The page as Markdown."""
+    records = recorded() if records is None else records
+    lines = [_INTRODUCTION + _summary(records)]
+    for heading, entries in PARTS.items():
+        lines.append(f"## {heading}\n")
+        lines += [_entry(entry, records[entry.id]) for entry in entries]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _summary(records: Mapping[str, Finding]) -> str:
+    counted = Counter(record.verdict for record in records.values())
+    quick = [entry for entries in PARTS.values() for entry in entries if entry.quick]
+    seconds = sum(records[entry.id].seconds for entry in quick)
+    rows = [(verdict, str(counted[verdict])) for verdict in Verdict if counted[verdict]]
+    table = as_markdown(("verdict", "claims"), rows)
+    cost = f"The {len(quick)} quick ones took {_rounded(seconds)} CPU seconds when the record was made."
+    return f"{table}\n\n{cost}\n"
+
+
+def _entry(entry: Claim, record: Finding) -> str:
+    detail = f": {record.detail}" if record.detail else ""
+    measured = "; ".join(f"{name}: {shown(value)}" for name, value in record.numbers.items())
+    cost = f"{_rounded(record.seconds)} CPU s" + ("" if entry.quick else ", not in the quick set")
+    lines = [
+        f"**`{entry.id}`** ({entry.where}) {entry.says}",
+        f"**{record.verdict}**{detail}",
+        f"Measured: {measured}." if measured else "",
+        f"See also: {', '.join(f'`{other}`' for other in entry.see)}." if entry.see else "",
+        "" if entry.experiments else f"Cost: {cost}.",
+    ]
+    return "  \n".join(filter(None, lines)).replace("L*", "L\\*") + "\n"  # L* is no emphasis
+
+
+def _rounded(seconds: float) -> str:
+    return f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}"

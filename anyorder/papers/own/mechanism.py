@@ -1,0 +1,244 @@
+"""Does training find the mechanism of App. B.1? Interventions on a trained two-layer model and on the construction.
+
+App. B.1: layer 1 writes the window of the last k tokens; the MLP finds the oldest of them and takes it off, so that the
+query is the window shifted by one; layer 2 compares. Two interventions test this. *Replacing* the token at one offset
+in what layer 1 reads, at the key or at the query alone, shows which tokens the comparison uses: of the key those at
+offsets 1 … k, of the query those at 0 … k - 1. *Removing* from what the MLP writes the direction that tells the token
+at offset k shows whether the oldest token passes through there; random directions are the control.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from anyorder.constructions import construct
+from anyorder.estimators import matching
+from anyorder.io.atomic import Row
+from anyorder.models import Trace, Transformer
+from anyorder.models.mlp import run_stack
+from anyorder.papers.experiment import Result, Table, Task, experiment, of_preset
+from anyorder.papers.figure_data import Chart, Plot, Series
+from anyorder.training.config import Data
+from anyorder.training.evaluation import held_out
+
+DATA = Data(order=2, length=32)
+#: Offsets that are replaced: up to two beyond the window.
+OFFSETS = DATA.order + 3
+SEQUENCES = 512
+DIRECTIONS = 8
+
+
+def first_stream(model: Transformer, tokens: Int[Array, "length"]) -> Float[Array, "rows d"]:
+    """The stream after the attention of layer 1."""
+    return model.trace(tokens).stream("attention 1")
+
+
+def written(model: Transformer, stream: Float[Array, "rows d"]) -> Float[Array, "rows d"]:
+    """What the MLP of layer 1 adds to that stream."""
+    first = model.layers[0]
+    return run_stack(first.mlp, first.mlp_norm, stream)[-1] - stream
+
+
+def onwards(model: Transformer, stream: Float[Array, "rows d"], removed: Float[Array, "directions d"]) -> Trace:
+    """What layer 2 makes of a stream, with directions of unit length removed from what the MLP of layer 1 writes.
+
+    The rest is a model of one layer, which has the stream as its positions and tokens that say nothing.
+    """
+    wrote = written(model, stream)
+    rest = dataclasses.replace(
+        model,
+        embedding=jnp.zeros_like(model.embedding),
+        positions=stream + wrote - (wrote @ removed.T) @ removed,
+        beginning=None,
+        layers=model.layers[1:],
+        output=model.embedding if model.output is None else model.output,
+    )
+    return rest.trace(jnp.zeros(len(stream), jnp.int32))
+
+
+@eqx.filter_jit
+def replaced(
+    model: Transformer,
+    tokens: Int[Array, "length"],
+    query: Int[Array, ""],
+    key: Int[Array, ""],
+    offset: Int[Array, ""],
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Attention of the query to a matching key after over before, with a token replaced for that key or that query."""
+    begins, nothing = int(model.beginning is not None), jnp.zeros((1, model.dimension), model.dtype)
+    stream = first_stream(model, tokens)
+    before = onwards(model, stream, nothing).attention[0][0, query + begins, key + begins]
+
+    def ratio(row: Int[Array, ""]) -> Float[Array, ""]:
+        other = tokens.at[row - offset].set(1 - tokens[row - offset])
+        patched = stream.at[row + begins].set(first_stream(model, other)[row + begins])
+        after = onwards(model, patched, nothing).attention[0][0, query + begins, key + begins]
+        return after / jnp.maximum(before, 1e-9)
+
+    return ratio(key), ratio(query)
+
+
+@eqx.filter_jit
+def effect(
+    model: Transformer, tokens: Int[Array, "count length"], removed: Float[Array, "directions d"]
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Share of layer 2's attention on the matches, and how far the predictions move from those of the whole model."""
+    begins = int(model.beginning is not None)
+
+    def one(row: Int[Array, "length"]) -> tuple[Array, Array, Array]:
+        stream = first_stream(model, row)
+        seen = onwards(model, stream, removed)
+        whole = onwards(model, stream, jnp.zeros_like(removed))
+        keys = matching.window_matches(row, DATA.order)
+        weights = seen.attention[0][0, begins:, begins:]
+        share = (weights * keys).sum(axis=1) / jnp.maximum(weights.sum(axis=1), 1e-9)
+        moved = jnp.abs(seen.probabilities - whole.probabilities).sum(axis=1)[begins + DATA.order :].mean() / 2
+        return (share * keys.any(axis=1)).sum(), keys.any(axis=1).sum(), moved
+
+    shares, queries, moved = jax.lax.map(one, tokens, batch_size=64)
+    return shares.sum() / queries.sum(), moved.mean()
+
+
+def written_directions(model: Transformer, tokens: Int[np.ndarray, "count length"]) -> Float[np.ndarray, "offsets d"]:
+    """Least squares: what the MLP of layer 1 writes, for the token at each offset; unit vectors, one for an offset."""
+    begins, order = int(model.beginning is not None), DATA.order
+
+    @eqx.filter_jit
+    def write(row: Int[Array, "length"]) -> Float[Array, "length d"]:
+        return written(model, first_stream(model, row))[begins:]
+
+    wrote = np.stack([np.asarray(write(row), np.float64) for row in jnp.asarray(tokens)])[:, OFFSETS:]
+    signs = 2.0 * tokens - 1
+    length = tokens.shape[1]
+    inputs = np.stack([signs[:, OFFSETS - offset : length - offset] for offset in range(order + 1)], axis=-1)
+    inputs = np.concatenate([inputs, np.ones((*inputs.shape[:-1], 1))], axis=-1)
+    weights = np.linalg.lstsq(inputs.reshape(-1, order + 2), wrote.reshape(-1, wrote.shape[-1]), rcond=None)[0]
+    return weights[: order + 1] / np.maximum(np.linalg.norm(weights[: order + 1], axis=1, keepdims=True), 1e-12)
+
+
+def chosen_pairs(tokens: Int[np.ndarray, "count length"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A sequence, a query and one of its matches, at random, with all offsets inside the sequence."""
+    generator, picked = np.random.default_rng(0), []
+    for place, row in enumerate(tokens):
+        keys = np.array(matching.window_matches(jnp.asarray(row), DATA.order))  # a copy that can be written
+        keys[:, :OFFSETS] = False
+        # Neither the query's window nor the key's may hold the other's tokens: a replacement must touch one of them.
+        queries, matches = np.nonzero(keys & (np.subtract.outer(np.arange(len(row)), np.arange(len(row))) > OFFSETS))
+        if len(queries):
+            one = generator.integers(len(queries))
+            picked.append((place, queries[one], matches[one]))
+    places, queries, matches = np.array(picked).T
+    return tokens[places], queries, matches
+
+
+def interventions(model: Transformer, tokens: Int[np.ndarray, "count length"]) -> Row:
+    """Both interventions on one model."""
+    rows, queries, keys = (jnp.asarray(part) for part in chosen_pairs(tokens))
+    at = jax.vmap(partial(replaced, model), in_axes=(0, 0, 0, None))
+    kept = np.array([np.median(at(rows, queries, keys, jnp.int32(offset)), axis=1) for offset in range(OFFSETS)])
+    directions = written_directions(model, tokens)
+    random = np.random.default_rng(0).standard_normal((DIRECTIONS, model.dimension))
+    random /= np.linalg.norm(random, axis=1, keepdims=True)
+
+    def without(direction: np.ndarray) -> tuple[float, float]:
+        share, moved = effect(model, jnp.asarray(tokens), jnp.asarray(direction[None], model.dtype))
+        return float(share), float(moved)
+
+    by_offset, by_chance = [without(one) for one in directions], [without(one) for one in random]
+    return {
+        "key_side": kept[:, 0].tolist(),
+        "query_side": kept[:, 1].tolist(),
+        "on_matches": without(np.zeros(model.dimension))[0],
+        "on_matches_without": [share for share, _ in by_offset],
+        "on_matches_without_random": [share for share, _ in by_chance],
+        "moved_without": [moved for _, moved in by_offset],
+        "moved_without_random": [moved for _, moved in by_chance],
+    }
+
+
+def verdict(row: Row) -> str:
+    """What the numbers say about the three parts of the mechanism."""
+    order = DATA.order
+    compares = max(row["key_side"][1 : order + 1]) < 0.5 and max(row["query_side"][:order]) < 0.5
+    if not compares:
+        return "layer 2 does not compare the whole window"
+    without = row["on_matches_without"][order]
+    if without < row["on_matches"] / 2:
+        carried = "matching depends on the MLP's direction of the oldest token"
+    elif without < min(row["on_matches_without_random"]):
+        carried = "the MLP's direction of the oldest token takes part, and most of the matching survives without it"
+    else:
+        carried = "without the MLP's direction of the oldest token matching is no worse than without a random one"
+    dropped = "has dropped" if row["query_side"][order] > 0.5 else "still depends on"
+    return f"the whole window is compared; the query {dropped} the oldest token; {carried}"
+
+
+@experiment(
+    "Which mechanism does training find?",
+    "App. B.1, tested by interventions",
+    {"tiny": 0.4, "quick": 3, "paper": 30},
+    paper="Layer 1 writes the window, the MLP finds its oldest token and takes it off, layer 2 compares.",
+    reading="The paper shows attention maps; a map cannot tell which tokens a comparison uses. Replacing a token for "
+    "one row alone and removing one direction can.",
+)
+def mechanism(task: Task) -> Result:
+    """Intervene on the construction, and on the best trained model of two recipes."""
+    tokens = np.asarray(held_out(DATA, 64 if task.budget == "tiny" else SEQUENCES).tokens)[:, :-1]
+    models: dict[str, Transformer] = {
+        "two-layer (App. B.1)": construct("two-layer", order=DATA.order, alphabet_size=2, length=DATA.length)
+    }
+    recipes = ("floor",) if task.budget == "tiny" else ("floor", "paper")
+    for part, name in task.parts(recipes):
+        trained = part.train(of_preset(task, name, DATA))
+        best = min(range(len(trained.models)), key=lambda index: trained.summary.models[index].excess)
+        models[f"trained, {name}"] = trained.models[best]
+    rows = []
+    for name, model in models.items():
+        found = interventions(dataclasses.replace(model, certificate=None), tokens)
+        rows.append({"model": name, **found, "verdict": verdict(found)})
+    caption = (
+        "Median attention to a matching key after over before, with the token at offset 0, 1, … replaced in what layer "
+        "1 reads for that key or for that query; share of layer 2 on the matches and distance that predictions move "
+        "when the direction of the token at offset 0 … k is removed from what the MLP writes, next to random ones."
+    )
+    return Result(
+        {"mechanism": Table(caption, rows)},
+        {"replaced": _replaced(rows), "removed": _removed(rows)},
+        notes=tuple(f"{row['model']}: {row['verdict']}." for row in rows),
+        settings={"data": "order 2, T = 32, Dirichlet(1) rows", "sequences": len(tokens)},
+    )
+
+
+def _replaced(rows: list[Row]) -> Plot:
+    offsets = [float(offset) for offset in range(OFFSETS)]
+    charts = [
+        Chart(
+            f"offset replaced for the {side}",
+            "attention after / before",
+            [Series(row["model"], offsets, row[f"{side}_side"], None, "o-", number) for number, row in enumerate(rows)],
+        )
+        for side in ("key", "query")
+    ]
+    return Plot("Attention to a matching key when one token is replaced in what layer 1 reads.", charts, width=4.2)
+
+
+def _removed(rows: list[Row]) -> Plot:
+    names = ["nothing", *(f"offset {offset}" for offset in range(DATA.order + 1)), "random"]
+    places = [float(place) for place in range(len(names))]
+    series = []
+    for number, row in enumerate(rows):
+        random = row["on_matches_without_random"]
+        shares = [row["on_matches"], *row["on_matches_without"], float(np.mean(random))]
+        errors = [0.0] * (len(shares) - 1) + [float(np.std(random))]
+        series.append(Series(row["model"], places, shares, errors, "o", number))
+    ticks = dict(zip(names, places, strict=True))
+    chart = Chart("direction removed from the MLP", "share of layer 2 on matches", series, ticks=ticks)
+    caption = "Layer 2's attention on the matches without one direction of what the MLP of layer 1 writes."
+    return Plot(caption, [chart], width=4.6)

@@ -1,0 +1,155 @@
+"""Chains of unknown order: does a trained transformer find the order in context? Floors are the mixture and CTW."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from anyorder import probing
+from anyorder.io.atomic import Row
+from anyorder.models import Transformer
+from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, columns, experiment, of_preset
+from anyorder.papers.figure_data import Chart, Plot, each, series
+from anyorder.training.config import Config, Data
+
+#: A model within this of the floor, in nats, selects the order as the Bayes mixture does, for what can be measured.
+NEAR = 0.002
+#: What comes within that, as changes to the preset `floor`: several heads, so that it has counts of several orders.
+RECIPE = {"heads": [4], "optimiser": "muon", "learning_rate": [8e-3], "steps": 5000}
+#: What models are called in the tables.
+RECIPE_NAME, ONE, ATTENTION = "two layers, four heads, Muon", "one layer", "attention only"
+#: Test sequences of the probe for each model.
+PROBED: dict[Budget, int] = {"tiny": 4, "quick": 24, "paper": 24}
+
+
+class Trial(NamedTuple):
+    """A kind of model on one source; `changes` are those to the preset `floor`."""
+
+    model: str
+    data: Data
+    changes: Mapping[str, object]
+
+
+def mixture(max_order: int, length: int) -> Data:
+    """Orders 1 … K with equal probability, Dirichlet(1) rows, two symbols."""
+    return Data(prior="order-mixture", min_order=1, max_order=max_order, length=length)
+
+
+def trials(budget: Budget) -> list[Trial]:
+    """What is trained within a budget: the preset and less than it on one source, then the recipe over K and T."""
+    one, attention = {"layers": 1}, {"mlp": "none", "last_mlp": False}
+    tree = Data(prior="tree", depth=3, length=64)
+    quick = [
+        Trial("two layers", mixture(3, 64), {}),
+        Trial(ONE, mixture(3, 64), one),
+        Trial(ATTENTION, mixture(3, 64), attention),
+        Trial("two layers", tree, {}),
+        Trial(RECIPE_NAME, mixture(3, 64), RECIPE),
+    ]
+    full = [
+        *(Trial(RECIPE_NAME, mixture(order, 64), RECIPE) for order in (2, 4)),
+        *(Trial(RECIPE_NAME, mixture(3, length), RECIPE) for length in (32, 128)),
+        Trial(RECIPE_NAME, tree, RECIPE),
+    ]
+    tiny = [Trial("two layers", mixture(2, 8), {}), Trial(ONE, mixture(2, 8), one)]
+    return {"tiny": tiny, "quick": quick, "paper": [*quick, *full]}[budget]
+
+
+def config(task: Task, trial: Trial) -> Config:
+    """The preset `floor` on the source of a trial, changed as the trial says."""
+    return of_preset(task, "floor", trial.data, **trial.changes)
+
+
+def heads(models: Sequence[Transformer], longest: int, count: int) -> list[Row]:
+    """What the probe reads off every head of the last layer."""
+    found = []
+    for seed, model in enumerate(models):
+        settings = probing.Settings(sequences=count, max_length=longest, layers=(len(model.layers) - 1,))
+        for head in probing.probe(probing.OwnModel(model, f"seed {seed}"), settings).heads:
+            found.append(
+                {
+                    "seed": seed,
+                    "head": head.head,
+                    "order": head.found.order,
+                    "graded": head.found.graded,
+                    "mean_step": head.found.mean if head.found.order else None,
+                    "mean_step_error": head.found.mean_error if head.found.order else None,
+                    "spectrum": [round(value, 3) for value in head.spectrum],
+                }
+            )
+    return found
+
+
+@experiment(
+    "Does a transformer find the order in context?",
+    "our own; the paper fixes the order",
+    {"tiny": 0.3, "quick": 15, "paper": 90},
+    reading="The order of every chain is drawn uniformly from 1 … K, or its context tree from the prior of "
+    "context-tree weighting. The floor is the Bayes mixture over orders, or context-tree weighting; the best fixed "
+    f"order lies above it. A model within {NEAR} nats of the floor is counted as selecting the order.",
+    recorded=OnPage(),
+)
+def unknown_order(task: Task) -> Result:
+    """Train every trial; where the models lie between the floor and the best fixed order."""
+    trained = trials(task.budget)
+    rows, fixed, looked = [], [], []
+    for part, trial in task.parts(trained):
+        run = part.train(config(task, trial))
+        models, summary = run.models, run.summary
+        about, where = summary.reference, {"source": trial.data.prior, "K": trial.data.window, "T": trial.data.length}
+        assert about.floor_excess is not None
+        gaps = columns("gap", [model.gap for model in summary.models if model.gap is not None])
+        best = min((one.excess for one in about.fixed_orders), default=about.floor_excess)
+        rows.append(
+            {
+                "model": trial.model,
+                **where,
+                "floor": about.floor_excess,
+                **gaps,
+                "gap_error": max(model.gap_error or 0.0 for model in summary.models),
+                "best_fixed_order": best - about.floor_excess,
+                "within": gaps["gap_mean"] <= NEAR,
+            }
+        )
+        count = PROBED[task.budget]
+        looked += [{"model": trial.model, **where, **row} for row in heads(models, trial.data.window + 2, count)]
+        for one in about.fixed_orders:
+            line = {**where, "order": one.order, "over_floor": one.excess - about.floor_excess}
+            if line not in fixed:
+                fixed.append(line)
+    caption = (
+        "Loss over the Bayes floor in nats per token, mean ± standard deviation over seeds; the error is that of the "
+        "evaluation set. Next to it the best add-one smoothing of one fixed order, which selects nothing."
+    )
+    return Result(
+        {
+            "gaps": Table(caption, rows),
+            "fixed_orders": Table("Add-one smoothing of each fixed order, in nats over the same floor.", fixed),
+            "heads": Table(
+                "What the probe reads off the heads of the last layer. The spectrum is attention over chance at match "
+                "lengths 0, 1, …; a graded head rises at several lengths, and the mean step says where.",
+                looked,
+            ),
+        },
+        {"gaps": chart(rows)},
+        settings={"data": "two symbols, Dirichlet(1) rows, the first K tokens uniform", "near": f"{NEAR} nats"},
+        preset="floor",
+        config=config(task, trained[0]),
+    )
+
+
+def chart(rows: list[Row]) -> Plot:
+    """Gaps of every kind of model on every source, next to the best fixed order there."""
+    ticks: dict[str, float] = {}
+    placed = []
+    for row in rows:
+        source = "trees" if row["source"] == "tree" else f"K = {row['K']}"
+        place = ticks.setdefault(f"{source}\nT = {row['T']}", float(len(ticks)))
+        placed.append(row | {"place": place})
+    lines = each(placed, "model", "place", "gap_mean", "gap_std", style="o")
+    lines.append(series("best fixed order", placed, "place", "best_fixed_order", None, "k_"))
+    caption = (
+        "Loss over the Bayes floor for sources of unknown order, on a logarithmic scale: the lower a model lies, the "
+        "more it selects the order as Bayes does."
+    )
+    return Plot(caption, [Chart("source", "nats over the floor", lines, log="y", ticks=ticks)], width=6.0, height=3.6)

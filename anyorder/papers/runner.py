@@ -1,0 +1,114 @@
+"""Running experiments into a folder: what is finished is kept, what fails is named, and the rest goes on."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from anyorder.errors import InputError, in_a_line, require
+from anyorder.io.atomic import Row, holds, locked, read_json, write_json, write_text
+from anyorder.io.trees import read_record, write_record
+from anyorder.papers import figure_data as figures
+from anyorder.papers.experiment import SECONDS, Budget, Experiment, Result, Table, Task, TaskWatcher, read_seconds
+from anyorder.papers.two_can.dynamics import PowerLaw, Preconditioned, Standing, Standings, Trajectory, TwoStage
+from anyorder.papers.two_can.dynamics.lengths import LengthPoint, LengthSweep
+from anyorder.training import config as configs
+from anyorder.training.versions import versions, versions_difference
+
+MANIFEST, RESULT, RUNS = "reproduce.json", "result.safetensors", "runs"
+
+FORM = "anyorder experiment 3"
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """A result and how it came to be: what is kept."""
+
+    result: Result
+    budget: Budget
+    seeds: int
+    versions: dict[str, str]
+
+
+#: All that a record is made of.
+KINDS: tuple[type, ...] = (
+    Record, Result, Table, figures.Series, figures.Chart, figures.Plot, figures.AttentionMap, figures.MapGrid,
+    figures.Heat, figures.OverSteps, figures.OverLengths, Trajectory, TwoStage, Preconditioned, Standings, Standing,
+    LengthSweep, LengthPoint, PowerLaw, configs.Config, configs.Data, configs.Architecture, configs.Initial,
+    configs.Optimisation, configs.Measurement,
+)  # fmt: skip
+
+
+class Ran(NamedTuple):
+    """One experiment: its record and how long it took, or why it failed. A `kept` record is of an earlier call."""
+
+    experiment: Experiment
+    record: Record | None
+    seconds: float | None = None
+    failure: str | None = None
+    kept: bool = False
+
+
+def _check(folder: Path, settings: Row) -> bool:
+    """Whether the folder is that of a report of these settings; refused where it is another's."""
+    if not holds(folder, MANIFEST):
+        return False
+    stored = read_json(folder / MANIFEST, "another folder", {"budget": str, "seeds": int})
+    require(
+        stored == settings,
+        f"{folder} holds results of budget {stored['budget']} with {stored['seeds']} seeds, this is budget "
+        f"{settings['budget']} with {settings['seeds']}; choose another `out=`",
+    )
+    return True
+
+
+def run_all(
+    experiments: Sequence[Experiment],
+    folder: Path,
+    task: Task,
+    begin: Callable[[Experiment], None] = lambda experiment: None,
+    watch: TaskWatcher = lambda fraction, doing: None,
+) -> Iterator[Ran]:
+    """Every experiment in turn, in a folder that is held meanwhile; one that raises is named, and the next begins."""
+    settings = {"budget": task.budget, "seeds": task.seeds}
+    _check(folder, settings)
+    with locked(folder):
+        if not _check(folder, settings):
+            write_json(folder / MANIFEST, settings)
+        for experiment in experiments:
+            begin(experiment)
+            own = dataclasses.replace(task, runs=folder / RUNS, watch=watch, earlier={})
+            yield _run(experiment, folder / experiment.id, own)
+
+
+def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:
+    if (folder / RESULT).exists():
+        try:
+            return _kept(experiment, folder)
+        except InputError as error:
+            warnings.warn(f"{error}; it is computed again", stacklevel=2)
+    clock = time.perf_counter()
+    try:
+        result = experiment.run(task)
+        took = time.perf_counter() - clock + sum(task.earlier.values())
+        record = Record(result, task.budget, task.seeds, versions())
+        write_json(folder / SECONDS, {"seconds": took})
+        write_record(folder / RESULT, record, FORM)
+    except Exception as error:
+        write_text(folder / "error.txt", traceback.format_exc())
+        return Ran(experiment, None, failure=in_a_line(error))
+    (folder / "error.txt").unlink(missing_ok=True)
+    return Ran(experiment, record, took)
+
+
+def _kept(experiment: Experiment, folder: Path) -> Ran:
+    record = read_record(folder / RESULT, FORM, KINDS)
+    differs = versions_difference(record.versions)
+    if differs:
+        warnings.warn(f"the kept result of {experiment.id} was computed with {differs}", stacklevel=2)
+    return Ran(experiment, record, read_seconds(folder / SECONDS), kept=True)

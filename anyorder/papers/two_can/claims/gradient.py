@@ -1,0 +1,224 @@
+"""Section 5 and App. C: the reduced model, its loss, its gradient in closed form, and stage one of Algorithm 1."""
+
+from __future__ import annotations
+
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.special import softmax
+
+from anyorder import chains
+from anyorder.chains import Dirichlet, Floored, Kernel, Prior
+from anyorder.chains.sampling import stationary_contexts
+from anyorder.estimators import mean_and_error
+from anyorder.papers.entry import Finding, claim, judge, slow_claim
+from anyorder.papers.two_can import dynamics
+from anyorder.papers.two_can.claims.measures import apart, drawn, hard
+from anyorder.papers.two_can.dynamics.algorithms import preconditioned_direction
+from anyorder.papers.two_can.dynamics.closed_form import Offsets
+
+#: The prior that meets the assumptions of App. C, and its γ.
+GAMMA = 0.2
+PRIOR = Floored(1, 3, gamma=GAMMA)
+
+
+def descent_direction(p: Offsets, scores: Offsets, order: int, plain: bool = False) -> Offsets:
+    """S^k dL/dp in the limit a_2 → 0, from order two on with the preconditioner, unless it is plain."""
+    gradient = dynamics.stage_one_gradient(p, scores, 1.0, 1, order)
+    return gradient if order == 1 or plain else preconditioned_direction(gradient, order)
+
+
+def closed_descent(
+    scores: Float[np.ndarray, "offsets"], order: int, *, plain: bool = False
+) -> Float[np.ndarray, "states offsets"]:
+    """Stage one in the limit a_2 → 0: p before and after each of 400 steps; the first changes it by at most 0.3.
+
+    It starts at p = 0, and from order two on as Algorithm 2 does, with p_0 = -∞.
+    """
+    return np.asarray(_closed_descent(jnp.asarray(scores), order, plain))
+
+
+@eqx.filter_jit
+def _closed_descent(scores: Offsets, order: int, plain: bool) -> Float[Array, "states offsets"]:
+    start = dynamics.initial(length=len(scores), a_2=0.0, order=order, exclude_own=order > 1).p
+    rate = 0.3 / jnp.abs(descent_direction(start, scores, order, plain)).max()
+
+    def move(p: Offsets, _: None) -> tuple[Array, Array]:
+        return p - rate * descent_direction(p, scores, order, plain), p
+
+    return jax.lax.scan(move, start, None, length=401)[1]
+
+
+@functools.cache
+def mean_scores(prior: Prior, count: int, lags: int = 64) -> Float[np.ndarray, "lags"]:
+    """g_j in the mean over kernels of a prior."""
+    return dynamics.lag_scores_of(prior, jax.random.key(0), lags=lags, count=count).mean(axis=0)
+
+
+def kernel_scores(kernels: Float[np.ndarray, "count *kernel"], lags: int) -> Float[np.ndarray, "count lags"]:
+    """g_0 … g_{lags - 1} of every kernel."""
+    return np.asarray(jax.jit(jax.vmap(lambda kernel: dynamics.lag_scores(kernel, lags)))(kernels))
+
+
+@claim(
+    "App. C, Assumption 1",
+    "A prior over first-order kernels with transitions above γ/S, rows that "
+    "differ, invariance under renaming, and mean 1/S.",
+)
+def asm_first_order() -> Finding:
+    """The four parts for a prior made for them, and for the data of the experiments."""
+    made = chains.check_first_order(PRIOR, GAMMA, jax.random.key(0))
+    data = chains.check_first_order(Dirichlet(1, 3), GAMMA, jax.random.key(0))
+    return judge(
+        {
+            **{f"{check.name}, measured and limit": [check.measured, check.limit] for check in made},
+            "parts that Dirichlet(1) breaks": [check.name for check in data if not check.holds],
+        },
+        printed=all(check.holds for check in made),
+        note="it can be met; the data of the experiments, Dirichlet(1) rows, break the first two for every γ > 0",
+    )
+
+
+@claim(
+    "Sec. 5, assumption (iii); App. C", "Layer one's weight at offset i is exp(p_i) / Σ_{j ≤ i} exp(p_j), zero or one."
+)
+def asm_model() -> Finding:
+    """Weights of one row at random p, with the sum up to i and up to n."""
+    p = np.random.default_rng(0).normal(size=12)
+    printed, corrected = np.exp(p) / np.cumsum(np.exp(p)), softmax(p)
+    ours = np.asarray(dynamics.reduced.first_layer(jnp.asarray(p), 12))[-1, ::-1]
+    return judge(
+        {
+            "sum of the weights as printed": printed.sum(),
+            "with the sum up to n": corrected.sum(),
+            "difference to the reduced model": apart(ours, corrected),
+        },
+        printed=abs(printed.sum() - 1) < 1e-12,
+        corrected=apart(ours, corrected) < 1e-12,
+        correction="the sum goes up to n, as in App. C.1, and weights are between zero and one",
+    )
+
+
+@slow_claim("App. C.1", "With p and a_2 in its weights the two-layer transformer is the reduced model.")
+def eq_reduced() -> Finding:
+    """The reduced model and the same as a transformer on one sequence, with and without norms."""
+    tokens, p = hard(1, 3)[0][:24], jnp.asarray(np.random.default_rng(1).normal(size=24))
+    models = [dynamics.Reduced(p, jnp.asarray(2.0), jnp.zeros(1, jnp.float64), norms) for norms in (False, True)]
+    gap = max(apart(eqx.filter_jit(one)(tokens, 3), dynamics.as_transformer(one, 3)(tokens)[-1]) for one in models)
+    return judge({"largest difference": gap}, printed=gap < 1e-12)
+
+
+@claim(
+    "Sec. 5, eq. 1 and Theorem 4",
+    "The loss is an expectation over sequences of the chain, and its optimum is L* = E[(1/S) Σ_s H(π(·|s))].",
+)
+def eq_optimal_loss() -> Finding:
+    """The loss of the true kernel with contexts as they occur, and with all weighted alike, less L*; paired."""
+    kernels = drawn(PRIOR, 1024)
+    entropies = -(kernels * np.log(kernels)).sum(axis=2)
+    weights = np.asarray(jax.jit(jax.vmap(stationary_contexts))(kernels))
+    gap, error = map(float, mean_and_error((weights * entropies).sum(axis=1) - entropies.mean(axis=1)))
+    other = kernels * np.random.default_rng(0).uniform(0.5, 2.0, kernels.shape)
+    other /= other.sum(axis=2, keepdims=True)
+    alike = (-(kernels * np.log(other)).sum(axis=2) - entropies).mean(axis=1).min()
+    return judge(
+        {
+            "loss of the true kernel less L*": gap,
+            "its standard error": error,
+            "least loss less L* of other predictors, contexts alike": alike,
+        },
+        printed=gap > -3 * error,
+        corrected=alike > 0,
+        correction="the loss must weigh all contexts alike, (1/S) Σ_s, as App. C.2 writes it: weighted as they occur, "
+        "the true kernel itself is below L*",
+    )
+
+
+@claim("App. C.2", "softmax(a Z) = 1/n + a(I/n - 11ᵀ/n²)Z to first order in a.")
+def eq_taylor() -> Finding:
+    """The error of the expansion at small a, with n + 1 positions 0 … n, divided by n and by n + 1."""
+    z, scales, errors = np.random.default_rng(0).random(33), (0.1, 0.01, 0.001), {}
+    for name, n in (("n", 32), ("n + 1", 33)):
+        errors[name] = [apart(softmax(a * z), 1 / n + a * (z / n - z.sum() / n**2)) * 33 for a in scales]
+    powers = {name: dynamics.power_law(scales, values).exponent for name, values in errors.items()}
+    return judge(
+        {
+            **{f"relative error, divisor {name}, a = 0.1, 0.01, 0.001": values for name, values in errors.items()},
+            **{f"power of a, divisor {name}": power for name, power in powers.items()},
+        },
+        printed=powers["n"] > 1.8,
+        corrected=powers["n + 1"] > 1.8,
+        correction="there are n + 1 positions, 0 … n: with 1/(n + 1) the error is of second order",
+    )
+
+
+@claim("App. C.2", "g_{i,j} = Σ π(s'|s)/μ(s')·(P(x_i = s', x_{i-j} = s) - P(x_{i-j} = s) μ(s')) = Σ π/μ·P - 1.")
+def eq_g() -> Finding:
+    """Both forms and the package's on 16 kernels, lags 0 … 5, by matrix powers."""
+    gap, kernels = 0.0, drawn(PRIOR, 1024)[:16]
+    for kernel, ours in zip(kernels, kernel_scores(kernels, 6), strict=True):
+        mu = Kernel(kernel).symbol_distribution
+        for j in range(6):
+            pairs = mu[:, None] * np.linalg.matrix_power(kernel, j)
+            first = (kernel / mu * (pairs - mu[:, None] * mu)).sum()
+            last = (kernel / mu * pairs).sum() - 1
+            gap = max(gap, abs(first - last), abs(first - ours[j]))
+    return judge({"largest difference": gap}, printed=gap < 1e-12)
+
+
+@slow_claim(
+    "App. C.2", "dL/dp_m = -(a/Sn) Σ_{i ≥ m} att_{i,m} (g_m - Σ_j att_{i,j} g_j) at small a and long sequences."
+)
+def eq_gradient() -> Finding:
+    """Automatic differentiation on 1,024 chains of two lengths against the closed form, p = 0, a = 0.01."""
+    lengths = (32, 96)
+    found = [
+        dynamics.agreement(dynamics.initial(length=length, a_2=0.01), PRIOR, jax.random.key(3), count=1024)
+        for length in lengths
+    ]
+    cosines = [entry.cosine for entry in found]
+    ratios = [entry.sampled[1] / entry.closed[1] for entry in found]
+    return judge(
+        {"n": lengths, "cosine of the two gradients": cosines, "ratio at p_1": ratios},
+        printed=cosines[-1] > 0.98 and abs(ratios[-1] - 1) < 0.15 and abs(ratios[1] - 1) < abs(ratios[0] - 1),
+        note="the ratio tends to one as n grows; at a finite n frequencies differ from their means",
+    )
+
+
+@claim("App. C.2, requirement", "In every row dL/dp_1 is positive and larger than every other dL/dp_j.")
+def eq_stage_one() -> Finding:
+    """Rows of the closed form at p = 0, with the sign as printed and turned."""
+    scores = mean_scores(PRIOR, 1024)
+    rows = [scores[: i + 1] - scores[: i + 1].mean() for i in range(1, len(scores))]  # -dL/dp_m up to a factor
+    ahead, least = min(np.delete(row[1] - row, 1).min() for row in rows), min(row[1] for row in rows)
+    return judge(
+        {
+            "rows": len(rows),
+            "smallest -dL/dp_1 over the next, up to a factor": ahead,
+            "smallest -dL/dp_1, up to a factor": least,
+        },
+        printed=all(-row[1] > 0 and (-np.delete(row, 1) < -row[1]).all() for row in rows),
+        corrected=min(ahead, least) > 0,
+        correction="of the descent direction -dL/dp, as the text goes on to use it",
+    )
+
+
+@claim("App. C.2, end", "p_1 leads after every step, the attention on the previous token tends to one.")
+def claim_stage_one() -> Finding:
+    """400 steps in the limit a → 0."""
+    p = closed_descent(mean_scores(PRIOR, 1024), 1)[1:]
+    others = np.delete(p, 1, axis=1).max(axis=1)
+    weight = softmax(p[[0, 49, 399]], axis=1)[:, 1]
+    return judge(
+        {
+            "softmax(p)_1 after 1, 50, 400 steps": weight,
+            "smallest lead of p_1": (p[:, 1] - others).min(),
+            "p_1 at the end": p[-1, 1],
+            "largest other": others[-1],
+        },
+        printed=(p[:, 1] > others).all() and weight[0] < weight[1] < weight[2] and weight[2] > 0.99,
+    )

@@ -1,0 +1,100 @@
+"""What several entries measure with: codes of contexts, verified constructions, kernels that were drawn."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+
+import jax
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import pdist
+
+from anyorder.chains import Prior
+from anyorder.constructions import construct
+from anyorder.constructions.construction import OptionValue
+from anyorder.constructions.hard_sequences import hard_sequences
+from anyorder.constructions.verify import Verification, verify
+from anyorder.estimators import Estimate, kgram
+from anyorder.models import Transformer
+
+#: Settings that decide and are cheap; a sequence of each kind.
+LENGTH, SEQUENCES = 128, 4
+#: Above the rounding of float64 at the orders tried, far below what any error in a weight does.
+TOLERANCE = 1e-6
+#: Differences below this are rounding.
+ROUNDING = 1e-12
+
+
+def apart(first: ArrayLike, second: ArrayLike | int | float) -> float:
+    """The largest absolute difference of two arrays, or of an array and a number.
+
+    >>> apart([1.0, 2.0], [1.5, 2.0])
+    0.5
+    """
+    return float(np.abs(np.asarray(first) - np.asarray(second)).max())
+
+
+def never_rises(values: Float[np.ndarray, "*cases steps"]) -> Bool[np.ndarray, "*cases"]:
+    """Whether no value is above the one before it.
+
+    >>> never_rises(np.array([[3.0, 1.0, 1.0], [3.0, 1.0, 2.0]])).tolist()
+    [True, False]
+    """
+    return np.asarray((np.diff(values) < ROUNDING).all(axis=-1))
+
+
+@functools.cache
+def verified(name: str, order: int, alphabet_size: int = 2) -> Verification:
+    """A construction held against its exact estimator on hard sequences; measured once a process."""
+    return verify(name, order=order, alphabet_size=alphabet_size, length=LENGTH, sequences=SEQUENCES)
+
+
+def built(name: str, order: int, *, force: bool = False, **options: OptionValue) -> Transformer:
+    """A construction in float64 for two symbols and the common length."""
+    return construct(name, order=order, alphabet_size=2, length=LENGTH, dtype="float64", force=force, **options)
+
+
+def hard(order: int, alphabet_size: int = 2) -> Int[np.ndarray, "count length"]:
+    """The common sequences."""
+    return hard_sequences(count=SEQUENCES, length=LENGTH, alphabet_size=alphabet_size, order=order, seed=0)
+
+
+def distance_to_kgram(
+    predict: Callable[[Int[np.ndarray, "length"]], ArrayLike], order: int, estimate: Callable[..., Estimate] = kgram
+) -> float:
+    """The largest error against Definition 2, or another estimate, over the common sequences, where it is defined."""
+    worst = 0.0
+    for tokens in hard(order):
+        exact, defined = map(np.asarray, estimate(tokens, order=order, alphabet_size=2))
+        worst = max(worst, apart(np.asarray(predict(tokens))[defined], exact[defined]))
+    return worst
+
+
+def codes(alphabet_size: int, order: int, base: float = 3.0) -> Float[np.ndarray, "contexts symbols"]:
+    """Σ_i base^(i-1) e_{x_{n-i}}, i = 1 … k, for all contexts, not yet divided by C: the oldest weighs most.
+
+    >>> codes(2, 2).tolist()
+    [[4.0, 0.0], [3.0, 1.0], [1.0, 3.0], [0.0, 4.0]]
+    """
+    weights = base ** np.arange(order - 1, -1, -1)
+    contexts = itertools.product(range(alphabet_size), repeat=order)  # oldest token first
+    return np.stack([weights @ np.eye(alphabet_size)[list(context)] for context in contexts])
+
+
+def directions(vectors: Float[np.ndarray, "count width"]) -> Float[np.ndarray, "count width"]:
+    """Every row divided by its length."""
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def nearest(vectors: Float[np.ndarray, "count width"]) -> float:
+    """The smallest distance between the directions of two different rows."""
+    return float(pdist(directions(vectors)).min())
+
+
+@functools.cache
+def drawn(prior: Prior, count: int, seed: int = 0) -> Float[np.ndarray, "count *kernel"]:
+    """Kernels from a prior, drawn once a process."""
+    return np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(jax.random.key(seed), count)))

@@ -1,0 +1,212 @@
+"""App. A and B step by step: what each layer computes, and what the proofs say of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from anyorder import chains, estimators
+from anyorder.chains import Chains, Dirichlet
+from anyorder.constructions import construct
+from anyorder.models import MLPLayer
+from anyorder.papers.entry import Finding, claim, judge
+from anyorder.papers.two_can.claims.measures import (
+    TOLERANCE,
+    apart,
+    built,
+    codes,
+    directions,
+    distance_to_kgram,
+    hard,
+    verified,
+)
+from anyorder.papers.two_can.dynamics import power_law
+
+
+@claim(
+    "App. A and B, layer 1",
+    "att_{n,n-i} = 3^(i-1)/C for 1 ≤ i ≤ min(n, k) (head 1: 3^i/C for 0 ≤ i < k), and 0 elsewhere.",
+)
+def eq_first_attention() -> Finding:
+    """Attention of layer one read off the running model, against the formula with C for min(n, k) terms."""
+    order, tokens = 3, hard(3)[0]
+    weights = np.asarray(built("two-head", order).trace(tokens).attention[0])
+    wanted = np.zeros_like(weights)
+    for n in range(len(tokens)):
+        for i in range(min(n + 1, order)):
+            wanted[0, n, n - i] = 3.0**i
+        for i in range(1, min(n, order) + 1):
+            wanted[1, n, n - i] = 3.0 ** (i - 1)
+    with np.errstate(invalid="ignore"):
+        wanted /= wanted.sum(axis=2, keepdims=True)
+    gap = np.nan_to_num(np.abs(weights - wanted), nan=np.inf)
+    return judge(
+        {"largest error from n = 1 on": gap[:, 1:].max(), "att_{0,0} of the second head": weights[1, 0, 0]},
+        printed=gap.max() < 1e-12,
+        corrected=gap[:, 1:].max() < 1e-12,
+        correction="from n = 1 on; at n = 0 the sum is empty, 0/0, and position 0 attends to itself",
+    )
+
+
+@claim(
+    "App. B.1, W_mlp^(1)",
+    "Subtracting (3^(k-1) - 1)/2C and taking ReLU and norm leaves the one-hot vector of the oldest token x_{n-k}.",
+)
+def eq_isolation() -> Finding:
+    """Every context, S = 2 to k = 8 and S = 3 to k = 5, with the printed bias and with 3^(k-1)/2C of the text."""
+    wrong, smallest = [], []  # with the bias and with the text's; the codes are whole numbers, not yet divided by C
+    for symbols, order in [*((2, k) for k in range(1, 9)), *((3, k) for k in range(1, 6))]:
+        oldest = np.eye(symbols)[[context[0] for context in itertools.product(range(symbols), repeat=order)]]
+        thresholds = (3 ** (order - 1) - 1) / 2, 3 ** (order - 1) / 2
+        left = [np.maximum(codes(symbols, order) - threshold, 0.0) for threshold in thresholds]
+        wrong.append([np.abs(directions(one) - oldest).max(axis=1) > 1e-12 for one in left])
+        smallest.append(min((one * oldest).sum(axis=1).min() for one in left))
+    bias, text = np.concatenate(wrong, axis=1)
+    return judge(
+        {
+            "contexts": len(bias),
+            "wrong with the bias": bias.sum(),
+            "wrong with the text's": text.sum(),
+            "smallest coefficient left, times C": min(smallest),
+        },
+        printed=not (bias | text).any(),
+        note="both thresholds work; with the printed bias a run of equal later tokens comes to exactly zero, not below",
+    )
+
+
+@claim(
+    "Sec. 4, MLP; App. B.1, W_mlp^(2)",
+    "u_n is e_{x_n}/C + 3 v_n - 3^k e_{x_{n-k}}/C, the code of the last k "
+    "tokens (Sec. 4 prints (3 e_{x_{n-k}} v_n)/C for 3 v_n).",
+)
+def eq_query() -> Finding:
+    """Both formulas on all contexts and next tokens, S = 3, k = 4."""
+    symbols, order = 3, 4
+    words, total = np.array([*itertools.product(range(symbols), repeat=order + 1)]), (3**order - 1) / 2
+    one_hot, weights = np.eye(symbols)[words], 3.0 ** np.arange(order - 1, -1, -1) / total
+    u, v = weights @ one_hot[:, 1:], weights @ one_hot[:, :-1]
+    oldest, newest = one_hot[:, 0], one_hot[:, -1]
+    appendix, section = (
+        apart(newest / total + middle - 3**order / total * oldest, u) for middle in (3 * v, 3 * oldest * v / total)
+    )
+    return judge(
+        {"largest error, App. B.1": appendix, "largest error, Sec. 4": section},
+        printed=max(appendix, section) < 1e-12,
+        corrected=appendix < 1e-12,
+        correction="the middle term is 3 v_n, as in App. B.1: v_n is divided by C already, and no e_{x_{n-k}} "
+        "multiplies it",
+    )
+
+
+@claim(
+    "App. A and B, layer 2",
+    "The score written as a distance: kappa·cos(v_i, u_n) = 2 - kappa·‖v̂_i - û_n‖² (2·kappa in the softmax), and "
+    "<LN, LN> = 2·cos in the qk variants.",
+)
+def eq_score() -> Finding:
+    """Both sides on all pairs of contexts, S = 2, k = 5."""
+    units, kappa = directions(codes(2, 5)), 7.0
+    cosine = units @ units.T
+    square = ((units[:, None] - units[None]) ** 2).sum(axis=2)
+    printed, corrected = apart(kappa * cosine, 2 - kappa * square), apart(kappa * cosine, kappa - kappa / 2 * square)
+    return judge(
+        {"largest difference, printed": printed, "largest difference, with kappa - kappa/2·‖·‖²": corrected},
+        printed=printed < 1e-9,
+        corrected=corrected < 1e-9,
+        correction="cos = 1 - ½‖·‖²: kappa·cos = kappa - (kappa/2)‖·‖²; a factor of two in kappa, nothing more",
+    )
+
+
+@claim(
+    "App. A and B, layer 2",
+    "As kappa grows, the attention of layer two tends to the uniform distribution on the matching positions.",
+)
+def eq_uniform_attention() -> Finding:
+    """Largest distance to the pseudo-attention at growing kappa, where something matches."""
+    order = 3
+    model = built("two-layer", order)
+    assert model.certificate is not None
+    kappas, gaps = [factor * model.certificate.kappa for factor in (0.125, 0.25, 0.5, 1.0)], []
+    for kappa in kappas:
+        scaled, gap = built("two-layer", order, kappa=kappa, force=True), 0.0
+        for tokens in hard(order):
+            wanted = np.asarray(estimators.pseudo_attention(jnp.asarray(tokens, jnp.int32), order))
+            some = wanted.sum(axis=1) > 0
+            gap = max(gap, apart(scaled.trace(tokens).attention[-1][0][some], wanted[some]))
+        gaps.append(gap)
+    return judge(
+        {"kappa": kappas, "largest distance": gaps},
+        printed=gaps[-1] < TOLERANCE and all(b <= a for a, b in itertools.pairwise(gaps)),
+    )
+
+
+#: Stretches of positions over which distances of a model on long chains are averaged: the later half of each.
+ENDS = (16, 64, 256)
+
+
+def _falls(name: str, seed: int, to: str, target: Callable[[Chains], ArrayLike], at_most: float, note: str) -> Finding:
+    """The mean distance of a construction to a target on Dirichlet chains of order 2, and the exponent of its fall."""
+    drawn = chains.sample(Dirichlet(2, 2), length=ENDS[-1], count=64, seed=seed)
+    model, wanted = construct(name, order=2, alphabet_size=2, length=ENDS[-1]), np.asarray(target(drawn))
+    # of two symbols the largest difference is the total variation distance
+    gap = np.abs(np.asarray(jax.vmap(model)(drawn.tokens))[:, : wanted.shape[1]] - wanted).max(axis=2)
+    means = [np.nanmean(gap[:, end // 2 : end]) for end in ENDS]
+    exponent = power_law(ENDS, means).exponent
+    return judge(
+        {"up to position": ENDS, f"mean distance to the {to}": means, "exponent": exponent},
+        printed=exponent < at_most,
+        note=note,
+    )
+
+
+@claim(
+    "App. A.2.2 and B.2, end",
+    "The bias of the variants with normalised queries and keys vanishes as T grows, for irreducible chains.",
+    see=("thm-two-head-variants", "thm-two-layer-variants"),
+)
+def claim_bias_vanishes() -> Finding:
+    """The mean distance to the k-gram by position and the exponent of its fall."""
+    exact = jax.jit(jax.vmap(lambda x: estimators.kgram(x, order=2, alphabet_size=2).probabilities))
+    return _falls("two-head-qk", 0, "k-gram", lambda drawn: exact(drawn.tokens), -0.5, "like 1/T")
+
+
+@claim("App. A and B, theorems", "The output approximates the kernel itself on sequences of any chain of order k.")
+def claim_consistent() -> Finding:
+    """Mean total variation distance between `dyadic` and the true kernel, by position, order 2."""
+    recurring = "as T grows, like the k-gram: about 1/√T where contexts recur"
+    note = f"{recurring}; at a fixed T no estimate from the tokens is exact"
+    return _falls("dyadic", 1, "kernel", lambda drawn: drawn.truth[:, 1:], -0.25, note)
+
+
+@claim("Sec. 4", "ReLU and layer norm are critical for the two-layer, one-head result.")
+def claim_nonlinearities() -> Finding:
+    """Theorem 3 without its ReLU, without its norms, and two attention layers that have no MLP at all."""
+    order = 3
+    model = built("two-layer", order)
+
+    def without(change: Callable[[MLPLayer], MLPLayer]) -> float:
+        stack = tuple(map(change, model.layers[0].mlp))
+        changed = eqx.tree_at(lambda m: m.layers[0].mlp, model, stack, is_leaf=lambda x: x is None)
+        return distance_to_kgram(changed, order)
+
+    numbers = {
+        "error of Theorem 3": distance_to_kgram(model, order),
+        "without ReLU": without(lambda layer: dataclasses.replace(layer, activation="none")),
+        "without layer norm": without(lambda layer: dataclasses.replace(layer, norm=None)),
+        "error of `attention-only`, no MLP": verified("attention-only", order).max_error,
+    }
+    needed = min(numbers["without ReLU"], numbers["without layer norm"]) > 0.1
+    return judge(
+        numbers,
+        printed=needed and numbers["error of `attention-only`, no MLP"] > 0.1,
+        corrected=needed,
+        correction="for this construction; `attention-only` has no MLP and no ReLU, only queries and keys of length "
+        "one",
+    )

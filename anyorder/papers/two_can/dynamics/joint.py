@@ -1,0 +1,150 @@
+"""All parameters trained jointly, which the paper does not do: which offsets gradient descent finds by itself, from
+several starts, and what the predictor is that Algorithm 2 ends with.
+
+Uniform weights 1/k cannot tell 01 from 10 (erratum E8). The same reduced model can, with weights b^j in both
+heads: here it is trained on from there, from the end of Algorithm 2, and from p = 0.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from anyorder import chains
+from anyorder.chains import Kernel, Prior
+from anyorder.chains.random import Seed, as_key
+from anyorder.chains.source import as_prior
+from anyorder.errors import InputError, require
+from anyorder.papers.two_can.dynamics.algorithms import SHARP, RunWatcher
+from anyorder.papers.two_can.dynamics.objective import (
+    Standings,
+    all_contexts,
+    bagged,
+    evaluate,
+    followers,
+    frequencies,
+    mean_excess,
+)
+from anyorder.papers.two_can.dynamics.reduced import Reduced, coded, initial
+from anyorder.papers.two_can.dynamics.settings import AlgorithmSettings
+
+
+class LimitDistances(NamedTuple):
+    """A model with norms and a_2 → ∞, against the estimators it could be, over contexts that were seen.
+
+    Distances are total variation, averaged over contexts (for the bag: bags) that the sequence holds.
+    """
+
+    to_kgram: float
+    to_bag: float
+    kgram_to_bag: float
+    coverage: float
+    """The fraction of contexts that the sequences hold."""
+
+
+def limit(p: Float[np.ndarray, "offsets"], prior: Prior, key: Seed, *, length: int, count: int = 256) -> LimitDistances:
+    """What learned positional scalars compute once norms are back and a_2 goes to infinity (erratum E10)."""
+    model = initial(length=length, a_2=SHARP, order=prior.order, normalise=True)
+    model = dataclasses.replace(model, p=jnp.asarray(p))
+    return LimitDistances(*map(float, _limit(model, prior, as_key(key), length, count)))
+
+
+@eqx.filter_jit
+def _limit(model: Reduced, prior: Prior, key: PRNGKeyArray, length: int, count: int) -> tuple[Array, ...]:
+    drawn = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
+    order, size = prior.order, prior.alphabet_size
+
+    def one(tokens: Int[Array, "length"]) -> tuple[Array, Array]:
+        counts = followers(tokens, order, size)
+        kgram, bag = frequencies(counts), frequencies(bagged(counts, order))
+        predicted = model.predict(tokens, all_contexts(order, size), size)
+        seen = counts.sum(axis=1) > 0
+        apart = jnp.stack(
+            [jnp.abs(x - y).sum(axis=1) / 2 for x, y in ((predicted, kgram), (predicted, bag), (kgram, bag))]
+        )
+        return jnp.where(seen, apart, 0).sum(axis=1), seen
+
+    sums, seen = jax.vmap(one)(drawn.tokens)
+    return *(sums.sum(axis=0) / seen.sum()), seen.mean()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class JointTraining:
+    """How training goes on: Adam on p, on the query's r and on a_2 together, with norms."""
+
+    length: int = 64
+    """T: sequences have T + 1 tokens."""
+    rate: float = 0.03
+    steps: int = 1000
+    batch: int = 64
+    epsilon: float = 1e-3
+    a_2: float = 3.0
+    """a_2 at the start."""
+    seed: int = 0
+
+
+class JointRuns(NamedTuple):
+    """Where every start ended, and all of them next to k-gram, bag of k and Bayes on the same fresh chains."""
+
+    found: dict[str, Reduced]
+    evaluation: Standings
+
+
+def train_jointly(
+    prior: Prior | Kernel,
+    settings: JointTraining | None = None,
+    learned: Float[np.ndarray, "offsets"] | None = None,
+    watch: RunWatcher = lambda done, runs: None,
+) -> JointRuns:
+    """Train the reduced model from p = 0, from Algorithm 2's end (`learned`), and from dyadic and triadic codes."""
+    prior, settings = as_prior(prior), settings or JointTraining()
+    AlgorithmSettings(**dataclasses.asdict(settings)).check(prior)  # it has all of these fields
+    blank = initial(length=settings.length + 1, a_2=settings.a_2, order=prior.order, normalise=True)
+    starts = {"from p = 0": blank}
+    if learned is not None:
+        require(
+            len(learned) == settings.length + 1,
+            f"the learned p has {len(learned)} offsets, this training has {settings.length + 1}; give them one length",
+        )
+        # Trained p differ by tens, where every gradient vanishes: -10 next to the largest is out, yet not out of reach.
+        within = np.maximum(learned - learned.max(), -10.0)
+        starts["from Algorithm 2"] = dataclasses.replace(blank, p=jnp.asarray(within))
+    starts |= {"from dyadic": coded(blank, 2.0), "from triadic": coded(blank, 3.0)}
+    found = {}
+    for done, (name, start) in enumerate(starts.items()):
+        watch(done, len(starts))
+        found[name], excess = _train(start, prior, settings)
+        bad = ~np.isfinite(np.asarray(excess))
+        if bad.any():
+            raise InputError(f"{name}: the run diverged at step {int(bad.argmax()) + 1}; lower the rate")
+    sharpened, _ = _train(coded(blank, 2.0), prior, settings, only_a_2=True)  # what the code itself is worth
+    models = {"dyadic, a_2 trained only": sharpened, **found}
+    key = jax.random.fold_in(jax.random.key(settings.seed), (1 << 20) + 1)
+    return JointRuns(found, evaluate(models, prior, key, length=settings.length + 1, epsilon=settings.epsilon))
+
+
+@eqx.filter_jit
+def _train(
+    start: Reduced, prior: Prior, settings: JointTraining, only_a_2: bool = False
+) -> tuple[Reduced, Float[Array, "steps"]]:
+    optimiser = optax.adam(optax.cosine_decay_schedule(settings.rate, settings.steps))
+
+    def step(state: tuple[Reduced, optax.OptState], key: PRNGKeyArray) -> tuple[tuple, Float[Array, ""]]:
+        model, memory = state
+        drawn = chains.sample(prior, length=len(model.p), count=settings.batch, start="stationary", seed=key)
+        excess, gradient = jax.value_and_grad(mean_excess)(model, drawn, settings.epsilon)
+        if only_a_2:
+            gradient = dataclasses.replace(gradient, p=0 * model.p, r=0 * model.r)
+        updates, memory = optimiser.update(gradient, memory)
+        return (optax.apply_updates(model, updates), memory), excess
+
+    keys = jax.random.split(jax.random.key(settings.seed), settings.steps)
+    (model, _), excesses = jax.lax.scan(step, (start, optimiser.init(start)), keys)
+    return model, excesses

@@ -1,0 +1,222 @@
+"""Attention of trained models of orders 1, 2, 3, next to the ideal (Fig. 2 and App. H.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Array, Int
+
+from anyorder.io.atomic import Row, Tables
+from anyorder.io.trees import as_json
+from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, Wide, columns, experiment, of_preset
+from anyorder.papers.figure_data import AttentionMap, Chart, Figure, MapGrid, Plot, each, grouped, sequence_maps
+from anyorder.papers.two_can.experiments import learned_code
+from anyorder.papers.two_can.printed import at_each
+from anyorder.training.config import Data
+from anyorder.training.evaluation import held_out
+from anyorder.training.run import Summary
+
+ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (1, 2, 3), "paper": (1, 2, 3)}
+#: Sequences that are shown, and over which weights of layer 1 and the attention between contexts are averaged.
+SEQUENCES, AVERAGED = 3, 256
+RECIPES = ("paper", "floor")
+
+
+def difference(recorded: Tables) -> str:
+    """What layers 1 and 2 do beside what is said of them."""
+    rows = [row for row in recorded["attention"] if row["preset"] == "paper"]
+    seeds = len(rows[0]["excess_seeds"])
+    shapes = [
+        f"at order {row['order']} it "
+        + (f"rises from offset 1 to k in {row['seeds_that_rise_to_k']} and " if row["order"] > 1 else "")
+        + f"ends at k in {row['seeds_that_end_at_k']} of {seeds} seeds"
+        for row in rows
+    ]
+    bases = [
+        f"{row['base']:.2f} [{row['low']:.2f}, {row['high']:.2f}] at order {row['order']}, which "
+        + ("contains" if row["low"] <= row["construction"] <= row["high"] else "excludes")
+        + f" the {row['construction']} of App. B"
+        for row in recorded["base"]
+        if row["preset"] == "paper"
+    ]
+    longer, ideal = ({row["order"]: row[name] for row in rows} for name in ("longer_match_mean", "longer_match_ideal"))
+    less = [
+        row["order"]
+        for row in rows
+        if row["longer_match_mean"] + 2 * row["longer_match_std"] < row["longer_match_ideal"]
+    ]
+    overlap = [
+        f"{row['overlap_in_every_seed']} of {row['pairs']} overlap in every seed and {row['confused_in_any_seed']} are "
+        f"confused in any at order {row['order']}"
+        for row in recorded["overlap"]
+        if row["preset"] == "paper"
+    ]
+    return (
+        f"**Attention.** Weight of layer 1, preset `paper`: {'; '.join(shapes)}. Mass beyond offset k: "
+        f"{at_each({row['order']: row['layer_1_beyond_k'] for row in rows}, 2)}. The base of the code is "
+        f"{'; '.join(bases)}. Of the pairs of contexts {'; '.join(overlap)}: codes that overlap need not confuse "
+        "layer 2. A match may go on: the next older token agrees too. Attention on a match that goes on, divided by "
+        f"that on one that does not, is {at_each(longer, 2)}; the pseudo-attention map, which does not look beyond the "
+        f"window, has {at_each(ideal, 2)}, less than one because windows that came often share their attention among "
+        "many matches, of which more go on. "
+        + (f"At order {' and '.join(map(str, less))} layer 2 prefers matches that do not go on." if less else "")
+    )
+
+
+@experiment(
+    "Attention of trained models",
+    "Fig. 2 and App. H.1",
+    {"tiny": 0.6, "quick": 6, "paper": 30},
+    paper="In layer 1 attention rises along the last k tokens and then drops to nearly zero, in layer 2 it lies on the "
+    "positions that the k-gram counts; the maps are shown for orders 1, 2 and 3, averaged over sequences for layer 1 "
+    "and for single sequences for layer 2.",
+    reading="The models are those of the preset `paper`; next to them those of the floor recipe, which have a "
+    "beginning token: its row and column are marked by a dot.",
+    recorded=OnPage(
+        figures=("offsets", "layer-1"),
+        wide={"offsets": Wide(("preset", "order"), "offset", "weight")},
+        difference=difference,
+    ),
+)
+def attention_maps(task: Task) -> Result:
+    """Train models of every order and recipe; keep maps, weights by offset, codes and what they confuse."""
+    found: dict[str, list[Row]] = {"attention": [], "offsets": [], "base": [], "overlap": [], "confused": []}
+    figures: dict[str, Figure] = {}
+    cells = [(recipe, order) for recipe in RECIPES for order in ORDERS[task.budget]]
+    averages: dict[str, list[AttentionMap]] = {}
+    for part, (recipe, order) in task.parts(cells):
+        config = of_preset(task, recipe, Data(order=order, length=32))
+        trained = part.train(config)
+        drawn = held_out(*config.evaluation).tokens[:, :-1]
+        tokens = drawn[:AVERAGED]
+        heads = [learned_code.first_heads(model, tokens) for model in trained.models]
+        weights = np.stack([learned_code.offset_weights(first, order) for first, _ in heads])
+        about = {"preset": recipe, "order": order}
+        longer = [learned_code.longer_match_ratio(second, tokens, order) for _, second in heads]
+        row = attention_row(trained.summary, weights, order)
+        row["uniform_distance"] = float(learned_code.uniform_distances(drawn, order).mean())
+        ideal = learned_code.longer_match_ratio(learned_code.ideal_maps(tokens, order), tokens, order)
+        row |= columns("longer_match", longer) | {"longer_match_ideal": ideal}
+        found["attention"].append(about | row)
+        found["offsets"] += [
+            about | {"offset": offset, "in_window": 1 <= offset <= order} | columns("weight", weights[:, offset])
+            for offset in range(weights.shape[1])
+        ]
+        base = learned_code.fitted_base(weights, order)
+        if base is not None:
+            found["base"].append(about | as_json(base) | {"construction": 3})
+        pairs = confusions(about, weights, [second for _, second in heads], tokens)
+        found["overlap"].append(overlap(about, pairs, len(heads)))
+        found["confused"] += pairs
+        best = min(range(len(heads)), key=lambda index: trained.summary.models[index].excess)
+        first, second = heads[best]
+        average = AttentionMap(f"{recipe}, order {order}", np.asarray(first, np.float32).mean(axis=0))
+        averages.setdefault(recipe, []).append(average)
+        figures[f"{recipe}-layer-2-order-{order}"] = layer_two(recipe, order, second[:SEQUENCES], tokens[:SEQUENCES])
+    figures = {
+        "offsets": offsets_chart(found["offsets"]),
+        "layer-1": MapGrid("Layer 1 of the best seed, averaged over sequences.", list(averages.values())),
+        **figures,
+    }
+    return Result(
+        {name: Table(CAPTIONS[name], rows) for name, rows in found.items() if rows},
+        figures,
+        settings={"data": "T = 32, Dirichlet(1) rows"},
+        preset="paper",
+        config=of_preset(task, "paper", Data(order=2, length=32)),
+    )
+
+
+def attention_row(summary: Summary, weights: np.ndarray, order: int) -> Row:
+    """One order: losses, attention of layer 1 by where it lies, of layer 2 on the matches."""
+    models, reference = summary.models, summary.reference
+    window, beyond = weights[:, 1 : order + 1].sum(axis=1), 1 - weights[:, : order + 1].sum(axis=1)
+    rise, end = np.sum([learned_code.rises_and_ends(row, order) for row in weights], axis=0).tolist()
+    second = [model.attention[1][0] for model in models]
+    return {
+        **columns("excess", [model.excess for model in models]),
+        "floor": reference.floor_excess,
+        "layer_1_on_last_k": float(window.mean()),
+        "layer_1_on_itself": float(weights[:, 0].mean()),
+        "layer_1_beyond_k": float(beyond.mean()),
+        "seeds_that_rise_to_k": rise if order > 1 else None,
+        "seeds_that_end_at_k": end,
+        "layer_2_on_matches": float(np.mean([head.matching_mass for head in second])),
+        "chance": reference.chance_matching_mass,
+        "distance_to_ideal": float(np.mean([head.distance for head in second])),
+    }
+
+
+def confusions(
+    about: Row, weights: np.ndarray, seconds: list[learned_code.Maps], tokens: Int[Array, "count length"]
+) -> list[Row]:
+    """Every pair of contexts: in how many seeds its codes overlap, and in how many layer 2 confuses it."""
+    order = about["order"]
+    by_seed = [learned_code.pairs(row, second, tokens, order) for row, second in zip(weights, seconds, strict=True)]
+    beyond = [learned_code.weight_beyond(row, order) for row in weights]
+    return [
+        about
+        | {
+            "contexts": " ".join(same[0].contexts),
+            "code_distance": float(np.median([pair.code_distance for pair in same])),
+            "weight_beyond": float(np.median(beyond)),
+            "seeds_that_overlap": sum(pair.code_distance < far for pair, far in zip(same, beyond, strict=True)),
+            "attention_ratio": float(np.median([pair.attention for pair in same])),
+            "seeds_that_confuse": sum(pair.attention > learned_code.CONFUSED for pair in same),
+        }
+        for same in zip(*by_seed, strict=True)
+    ]
+
+
+def overlap(about: Row, pairs: list[Row], seeds: int) -> Row:
+    """How many pairs of contexts overlap and are confused."""
+    confused = [pair["seeds_that_confuse"] for pair in pairs]
+    return about | {
+        "pairs": len(pairs),
+        "overlap_in_every_seed": sum(pair["seeds_that_overlap"] == seeds for pair in pairs),
+        "confused_in_every_seed": sum(count == seeds for count in confused),
+        "confused_in_any_seed": sum(count > 0 for count in confused),
+    }
+
+
+def layer_two(recipe: str, order: int, second: learned_code.Maps, tokens: Int[Array, "count length"]) -> MapGrid:
+    """Layer 2 on a few sequences, the pseudo-attention map, and their difference."""
+    values = np.asarray(second, np.float32)
+    ideal = np.asarray(learned_code.ideal_maps(tokens, order), np.float32)
+    begins = values.shape[1] - ideal.shape[1]
+    ideal = np.pad(ideal, ((0, 0), (begins, 0), (begins, 0)))
+    shown = {"layer 2": values, "pseudo-attention": ideal, "difference": np.abs(values - ideal)}
+    grid = list(zip(*(sequence_maps(title, maps, tokens) for title, maps in shown.items()), strict=True))
+    caption = (
+        f"Preset {recipe}, order {order}: layer 2 on three sequences, the pseudo-attention map, and their difference."
+    )
+    return MapGrid(caption, grid)
+
+
+def offsets_chart(rows: list[Row]) -> Plot:
+    """Weight of layer 1 at each offset, mean and standard deviation over seeds, one panel for each order."""
+    charts = []
+    for order, own in sorted(grouped(rows, "order").items()):
+        lines = each(own, "preset", "offset", "weight_mean", "weight_std", "preset {}", "o-")
+        charts.append(Chart("offset", "weight of layer 1", lines, title=f"order {order}", from_zero=True))
+    caption = (
+        "Layer 1: mean weight at each offset, with the standard deviation over seeds; the window ends at offset k."
+    )
+    return Plot(caption, charts, width=2.7, shared=True)
+
+
+CAPTIONS = {
+    "attention": "All seeds of each order and preset: excess loss, where attention of layer 1 lies, in how many seeds "
+    "its weight rises from offset 1 to k (from order 2 on) and ends there (offset k + 1 has less than half of it), "
+    "attention of layer 2 on the matching positions next to uniform attention, its Frobenius distance to the "
+    "pseudo-attention map next to that of uniform attention, and its attention on a matching key whose next older "
+    "token agrees too over that on one where it does not, next to the same of the pseudo-attention map.",
+    "offsets": "Weight of layer 1 at each offset: mean, standard deviation and each seed.",
+    "base": "Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, with its 95 % confidence "
+    "interval over seeds; App. B has 3.",
+    "overlap": "Of all pairs of contexts: those whose codes overlap, so that layer 2 may confuse them, and those that "
+    "it does confuse.",
+    "confused": "Pairs of contexts (oldest token first). The codes of two contexts overlap, so that layer 2 may "
+    "confuse them, if their numbers are nearer than the weight beyond the window; layer 2 does confuse them if a key "
+    "of the other context gets more than half of the attention of a key of the own. Medians over seeds, and counts of "
+    "seeds.",
+}

@@ -1,0 +1,103 @@
+"""What the words and the code of the paper may mean by "the model": the same data, several architectures."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from anyorder.io.atomic import Tables
+from anyorder.papers.experiment import OnPage, Result, Table, Task, columns, experiment, of_preset
+from anyorder.papers.figure_data import Plot
+from anyorder.papers.two_can.experiments import as_published, learned_code
+from anyorder.papers.two_can.experiments.depth import DATA, excess_chart
+from anyorder.papers.two_can.printed import BITS, DEPTH, verb
+from anyorder.training.config import Config
+from anyorder.training.evaluation import held_out
+
+#: At most this many seeds of all but `paper`: they are to explain a difference, not to replace a table.
+SEEDS = 3
+CAPTION = (
+    "Excess cross-entropy over the true loss at order 2, T = 32, mean ± standard deviation over seeds (at most three "
+    "of all but the preset paper), next to the printed one of two layers; attention of each seed, and the Frobenius "
+    f"distance of layer 2 to the pseudo-attention map (App. H.4 prints {BITS['32'].mean:.2f}), next to that of uniform "
+    "attention."
+)
+
+
+def config(task: Task, name: str) -> Config:
+    """A preset, or Theorem 2's shape: two heads in layer 1 and one in layer 2."""
+    return of_preset(task, "paper", DATA, heads=[2, 1]) if "heads" in name else of_preset(task, name, DATA)
+
+
+NAMES = {
+    "paper": "App. B.1's stack, as the text describes it",
+    "paper, heads 2 1": "the same with two heads in layer 1, the shape of Theorem 2",
+    "published": "the authors' code: another MLP, key positions through W_K, shared kernels, loss over all positions",
+    "gpt2": "GPT-2's blocks with absolute positions, loss over all positions",
+}
+
+
+def difference(recorded: Tables) -> str:
+    """Which of the models comes to the printed numbers."""
+    each = [f"`{row['model']}` {row['excess_mean']:.4f} ({verb(row)})" for row in recorded["excess"]]
+    distances = [f"`{row['model']}` {np.mean(row['distance_to_ideal']):.2f}" for row in recorded["excess"]]
+    windows = [
+        f"`{row['model']}` {np.mean(row['layer_1_on_last_k']):.2f}"
+        for row in recorded["excess"]
+        if len(row["layer_1_on_last_k"]) == len(row["excess_seeds"])  # one head in layer 1
+    ]
+    return (
+        f"**Preset, heads, shared kernels.** Excess of two layers next to the printed {DEPTH[2]}: {', '.join(each)}. "
+        "`published` has sequences that share a kernel and a loss over all positions, as the authors' code. "
+        f"Distance of layer 2 to the pseudo-attention map, next to {recorded['excess'][0]['uniform_distance']:.2f} of "
+        f"uniform attention and {BITS['32'].rounded} in print: {', '.join(distances)}. Mass of layer 1 on the last two "
+        f"tokens, where it has one head: {', '.join(windows)}."
+    )
+
+
+@experiment(
+    "The models that the paper may mean",
+    "App. B.1, App. H.5 and the published code",
+    {"tiny": 0.4, "quick": 4.5, "paper": 55},
+    paper="H.5 says GPT-2 based; the text has the stack of App. B.1; the code has a third architecture.",
+    reading="Sizes, steps and data are those of `depth` for all. What the presets differ in stands in the training "
+    "page.",
+    recorded=OnPage(difference=difference),
+)
+def presets(task: Task) -> Result:
+    """Train each; evaluate in our way and in that of the published code."""
+    fewer = dataclasses.replace(task, seeds=min(task.seeds, SEEDS))
+    names = list(NAMES) if task.budget != "tiny" else ["published"]
+    rows, published = [], []
+    tokens = held_out(*config(task, "paper").evaluation).tokens[:, :-1]
+    uniform = float(learned_code.uniform_distances(tokens, DATA.order).mean())
+    for part, name in task.parts(names):
+        trained = part.train(config(task if name == "paper" else fewer, name))
+        models, reference = trained.summary.models, trained.summary.reference
+        excess = columns("excess", [model.excess for model in models])
+        rows.append(
+            {
+                "model": name,
+                "what": NAMES[name],
+                **excess,
+                **DEPTH[2].beside("excess", excess),
+                "floor": reference.floor_excess,
+                "layer_1_on_last_k": [sum(head.offset_mass) for model in models for head in model.attention[0]],
+                "layer_2_on_matches": [model.attention[1][0].matching_mass for model in models],
+                "chance": reference.chance_matching_mass,
+                "distance_to_ideal": [model.attention[1][0].distance for model in models],
+                "uniform_distance": uniform,
+            }
+        )
+        published.append({"model": name, **as_published.row(task, trained.models, DATA, DEPTH[2])})
+    ticks = {row["model"].replace(", ", "\n"): float(place) for place, row in enumerate(rows)}
+    chart = excess_chart("model", rows, ticks, [DEPTH[2]] * len(rows), style="s:")
+    caption = "Excess loss of the models that the paper may mean, mean and standard deviation over seeds."
+    return Result(
+        {"excess": Table(CAPTION, rows), "as_published": Table(as_published.CAPTION, published)},
+        {"excess": Plot(caption, [chart], width=4.6)},
+        settings={"data": "order 2, T = 32, Dirichlet(1) rows"},
+        preset="published",
+        config=config(fewer, "published"),
+    )

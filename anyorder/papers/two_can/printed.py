@@ -1,0 +1,116 @@
+"""The numbers that the tables of App. H print, once: experiments show them beside ours, the ledger judges by them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from anyorder.io.atomic import Row
+from anyorder.papers.figure_data import Series
+
+#: Two means agree if they differ by at most this many standard deviations of the difference, and what print rounds off.
+DEVIATIONS = 2.0
+RULE = (
+    "A mean agrees with print if the two differ by at most two standard deviations of their difference, "
+    "√(ours² + printed²), plus half of the last printed digit. Over seeds the deviations are those of single runs, in "
+    "favour of print, whose settings are not all stated. In App. H.4 ± is over ten sequences and says how chains "
+    "differ, not how runs do: there both deviations are divided by √10, to be those of means."
+)
+
+
+class Printed(NamedTuple):
+    """A mean and what stands after ±, as printed, with the digits of the mean.
+
+    Where ± is over sequences, `sequences` says how many; else it is over seeds.
+
+    >>> str(Printed(0.1, 0.003, 3)), Printed(0.1, 0.003, 2).rounding
+    ('0.100 ± 0.003', 0.005)
+    """
+
+    mean: float
+    deviation: float
+    digits: int = 3
+    sequences: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.mean:.{self.digits}f} ± {self.deviation:.{max(3, self.digits)}f}"
+
+    @property
+    def rounded(self) -> str:
+        """The same with two digits."""
+        return f"{self.mean:.2f} ± {self.deviation:.2f}"
+
+    @property
+    def rounding(self) -> float:
+        """What the mean may have lost to rounding: half of its last digit."""
+        return 0.5 * 10**-self.digits
+
+    def agrees(self, mean: float, deviation: float | None) -> bool:
+        """Whether a mean agrees with print, by the rule; one seed has no deviation.
+
+        >>> Printed(0.1, 0.003).agrees(0.0965, 0.001), Printed(0.1, 0.003).agrees(0.09, 0.001)
+        (True, False)
+        """
+        scale = math.hypot(deviation or 0.0, self.deviation) / math.sqrt(self.sequences)
+        return bool(abs(mean - self.mean) <= DEVIATIONS * scale + self.rounding)
+
+    def beside(self, name: str, row: Row) -> Row:
+        """The columns that stand print next to the column `name` of a row.
+
+        >>> Printed(0.1, 0.003).beside("excess", {"excess_mean": 0.125, "excess_std": None})
+        {'printed': '0.100 ± 0.003', 'excess_difference': 0.025, 'excess_agrees': False}
+        """
+        mean, deviation = row[f"{name}_mean"], row[f"{name}_std"]
+        difference = round(mean - self.mean, 12)
+        return {"printed": str(self), f"{name}_difference": difference, f"{name}_agrees": self.agrees(mean, deviation)}
+
+
+def at_each(values: Mapping[int, float] | Mapping[float, float], digits: int = 3) -> str:
+    """Every value with what it belongs to.
+
+    >>> at_each({0.1: 0.02, 0.5: -0.01})
+    '0.020 at 0.1, -0.010 at 0.5'
+    """
+    return ", ".join(f"{value:.{digits}f} at {key}" for key, value in values.items())
+
+
+def rows_by(rows: Iterable[Row], column: str) -> dict[Any, Row]:
+    """The row of every value in a column."""
+    return {row[column]: row for row in rows}
+
+
+def verb(row: Row) -> str:
+    """Whether the excess of a row agrees with print, as a sentence says it."""
+    return "agrees" if row["excess_agrees"] else "does not agree"
+
+
+def printed_series(values: Iterable[Printed], places: Iterable[float], style: str = "s") -> Series:
+    """What is printed, as a series at these places."""
+    means, deviations = zip(*((entry.mean, entry.deviation) for entry in values), strict=True)
+    return Series("printed", list(places), means, deviations, style, 1)
+
+
+#: App. H.2: excess loss by number of layers; the text does not say over what ± is taken, the settings say 5 seeds.
+DEPTH = {1: Printed(0.131, 0.000), 2: Printed(0.100, 0.003)}
+#: App. H.3.1: loss difference by p_n; ± is the standard deviation over three seeds.
+TOKEN_NOISE = {
+    0.0: Printed(0.10, 0.003, 2),
+    0.1: Printed(0.15, 0.010, 2),
+    0.25: Printed(0.18, 0.002, 2),
+    0.5: Printed(0.21, 0.005, 2),
+}
+#: App. H.3.2: loss difference by α; ± is the standard deviation over three seeds.
+TRANSITION_NOISE = {
+    0.0: Printed(0.100, 0.003),
+    0.1: Printed(0.101, 0.003),
+    0.25: Printed(0.141, 0.005),
+    0.5: Printed(0.181, 0.004),
+}
+#: App. H.4: Frobenius distance by bits; ± is the standard deviation over ten sequences, each of its own kernel.
+BITS = {
+    "2": Printed(4.6108, 0.7190, 4, 10),
+    "4": Printed(4.5842, 0.9826, 4, 10),
+    "8": Printed(3.8615, 0.4590, 4, 10),
+    "32": Printed(3.7700, 0.4725, 4, 10),
+}

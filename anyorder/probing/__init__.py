@@ -1,0 +1,38 @@
+"""Which order of induction does a head have? Spectra, orders and controls on plain arrays, for anyone's model."""
+
+from anyorder.probing.ablation import Ablation, ablation
+from anyorder.probing.adapters.choose import open_model
+from anyorder.probing.behaviour import Behaviour, behaviour
+from anyorder.probing.measurement import ProbeWatcher, Settings, probe
+from anyorder.probing.order import Order, order
+from anyorder.probing.protocol import Look, Model, OwnModel
+from anyorder.probing.result import Maps, Placebo, Probed, ProbedHead, as_json
+from anyorder.probing.spectrum import Spectrum, match_lengths, matched, spectrum
+from anyorder.probing.stimuli import Sequences, sequences
+
+__all__ = [
+    "Ablation",
+    "Behaviour",
+    "Look",
+    "Maps",
+    "Model",
+    "Order",
+    "OwnModel",
+    "Placebo",
+    "ProbeWatcher",
+    "Probed",
+    "ProbedHead",
+    "Sequences",
+    "Settings",
+    "Spectrum",
+    "ablation",
+    "as_json",
+    "behaviour",
+    "match_lengths",
+    "matched",
+    "open_model",
+    "order",
+    "probe",
+    "sequences",
+    "spectrum",
+]

@@ -1,0 +1,69 @@
+"""What heads are for: the loss on repeated tokens with them switched off, next to random heads of the same layers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Int
+
+from anyorder.probing.protocol import Model, Place, begun
+
+#: Heads that are switched off at once, at most; draws of random heads; sequences that the loss is taken on.
+HEADS, DRAWS, SEQUENCES = 10, 3, 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Ablation:
+    """Mean loss in nats on the second copy of repeated blocks: whole, without `heads`, without random others.
+
+    `random` has a loss for every draw of as many heads from the same layers; it is empty where these have no others.
+    """
+
+    heads: tuple[Place, ...]
+    whole: float
+    without: float
+    random: tuple[float, ...]
+
+
+def repeats(model: Model, length: int, seed: int) -> Int[np.ndarray, "count rows"]:
+    """Random blocks, each twice in a row; their tokens are distinct where the vocabulary suffices."""
+    generator, half = np.random.default_rng(seed), length // 2
+    blocks = [generator.choice(model.ids, half, replace=len(model.ids) < half) for _ in range(SEQUENCES)]
+    return np.stack([begun(model, np.tile(block, 2)) for block in blocks])
+
+
+def ablation(model: Model, heads: Sequence[Place], *, length: int = 192, seed: int = 0) -> Ablation:
+    """Switch off these heads, at most ten, and as many random ones of the same layers.
+
+    >>> from anyorder.constructions import construct
+    >>> from anyorder.probing.protocol import OwnModel
+    >>> own = OwnModel(construct("k-head-bayes", order=2, alphabet_size=4, length=32), "k-head-bayes")
+    >>> found = ablation(own, [(1, 0)], length=32)
+    >>> found.without > found.whole
+    True
+    """
+    heads = tuple(heads[:HEADS])
+    sequences, generator = repeats(model, length, seed), np.random.default_rng(seed)
+    layers = {layer for layer, _ in heads}
+    others = [(layer, head) for layer in sorted(layers) for head in range(model.heads[layer])]
+    others = [head for head in others if head not in heads]
+    draws = [generator.permutation(len(others))[: len(heads)] for _ in range(DRAWS * (len(others) >= len(heads) > 0))]
+    return Ablation(
+        heads=heads,
+        whole=_loss(model, sequences, ()),
+        without=_loss(model, sequences, heads),
+        random=tuple(_loss(model, sequences, [others[place] for place in draw]) for draw in draws),
+    )
+
+
+def _loss(model: Model, sequences: Int[np.ndarray, "count rows"], off: Sequence[Place]) -> float:
+    """Mean loss of the tokens of the second copies but their first, of which nothing tells that a copy begins."""
+    length = sequences.shape[1]
+    second = np.arange(length - length // 2, length - 1)  # a start token makes the length odd
+    losses = []
+    for tokens in sequences:
+        logs = model.run(tokens, off=off).log_probabilities
+        losses.append(-np.maximum(logs[second, tokens[second + 1]], -30.0).mean())
+    return float(np.mean(losses))

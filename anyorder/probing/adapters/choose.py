@@ -1,0 +1,73 @@
+"""Which adapter opens what: the word that a user gives for a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from anyorder.errors import InputError, require
+from anyorder.probing.measurement import Settings
+from anyorder.probing.protocol import Model, OwnModel
+
+CONSTRUCTION = "construction:"
+#: Endings of files whose weights are pickled: opening them runs code that the file brings.
+PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
+_CONVERT = (
+    "convert it where you trust it: "
+    "AutoModelForCausalLM.from_pretrained(DIR).save_pretrained(NEW, safe_serialization=True), then probe NEW"
+)
+_KINDS = "a run folder, a .safetensors model of anyorder, a Hugging Face folder, a .gguf or a .npz"
+
+
+def open_model(
+    word: str | Path,
+    settings: Settings | None = None,
+    *,
+    order: int | None = None,
+    alphabet_size: int = 4,
+    member: int = 0,
+) -> Model:
+    """The model of that name: `construction:NAME` with an order, or a path.
+
+    >>> open_model("construction:k-head", order=3).heads
+    (3, 1)
+    """
+    name = str(word)
+    if name.startswith(CONSTRUCTION):
+        require(order is not None, f"{name} needs an order; pass `order=1` or more")
+        from anyorder.constructions import construct
+
+        assert order is not None
+        name, length = name.removeprefix(CONSTRUCTION), (settings or Settings()).test_length
+        model = construct(name, order=order, alphabet_size=alphabet_size, length=length)
+        return OwnModel(model, f"{name}, order {order}", {"construction": name, "order": order})
+    path = Path(word)
+    require(path.exists(), f"no file or folder {path}; give {_KINDS}, or construction:NAME")
+    if path.suffix in PICKLED:
+        raise InputError(f"{path} has pickled weights, and opening a pickle can run any code; {_CONVERT}")
+    if path.is_dir():
+        return _folder(path, member)
+    if path.suffix == ".gguf":
+        from anyorder.probing.adapters.gguf import GGUFModel
+
+        return GGUFModel(path)
+    require(path.suffix == ".safetensors", f"{path} is no model that can be probed; give {_KINDS}")
+    from anyorder.models import load
+
+    return OwnModel(load(path), path.name)
+
+
+def _folder(path: Path, member: int) -> Model:
+    from anyorder.training.folder import METRICS, read_models
+
+    if (path / METRICS).exists():
+        step, models = read_models(path)
+        require(0 <= member < len(models), f"member is {member}, the run in {path} has 0 to {len(models) - 1}")
+        return OwnModel(models[member], f"{path.name}, model {member}, step {step}", {"step": step})
+    require((path / "config.json").exists(), f"{path} holds no config.json; give {_KINDS}")
+    weights = [file.name for file in sorted(path.iterdir()) if file.suffix in (".safetensors", *PICKLED)]
+    if not any(name.endswith(".safetensors") for name in weights):
+        pickled = "only pickled weights, and opening a pickle can run any code"
+        raise InputError(f"{path} holds {pickled if weights else 'no weights'}; {_CONVERT}")
+    from anyorder.probing.adapters.huggingface import HuggingFaceModel
+
+    return HuggingFaceModel(path)

@@ -1,0 +1,129 @@
+"""Folders of Hugging Face models, with eager attention; only safetensors are read and no code of the folder is run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Int
+
+from anyorder.errors import InputError, require
+from anyorder.io.atomic import read_bytes
+from anyorder.probing.protocol import Look, Place
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
+    from transformers import PreTrainedModel
+
+#: Names of the matrix after the heads, in the attention modules of common models.
+PROJECTIONS = ("o_proj", "out_proj", "c_proj", "dense", "wo")
+
+
+class HuggingFaceModel:
+    """A causal language model from a folder that `save_pretrained` wrote, or one that is already loaded."""
+
+    def __init__(
+        self, path: str | Path | None = None, *, model: PreTrainedModel | None = None, name: str | None = None
+    ) -> None:
+        self._torch, transformers = _frameworks()
+        if model is None:
+            assert path is not None
+            model = _load(transformers, self._torch, Path(path))
+        require(
+            getattr(model.config, "_attn_implementation", "eager") == "eager",
+            'the model does not keep its attention; load it with attn_implementation="eager"',
+        )
+        self.model, config = model.eval(), model.config
+        self.name = name or (Path(path).name if path is not None else type(model).__name__)
+        self.heads = (int(config.num_attention_heads),) * int(config.num_hidden_layers)
+        special = {getattr(config, f"{kind}_token_id", None) for kind in ("bos", "eos", "pad", "unk")}
+        size = int(config.vocab_size)
+        ids = [token for token in range(size) if token not in special]
+        self.ids = np.asarray(ids if len(ids) >= 2 else range(size))
+        start = getattr(config, "bos_token_id", None)
+        self.start = int(start) if isinstance(start, int) and 0 <= start < size else None
+        self.about: dict[str, object] = {"architecture": config.model_type}
+
+    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
+        """Log-probabilities after every token, and the attention of the layers that are named."""
+        torch = self._torch
+        with torch.no_grad(), _silenced(self.model, self.heads, off):
+            out = self.model(torch.as_tensor(tokens)[None], output_attentions=bool(layers), use_cache=False)
+        logs = torch.log_softmax(out.logits[0].double(), dim=-1).numpy()
+        return Look(logs, {layer: out.attentions[layer][0].float().numpy() for layer in layers})
+
+
+def _frameworks() -> tuple[ModuleType, ModuleType]:
+    try:
+        import torch
+        import transformers
+    except ImportError:
+        raise InputError(
+            "Hugging Face folders need PyTorch and transformers, which are not installed; install anyorder[torch]"
+        ) from None
+    return torch, transformers
+
+
+def _load(transformers: ModuleType, torch: ModuleType, path: Path) -> PreTrainedModel:
+    try:  # not `read_json`: configs of others may hold Infinity
+        config = json.loads(read_bytes(path / "config.json", "a Hugging Face folder"))
+    except ValueError:
+        raise InputError(f"{path / 'config.json'} is not whole JSON; give a whole Hugging Face folder") from None
+    require(
+        "auto_map" not in config,
+        f"{path} brings its own code, which is never run here; load the model yourself and pass it to HuggingFaceModel",
+    )
+    try:
+        return transformers.AutoModelForCausalLM.from_pretrained(
+            path,
+            attn_implementation="eager",
+            dtype=torch.float32,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+        )
+    except (OSError, ValueError, KeyError) as error:
+        said = (str(error).strip().splitlines() or ["no message"])[0]
+        raise InputError(f"{path} is no causal language model that transformers can open: {said}") from None
+
+
+@contextlib.contextmanager
+def _silenced(model: PreTrainedModel, heads: tuple[int, ...], off: Sequence[Place]) -> Iterator[None]:
+    """Set to zero what these heads give to the matrix after them."""
+    if not off:
+        yield
+        return
+    found = [
+        module
+        for name, module in model.named_modules()
+        if name.rpartition(".")[2] in PROJECTIONS and "att" in name.rpartition(".")[0].rpartition(".")[2]
+    ]
+    require(
+        len(found) == len(heads),
+        f"heads cannot be switched off: {len(found)} matrices after attention found for {len(heads)} layers; "
+        "probe without ablation",
+    )
+
+    def hook(count: int, silent: list[int]) -> Callable[[Module, tuple[Tensor, ...]], tuple[Tensor, ...]]:
+        def zero(_: Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            mixed = inputs[0].clone()
+            mixed.unflatten(-1, (count, -1))[..., silent, :] = 0
+            return (mixed, *inputs[1:])
+
+        return zero
+
+    handles = [
+        module.register_forward_pre_hook(hook(heads[layer], [head for at, head in off if at == layer]))
+        for layer, module in enumerate(found)
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()

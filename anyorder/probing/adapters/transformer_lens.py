@@ -1,0 +1,57 @@
+"""Models of TransformerLens 4: a `TransformerBridge`, read at `hook_pattern` and switched off at `hook_z`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Int
+
+from anyorder.probing.protocol import Look, Place
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformer_lens.model_bridge import TransformerBridge
+
+
+class TransformerLensModel:
+    """A bridge that `TransformerBridge.boot_transformers` gave."""
+
+    def __init__(self, bridge: TransformerBridge, *, name: str | None = None) -> None:
+        import torch
+
+        self._torch, self.bridge, config = torch, bridge, bridge.cfg
+        self.name = name or str(getattr(config, "model_name", "TransformerBridge"))
+        self.heads = (int(config.n_heads),) * int(config.n_layers)
+        tokenizer = getattr(bridge, "tokenizer", None)
+        special = set(getattr(tokenizer, "all_special_ids", ()))
+        self.ids = np.asarray([token for token in range(int(config.d_vocab)) if token not in special])
+        self.start: int | None = getattr(tokenizer, "bos_token_id", None)
+        self.about: dict[str, object] = {"architecture": str(getattr(config, "original_architecture", "unknown"))}
+
+    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
+        """Log-probabilities after every token, and the attention of the layers that are named."""
+        kept: dict[int, np.ndarray] = {}
+
+        def keep(layer: int) -> Callable[[Tensor, object], None]:
+            def hook(value: Tensor, hook: object) -> None:
+                kept[layer] = value[0].detach().float().numpy()
+
+            return hook
+
+        def silence(silent: list[int]) -> Callable[[Tensor, object], Tensor]:
+            def hook(value: Tensor, hook: object) -> Tensor:
+                value = value.clone()
+                by_head = value if value.ndim == 4 else value.unflatten(-1, (self.heads[0], -1))
+                by_head[..., silent, :] = 0
+                return value
+
+            return hook
+
+        hooks = [(f"blocks.{layer}.attn.hook_pattern", keep(layer)) for layer in layers]
+        for layer in sorted({layer for layer, _ in off}):
+            hooks.append((f"blocks.{layer}.attn.hook_z", silence([head for at, head in off if at == layer])))
+        with self._torch.no_grad():
+            logits = self.bridge.run_with_hooks(self._torch.as_tensor(tokens)[None], fwd_hooks=hooks)
+        return Look(self._torch.log_softmax(logits[0].double(), dim=-1).numpy(), kept)

@@ -1,0 +1,85 @@
+"""Which order does a model act like? Its predictions next to the in-context predictors of every order."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+from jaxtyping import Float
+
+from anyorder.errors import require
+from anyorder.probing.spectrum import matched
+
+#: Stretches of the sequence that are reported one by one.
+STRETCHES = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Behaviour:
+    """Mean total variation distance of the model's predictions to predictors of order 0 … K, by context length.
+
+    Only positions at which every order has seen its context before are compared. `kgram` predicts by in-context
+    frequencies and `bayes` by add-one smoothing of the same counts; `positions[j]` is the first and the last position
+    of stretch j, and `order[j]` the order of the nearest of all predictors there (None: no such positions).
+    `on_symbols` is the probability that the model gives to the symbols of the sequence at all.
+    """
+
+    positions: tuple[tuple[int, int], ...]
+    kgram: Float[np.ndarray, "stretches orders"]
+    bayes: Float[np.ndarray, "stretches orders"]
+    order: tuple[int | None, ...]
+    count: tuple[int, ...]
+    on_symbols: tuple[float, ...]
+
+
+def behaviour(probabilities: np.ndarray, tokens: np.ndarray, *, max_length: int = 5) -> Behaviour:
+    """Compare predictions (sequences, T, m), after every position, of a model on tokens (sequences, T) below m.
+
+    >>> tokens = np.array([[0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1]])
+    >>> act = behaviour(np.stack([_predictors(row, 2, 2)[0][2] for row in tokens]), tokens, max_length=2)
+    >>> act.order[-1]
+    2
+    """
+    tokens = np.atleast_2d(tokens)
+    probabilities = np.asarray(probabilities, np.float64).reshape(*tokens.shape, -1)
+    symbols = probabilities.shape[-1]
+    require(
+        bool(tokens.min() >= 0 and tokens.max() < symbols),
+        f"tokens are {tokens.min()} to {tokens.max()}, the probabilities are of {symbols} symbols; number them from 0",
+    )
+    on_symbols = probabilities.sum(axis=-1)
+    model = probabilities / np.maximum(on_symbols, 1e-30)[..., None]
+    # By sequence, kind, order, position and symbol; known where every order has seen its context.
+    predicted = np.array([_predictors(sequence, symbols, max_length) for sequence in tokens])
+    known = ~np.isnan(predicted[:, 0, -1]).any(axis=-1)
+    apart = np.where(known[:, None, None], np.abs(predicted - model[:, None, None]).sum(axis=-1) / 2, np.nan)
+    edges = np.linspace(0, tokens.shape[1], STRETCHES + 1).astype(int)
+    stretches = [slice(first, last) for first, last in itertools.pairwise(edges)]
+    count = tuple(int(known[:, stretch].sum()) for stretch in stretches)
+    means = np.full((2, STRETCHES, max_length + 1), np.nan)
+    for place, stretch in enumerate(stretches):
+        if count[place]:
+            means[:, place] = np.nanmean(apart[..., stretch], axis=(0, 3))
+    return Behaviour(
+        positions=tuple((int(part.start), int(part.stop) - 1) for part in stretches),
+        kgram=means[0],
+        bayes=means[1],
+        order=tuple(
+            int(np.argmin(means[:, place].min(axis=0))) if count[place] else None for place in range(STRETCHES)
+        ),
+        count=count,
+        on_symbols=tuple(float(on_symbols[:, stretch].mean()) for stretch in stretches),
+    )
+
+
+def _predictors(
+    sequence: np.ndarray, symbols: int, longest: int
+) -> tuple[Float[np.ndarray, "orders length symbols"], Float[np.ndarray, "orders length symbols"]]:
+    """In-context k-gram (NaN at new contexts) and add-one predictions of order 0 … longest."""
+    one_hot = np.eye(symbols)[sequence]
+    keys = [np.tri(len(sequence)), *(matched(sequence, order) for order in range(1, longest + 1))]
+    counts = np.stack([key.astype(np.float64) @ one_hot for key in keys])
+    total = counts.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return counts / total, (counts + 1) / (total + symbols)

@@ -1,0 +1,239 @@
+"""The whole measurement: run a model on test sequences, read the order of every head, and put the controls beside it.
+
+A head has an order if it has one on the even sequences, on the odd ones, and against its own mean attention by offset:
+each half confirms what the other chose, and looking at certain distances is not enough. The order and the spectrum that
+are reported are those of all sequences.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from anyorder.errors import check_seed, require
+from anyorder.probing import controls
+from anyorder.probing.ablation import SEQUENCES as REPEATS
+from anyorder.probing.ablation import ablation, repeats
+from anyorder.probing.behaviour import behaviour
+from anyorder.probing.order import LEAST_CONTRAST, LEVEL, order
+from anyorder.probing.protocol import Model, OwnModel, Place, begun
+from anyorder.probing.result import Controls, HeldOut, Maps, Placebo, Probed, ProbedHead
+from anyorder.probing.spectrum import Rows, check_rows, join, rows, tally
+from anyorder.probing.stimuli import sequences as draw
+from anyorder.probing.stimuli import shortest
+
+if TYPE_CHECKING:
+    from anyorder.models import Transformer
+
+#: Two independent halves at this level are together at `LEVEL`.
+HALF_LEVEL = LEVEL**0.5
+#: A head with this share of its attention on permuted windows compares bags of tokens.
+BAG_SHARE = 0.5
+
+#: Heads whose attention on the first sequence is kept, and the rows of it.
+MAPS, MAP_ROWS = 16, 96
+
+
+@runtime_checkable
+class ProbeWatcher(Protocol):
+    """Is told of a measurement: the passes through the model that are done, and how many there will be."""
+
+    def __call__(self, done: int, total: int, /) -> None:
+        """Called after every pass."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What is run. `layers` None: all. `symbols` None: the smaller of 4 and the vocabulary. `length` None: enough.
+
+    `ids` are the tokens that test sequences are drawn from; None: all that stand for text.
+    """
+
+    sequences: int = 48
+    length: int | None = None
+    symbols: int | None = None
+    max_length: int = 5
+    layers: tuple[int, ...] | None = None
+    seed: int = 0
+    ids: tuple[int, ...] | None = None
+
+    @property
+    def test_length(self) -> int:
+        """Tokens of a test sequence."""
+        return max(192, 3 * shortest(self.max_length) // 2) if self.length is None else self.length
+
+    def decided(self, model: Model) -> tuple[Int[np.ndarray, "count"], int, tuple[int, ...]]:
+        """For a model: the ids that test sequences are made of, how many of them each has, and the layers; checked."""
+        ids = model.ids if self.ids is None else np.asarray(self.ids)
+        symbols = self.symbols or min(4, len(ids))
+        require(
+            2 <= symbols <= len(ids),
+            f"symbols is {symbols}, must be 2 to {len(ids)}, the tokens of this model's vocabulary; "
+            + ("a model of one token has nothing to match" if len(ids) < 2 else "draw fewer symbols"),
+        )
+        layers = tuple(range(len(model.heads))) if self.layers is None else tuple(sorted(set(self.layers)))
+        for layer in layers:
+            require(0 <= layer < len(model.heads), f"layer is {layer}, this model has 0 to {len(model.heads) - 1}")
+        check_seed(self.seed)
+        require(self.sequences >= 4, f"sequences is {self.sequences}, must be at least 4: two for each half")
+        return ids, symbols, layers
+
+
+def probe(
+    model: Model | Transformer,
+    settings: Settings | None = None,
+    *,
+    ablate: bool = False,
+    watch: ProbeWatcher = lambda done, total: None,
+) -> Probed:
+    """Measure the order of every head of a model.
+
+    >>> from anyorder.constructions import construct
+    >>> model = construct("k-head", order=2, alphabet_size=3, length=96)
+    >>> result = probe(model, Settings(sequences=8, length=96, max_length=3))
+    >>> [(head.layer, head.head, head.found.order) for head in result.heads]
+    [(0, 0, None), (0, 1, None), (1, 0, 2)]
+    """
+    if not hasattr(model, "run"):  # a Transformer; to ask for its class would import JAX
+        model = OwnModel(model, "model")
+    model, settings = cast(Model, model), settings or Settings()
+    available, size, layers = settings.decided(model)
+    length, longest, seed = settings.test_length, settings.max_length, settings.seed
+    drawn = draw(settings.sequences, length=length, symbols=size, max_length=longest, seed=seed)
+    generator = np.random.default_rng([seed, 1])
+    placebos = max(4, settings.sequences // 3) if len(available) >= length else 0
+    done = itertools.count(1)
+
+    def look(tokens: Int[np.ndarray, "rows"]) -> tuple[np.ndarray, np.ndarray]:
+        found = model.run(tokens, layers=layers)
+        attention = np.concatenate([found.attention[layer] for layer in layers])
+        check_rows(attention)
+        watch(next(done), settings.sequences + placebos + REPEATS)
+        return attention, found.log_probabilities
+
+    tested, blank = [], []
+    ids = np.stack([generator.choice(available, size, replace=False) for _ in range(settings.sequences)])
+    for number, (symbols, queries) in enumerate(zip(drawn.tokens, drawn.queries, strict=True)):
+        tokens = begun(model, ids[number][symbols])
+        marked = np.pad(queries, (len(tokens) - length, 0))
+        attention, logs = look(tokens)
+        predicted = np.exp(np.asarray(logs, np.float64)[-length:, ids[number]])
+        tested.append(as_pass(attention, tokens, marked, longest, number, (symbols, predicted)))
+        if number < placebos:
+            distinct = begun(model, generator.choice(available, length, replace=False))
+            # The match lengths are those that the test sequence would have had.
+            blank.append(rows(look(distinct)[0], tokens, marked, longest, number))
+    scored = [controls.prefix_matching(look(tokens)[0], tokens) for tokens in repeats(model, length, seed)]
+    places = [(layer, head) for layer in layers for head in range(model.heads[layer])]
+    decided = {"length": length, "symbols": size, "layers": layers}
+    about = {**dataclasses.asdict(settings), **decided, "start": model.start, **model.about}
+    no_repeat = _placebo(blank, longest) if blank else None
+    result = read_heads(model.name, places, tested, longest, np.mean(scored, axis=0), about, no_repeat)
+    if not ablate:
+        return result
+    best = [head.place for head in result.strongest]
+    return dataclasses.replace(result, ablation=ablation(model, best, length=length, seed=seed))
+
+
+Predictions: TypeAlias = tuple[Int[np.ndarray, "length"], Float[np.ndarray, "length symbols"]]
+
+
+class Pass(NamedTuple):
+    """What is kept of a pass: rows of attention at the queries, and the scores that need whole maps.
+
+    `beginning` are the maps at the first positions, of the first sequence only. `predictions`, where they are known,
+    are the tokens after a start token as symbols 0 … m - 1, and the probabilities of all symbols after each of them.
+    """
+
+    tokens: Int[np.ndarray, "rows"]
+    rows: Rows
+    previous: Float[np.ndarray, "heads"]
+    beginning: Float[np.ndarray, "heads some some"] | None
+    predictions: Predictions | None
+
+
+def as_pass(
+    attention: Float[np.ndarray, "heads rows rows"],
+    tokens: Int[np.ndarray, "rows"],
+    queries: Bool[np.ndarray, "rows"],
+    max_length: int,
+    number: int,
+    predictions: Predictions | None = None,
+) -> Pass:
+    """The pass on one sequence, by its number."""
+    found = rows(attention, tokens, queries, max_length, number)
+    beginning = None if number else attention[:, :MAP_ROWS, :MAP_ROWS].copy()
+    return Pass(tokens, found, controls.previous_token(attention), beginning, predictions)
+
+
+def read_heads(
+    name: str,
+    places: Sequence[Place],
+    passes: Sequence[Pass],
+    longest: int,
+    prefix_matching: Float[np.ndarray, "heads"],
+    settings: Mapping[str, object],
+    no_repeat: Placebo | None = None,
+) -> Probed:
+    """Orders, controls and scores from what was kept; `places` are the layer and the number of every head.
+
+    What is measured on other sequences is given: the usual score of every head, and the placebo.
+    """
+    joined, tokens = join([one.rows for one in passes]), np.stack([one.tokens for one in passes])
+    scores = {"prefix_matching": prefix_matching, "previous_token": np.mean([one.previous for one in passes], axis=0)}
+    acts, known = None, [one.predictions for one in passes if one.predictions is not None]
+    if known:
+        symbols, predicted = map(np.stack, zip(*known, strict=True))
+        acts = behaviour(predicted, symbols, max_length=longest)
+        begins, at_keys = tokens.shape[1] - symbols.shape[1], np.eye(predicted.shape[2])[symbols]
+        attended = [one.rows.attention[..., begins:] @ names for one, names in zip(passes, at_keys, strict=True)]
+        at_queries = predicted[joined.sequence, joined.position - begins]
+        scores["copying"] = controls.copying(np.concatenate(attended), at_queries)
+    halves = [tally(joined.of(joined.sequence % 2 == half), longest) for half in (0, 1)]
+    whole, balanced = tally(joined, longest), tally(joined, longest, "offsets")
+    ratio, error = whole.ratio, whole.error
+    heads, chosen = [], 0
+    for number, (layer, head) in enumerate(places):
+        found = order(whole[number])
+        half, other = (order(part[number], level=HALF_LEVEL) for part in halves)
+        even = order(balanced[number])
+        chosen += half.order is not None
+        if None in (half.order, other.order, even.order):
+            found = dataclasses.replace(found, order=None, graded=False, capped=False, mean=np.nan, mean_error=np.nan)
+        at = found.order
+        mixed = np.nan if at is None else controls.permuted(joined.attention[:, number], joined, tokens, at)
+        beside = {
+            **{score: float(values[number]) for score, values in scores.items()},
+            "held_out_contrast": other.contrast,
+            "recency_balanced_contrast": even.contrast,
+            "distractor": np.nan if at is None else controls.distractor(whole[number], at),
+            "permuted": mixed,
+            "own_mass": float(whole.own_mass[number]),
+        }
+        kind = None if np.isnan(mixed) else "bag" if mixed > BAG_SHARE else "k-gram"
+        curve, errors = tuple(ratio[number].tolist()), tuple(error[number].tolist())
+        heads.append(ProbedHead(layer, head, found, kind, curve, errors, float(whole.sink_mass[number]), beside))
+    confirmed = sum(head.found.order is not None for head in heads)
+    control = Controls(HeldOut(chosen, confirmed), LEVEL, no_repeat)
+    about = {**settings, "queries": len(joined.sequence), "least_contrast": LEAST_CONTRAST}
+    result = Probed(name, tuple(heads), acts, control, about)
+    first, strongest = passes[0], [head.place for head in result.strongest[:MAPS]]
+    assert first.beginning is not None
+    shown = {place: first.beginning[places.index(place)] for place in strongest}
+    return dataclasses.replace(result, maps=Maps(first.tokens[:MAP_ROWS], shown))
+
+
+def _placebo(blank: list[Rows], longest: int) -> Placebo:
+    spectra = tally(join(blank), longest)
+    found = [order(spectra[number]) for number in range(spectra.mass.shape[1])]
+    return Placebo(
+        sequences=len(blank),
+        heads=len(found),
+        heads_above=sum(one.order is not None for one in found),
+        largest_contrast=max(one.contrast for one in found),
+    )

@@ -1,0 +1,87 @@
+"""What the probe asks of a model, and models of this package seen so."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+if TYPE_CHECKING:
+    from anyorder.models import Transformer
+
+#: A head: its layer, and its number there.
+Place: TypeAlias = tuple[int, int]
+#: Stands before a sequence where the start is no token of the vocabulary.
+NO_TOKEN = -1
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """One pass of a model: log-probabilities of the next token after every row, and attention by layer."""
+
+    log_probabilities: Float[np.ndarray, "rows vocabulary"]
+    attention: Mapping[int, Float[np.ndarray, "heads rows rows"]]
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Anything that can be probed.
+
+    `heads` is the number of heads of each layer, `ids` are the tokens to draw test sequences from, and `start` is
+    the id of the token that goes before every sequence, if there is one. `about` is kept with the result.
+    """
+
+    name: str
+    heads: tuple[int, ...]
+    ids: Int[np.ndarray, "count"]
+    start: int | None
+    about: dict[str, object]
+
+    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
+        """Run on token ids; keep the attention of `layers`; heads in `off`, as (layer, head), write nothing."""
+        ...
+
+
+def begun(model: Model, tokens: Int[np.ndarray, "length"]) -> Int[np.ndarray, "rows"]:
+    """The tokens with the model's start token before them, if it has one."""
+    return tokens if model.start is None else np.concatenate([[model.start], tokens])
+
+
+class OwnModel:
+    """A model of this package: constructed, trained or loaded.
+
+    >>> from anyorder.constructions import construct
+    >>> OwnModel(construct("k-head", order=2, alphabet_size=3, length=8), "k-head").heads
+    (2, 1)
+    """
+
+    def __init__(self, model: Transformer, name: str, about: Mapping[str, object] | None = None) -> None:
+        self.model, self.name = model, name
+        self.about: dict[str, object] = dict(about or {})
+        self.heads = tuple(len(layer.heads) for layer in model.layers)
+        self.ids = np.arange(model.alphabet_size)
+        self.start = None if model.beginning is None else NO_TOKEN
+
+    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
+        """Run on symbols; a start token is the model's own beginning token, after which it predicts nothing."""
+        begins = int(self.start is not None)
+        trace = _without(self.model, off).trace(tokens[begins:])
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.maximum(np.asarray(trace.probabilities, np.float64), 0.0))
+        logs = np.concatenate([np.full((begins, logs.shape[1]), np.nan), logs])
+        return Look(logs, {layer: np.asarray(trace.attention[layer], np.float64) for layer in layers})
+
+
+def _without(model: Transformer, off: Sequence[Place]) -> Transformer:
+    """The model with the values of some heads set to zero: they attend as before and write nothing."""
+    import equinox as eqx
+    import jax.numpy as jnp
+
+    def values(model: Transformer) -> list[object]:
+        heads = [model.layers[layer].heads[head] for layer, head in off]
+        return [part for head in heads for part in (head.value, head.value_positions) if part is not None]
+
+    return eqx.tree_at(values, model, replace_fn=jnp.zeros_like)

@@ -1,0 +1,250 @@
+"""The match-length spectrum of a head: how much attention it gives to keys, by how much of the context they share.
+
+The match length ℓ(n, i) of query n and key i is the number of tokens before i that equal the tokens up to n:
+x_{i-1} = x_n, x_{i-2} = x_{n-1}, …, counted up to K. (This is the "+1" convention of Definition 2: a matching key is
+the token *after* the earlier occurrence.) The spectrum is the attention mass on keys with match length ℓ over the mass
+that attention spread evenly over the same keys would have there. A head that ignores content has a flat spectrum at
+one; an induction head of order k has a step at ℓ = k. The first key, where heads rest, and the query's own position
+are left out, and the mass on them is reported.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import ArrayLike
+
+from anyorder.errors import InputError, require
+
+#: How far the sum of a row of attention may be from one: what 16-bit models come to.
+ROW_TOLERANCE = 2e-2
+
+Chance = Literal["uniform", "offsets"]
+
+
+def matched(tokens: Int[np.ndarray, "length"], order: int, *, bag: bool = False) -> Bool[np.ndarray, "length length"]:
+    """True at (n, i) where the `order` tokens before i equal the last ones up to n; with `bag`, in any order.
+
+    >>> matched(np.array([0, 1, 0, 1, 0]), 1)[-1].astype(int).tolist()
+    [0, 1, 0, 1, 0]
+    """
+    result = np.zeros((len(tokens), len(tokens)), bool)
+    if order < len(tokens):
+        windows = sliding_window_view(tokens, order)
+        windows = np.sort(windows, axis=1) if bag else windows
+        names = np.unique(windows, axis=0, return_inverse=True)[1].reshape(-1)
+        result[order - 1 :, order:] = names[:, None] == names[None, :-1]
+    return np.tril(result)
+
+
+def match_lengths(tokens: Int[np.ndarray, "length"], max_length: int) -> Int[np.ndarray, "length length"]:
+    """ℓ(n, i), at most `max_length`; -1 at the keys that are left out: the first, the query itself and later ones.
+
+    >>> match_lengths(np.array([9, 0, 1, 0, 1, 0]), 3)[-1].tolist()
+    [-1, 0, 1, 0, 3, -1]
+    """
+    lengths = sum(matched(tokens, order).astype(np.int64) for order in range(1, max_length + 1))
+    places = np.arange(len(tokens))
+    seen = (places[None, :] > 0) & (places[None, :] < places[:, None])
+    return np.where(seen, lengths, -1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Rows of attention at the queries of all sequences, with the match length of every key (-1: left out)."""
+
+    attention: Float[np.ndarray, "queries *heads length"]
+    lengths: Int[np.ndarray, "queries length"]
+    position: Int[np.ndarray, "queries"]
+    sequence: Int[np.ndarray, "queries"]
+
+    def of(self, chosen: Bool[np.ndarray, "queries"]) -> Rows:
+        """Some of the queries."""
+        return Rows(*(getattr(self, field.name)[chosen] for field in dataclasses.fields(self)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Spectrum:
+    """Attention by match length 0 … K for every head, as sums over the queries of each sequence.
+
+    `mass` is attention, `chance` what spreading the same attention evenly would give. `sink_mass` and `own_mass` are
+    the mean attention on the first key and on the query itself. `ratio` is the spectrum, `error` its standard error
+    over sequences; match lengths that do not occur are NaN.
+    """
+
+    mass: Float[np.ndarray, "sequences *heads lengths"]
+    chance: Float[np.ndarray, "sequences *heads lengths"]
+    sink_mass: Float[np.ndarray, "*heads"]
+    own_mass: Float[np.ndarray, "*heads"]
+
+    @property
+    def max_length(self) -> int:
+        """K, the longest match length that is told apart."""
+        return self.mass.shape[-1] - 1
+
+    @property
+    def ratio(self) -> Float[np.ndarray, "*heads lengths"]:
+        """Mass over chance, all sequences together."""
+        return quotient(self.mass.sum(axis=0), self.chance.sum(axis=0))
+
+    @property
+    def replicates(self) -> Float[np.ndarray, "sequences *heads lengths"]:
+        """The spectrum with each sequence left out in turn."""
+        return quotient(self.mass.sum(axis=0) - self.mass, self.chance.sum(axis=0) - self.chance)
+
+    @property
+    def error(self) -> Float[np.ndarray, "*heads lengths"]:
+        """Standard error over sequences, by the jackknife; NaN with one sequence."""
+        return jackknife(self.replicates)
+
+    def __getitem__(self, index: int | tuple[int, ...]) -> Spectrum:
+        """The spectrum of one head, or of one layer of heads."""
+        sums = (np.moveaxis(np.moveaxis(values, 0, -2)[index], -2, 0) for values in (self.mass, self.chance))
+        return Spectrum(*sums, *(np.asarray(values[index]) for values in (self.sink_mass, self.own_mass)))
+
+
+def quotient(above: ArrayLike, below: ArrayLike) -> np.ndarray:
+    """Division that gives NaN where there is nothing to divide by.
+
+    >>> quotient([1.0, 1.0], [2.0, 0.0]).tolist()
+    [0.5, nan]
+    """
+    above, below = np.asarray(above), np.asarray(below)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below > 1e-12, above / below, np.nan)
+
+
+def jackknife(replicates: Float[np.ndarray, "sequences *rest"]) -> Float[np.ndarray, "*rest"]:
+    """The standard error of a number, from its values with each sequence left out.
+
+    >>> float(jackknife(np.array([1.0, 2.0, 3.0])))  # doctest: +ELLIPSIS
+    1.15...
+    """
+    count = len(replicates)
+    if count < 2:
+        return np.full(replicates.shape[1:], np.nan)
+    return np.asarray(np.sqrt((count - 1) / count * np.square(replicates - replicates.mean(axis=0)).sum(axis=0)))
+
+
+def spectrum(
+    attention: np.ndarray,
+    tokens: np.ndarray,
+    *,
+    max_length: int = 5,
+    queries: np.ndarray | None = None,
+    chance: Chance = "uniform",
+) -> Spectrum:
+    """The spectra of heads: attention (sequences, …, T, T) on tokens (sequences, T); without sequences, of one.
+
+    `queries` marks the positions that are looked at, all from K on by default. With `chance="offsets"` the mass is
+    compared with that of the head's own mean attention by offset n - i instead of an even one: a head that looks at
+    places, not at content, is then flat on any sequences.
+
+    >>> from anyorder.probing import stimuli as sequences
+    >>> drawn = sequences(4, max_length=3)
+    >>> ideal = np.stack([matched(row, 2) + 1e-9 * np.tri(len(row)) for row in drawn.tokens])
+    >>> ideal /= ideal.sum(axis=-1, keepdims=True)
+    >>> spectrum(ideal, drawn.tokens, max_length=3, queries=drawn.queries).ratio.round(1).tolist()
+    [0.0, 0.0, 5.8, 5.9]
+    """
+    attention, tokens = np.asarray(attention), np.asarray(tokens)
+    if tokens.ndim == 1:
+        attention, tokens = attention[None], tokens[None]
+        queries = None if queries is None else np.asarray(queries)[None]
+    check(attention, tokens)
+    require(max_length >= 1, f"max length is {max_length}, must be at least 1")
+    if queries is None:
+        queries = np.broadcast_to(np.arange(tokens.shape[1]) >= min(max_length, tokens.shape[1] - 1), tokens.shape)
+    kept = [rows(*item, max_length, place) for place, item in enumerate(zip(attention, tokens, queries, strict=True))]
+    return tally(join(kept), max_length, chance)
+
+
+def check(attention: np.ndarray, tokens: np.ndarray) -> None:
+    """Refuse what is not causal attention on these tokens."""
+    require(tokens.ndim == 2, f"tokens have shape {tokens.shape}, must be (sequences, length)")
+    require(
+        tokens.dtype.kind in "iu", f"tokens are {tokens.dtype} values, must be integers; pass the ids of the tokens"
+    )
+    length = tokens.shape[1]
+    require(length >= 3, f"the sequences have {length} tokens, must be at least 3")
+    require(
+        attention.ndim >= 3 and attention.shape[-2:] == (length, length) and len(attention) == len(tokens),
+        f"attention has shape {attention.shape}, must be (sequences, …, T, T) for tokens of shape {tokens.shape}",
+    )
+    require(attention.dtype.kind == "f", f"attention has {attention.dtype} values, must be floating-point numbers")
+    for sequence in attention:
+        check_rows(sequence)
+
+
+def check_rows(attention: Float[np.ndarray, "*heads length length"]) -> None:
+    """Refuse rows that are no distributions over earlier positions."""
+    sums = attention.sum(axis=-1, dtype=np.float64)
+    wrong = ~(np.abs(sums - 1) <= ROW_TOLERANCE)
+    if wrong.any() or float(attention.min()) < -ROW_TOLERANCE:
+        place = np.unravel_index(int(np.argmax(wrong)), sums.shape)
+        raise InputError(
+            f"this is not attention: row {place[-1]} sums to {float(sums[place]):.3g}, must be 1; "
+            "pass weights after the softmax, queries in rows"
+        )
+    ahead = float(np.triu(attention, 1).sum(axis=-1).max())
+    require(
+        ahead <= ROW_TOLERANCE,
+        f"this attention looks ahead (mass {ahead:.2f} above the diagonal); the probe is for causal models, with "
+        "queries in rows",
+    )
+
+
+def rows(
+    attention: Float[np.ndarray, "*heads length length"],
+    tokens: Int[np.ndarray, "length"],
+    queries: Bool[np.ndarray, "length"],
+    max_length: int,
+    sequence: int = 0,
+) -> Rows:
+    """The rows of one sequence that the spectrum needs."""
+    places = np.flatnonzero(queries)
+    chosen = np.moveaxis(attention[..., places, :], -2, 0)
+    chosen = chosen.astype(np.float64 if chosen.dtype == np.float64 else np.float32)
+    lengths = match_lengths(tokens, max_length)[places]
+    return Rows(chosen, lengths, places, np.full(len(places), sequence))
+
+
+def join(parts: list[Rows]) -> Rows:
+    """The rows of several sequences."""
+    return Rows(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in dataclasses.fields(Rows)))
+
+
+def tally(given: Rows, max_length: int, chance: Chance = "uniform") -> Spectrum:
+    """Sums over the queries of each sequence."""
+    count, length = given.lengths.shape
+    heads = given.attention.shape[1:-1]
+    attention = given.attention.reshape(count, -1, length)
+    names, sequence = np.unique(given.sequence, return_inverse=True)
+    of_length = (given.lengths[:, :, None] == np.arange(max_length + 1)).astype(attention.dtype)
+    mass = np.einsum("qhi,qil->qhl", attention, of_length, optimize=True)
+    if chance == "uniform":
+        expected = np.broadcast_to(of_length.sum(axis=1)[:, None], mass.shape)
+    else:
+        places = given.position[:, None] - np.arange(length)  # the key at every offset
+        key = np.maximum(places, 0)
+        at_offset = np.take_along_axis(of_length, key[..., None], axis=1) * (places >= 0)[..., None]
+        looked_at = at_offset.any(axis=-1).astype(np.float64)
+        sums = np.einsum("qho,qo->oh", np.take_along_axis(attention, key[:, None], axis=2), looked_at)
+        # Mean attention at each offset, where it is seen.
+        profile = sums / np.maximum(looked_at.sum(axis=0), 1)[:, None]
+        expected = np.einsum("oh,qol->qhl", profile, at_offset, optimize=True)
+    share = np.nan_to_num(quotient(expected, expected.sum(axis=-1, keepdims=True)))
+    expected = mass.sum(axis=-1, keepdims=True) * share
+
+    def by_sequence(values: np.ndarray) -> np.ndarray:
+        sums = np.zeros((len(names), *heads, max_length + 1))
+        np.add.at(sums, sequence, values.reshape(count, *heads, -1))
+        return sums
+
+    own = np.take_along_axis(attention, given.position[:, None, None], axis=-1)[..., 0]
+    resting = (values.mean(axis=0, dtype=np.float64).reshape(heads) for values in (attention[..., 0], own))
+    return Spectrum(by_sequence(mass), by_sequence(expected), *resting)

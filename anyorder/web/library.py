@@ -1,0 +1,269 @@
+"""Where models come from: the registry of constructions, and the folders that were named on the command line.
+
+What is in a folder is listed in words: runs by order, preset, gap and date, files and trajectories by what they hold.
+A folder may name its files in `about.json`, as the folder of the package does: `{file: {"title": …, "order": …}}`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import itertools
+import json
+import math
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from anyorder.constructions import Plan, plan
+from anyorder.constructions.registry import find, planned
+from anyorder.constructions.steps import Step, learnt
+from anyorder.errors import InputError, require
+from anyorder.io.atomic import read_json
+from anyorder.models import Transformer, load
+from anyorder.training import config_text
+from anyorder.training.folder import CHECKPOINT, CONFIG, START, read_config, read_models
+from anyorder.web import limits
+from anyorder.web.schema import Constructed, Stored, StoredInfo
+
+#: The model and the trajectories that come with the package, and what their folder is called in paths.
+SHIPPED, SHIPPED_NAME = Path(__file__).with_name("shipped"), "package"
+#: Entries of the folders that are listed, and how deep they are searched.
+MOST_LISTED, DEEPEST = 500, 3
+_PRIVATE = (CHECKPOINT, START)
+_OF_A_RUN = (CONFIG, CHECKPOINT, START, "trajectory.npz")
+
+
+class Refused(InputError):
+    """A path outside the named folders."""
+
+    status = 403
+
+
+@dataclasses.dataclass(frozen=True)
+class Opened:
+    """A model that is ready to run, and what is known about it."""
+
+    model: Transformer
+    title: str
+    source: str
+    plan: Plan | None
+    order: int
+    beta: float
+    refusal: str | None = None
+
+    @classmethod
+    def of(cls, made: Plan, model: Transformer, refusal: str | None = None) -> Opened:
+        """A model that was built as planned."""
+        entry = made.construction
+        return cls(model, f"{entry.name}: {entry.title}", entry.source, made, made.request.order, made.beta, refusal)
+
+    @property
+    def construction(self) -> str | None:
+        """The name of the construction, None for a model that nobody wrote down."""
+        return None if self.plan is None else self.plan.construction.name
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The proof, or what can be said of a model that nobody wrote down."""
+        heads = [len(layer.heads) for layer in self.model.layers]
+        return learnt(self.order, heads) if self.plan is None else self.plan.steps
+
+
+def plans(asked: Constructed, alphabet_size: int, length: int) -> tuple[Plan, Plan]:
+    """A construction at the temperature that suffices, and at the one that is asked for."""
+    entry = find(asked.name)
+    given = asked.options
+    options = {option.name: option.checked(given[option.name]) for option in entry.options if option.name in given}
+    made = plan(asked.name, order=asked.order, alphabet_size=alphabet_size, length=length, dtype=asked.dtype, **options)
+    side = 0 if entry.width is None else entry.width(made.request)
+    limits.at_most(
+        limits.MOST_WIDTH,
+        side,
+        "width",
+        f"`{entry.name}` would have matrices of {side}², the explorer takes {limits.MOST_WIDTH}²; "
+        f"shorten the sequence, lower the order, or use `{'` or `'.join(entry.instead)}`",
+    )
+    return made, made if asked.temperature == 1 else made.at(made.kappa / asked.temperature)
+
+
+def build(asked: Constructed, alphabet_size: int, length: int) -> Opened:
+    """A construction at a temperature; forced where the dtype cannot hold it, with the refusal kept.
+
+    >>> build(Constructed(name="dyadic", order=12, dtype="float32"), 2, 64).refusal
+    'order 12 with `dyadic` needs 28 bits, float32 has 24; use float64, order ≤ 10, or `unrolled`'
+    """
+    made, run = plans(asked, alphabet_size, length)
+    return Opened.of(made, run.build(force=True), run.refusal)
+
+
+class Library:
+    """The models in some folders, each known by the folder's name and the path inside it."""
+
+    def __init__(self, folders: Sequence[str | Path] = ()) -> None:
+        self.roots: dict[str, Path] = {}
+        self._all = {SHIPPED_NAME: SHIPPED}
+        for folder in folders:
+            root = Path(folder)
+            require(root.is_dir(), f"{folder} is not a folder; give folders with models or runs")
+            root = root.resolve()
+            name = root.name or "models"
+            while name in self._all:
+                name += "+"
+            self.roots[name] = self._all[name] = root
+
+    def listed(self) -> list[StoredInfo]:
+        """Every run, without the files inside it, and every model file: the package's first, by order and title."""
+        found = itertools.chain.from_iterable(_search(root, name, DEEPEST) for name, root in self._all.items())
+        ours = f"{SHIPPED_NAME}/"
+        shown = itertools.islice(found, MOST_LISTED)
+        return sorted(shown, key=lambda one: (not one.path.startswith(ours), one.order or 0, one.title))
+
+    def locate(self, path: str) -> tuple[Path, Path]:
+        """The root and the resolved path that a listed name stands for; links out of the folder are refused."""
+        name, _, rest = path.partition("/")
+        outside = f"{path!r} is not in a folder of this explorer; start the explorer with that folder"
+        if name not in self._all or "\0" in path:
+            raise Refused(outside)
+        root = self._all[name]
+        try:
+            target = (root / rest).resolve()
+            found = target.exists()
+        except (OSError, RuntimeError, ValueError):  # loops of links, names that are too long
+            raise Refused(outside) from None
+        # Files of a run may be links too: each must end inside.
+        parts = [target / name for name in _OF_A_RUN] if target.is_dir() else []
+        if not all(one.resolve().is_relative_to(root) for one in (target, *parts)):
+            raise Refused(outside)
+        require(found, f"there is no {path!r}; it was moved or removed, reload the page")
+        return root, target
+
+    def stamp(self, path: str) -> int:
+        """Changes when the file or the run does: part of the key under which results are kept."""
+        _, target = self.locate(path)
+        file = target / CHECKPOINT if target.is_dir() else target
+        return file.stat().st_mtime_ns if file.exists() else 0
+
+    def open(self, asked: Stored) -> Opened:
+        """Read a model, or raise an `InputError` that names it as the page does."""
+        root, target = self.locate(asked.path)
+        try:
+            return self._read(asked, target)
+        except InputError as error:
+            error.args = (str(error).replace(str(root), asked.path.partition("/")[0]),)
+            raise
+
+    def _read(self, asked: Stored, target: Path) -> Opened:
+        made = None
+        if target.is_dir():
+            config = read_config(target)
+            fits(target / CHECKPOINT)
+            step, models = read_models(target)
+            require(asked.index < len(models), f"index is {asked.index}, the run has 0 to {len(models) - 1}")
+            model, member, order = models[asked.index], config.members[asked.index], config.data.window
+            title = f"trained, seed {member.seed}, rate {member.learning_rate:g}, {step} steps"
+        else:
+            require(target.suffix == ".safetensors", f"{asked.path} is no .safetensors file; give a model or a run")
+            fits(target)
+            model = load(target)
+            if (promise := model.certificate) is not None:
+                title, order = f"saved {promise.construction}", promise.order
+                made = planned(promise) if asked.order in (None, order) else None
+            else:
+                named = file_info(target, asked.path)
+                title, order = "saved model" if named.title == asked.path else named.title, named.order or 1
+        beta = asked.beta if made is None else made.beta  # the weights have a β of their own
+        return Opened(model, title, asked.path, made, asked.order or order, beta)
+
+
+def fits(file: Path) -> None:
+    """Refuse a file that is too large to open here."""
+    size = file.stat().st_size if file.is_file() else 0
+    limits.at_most(
+        limits.MOST_FILE,
+        size,
+        "bytes",
+        f"{file} has {size} bytes, the explorer opens at most {limits.MOST_FILE}; look into it in Python",
+    )
+
+
+def _search(folder: Path, path: str, depth: int) -> Iterator[StoredInfo]:
+    """What can be opened in a folder, and in those inside it; `path` is what the page calls it."""
+    if (folder / CONFIG).is_file() and (folder / CHECKPOINT).is_file():
+        with contextlib.suppress(InputError):  # a run that cannot be read is not offered
+            yield run_info(folder, path)
+        return
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        inside = f"{path}/{entry.name}"
+        if entry.is_dir() and not entry.is_symlink() and depth and not entry.name.startswith("."):
+            yield from _search(entry, inside, depth - 1)
+        elif entry.suffix == ".safetensors" and entry.is_file() and entry.name not in _PRIVATE:
+            yield file_info(entry, inside)
+        elif (entry.name == "trajectory.npz" or folder == SHIPPED) and entry.suffix == ".npz" and entry.is_file():
+            yield trajectory_info(entry, inside)
+
+
+def run_info(folder: Path, path: str) -> StoredInfo:
+    """A training run: what was trained, how near it came to Bayes, and when."""
+    config = read_config(folder)
+    preset = re.search(r"--preset (\S+)", config_text.command(config))
+    words = [f"order {config.data.order}", preset[1] if preset else "own settings"]
+    gap = math.inf
+    with contextlib.suppress(InputError, KeyError, TypeError, ValueError):
+        gap = float(read_json(folder / "summary.json", "a finished run")["mean_gap"])
+        words.append(f"gap {gap:+.4f}")
+    date = datetime.date.fromtimestamp((folder / "checkpoint.safetensors").stat().st_mtime)
+    size = config.data.alphabet_size
+    return StoredInfo(
+        path=path,
+        kind="run",
+        models=len(config.members),
+        title=f"{', '.join(words)}, {date} ({path})",
+        about=f"Trained: S = {size}, T = {config.data.length}, d = {config.architecture.dimension}. "
+        "The gap is that of its loss to Bayes, in nats.",
+        order=config.data.order,
+        alphabet_size=size,
+        length=config.data.length if config.architecture.absolute_positions else None,
+    )
+
+
+def file_info(file: Path, path: str) -> StoredInfo:
+    """A model file, by its certificate or by what its folder says of it."""
+    found: dict[str, object] = {}
+    unreadable = (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError)
+    with contextlib.suppress(*unreadable), safe_open(file, framework="numpy") as stored:
+        model = json.loads(stored.metadata()["anyorder"])["value"]["fields"]
+        if model["certificate"] is not None:
+            promise = model["certificate"]["fields"]
+            name, order, dtype = promise["construction"], int(promise["order"]), promise["dtype"]
+            found = {"title": f"{name}, order {order}, {dtype} ({path})", "order": order}
+        found["alphabet_size"] = stored.get_slice(model["embedding"]["array"]).get_shape()[0]
+        if model["positions"] is not None:
+            found["length"] = stored.get_slice(model["positions"]["array"]).get_shape()[0]
+    return _named(file, {"path": path, "kind": "file", "models": 1, "title": path, **found})
+
+
+def trajectory_info(file: Path, path: str) -> StoredInfo:
+    """A trajectory of gradient descent, by its algorithm and order."""
+    found: dict[str, object] = {}
+    with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile), np.load(file) as stored:
+        number, order = 1 if stored["algorithm"] == "two-stage" else 2, int(stored["order"])
+        found = {"title": f"Algorithm {number}, order {order} ({path})", "order": order}
+    return _named(file, {"path": path, "kind": "trajectory", "models": 0, "title": path, **found})
+
+
+def _named(file: Path, found: dict[str, object]) -> StoredInfo:
+    """What was found of a file, or said of it by its folder."""
+    said = None
+    with contextlib.suppress(InputError):
+        said = read_json(file.with_name("about.json"), "names of files").get(file.name)
+    return StoredInfo.model_validate(found | (said if isinstance(said, dict) else {}))

@@ -1,0 +1,28 @@
+"""Interventions on the construction, whose mechanism is known."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from anyorder.constructions import construct
+from anyorder.papers.own.mechanism import DATA, interventions, verdict
+from anyorder.training.evaluation import held_out
+
+
+@pytest.fixture(scope="module")
+def found():
+    model = construct("two-layer", order=2, alphabet_size=2, length=DATA.length)
+    tokens = np.asarray(held_out(DATA, 32).tokens)[:, :-1]
+    return interventions(dataclasses.replace(model, certificate=None), tokens)
+
+
+def test_the_key_is_its_window_and_the_query_is_shifted_by_one(found):
+    assert found["key_side"] == pytest.approx([1, 0, 0, 1, 1], abs=0.1)
+    assert found["query_side"] == pytest.approx([0, 0, 1, 1, 1], abs=0.1)
+
+
+def test_without_the_direction_of_the_oldest_token_matching_is_lost(found):
+    assert found["on_matches"] > 0.99
+    assert found["on_matches_without"][2] < min(found["on_matches_without_random"])
+    assert "matching depends on the MLP's direction of the oldest token" in verdict(found)

@@ -1,0 +1,39 @@
+"""Verdicts beside what stands in print."""
+
+import math
+
+import pytest
+
+from anyorder.papers import results
+from anyorder.papers.two_can import printed
+from anyorder.papers.two_can.printed import BITS, DEPTH, TOKEN_NOISE, TRANSITION_NOISE
+
+#: What stands in print, by table and the column that names the row.
+PRINTED = {
+    ("depth", "excess", "layers"): DEPTH,
+    ("token-noise", "excess", "level"): TOKEN_NOISE,
+    ("transition-noise", "excess", "level"): TRANSITION_NOISE,
+    ("bits", "distance", "bits"): BITS,
+}
+
+
+@pytest.mark.parametrize(
+    ("place", "values"), PRINTED.items(), ids=lambda value: "-".join(value) if type(value) is tuple else ""
+)
+def test_verdicts_are_those_of_the_rule(place, values):
+    id, table, level = place
+    found = results.read_recorded(id)
+    assert found is not None
+    rows = {row[level]: row for row in found["tables"][table]["rows"]}
+    assert set(values) <= set(rows)
+    for key, wanted in values.items():
+        row = rows[key]
+        assert row["printed"] == str(wanted)
+        for column in [name for name in row if name.endswith("_agrees")]:
+            name = column.removesuffix("_agrees")
+            over = 10 if id == "bits" else 1  # there ± is over sequences
+            allowed = 2 * math.hypot(row[f"{name}_std"], wanted.deviation) / math.sqrt(over) + wanted.rounding
+            assert row[f"{name}_difference"] == pytest.approx(row[f"{name}_mean"] - wanted.mean)
+            assert row[column] == (abs(row[f"{name}_mean"] - wanted.mean) <= allowed)
+    assert found["verdict"] == results.verdict(found["tables"])
+    assert found["verdict"]["rule"] == printed.RULE

@@ -1,0 +1,56 @@
+"""The whole measurement on models whose order is proven, and on models that have none."""
+
+import numpy as np
+import pytest
+
+from anyorder.constructions import construct
+from anyorder.probing import OwnModel, Settings, probe
+from anyorder.probing.adapters.callables import CallableModel
+from tests.probe import heads
+from tests.probing.heads import FEW, with_heads
+
+
+def test_calibration_every_kind_of_head_reads_what_it_is():
+    makes = {
+        "uniform": heads.uniform,
+        "previous": lambda row: heads.at_offset(row, 1),
+        "noise": lambda row: heads.noise(row, np.random.default_rng(int(row.sum()))),
+        "bag of 3": lambda row: heads.bag(row, 3),
+        "order 2": lambda row: heads.induction(row, 2),
+    }
+    result = probe(with_heads(*makes.values()), FEW)
+    read = {name: (head.found.order, head.kind) for name, head in zip(makes, result.heads, strict=True)}
+    assert read == {
+        "uniform": (None, None),
+        "previous": (None, None),
+        "noise": (None, None),
+        "bag of 3": (3, "bag"),
+        "order 2": (2, "k-gram"),
+    }
+    assert result.heads[1].scores["previous_token"] > 0.95
+    assert result.heads[4].scores["prefix_matching"] > 0.6
+    assert result.heads[4].scores["copying"] > 0.9
+    assert result.behaviour.order[-1] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "order"), [("k-head", 1), ("dyadic", 2), ("two-layer", 3), ("dyadic", 4), ("k-head-bayes", 5)]
+)
+def test_calibration_certified_constructions_read_their_order(name, order):
+    settings = Settings(sequences=6, length=170, max_length=6)
+    model = construct(name, order=order, alphabet_size=3, length=170)
+    result = probe(OwnModel(model, name), settings)
+    *others, last = result.heads
+    assert last.found.order == order
+    assert not last.found.graded
+    assert all(head.found.order is None for head in others)
+    assert result.behaviour.order[-1] == order
+
+
+def test_heads_that_match_nothing_have_a_placebo_without_heads():
+    def attend(tokens):
+        return [np.stack([heads.induction(tokens, 2)])], np.zeros((len(tokens), 200))
+
+    result = probe(CallableModel(attend, vocabulary=200), FEW)
+    assert result.heads[0].found.order == 2
+    assert result.controls.no_repeat.heads_above == 0

@@ -1,0 +1,127 @@
+"""The folders of the explorer: what is listed and opened; paths that lead out, pipes, names that are too long."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+
+import numpy as np
+import pytest
+
+import anyorder
+from anyorder.constructions import CONSTRUCTIONS
+from anyorder.errors import InputError
+from anyorder.training.folder import CHECKPOINT, CONFIG
+from anyorder.web.library import Library, Refused
+from anyorder.web.schema import Stored, Text, ViewRequest
+from anyorder.web.view import Explorer
+from tests.web.exploring import matrix, refused
+
+
+@pytest.fixture
+def library(tmp_path):
+    (tmp_path / "models" / "run").mkdir(parents=True)
+    return Library([tmp_path / "models"])
+
+
+@pytest.mark.parametrize("name", [CONFIG, CHECKPOINT, "start.safetensors", "trajectory.npz"])
+def test_a_link_inside_a_run_does_not_lead_out(library, tmp_path, name):
+    secret = tmp_path / "secret"
+    secret.write_text("not ours")
+    (tmp_path / "models" / "run" / name).symlink_to(secret)
+    with pytest.raises(Refused, match="is not in a folder of this explorer"):
+        library.open(Stored(kind="stored", path="models/run"))
+
+
+def test_a_link_that_stays_inside_is_followed(library, tmp_path):
+    inside = tmp_path / "models" / "kept"
+    inside.write_text("{}")
+    (tmp_path / "models" / "run" / CONFIG).symlink_to(inside)
+    with pytest.raises(InputError, match="has no config"):
+        library.open(Stored(kind="stored", path="models/run"))
+
+
+@pytest.mark.parametrize("path", ["models/" + "a" * 300, "models/" + "a/" * 3000, "models/run\0", "models/loop"])
+def test_names_that_no_file_can_have_are_refused(library, tmp_path, path):
+    (tmp_path / "models" / "loop").symlink_to(tmp_path / "models" / "loop")
+    with pytest.raises(InputError):
+        library.open(Stored.model_construct(path=path, index=0, order=None, beta=1.0))
+
+
+@pytest.mark.parametrize("name", ["run/config.json", "run/checkpoint.safetensors", "pipe.safetensors"])
+def test_a_pipe_is_never_waited_for(library, tmp_path, name):
+    os.mkfifo(tmp_path / "models" / name)
+    assert all(entry.path.startswith("package/") for entry in library.listed())  # what is shipped, nothing else
+    begun = time.monotonic()
+    with pytest.raises(InputError):
+        library.open(Stored(kind="stored", path="models/run" if name.startswith("run") else f"models/{name}"))
+    assert time.monotonic() - begun < 1
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../secret.safetensors", "models/../secret.safetensors", "models/../../etc/passwd", "/etc/passwd",
+        "models//etc/passwd", "models/link.safetensors", "models/%2e%2e/secret.safetensors", "models/\0", "",
+        "models/../models/../secret.safetensors", "\u2025/secret.safetensors", "models/" + "a/" * 300,
+    ],
+)  # fmt: skip
+def test_paths_outside_the_folders_are_refused(client, path):
+    response = client.post("/api/view", json={"model": {"kind": "stored", "path": path}})
+    assert response.status_code in (403, 422)
+    refused(response)
+    assert "secret" not in response.text or "not in a folder" in response.text or "no 'models" in response.text
+
+
+def test_a_broken_file_is_one_line_without_our_paths(client, folder):
+    response = client.post("/api/view", json={"model": {"kind": "stored", "path": "models/cut.safetensors"}})
+    assert "not a whole safetensors file" in refused(response)
+    assert str(folder) not in response.text
+    assert "has 2 symbols" not in response.text
+    short = client.post(
+        "/api/view",
+        json={"model": {"kind": "stored", "path": "models/run"}, "sequence": {"kind": "text", "text": "abcd"}},
+    )
+    assert "the sequence has 4 symbols, the model has 2" in refused(short)
+
+
+def test_stored_models_and_runs_are_listed_and_opened(client, folder):
+    options = client.get("/api/options").raise_for_status().json()
+    assert {entry["name"] for entry in options["constructions"]} == set(CONSTRUCTIONS)
+    stored = {entry["path"]: entry for entry in options["stored"]}
+    run = stored["models/run"]
+    assert (run["kind"], run["models"], run["order"], run["alphabet_size"]) == ("run", 2, 1, 2)
+    assert re.fullmatch(r"order 1, fast, gap \+0\.2500, \d{4}-\d\d-\d\d \(models/run\)", run["title"])
+    assert stored["models/dyadic.safetensors"]["title"].startswith("dyadic, order 2, float64")
+    assert stored["package/trained-order-2.safetensors"]["order"] == 2
+    assert "models/run/model-0.safetensors" not in stored
+    text = {"kind": "text", "text": "abcabcababcabcab"}
+    view = client.post(
+        "/api/view", json={"model": {"kind": "stored", "path": "models/dyadic.safetensors"}, "sequence": text}
+    )
+    view = view.raise_for_status().json()
+    assert view["model"]["construction"] == "dyadic"
+    assert view["exactness"]["passed"] is True
+    asked = {
+        "model": {"kind": "stored", "path": "models/run", "index": 1},
+        "sequence": {"kind": "text", "text": "abbabaab"},
+    }
+    view = client.post("/api/view", json=asked).raise_for_status().json()
+    _, models = anyorder.training.folder.read_models(folder / "run")
+    tokens = [0, 1, 1, 0, 1, 0, 0, 1]
+    np.testing.assert_allclose(matrix(view["predicted"]), models[1](tokens), atol=1e-6)
+    assert view["exactness"]["passed"] is None
+    assert view["model"]["certificate"] is None
+    story = client.post("/api/story", json={**asked, "position": 5}).raise_for_status().json()
+    assert [step["title"] for step in story["steps"]] == ["Layer 1", "Layer 2", "Prediction"]
+
+
+def test_a_saved_construction_is_held_to_its_own_smoothing(library, tmp_path):
+    model = anyorder.construct("bayes", order=2, alphabet_size=2, length=32, beta=2.0)
+    anyorder.save(model, tmp_path / "models" / "bayes.safetensors")
+    text = Text(kind="text", text="abbabaabbaab")
+    for order, name, passed in ((None, "add-2 smoothing", True), (1, "add-1", None)):
+        asked = ViewRequest(model=Stored(kind="stored", path="models/bayes.safetensors", order=order), sequence=text)
+        found = Explorer(library).view(asked, lambda: None).exactness
+        assert (found.compared_with, found.passed) == (name, passed)
