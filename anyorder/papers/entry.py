@@ -33,6 +33,7 @@ class Verdict(enum.StrEnum):
     HOLDS = "holds"
     CONSISTENT = "consistent with"
     CORRECTED = "holds with a correction"
+    TREND = "trend holds, values differ"
     FAILS = "fails"
     VACUOUS = "vacuous"
     UNTESTABLE = "not testable"
@@ -57,17 +58,21 @@ def judge(
     *,
     printed: bool | np.bool_,
     corrected: bool | np.bool_ = False,
+    trend: bool | np.bool_ = False,
     decisive: bool = True,
     vacuous: str = "",
     note: str = "",
     correction: str = "",
+    difference: str = "",
     failure: str = "measured otherwise",
 ) -> Finding:
-    """The verdict that two comparisons come to; each verdict has its own sentence.
+    """The verdict that the comparisons come to; each verdict has its own sentence.
 
-    `decisive` says whether the measurement could have refuted the statement: if not, agreement is no more than
-    "consistent with". `vacuous` says why no case meets the assumption, and is empty where one does. `failure` is
-    for entries that can say more than that the statement is not so.
+    `corrected` says whether the statement holds once an error of the paper is put right, `trend` whether a
+    reproduction shows the printed trend with other values. `decisive` says whether the measurement could have
+    refuted the statement: if not, agreement is no more than "consistent with". `vacuous` says why no case meets the
+    assumption, and is empty where one does. `failure` is for entries that can say more than that the statement is
+    not so.
 
     >>> judge({"error": 0.5}, printed=0.5 < 1e-9, corrected=True, correction="the sum starts at 1").verdict.value
     'holds with a correction'
@@ -80,6 +85,8 @@ def judge(
         return Finding(Verdict.HOLDS if decisive else Verdict.CONSISTENT, note, numbers)
     if corrected:
         return Finding(Verdict.CORRECTED, correction, numbers)
+    if trend:
+        return Finding(Verdict.TREND, difference, numbers)
     return Finding(Verdict.FAILS, failure, numbers)
 
 

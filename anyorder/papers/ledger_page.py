@@ -26,6 +26,7 @@ anyorder claims --results DIR         # with the tables of trained models that `
 
 - *consistent with*: the measurement agrees, but could not have refuted the statement, which leaves a constant open.
 - *holds with a correction*: with the change that is named; [errata](errata.md) lists errors of the paper.
+- *trend holds, values differ*: a reproduction shows the stated trend, and some printed number lies outside its error.
 - *vacuous*: no case meets the assumption; the note says what the conclusion does elsewhere.
 
 Reversible chains of orders two and three are drawn until their return count falls with the lag, unless an entry says

@@ -13,3 +13,6 @@ def test_a_verdict_follows_from_its_comparisons():
     assert judge({}, printed=np.False_, corrected=np.True_, correction="c").detail == "c"
     assert judge({}, printed=False, corrected=False, correction="c").verdict is Verdict.FAILS
     assert judge({}, printed=False, failure="f").detail == "f"
+    assert judge({}, printed=False, trend=np.True_, difference="d").verdict is Verdict.TREND
+    assert judge({}, printed=False, trend=True, difference="d").detail == "d"
+    assert judge({}, printed=True, trend=True).verdict is Verdict.HOLDS
