@@ -3,7 +3,7 @@
 import json
 import re
 
-from anyorder.papers.own import story
+from anyorder.papers.two_can import story
 
 
 def test_demo_tells_the_whole_story(run, tmp_path, monkeypatch):

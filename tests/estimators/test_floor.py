@@ -7,7 +7,7 @@ import pytest
 from anyorder import estimators
 from anyorder.chains import BagSymmetric, Kernel, OrderMixture, Source, TokenNoise, TransitionNoise, Tree
 from anyorder.training.config import Data
-from tests.chains.test_shared import KEY, drawn
+from tests.chains.test_shared_rows import KEY, drawn
 
 
 def test_the_floor_is_the_bayes_predictor_by_enumeration():

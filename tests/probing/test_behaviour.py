@@ -5,7 +5,7 @@ import pytest
 
 from anyorder.probing import behaviour
 from anyorder.probing import stimuli as sequences
-from tests.probe import heads
+from tests.probing import heads
 
 
 @pytest.mark.parametrize("order", [0, 1, 3])

@@ -5,7 +5,7 @@ from anyorder.probing import spectrum
 from anyorder.probing import stimuli as sequences
 from anyorder.probing.controls import copying, distractor, permuted
 from anyorder.probing.spectrum import join, rows
-from tests.probe import heads
+from tests.probing import heads
 
 
 def one_head(make, order):

@@ -6,7 +6,7 @@ import pytest
 from anyorder.constructions import construct
 from anyorder.probing import OwnModel, Settings, probe
 from anyorder.probing.adapters.callables import CallableModel
-from tests.probe import heads
+from tests.probing import heads
 from tests.probing.heads import FEW, with_heads
 
 

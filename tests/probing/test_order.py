@@ -7,7 +7,7 @@ from anyorder.errors import InputError
 from anyorder.probing import order, spectrum
 from anyorder.probing import stimuli as sequences
 from anyorder.probing.controls import distractor
-from tests.probe import heads
+from tests.probing import heads
 
 
 def read(make, *, max_length=5, count=8, chance="uniform", **settings):

@@ -3,7 +3,7 @@
 import json
 
 from anyorder.probing import as_json, probe
-from tests.probe import heads
+from tests.probing import heads
 from tests.probing.heads import FEW, with_heads
 
 

@@ -4,7 +4,7 @@ import pytest
 from anyorder.errors import InputError
 from anyorder.probing import match_lengths, spectrum
 from anyorder.probing import stimuli as sequences
-from tests.probe import heads
+from tests.probing import heads
 
 
 def slow_match_length(tokens, n, i, longest):

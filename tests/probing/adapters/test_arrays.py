@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from tests.probe import heads
+from tests.probing import heads
 
 
 def test_recorded_attention_is_read(run, tmp_path):
