@@ -23,7 +23,7 @@ from anyorder.sweeps.run import Tally, carry_out, plan_sweep
 from anyorder.sweeps.spec import Sweep
 from anyorder.sweeps.table import SweepRow
 from anyorder.training import devices
-from anyorder.training.config import PRESETS, Config, Data, changed, values
+from anyorder.training.config import PRESETS, Config, Data, changed, preset, values
 from anyorder.training.folder import begun
 from anyorder.training.progress import Progress
 from anyorder.training.run import Trained
@@ -222,10 +222,9 @@ def of_preset(task: Task, name: str, data: Data, **changes: object) -> Config:
     >>> of_preset(Task("quick"), "paper", Data(), layers=1).optimisation.steps
     2000
     """
-    preset = PRESETS[name]
-    config = dataclasses.replace(preset, data=data, seeds=task.seeds)
+    config = dataclasses.replace(preset(name), data=data, seeds=task.seeds)
     steps = STEPS[task.budget]
-    if steps < preset.optimisation.steps:
+    if steps < config.optimisation.steps:
         config = changed(config, {"steps": steps, "learning_rate": 3e-3, "warmup": 100, "final_rate": 0.0})
     if task.budget == "tiny":
         config = changed(config, {"dimension": 16, "batch": 16, "evaluation_count": 128})

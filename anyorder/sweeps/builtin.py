@@ -8,7 +8,7 @@ from pathlib import Path
 from anyorder.errors import InputError, nearest
 from anyorder.sweeps import spec
 from anyorder.sweeps.spec import Success, Sweep
-from anyorder.training.config import PRESETS, changed
+from anyorder.training.config import preset
 
 
 def paper_grid() -> Sweep:
@@ -28,7 +28,7 @@ def paper_grid() -> Sweep:
         "beta2": [0.9, 0.95],
         "dropout": [0.0, 0.1],
     }
-    return spec.sweep("paper-grid", PRESETS["paper"], axes, seeds=5)
+    return spec.sweep("paper-grid", preset("paper"), axes, seeds=5)
 
 
 def phase(
@@ -45,7 +45,7 @@ def phase(
     >>> phase().count
     72
     """
-    base = changed(PRESETS["floor"], {"steps": steps, "batch": 32, "evaluation_count": 2048})
+    base = preset("floor", steps=steps, batch=32, evaluation_count=2048)
     axes = {"dimension": dimensions, "order": orders, "length": lengths}
     return spec.sweep("phase", base, axes, seeds=seeds, metric="success", success=Success(gap=0.005, attention=0.5))
 
@@ -57,7 +57,7 @@ def learning_rate() -> Sweep:
     (0.0003, 0.001, 0.003, 0.01, 0.03)
     """
     rates = [3e-4, 1e-3, 3e-3, 1e-2, 3e-2]
-    base = changed(PRESETS["floor"], {"steps": 1000})
+    base = preset("floor", steps=1000)
     return spec.sweep("learning-rate", base, {"learning_rate": rates}, seeds=3)
 
 

@@ -225,7 +225,8 @@ def from_stored(plain: Row, source: str = "the sweep") -> Sweep:
 
 def sweep_digest(sweep: Sweep) -> str:
     """A name for what the runs of a sweep are; metric and success only judge them."""
-    return short_digest(as_json({"base": sweep.base, "axes": sweep.axes, "seeds": sweep.seeds}))
+    base = {name: value for name, value in vars(sweep.base).items() if name != "preset"}
+    return short_digest(as_json({"base": base, "axes": sweep.axes, "seeds": sweep.seeds}))
 
 
 def values_at(sweep: Sweep, cell: int) -> dict[str, object]:

@@ -176,6 +176,8 @@ class Config:
     initial: Initial = Initial()
     optimisation: Optimisation = Optimisation()
     measurement: Measurement = Measurement()
+    preset: Annotated[str | None, tyro.conf.Fixed, tyro.conf.Suppress] = dataclasses.field(default=None, compare=False)
+    """The preset that the config was made from; no setting of its own, so it is no part of equality or digests."""
 
     @property
     def heads(self) -> tuple[int, ...]:
@@ -205,10 +207,11 @@ class Config:
 
 
 def values(config: Config) -> dict[str, Any]:
-    """Every field that is not a group, by its name."""
+    """Every setting by its name, whatever group it stands in."""
     found: dict[str, Any] = {}
     for name, value in vars(config).items():
         found |= vars(value) if dataclasses.is_dataclass(value) else {name: value}
+    del found["preset"]
     return found
 
 
@@ -217,6 +220,7 @@ GROUPS: dict[str, str | None] = {
     field: name if dataclasses.is_dataclass(group) else None
     for name, group in vars(Config()).items()
     for field in (vars(group) if dataclasses.is_dataclass(group) else [name])
+    if field != "preset"
 }
 DEFAULTS = values(Config())
 _HINTS = {name: hint for group in (Config(), *vars(Config()).values()) if dataclasses.is_dataclass(group)
@@ -341,7 +345,7 @@ def preset(name: str = "fast", order: int = 2, **changes: object) -> Config:
     """
     require(name in PRESETS, f"no preset {name!r}; {nearest(name, PRESETS)}")
     own = _FAST.get(order, _FAST[max(_FAST)]) if name == "fast" else {}
-    return changed(PRESETS[name], {"order": order, **own, **changes})
+    return changed(dataclasses.replace(PRESETS[name], preset=name), {"order": order, **own, **changes})
 
 
 #: Fields that are inputs of the compiled step or do not reach it: changing one of them compiles nothing.

@@ -18,7 +18,11 @@ def from_json(plain: object, source: str = "the config") -> Config:
     flat: dict[str, object] = {}
     if not isinstance(plain, dict):
         raise InputError(f"{source} has {plain!r} where an object is expected")
+    label = plain.get("preset")
+    require(isinstance(label, str | None), f"{source} has the preset {label!r}, must be a name")
     for name, value in plain.items():
+        if name == "preset":
+            continue
         if name not in GROUPS.values():
             top = ", ".join(vars(Config()))
             require(GROUPS.get(name, name) is None, f"{source} has the unknown field {name!r}; known are {top}")
@@ -28,7 +32,7 @@ def from_json(plain: object, source: str = "the config") -> Config:
         for inner in value:
             known(inner, source, [field for field, group in GROUPS.items() if group == name])
         flat |= value
-    return changed(Config(), flat, source)
+    return changed(Config(preset=label), flat, source)
 
 
 def config_difference(one: Config, other: Config) -> str:
@@ -60,14 +64,11 @@ def flags(config: Config, base: Config) -> str:
 
 
 def command(config: Config) -> str:
-    """The shortest `anyorder train` that gives the config, from the preset that is nearest to it.
+    """The `anyorder train` that gives the config, from the preset that it was made from.
 
-    >>> command(changed(PRESETS["floor"], {"seeds": 1}))
+    >>> command(preset("floor", seeds=1))
     'anyorder train --preset floor --seeds 1'
     """
-
-    def of_preset(name: str) -> str:
-        base = changed(preset(name, config.data.order), {"order": PRESETS[name].data.order})
-        return f"anyorder train --preset {name} {flags(config, base)}".strip()
-
-    return min(map(of_preset, PRESETS), key=len)
+    name = config.preset if config.preset in PRESETS else "fast"
+    base = changed(preset(name, config.data.order), {"order": PRESETS[name].data.order})
+    return f"anyorder train --preset {name} {flags(config, base)}".strip()

@@ -12,7 +12,6 @@ import datetime
 import itertools
 import json
 import math
-import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,7 +25,6 @@ from anyorder.constructions.steps import Step, learnt
 from anyorder.errors import InputError, require
 from anyorder.io.atomic import read_json
 from anyorder.models import Transformer, load
-from anyorder.training import config_text
 from anyorder.training.folder import CHECKPOINT, CONFIG, START, read_config, read_models
 from anyorder.web import limits
 from anyorder.web.schema import Constructed, Stored, StoredInfo
@@ -215,8 +213,7 @@ def _search(folder: Path, path: str, depth: int) -> Iterator[StoredInfo]:
 def run_info(folder: Path, path: str) -> StoredInfo:
     """A training run: what was trained, how near it came to Bayes, and when."""
     config = read_config(folder)
-    preset = re.search(r"--preset (\S+)", config_text.command(config))
-    words = [f"order {config.data.order}", preset[1] if preset else "own settings"]
+    words = [f"order {config.data.order}", *filter(None, [config.preset])]
     gap = math.inf
     with contextlib.suppress(InputError, KeyError, TypeError, ValueError):
         gap = float(read_json(folder / "summary.json", "a finished run")["mean_gap"])

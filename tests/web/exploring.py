@@ -29,6 +29,7 @@ CONFIG = Config(
     data=Data(order=1, length=6),
     architecture=dataclasses.replace(PRESETS["paper"].architecture, dimension=4, mlp="none", beginning=True),
     initial=PRESETS["paper"].initial,
+    preset="paper",
 )
 
 

@@ -92,7 +92,7 @@ def test_stored_models_and_runs_are_listed_and_opened(client, folder):
     stored = {entry["path"]: entry for entry in options["stored"]}
     run = stored["models/run"]
     assert (run["kind"], run["models"], run["order"], run["alphabet_size"]) == ("run", 2, 1, 2)
-    assert re.fullmatch(r"order 1, fast, gap \+0\.2500, \d{4}-\d\d-\d\d \(models/run\)", run["title"])
+    assert re.fullmatch(r"order 1, paper, gap \+0\.2500, \d{4}-\d\d-\d\d \(models/run\)", run["title"])
     assert stored["models/dyadic.safetensors"]["title"].startswith("dyadic, order 2, float64")
     assert stored["package/trained-order-2.safetensors"]["order"] == 2
     assert "models/run/model-0.safetensors" not in stored

@@ -20,7 +20,7 @@ from anyorder.papers.figure_data import AttentionMap, Chart, Figure, MapGrid, Ov
 from anyorder.papers.own.floor import Comparison
 from anyorder.papers.two_can import dynamics
 from anyorder.papers.two_can.experiments.algorithms import standings
-from anyorder.training.config import PRESETS, Config, changed
+from anyorder.training.config import Config, preset
 from anyorder.training.evaluation import held_out
 
 #: Construction, order, alphabet size and dtype: each at an order that shows what it can do.
@@ -35,7 +35,7 @@ SHOWN = (
 
 def config(steps: int, seed: int) -> Config:
     """The floor recipe for one model of order 2, with this many steps."""
-    return changed(PRESETS["floor"], {"seed": seed, "seeds": 1, "steps": steps, "warmup": min(100, steps // 2)})
+    return preset("floor", seed=seed, seeds=1, steps=steps, warmup=min(100, steps // 2))
 
 
 def compared(comparisons: Sequence[Comparison]) -> Result:
