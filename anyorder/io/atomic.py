@@ -17,9 +17,8 @@ import socket
 import stat
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import filelock
 import numpy as np
@@ -134,7 +133,7 @@ def read_bytes(path: str | Path, expected: str) -> bytes:
         return stream.read()
 
 
-def open_regular(path: str | Path, expected: str) -> BufferedIOBase:
+def open_regular(path: str | Path, expected: str) -> IO[bytes]:
     """Open a regular file to read its bytes. Pipes and devices, which may never end, are refused."""
     try:
         # Without the flag a pipe that nobody writes to would be waited for; Windows has neither.

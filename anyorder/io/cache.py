@@ -10,17 +10,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_cache_dir
+
 from anyorder import __version__
 from anyorder.errors import InputError
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 
 
 def folder(name: str) -> Path:
     """A folder of $ANYORDER_CACHE, or of anyorder under the user's cache folder."""
     own = os.environ.get("ANYORDER_CACHE")
-    users = os.environ.get("XDG_CACHE_HOME")
-    return (Path(own) if own else Path(users or Path.home() / ".cache") / "anyorder") / name
+    return (Path(own) if own else Path(user_cache_dir("anyorder", False)).expanduser()) / name  # raises without a home
 
 
 def kept(name: str, make: Callable[[], Any]) -> Any:

@@ -13,8 +13,8 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from io import BufferedIOBase
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from jaxtyping import Int
@@ -128,14 +128,14 @@ def open_sequences(
 def read_array(source: str | Path) -> np.ndarray:
     """The array in a `.npy` file."""
     with _stream(source) as stream:
-        return np.array(sequence_formats.open_npy(stream, str(source)))
+        return np.array(sequence_formats.open_npy(stream.name, str(source)))
 
 
 @contextlib.contextmanager
-def _stream(source: str | Path) -> Iterator[BufferedIOBase]:
+def _stream(source: str | Path) -> Iterator[IO[bytes]]:
     """The file, or a copy of standard input on the disk, which can be read from its beginning again."""
     if str(source) == STANDARD_STREAM:
-        with tempfile.TemporaryFile() as copy:
+        with tempfile.NamedTemporaryFile() as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
             copy.seek(0)
             yield copy
@@ -144,14 +144,14 @@ def _stream(source: str | Path) -> Iterator[BufferedIOBase]:
             yield stream
 
 
-def _reader(stream: BufferedIOBase, name: str, alphabet: str | None, ends: LineEnds) -> tuple[Reader, str | None]:
+def _reader(stream: IO[bytes], name: str, alphabet: str | None, ends: LineEnds) -> tuple[Reader, str | None]:
     """What reads this file in parts, and its characters if it is text."""
     start = stream.read(6)
     stream.seek(0)
     require(len(start) > 0, f"{name} is empty; it needs at least two tokens")
     if start == b"\x93NUMPY" or name.endswith(".npy"):
         require(alphabet is None, f"{name} is a .npy file of integers; drop `alphabet=`")
-        array = sequence_formats.open_npy(stream, name)
+        array = sequence_formats.open_npy(stream.name, name)
         return lambda tally: sequence_formats.npy(array, name), None
     if name.endswith(_FASTA) or (start.startswith(b">") and alphabet is None):
         letters = BASES if alphabet is None else alphabet

@@ -8,12 +8,11 @@ from __future__ import annotations
 import codecs
 import contextlib
 import io
-import math
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from io import BufferedIOBase
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import IO, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
@@ -36,7 +35,7 @@ class Piece(NamedTuple):
     begins: bool
 
 
-def integers(stream: BufferedIOBase, source: str, *, by_line: bool) -> Iterator[Piece]:
+def integers(stream: IO[bytes], source: str, *, by_line: bool) -> Iterator[Piece]:
     """Whitespace-separated integers: one sequence, or one in each line."""
     position, rest, begins, more = 0, b"", True, True
     while more:
@@ -82,9 +81,7 @@ def _not_an_integer(word: bytes, source: str, position: int) -> InputError:
     )
 
 
-def text(
-    stream: BufferedIOBase, source: str, alphabet: str, line_ends: LineEnds, tally: Counter[str]
-) -> Iterator[Piece]:
+def text(stream: IO[bytes], source: str, alphabet: str, line_ends: LineEnds, tally: Counter[str]) -> Iterator[Piece]:
     """The characters of UTF-8 text as their places in the alphabet."""
     position = 0
     for piece, begins in _decoded(stream, source, line_ends, tally):
@@ -93,7 +90,7 @@ def text(
         yield Piece(tokens, begins)
 
 
-def characters(stream: BufferedIOBase, source: str, line_ends: LineEnds) -> str:
+def characters(stream: IO[bytes], source: str, line_ends: LineEnds) -> str:
     """The distinct characters of UTF-8 text, in the order of their first appearance."""
     found: dict[str, None] = {}
     for piece, _ in _decoded(stream, source, line_ends, Counter()):
@@ -101,9 +98,7 @@ def characters(stream: BufferedIOBase, source: str, line_ends: LineEnds) -> str:
     return "".join(found)
 
 
-def _decoded(
-    stream: BufferedIOBase, source: str, line_ends: LineEnds, tally: Counter[str]
-) -> Iterator[tuple[str, bool]]:
+def _decoded(stream: IO[bytes], source: str, line_ends: LineEnds, tally: Counter[str]) -> Iterator[tuple[str, bool]]:
     """Pieces of the text, with whether they begin a sequence; the line ends of all systems are one character."""
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")(), translate=True)
     replacement = {"keep": "\n", "split": "\n", "space": " ", "drop": ""}[line_ends]
@@ -124,7 +119,7 @@ def _decoded(
             begins = False
 
 
-def fasta(stream: BufferedIOBase, source: str, letters: str, tally: Counter[str]) -> Iterator[Piece]:
+def fasta(stream: IO[bytes], source: str, letters: str, tally: Counter[str]) -> Iterator[Piece]:
     """FASTA as places in `letters`: every record is a sequence, and one ends at each letter that is not known.
 
     Where the letters are capitals, small ones (soft-masked bases) count as theirs.
@@ -154,7 +149,7 @@ def fasta(stream: BufferedIOBase, source: str, letters: str, tally: Counter[str]
     tally["empty records"] += size == 0
 
 
-def _records(stream: BufferedIOBase) -> Iterator[bytes | None]:
+def _records(stream: IO[bytes]) -> Iterator[bytes | None]:
     """The letters of FASTA in blocks, and None where a record begins."""
     letters, is_header, at_start = bytearray(), False, True
     while line := stream.readline(BLOCK):
@@ -196,24 +191,13 @@ def npy(array: np.ndarray, source: str) -> Iterator[Piece]:
             yield Piece(part.astype(np.int64), begin == 0)
 
 
-def open_npy(stream: BufferedIOBase, source: str) -> np.ndarray:
-    """The array in a `.npy` file, read from the disk where it is used; its header must fit the size of the file."""
+def open_npy(path: str | Path, source: str) -> np.ndarray:
+    """The array in a `.npy` file, read from the disk where it is used; objects and compressed archives are refused."""
     try:
-        version, _ = np.lib.format.read_magic(stream)
-        header = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}[version]
-        with warnings.catch_warnings(action="ignore"):  # Python's, of odd literals
-            shape, fortran, dtype = header(stream)
-        require(not dtype.hasobject and all(size >= 0 for size in shape), "it holds objects")
+        with warnings.catch_warnings(action="ignore"):  # Python's of odd literals, NumPy's of sizes that overflow
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        require(isinstance(array, np.ndarray), "it is a .npz archive")
     except Exception as error:  # a header is a Python literal, and can be wrong in as many ways
         reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
         raise InputError(f"{source} is not a whole .npy file ({reason}); write it again with numpy.save") from None
-    offset = stream.tell()
-    needed, there = math.prod(shape) * dtype.itemsize, stream.seek(0, 2) - offset
-    require(
-        needed <= there,
-        f"{source} is not a whole .npy file (its header promises {needed} bytes of shape {shape}, {there} are there); "
-        "write it again with numpy.save",
-    )
-    if needed == 0:
-        return np.empty(shape, dtype)
-    return np.memmap(stream, dtype, "r", offset, shape, "F" if fortran else "C")
+    return array

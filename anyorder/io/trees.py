@@ -113,7 +113,7 @@ def rebuilt(
     return build(plain)
 
 
-def write_tensors(path: str | Path, tensors: Mapping[str, ArrayLike], header: object) -> None:
+def write_tensors(path: str | Path, tensors: Mapping[str, ArrayLike], header: Mapping[str, object]) -> None:
     """Write arrays by name, with a header of JSON values, whole or not at all.
 
     >>> import tempfile
@@ -124,18 +124,14 @@ def write_tensors(path: str | Path, tensors: Mapping[str, ArrayLike], header: ob
     (dtype(bfloat16), {'step': 3})
     """
     arrays = {name: np.ascontiguousarray(array).reshape(np.shape(array)) for name, array in tensors.items()}
-    text = json.dumps(header, allow_nan=False)
-    data = safetensors.numpy.save(arrays)
-    # The library would write metadata in an order of its own choice, another every time: equal runs, equal bytes.
-    (size,) = struct.unpack("<Q", data[:8])
-    entries = json.loads(data[8 : 8 + size])
-    about = json.dumps({"__metadata__": {"anyorder": text, "digest": arrays_digest(arrays, text)}, **entries}).encode()
-    about += b" " * (-len(about) % 8)
+    digest = arrays_digest(arrays, json.dumps(header, allow_nan=False))
+    # One key: safetensors writes several in a random order, and equal runs must give equal bytes.
+    metadata = {"anyorder": json.dumps({"digest": digest, **header})}
     with whole_file(path) as temporary:
-        temporary.write_bytes(struct.pack("<Q", len(about)) + about + data[8 + size :])
+        temporary.write_bytes(safetensors.numpy.save(arrays, metadata))
 
 
-def read_tensors(path: str | Path) -> tuple[dict[str, np.ndarray], Any]:
+def read_tensors(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
     """The arrays and the header of a file that `write_tensors` wrote."""
     data = read_bytes(path, "a .safetensors file of anyorder")
     try:
@@ -145,13 +141,13 @@ def read_tensors(path: str | Path) -> tuple[dict[str, np.ndarray], Any]:
         }
         (size,) = struct.unpack("<Q", data[:8])
         metadata = json.loads(data[8 : 8 + size])["__metadata__"]
-        text, stated = metadata["anyorder"], metadata["digest"]
-        header = json.loads(text)
+        header = json.loads(metadata["anyorder"])
+        stated = header.pop("digest", None) or metadata["digest"]  # version 0.2 kept it under a key of its own
     except Exception:
         raise InputError(
             f"{path} is not a whole safetensors file of anyorder; it may be cut short, write it again"
         ) from None
-    sound = stated == arrays_digest(arrays, text)
+    sound = stated == arrays_digest(arrays, json.dumps(header))
     require(sound, f"{path} does not match its own digest; it was changed, write it again")
     return arrays, header
 

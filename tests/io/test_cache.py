@@ -1,7 +1,7 @@
 """What is kept between two calls of the command follows from the package, and is never needed."""
 
 import os
-import pathlib
+import pwd
 
 import pytest
 
@@ -72,13 +72,15 @@ def test_a_place_that_cannot_be_written_is_no_error(package, ask, monkeypatch, t
     monkeypatch.setenv("ANYORDER_CACHE", str(tmp_path / "file"))
     assert [ask(), ask()] == [1, 2]
 
-    def nobody():
-        raise RuntimeError("no home directory")
+    def nobody(user):
+        raise KeyError(user)
 
-    monkeypatch.delenv("ANYORDER_CACHE")
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(pathlib.Path, "home", nobody)
+    monkeypatch.chdir(tmp_path)
+    for name in ("ANYORDER_CACHE", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
     assert [ask(), ask()] == [3, 4]
+    assert not (tmp_path / "~").exists()
 
 
 def test_the_folder_is_that_of_the_user_unless_one_is_named(monkeypatch, tmp_path):

@@ -18,6 +18,7 @@ from tests.sequence_files import npy, read_one
         ("a.txt", b"0 0", {}, [0, 0], 2, None),
         ("a.npy", npy(np.array([3, 0], np.uint8)), {}, [3, 0], 4, None),
         ("a.npy", npy(np.array([1.0, 0.0])), {}, [1, 0], 2, None),
+        ("-", npy(np.array([2, 0], np.int8)), {}, [2, 0], 3, None),
         ("a.npy", npy(np.array([[1, 0], [0, 1]])), {"row": 1}, [0, 1], 2, None),
         ("a.txt", b"0 1\n1 1\n", {"row": 1}, [1, 1], 2, None),
         ("a.txt", b"abba\n", {"alphabet": "auto"}, [0, 1, 1, 0], 2, "ab"),

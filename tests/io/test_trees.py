@@ -1,6 +1,7 @@
 """Records: trees come back as they were, and a file with any byte changed is refused."""
 
 import dataclasses
+import hashlib
 import json
 import math
 from typing import NamedTuple
@@ -8,6 +9,7 @@ from typing import NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
+import safetensors.numpy
 
 from anyorder.errors import InputError
 from anyorder.io.trees import as_json, described, read_record, read_tensors, rebuilt, write_record, write_tensors
@@ -59,6 +61,29 @@ def test_a_change_of_any_byte_is_refused(tmp_path):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         with pytest.raises(InputError, match="write it again"):
             read_tensors(path)
+
+
+def test_equal_arrays_give_equal_bytes(tmp_path):
+    def written(number):
+        path = tmp_path / f"{number}.safetensors"
+        write_tensors(path, {"w": np.ones(2), "b": np.zeros(3, np.float32)}, {"step": 3, "name": "a"})
+        return path.read_bytes()
+
+    assert len(set(map(written, range(20)))) == 1
+
+
+def test_files_with_the_digest_under_a_key_of_its_own_are_read_and_checked(tmp_path):
+    arrays, text = {"w": np.arange(3, dtype=np.float32)}, '{"step": 7, "rate": 1e-05}'
+    written = hashlib.sha256(text.encode() + b"w float32 (3,)" + arrays["w"].tobytes()).hexdigest()
+    path = tmp_path / "a.safetensors"
+    for digest, name in ((written, "w"), ("0" * 64, "w"), (written, "v")):
+        path.write_bytes(safetensors.numpy.save({name: arrays["w"]}, {"anyorder": text, "digest": digest}))
+        if (digest, name) == (written, "w"):
+            found, header = read_tensors(path)
+            assert (found["w"].tolist(), header) == ([0.0, 1.0, 2.0], {"step": 7, "rate": 1e-05})
+        else:
+            with pytest.raises(InputError, match="does not match its own digest"):
+                read_tensors(path)
 
 
 def test_json_for_others_has_null_where_json_has_no_number():
