@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from anyorder.errors import require
+from anyorder.io import numerics as numerics  # 64-bit numbers
 
 
 def _check_probability(name: str, value: float | Array) -> None:

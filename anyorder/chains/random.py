@@ -17,6 +17,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Complex64, Float, Key, PRNGKeyArray, UInt32
 
 from anyorder.errors import check_seed, is_whole, require
+from anyorder.io import numerics as numerics  # 64-bit numbers
 
 #: Key schedule and rotations of Threefry-2x32-20 (Salmon et al., SC 2011).
 PARITY = 0x1BD11BDA

@@ -10,6 +10,7 @@ from jaxtyping import Array, Complex64, Float, Float32, Int, UInt
 
 from anyorder.chains.lifted_chain import DENSE_STATES, successors
 from anyorder.errors import require
+from anyorder.io import numerics as numerics  # 64-bit numbers
 
 Start = Literal["uniform", "stationary"]
 #: Pasts that never occur have no next token; dividing by this keeps their rows, which nobody reads, finite.

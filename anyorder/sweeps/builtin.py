@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from anyorder.errors import InputError, nearest
+from anyorder.io.plugins import Registry
 from anyorder.sweeps import spec
 from anyorder.sweeps.spec import Success, Sweep
 from anyorder.training.config import preset
-
-
-def paper_grid() -> Sweep:
-    """App. H.5 at order 2, with its 30,000 steps and five repetitions.
-
-    >>> paper_grid().count
-    19440
-    """
-    axes = {
-        "length": [8, 32, 64],
-        "dimension": [32, 64, 128],
-        "heads": [1, 2],
-        "batch": [16, 32, 64],
-        "learning_rate": [1e-4, 1e-3, 1e-2],
-        "weight_decay": [0.0, 1e-4, 1e-3],
-        "beta1": [0.85, 0.9],
-        "beta2": [0.9, 0.95],
-        "dropout": [0.0, 0.1],
-    }
-    return spec.sweep("paper-grid", preset("paper"), axes, seeds=5)
 
 
 def phase(
@@ -61,13 +41,18 @@ def learning_rate() -> Sweep:
     return spec.sweep("learning-rate", base, {"learning_rate": rates}, seeds=3)
 
 
-SWEEPS: dict[str, Callable[[], Sweep]] = {"paper-grid": paper_grid, "phase": phase, "learning-rate": learning_rate}
+def _sweep_name(variable: str, value: object) -> str | None:
+    return value.name if isinstance(value, Sweep) else None
+
+
+#: Every sweep, by name.
+SWEEPS: Registry[Sweep] = Registry("sweep", {"phase": phase(), "learning-rate": learning_rate()}, _sweep_name)
 
 
 def find(name: str) -> Sweep:
     """A sweep by name, or from a TOML file."""
     if name in SWEEPS:
-        return SWEEPS[name]()
+        return SWEEPS[name]
     if not name.endswith(".toml") and not Path(name).exists():
         raise InputError(f"{name!r} is neither a TOML file nor a sweep; {nearest(name, SWEEPS)}")
     return spec.read_toml(name)

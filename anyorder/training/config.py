@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from anyorder.chains.config import SourceConfig
-from anyorder.errors import InputError, nearest, require
+from anyorder.errors import InputError, require
+from anyorder.io.plugins import Registry
 
 if TYPE_CHECKING:
     from anyorder.chains import Source
@@ -293,12 +294,9 @@ def check_value(name: str, value: Any, said: str) -> None:
         require(fits or entry is default is None, f"{said} {entry!r}, must be of type {kind.__name__}")
 
 
-#: `paper` is the model that the text describes, with settings from the grid of App. H.5. `published` is the model of
-#: the authors' code, `gpt2` that of the words "based on the GPT-2 architecture" in H.5. In `floor` the
-#: architecture is the best known here: pre-norm, the start and Q/K norm together make every seed arrive; the beginning
-#: token and the second MLP decide how near. `fast` has the same architecture, narrower, and takes the shortest time to
-#: the floor. docs/training.md says in what each differs.
-_FLOOR = changed(
+#: The best architecture known here: pre-norm, the start and Q/K norm together make every seed arrive at the floor; the
+#: beginning token and the second MLP decide how near.
+FLOOR = changed(
     Config(),
     {
         "dimension": 64,
@@ -309,21 +307,15 @@ _FLOOR = changed(
         "weight_decay": 1e-3,
     },
 )
-_PAPER = changed(
-    _FLOOR,
-    {"seeds": 1, "last_mlp": False, "beginning": False, "pre_norm": False, "qk_norm": False, "tied": True,
-     "weights": "gpt2", "zero_output": False,
-     "steps": 30_000, "learning_rate": 1e-3, "warmup": 600, "final_rate": 0.2},
-)  # fmt: skip
-_CODE = {"mlp": "published", "positions_through_key": True, "batch": 32, "per_kernel": 16, "predictions": "all"}
-_GPT2 = {"mlp": "gpt2", "last_mlp": True, "key_positions": "none", "absolute_positions": True, "pre_norm": True}
-PRESETS: dict[str, Config] = {
-    "paper": _PAPER,
-    "published": changed(_PAPER, {**_CODE, "learning_rate": 2e-3}),
-    "gpt2": changed(_PAPER, {**_GPT2, "predictions": "all"}),
-    "floor": _FLOOR,
-    "fast": Config(),
-}
+
+
+def _preset_name(variable: str, value: object) -> str | None:
+    return variable.lower().replace("_", "-") if isinstance(value, Config) else None
+
+
+#: `fast` has the architecture of `floor`, narrower, and takes the shortest time to it; papers and plug-ins have others.
+#: docs/training.md says in what each differs.
+PRESETS: Registry[Config] = Registry("preset", {"floor": FLOOR, "fast": Config()}, _preset_name)
 #: Where `fast` does not take 1,000 steps at a rate of 1.2e-2 with decay 0.05: by order, the last for all longer ones.
 _FAST: dict[int, dict[str, float]] = {
     1: {"steps": 400},
@@ -343,9 +335,8 @@ def preset(name: str = "fast", order: int = 2, **changes: object) -> Config:
     >>> preset(order=3, steps=10).optimisation.steps
     10
     """
-    require(name in PRESETS, f"no preset {name!r}; {nearest(name, PRESETS)}")
     own = _FAST.get(order, _FAST[max(_FAST)]) if name == "fast" else {}
-    return changed(dataclasses.replace(PRESETS[name], preset=name), {"order": order, **own, **changes})
+    return changed(dataclasses.replace(PRESETS.find(name), preset=name), {"order": order, **own, **changes})
 
 
 #: Fields that are inputs of the compiled step or do not reach it: changing one of them compiles nothing.

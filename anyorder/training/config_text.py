@@ -69,6 +69,6 @@ def command(config: Config) -> str:
     >>> command(preset("floor", seeds=1))
     'anyorder train --preset floor --seeds 1'
     """
-    name = config.preset if config.preset in PRESETS else "fast"
+    name = config.preset if config.preset is not None and config.preset in PRESETS else "fast"
     base = changed(preset(name, config.data.order), {"order": PRESETS[name].data.order})
     return f"anyorder train --preset {name} {flags(config, base)}".strip()

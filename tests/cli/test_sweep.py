@@ -67,7 +67,7 @@ def test_an_address_where_something_else_listens_is_said_within_ten_seconds(tmp_
 
 def test_names_and_flags_of_the_command(run, tmp_path):
     assert run("sweep", "nothing", "--out", tmp_path / "x")[2] == (
-        "anyorder: 'nothing' is neither a TOML file nor a sweep; choose from paper-grid, phase, learning-rate\n"
+        "anyorder: 'nothing' is neither a TOML file nor a sweep; choose from phase, learning-rate, paper-grid\n"
     )
     assert run("sweep", "phase", "--budget", 0, "--dry-run")[2] == (
         "anyorder: budget is 0, must be at least 1; pass --budget 1 or more\n"

@@ -1,17 +1,16 @@
-"""The sweep that the paper describes."""
+"""Sweeps by name."""
 
-import json
+import pytest
 
-from anyorder.sweeps import builtin, spec
+from anyorder.errors import InputError
+from anyorder.sweeps import builtin
 
 
-def test_a_larger_budget_keeps_the_runs_of_a_smaller_one():
-    grid = builtin.paper_grid()
-    small, large = ({run.number for run in spec.runs(grid, budget)} for budget in (52, 300))
-    assert len(small) == 50  # whole cells of five seeds
-    assert len(large) == 300
-    assert small < large
-    assert all({run // 5 * 5 + seed for seed in range(5)} <= small for run in small)
-    kept = spec.runs(grid, 300)
-    for axis, values in grid.axes.items():  # thinned, not cut: every value of every axis is there
-        assert {json.dumps(run.values[axis]) for run in kept} == set(map(json.dumps, values))
+def test_sweeps_of_the_lab_and_of_papers_are_found_by_name():
+    assert {name: builtin.find(name).count for name in builtin.SWEEPS} == {
+        "phase": 72,
+        "learning-rate": 15,
+        "paper-grid": 19_440,
+    }
+    with pytest.raises(InputError, match="neither a TOML file nor a sweep; did you mean phase"):
+        builtin.find("phases")

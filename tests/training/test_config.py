@@ -1,17 +1,22 @@
-"""The presets."""
+"""The presets of the lab, of papers and of plug-ins."""
 
-from anyorder.training.config import PRESETS
+import pytest
+
+from anyorder.errors import InputError
+from anyorder.io import plugins
+from anyorder.training.config import PRESETS, Config, preset
 
 
-def test_the_paper_preset_is_the_published_setting():
-    config = PRESETS["paper"]
-    architecture, optimisation = config.architecture, config.optimisation
-    assert (config.data.alphabet_size, architecture.layers, config.heads) == (2, 2, (1, 1))
-    assert (architecture.key_positions, architecture.mlp, architecture.last_mlp) == ("first", "paper", False)
-    assert (architecture.beginning, architecture.pre_norm, architecture.qk_norm) == (False, False, False)
-    assert (optimisation.optimiser, optimisation.schedule, optimisation.steps) == ("adamw", "cosine", 30_000)
-    assert architecture.dimension in (32, 64, 128)
-    assert optimisation.batch in (16, 32, 64)
-    assert config.data.length in (8, 32, 64)
-    assert set(optimisation.learning_rate) <= {1e-4, 1e-3, 1e-2}
-    assert optimisation.weight_decay in (0, 1e-4, 1e-3)
+def test_presets_of_papers_and_plug_ins_stand_beside_those_of_the_lab(tmp_path, monkeypatch):
+    path = tmp_path / "mine.py"
+    path.write_text('from anyorder.training import preset\nLONG_RUN = preset("floor", steps=9000)\n')
+    monkeypatch.setenv(plugins.VARIABLE, str(path))
+    assert list(PRESETS) == ["floor", "fast", "paper", "published", "gpt2", "long-run"]
+    assert all(isinstance(config, Config) for config in PRESETS.values())
+    found = preset("long-run", order=3)
+    assert (found.preset, found.optimisation.steps, found.data.order) == ("long-run", 9000, 3)
+
+
+def test_a_preset_that_is_not_there_is_named():
+    with pytest.raises(InputError, match="no preset 'publish'; did you mean published"):
+        preset("publish")

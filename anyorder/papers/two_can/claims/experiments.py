@@ -18,9 +18,9 @@ from anyorder.io.atomic import Row, Tables
 from anyorder.papers.entry import Finding, Numbers, claim, judge
 from anyorder.papers.two_can.experiments import learned_code
 from anyorder.papers.two_can.experiments.depth import AVERAGED, DATA
+from anyorder.papers.two_can.presets import PAPER
 from anyorder.papers.two_can.printed import BITS, DEPTH, DEVIATIONS, TOKEN_NOISE, TRANSITION_NOISE, Printed
-from anyorder.sweeps.builtin import paper_grid
-from anyorder.training.config import PRESETS
+from anyorder.papers.two_can.sweeps import PAPER_GRID
 from anyorder.training.evaluation import held_out
 
 #: What a printed table is indexed by.
@@ -456,7 +456,7 @@ def claim_other_orders(attention_maps: Tables, presets: Tables) -> Finding:
 @claim("App. H.5, table", "The settings of all experiments; App. H.4 states its length, 32.")
 def tab_settings() -> Finding:
     """Whether what the preset `paper` sets lies in the printed grid."""
-    config, axes = PRESETS["paper"], paper_grid().axes
+    config, axes = PAPER, PAPER_GRID.axes
     grids: dict[str, tuple[float, Sequence[object]]] = {
         "batch": (config.optimisation.batch, axes["batch"]),
         "learning rate": (config.optimisation.learning_rate[0], axes["learning_rate"]),

@@ -11,8 +11,8 @@ from anyorder.io.atomic import Row, Tables
 from anyorder.papers.experiment import STEPS, Budget, OnPage, Result, Table, Task, experiment
 from anyorder.papers.figure_data import Chart, Plot, grouped, series
 from anyorder.papers.two_can.printed import DEPTH
+from anyorder.papers.two_can.sweeps import PAPER_GRID
 from anyorder.sweeps import cost, spec
-from anyorder.sweeps.builtin import paper_grid
 from anyorder.sweeps.spec import Sweep
 from anyorder.training.config import changed
 
@@ -26,7 +26,7 @@ def sweep(budget: Budget) -> Sweep:
     >>> sweep("paper").base.optimisation.steps, sweep("paper").cells
     (30000, 3888)
     """
-    whole, steps = paper_grid(), STEPS[budget]
+    whole, steps = PAPER_GRID, STEPS[budget]
     base = changed(whole.base, {"steps": steps, "warmup": steps // 50})
     if budget == "tiny":
         base = changed(base, {"evaluation_count": 128})
@@ -58,7 +58,7 @@ def difference(recorded: Tables) -> str:
 )
 def grid(task: Task) -> Result:
     """Train cells spread over the grid, name the best, and say what the rest would take."""
-    grid, whole = sweep(task.budget), paper_grid().count
+    grid, whole = sweep(task.budget), PAPER_GRID.count
     ended = task.sweep(grid, CELLS[task.budget])
     rows: list[Row] = [
         {

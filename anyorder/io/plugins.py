@@ -1,0 +1,181 @@
+"""Registries: everything that has a name, shipped or brought by a plug-in.
+
+A plug-in is a Python file or package named by `--plugin` or in `ANYORDER_PLUGINS` (separated like PATH), a module or
+object that an installed package declares as an entry point of the group `anyorder`, or a package below
+`anyorder.papers`. It needs no call: a registry takes what the plug-in defines at its top level. A package may also keep
+the things of one kind in a module of that name (`presets`, `priors`, …), imported when such a thing is asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import os
+import pkgutil
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, Generic, TypeVar
+
+from anyorder.errors import InputError, in_a_line, nearest, require
+
+VARIABLE, GROUP, SHIPPED = "ANYORDER_PLUGINS", "anyorder", "anyorder.papers"
+
+Thing = TypeVar("Thing")
+
+#: Where a plug-in is from → what it brought; None while it is being imported.
+_imported: dict[str, Any] = {}
+
+
+class Registry(Mapping[str, Thing], Generic[Thing]):
+    """The things of one kind by name: those that the package ships, then those of plug-ins.
+
+    kind: the noun that messages use; a package keeps such things in the module of its plural.
+    shipped: name → thing, or `module:attribute`, which is imported when the thing is asked for.
+    named: from a variable and its value in a plug-in to the name of the thing; None where it is of another kind.
+
+    >>> numbers = Registry("number", {"one": 1, "pi": "math:pi"}, lambda variable, value: None)
+    >>> list(numbers), numbers["pi"] > 3, "two" in numbers
+    (['one', 'pi'], True, False)
+    """
+
+    def __init__(
+        self, kind: str, shipped: Mapping[str, Thing | str], named: Callable[[str, object], str | None]
+    ) -> None:
+        self.kind, self._shipped, self._named = kind, dict(shipped), named
+        self._found: tuple[tuple[str, ...], dict[str, Thing | str], dict[str, str]] = (), {}, {}
+
+    def __getitem__(self, name: str) -> Thing:
+        # What is shipped is found without plug-ins, which may themselves ask for it while they are imported.
+        things = self._shipped if name in self._shipped else self._all()[0]
+        found = things[name]
+        if isinstance(found, str):
+            found = things[name] = pkgutil.resolve_name(found)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all()[0])
+
+    def __len__(self) -> int:
+        return len(self._all()[0])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._shipped or name in self._all()[0]
+
+    def find(self, given: str | Thing) -> Thing:
+        """The thing of this name; a thing itself is given back.
+
+        >>> Registry("number", {"one": 1}, lambda variable, value: None).find("on")
+        Traceback (most recent call last):
+        anyorder.errors.InputError: no number 'on'; did you mean one?
+        """
+        if not isinstance(given, str):
+            right = self._named("given", given) is not None
+            require(right, f"the {self.kind} is {given!r}, must be a name or of the right type")
+            return given
+        require(given in self, f"no {self.kind} {given!r}; {nearest(given, self)}")
+        return self[given]
+
+    def home(self, name: str) -> str:
+        """Where a thing is from: `anyorder`, a file, or an entry point."""
+        return self._all()[1].get(name, "anyorder")
+
+    def _all(self) -> tuple[dict[str, Thing | str], dict[str, str]]:
+        sources = _plugins()
+        if self._found[0] != tuple(sources):
+            things, homes = dict(self._shipped), dict[str, str]()
+            for home, plugin in sources.items():
+                for name, thing in self._brought(plugin):
+                    if any(thing is other for other in things.values()):  # imported from elsewhere
+                        continue
+                    other = homes.get(name, "anyorder")
+                    require(
+                        name not in things,
+                        f"the {self.kind} {name!r} is in {other} and in {home}; rename one of them",
+                    )
+                    things[name], homes[name] = thing, home
+            self._found = tuple(sources), things, homes
+        return self._found[1:]
+
+    def _brought(self, plugin: Any) -> Iterator[tuple[str, Thing]]:
+        modules = [plugin]
+        if hasattr(plugin, "__path__") and importlib.util.find_spec(own := f"{plugin.__name__}.{self.kind}s"):
+            modules.append(importlib.import_module(own))
+        for module in modules:
+            for variable, value in list(vars(module).items()):
+                elsewhere = isinstance(value, type) and value.__module__ != getattr(module, "__name__", None)
+                name = None if variable.startswith("_") or elsewhere else self._named(variable, value)
+                if name is not None:
+                    yield name, value
+
+
+def use(*files: str | Path) -> None:
+    """Import these plug-ins, here and in every worker process that is started from here."""
+    paths = (str(Path(file).resolve()) for file in files)
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_files(), *paths]))
+    _plugins()
+
+
+def outside() -> list[str]:
+    """The plug-ins that the package does not ship."""
+    return [*_declared(), *_files()]
+
+
+def _files() -> list[str]:
+    named = os.environ.get(VARIABLE, "").split(os.pathsep)
+    return [str(Path(file).resolve()) for file in named if file]
+
+
+def _plugins() -> dict[str, Any]:
+    """Every plug-in by its home, imported once; one that is being imported is left out."""
+    files = {path: functools.partial(_from_file, Path(path)) for path in _files()}
+    homes: dict[str, Callable[[], Any]] = {**_shipped(), **_declared(), **files}
+    for home, bring in homes.items():
+        if home not in _imported:
+            _imported[home] = None
+            try:
+                _imported[home] = bring()
+            except Exception as error:
+                reason = str(error) if isinstance(error, InputError) else in_a_line(error)
+                raise InputError(f"the plug-in {home} cannot be imported: {reason}") from error
+            finally:
+                if _imported[home] is None:
+                    del _imported[home]
+    return {home: _imported[home] for home in homes if _imported[home] is not None}
+
+
+@functools.cache
+def _shipped() -> dict[str, Callable[[], ModuleType]]:
+    spec = importlib.util.find_spec(SHIPPED)
+    assert spec is not None
+    names = [f"{SHIPPED}.{one.name}" for one in pkgutil.iter_modules(spec.submodule_search_locations) if one.ispkg]
+    return {name: functools.partial(importlib.import_module, name) for name in names}
+
+
+@functools.cache
+def _declared() -> dict[str, Callable[[], Any]]:
+    from importlib.metadata import EntryPoint, entry_points  # slow to import
+
+    def bring(point: EntryPoint) -> Any:
+        thing = point.load()
+        if isinstance(thing, ModuleType):
+            return thing
+        return SimpleNamespace(**{point.name: thing, "__name__": getattr(thing, "__module__", None)})
+
+    return {f"the entry point {one.value}": functools.partial(bring, one) for one in entry_points(group=GROUP)}
+
+
+def _from_file(path: Path) -> ModuleType:
+    file = path / "__init__.py" if path.is_dir() else path
+    require(file.suffix == ".py" and file.is_file(), "pass a Python file, or a folder with __init__.py")
+    name = f"{path.stem}_{zlib.crc32(str(path).encode()):08x}"  # a name of its own for each place
+    inside = [str(path)] if path.is_dir() else None
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inside)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,128 @@
+"""Registries, and what plug-ins bring to them."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from anyorder.errors import InputError
+from anyorder.io import plugins
+from anyorder.io.plugins import Registry
+from anyorder.training.config import PRESETS
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Writes plug-ins and names them in the environment."""
+
+    def write(**files: str) -> list[Path]:
+        paths = [tmp_path / f"{name}.py" for name in files]
+        for path, text in zip(paths, files.values(), strict=True):
+            path.write_text(text)
+        monkeypatch.setenv(plugins.VARIABLE, os.pathsep.join(map(str, paths)))
+        return paths
+
+    return write
+
+
+def words(shipped=None) -> Registry:
+    """A registry of strings in tuples of one; their name is the string."""
+    return Registry("word", shipped or {}, lambda variable, value: value[0] if isinstance(value, tuple) else None)
+
+
+def test_what_stands_at_the_top_level_is_found_and_private_names_are_not(written):
+    written(mine='ONE = ("one",)\n_TWO = ("two",)\nother = 3\n')
+    registry = words({"none": ("none",)})
+    assert dict(registry) == {"none": ("none",), "one": ("one",)}
+    assert registry["one"] == ("one",)
+    assert registry.home("one").endswith("mine.py")
+    assert registry.home("none") == "anyorder"
+
+
+def test_what_a_plug_in_imports_is_not_its_own(written):
+    written(mine="from anyorder.training.config import FLOOR\nfrom anyorder.papers.two_can.presets import PAPER as P\n")
+    assert "p" not in PRESETS
+    assert list(PRESETS) == ["floor", "fast", "paper", "published", "gpt2"]
+
+
+def test_a_plug_in_may_ask_the_registry_that_reads_it(written):
+    written(mine='from anyorder.training import preset\nMY_OWN = preset("published", steps=7)\n')
+    assert "my-own" in PRESETS
+    assert PRESETS["my-own"].optimisation.steps == 7
+    assert PRESETS["my-own"].optimisation.per_kernel == 16
+
+
+def test_names_that_clash_are_refused_with_both_homes(written):
+    one, other = written(one='A = ("same",)\n', other='B = ("same",)\n')
+    with pytest.raises(InputError) as refused:
+        list(words())
+    assert str(refused.value) == f"the word 'same' is in {one} and in {other}; rename one of them"
+    written(one='A = ("same",)\n')
+    with pytest.raises(InputError, match=r"'same' is in anyorder and in .*one.py; rename"):
+        list(words({"same": ("x",)}))
+
+
+def test_without_the_plug_in_its_things_are_gone(written, monkeypatch):
+    written(mine='ONE = ("one",)\n')
+    registry = words()
+    assert "one" in registry
+    monkeypatch.delenv(plugins.VARIABLE)
+    assert "one" not in registry
+    with pytest.raises(InputError, match="no word 'one'"):
+        registry.find("one")
+
+
+def test_a_thing_itself_is_found_too():
+    assert words().find(("mine",)) == ("mine",)
+    with pytest.raises(InputError, match="the word is 3, must be a name"):
+        words().find(3)
+
+
+def test_a_folder_is_a_package_with_a_module_for_a_kind(tmp_path, monkeypatch):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from .far import ONE\n")
+    (folder / "far.py").write_text('ONE = ("one",)\nFAR = ("far",)\n')
+    (folder / "words.py").write_text('TWO = ("two",)\n')
+    monkeypatch.setenv(plugins.VARIABLE, str(folder))
+    assert list(words()) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("1/0\n", "ZeroDivisionError: division by zero"), ("a b\n", "SyntaxError: invalid syntax")],
+)
+def test_a_plug_in_that_cannot_be_imported_is_one_line(written, text, said):
+    (path,) = written(mine=text)
+    with pytest.raises(InputError) as refused:
+        list(words())
+    assert str(refused.value).startswith(f"the plug-in {path} cannot be imported: {said}")
+    path.write_text('ONE = ("one",)\n')  # once it is corrected it is found
+    assert list(words()) == ["one"]
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv(plugins.VARIABLE, str(tmp_path / "none.py"))
+    with pytest.raises(InputError, match=r"none.py cannot be imported: pass a Python file, or a folder"):
+        list(words())
+
+
+def test_entry_points_of_installed_packages_are_found(tmp_path, monkeypatch):
+    (tmp_path / "theirs.py").write_text('ONE = ("one",)\n')
+    (tmp_path / "others.py").write_text('TWO, HIDDEN = ("two",), ("hidden",)\n')
+    info = tmp_path / "theirs-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[anyorder]\nall = theirs\nonly = others:TWO\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plugins._declared.cache_clear()
+    try:
+        registry = words()
+        homes = {name: registry.home(name) for name in registry}
+        assert homes == {"one": "the entry point theirs", "two": "the entry point others:TWO"}
+        assert plugins.outside() == list(homes.values())
+    finally:
+        plugins._declared.cache_clear()
+        for name in ("theirs", "others"):
+            sys.modules.pop(name, None)
