@@ -144,12 +144,23 @@ def read_tensors(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
         header = json.loads(metadata["anyorder"])
         stated = header.pop("digest", None) or metadata["digest"]  # version 0.2 kept it under a key of its own
     except Exception:
-        raise InputError(
-            f"{path} is not a whole safetensors file of anyorder; it may be cut short, write it again"
-        ) from None
+        raise _not_whole(path) from None
     sound = stated == arrays_digest(arrays, json.dumps(header))
     require(sound, f"{path} does not match its own digest; it was changed, write it again")
     return arrays, header
+
+
+def read_header(path: str | Path) -> dict[str, Any]:
+    """The header alone, quickly: neither the arrays nor the digest are read."""
+    try:
+        with safetensors.safe_open(path, framework="numpy") as stored:
+            return dict(json.loads(stored.metadata()["anyorder"]))
+    except Exception:
+        raise _not_whole(path) from None
+
+
+def _not_whole(path: str | Path) -> InputError:
+    return InputError(f"{path} is not a whole safetensors file of anyorder; it may be cut short, write it again")
 
 
 def check_finite(arrays: Mapping[str, np.ndarray], path: str | Path) -> None:
@@ -174,10 +185,13 @@ def arrays_digest(arrays: Mapping[str, ArrayLike], text: str = "") -> str:
     return state.hexdigest()
 
 
-def write_record(path: str | Path, value: object, form: str) -> None:
-    """Write a tree as one safetensors file, whole or not at all; `form` names what it is, and its version."""
+def write_record(path: str | Path, value: object, form: str, **about: object) -> None:
+    """Write a tree as one safetensors file, whole or not at all; `form` names its kind and version.
+
+    `about` are further entries of the header, for those who want to know of the tree without reading it.
+    """
     plain, arrays = described(value)
-    write_tensors(path, arrays, {"format": form, "value": plain})
+    write_tensors(path, arrays, {"format": form, **about, "value": plain})
 
 
 def read_record(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import jax.numpy as jnp
 
 from anyorder.errors import InputError, require
-from anyorder.io.trees import arrays_digest, check_finite, described, read_record, write_record
+from anyorder.io.trees import arrays_digest, check_finite, described, read_header, read_record, write_record
 from anyorder.models.attention import Head
 from anyorder.models.certificate import Certificate
 from anyorder.models.mlp import LayerNorm, MLPLayer, UnitNorm
@@ -16,6 +17,16 @@ from anyorder.models.model import Layer, Transformer
 
 FORMAT = "anyorder model 2"
 _KINDS = (Transformer, Layer, Head, MLPLayer, UnitNorm, LayerNorm, Certificate)
+
+
+class Summary(NamedTuple):
+    """Facts about a model that its file states in the header; the last three are those of the certificate."""
+
+    alphabet_size: int
+    length: int | None
+    construction: str | None = None
+    order: int | None = None
+    dtype: str | None = None
 
 
 def save(model: Transformer, path: str | Path) -> None:
@@ -37,7 +48,22 @@ def save(model: Transformer, path: str | Path) -> None:
         "the certificate is not about these weights, which were changed since it was derived; save the model without "
         "it: dataclasses.replace(model, certificate=None)",
     )
-    write_record(path, model, FORMAT)
+    write_record(path, model, FORMAT, summary=_summary(model)._asdict())
+
+
+def _summary(model: Transformer) -> Summary:
+    length = None if model.positions is None else len(model.positions)
+    promise = model.certificate
+    promised = () if promise is None else (promise.construction, promise.order, promise.dtype)
+    return Summary(len(model.embedding), length, *promised)
+
+
+def read_summary(path: str | Path) -> Summary:
+    """The summary in the header of a model file; where version 0.2 wrote none, the model is loaded."""
+    header = read_header(path)
+    found = header.get("format")
+    require(found == FORMAT, f"{path} holds {found!r}, must be {FORMAT!r}; it is not a model")
+    return Summary(**header["summary"]) if "summary" in header else _summary(load(path))
 
 
 def load(path: str | Path) -> Transformer:

@@ -2,7 +2,8 @@
 
 Every refusal is a `Problem`: one line and the limit. The guard checks the Host header, so that no foreign site can
 reach a local server under a name of its own (DNS rebinding), the Origin of requests that change or compute
-something, and the size of bodies; its headers let the page load nothing from anywhere else.
+something, and the size of bodies; its headers let the page load nothing from anywhere else. Starlette's
+`TrustedHostMiddleware` knows a fixed list of names, but a server on 0.0.0.0 answers under every address of its machine.
 """
 
 from __future__ import annotations

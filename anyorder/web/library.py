@@ -10,14 +10,12 @@ import contextlib
 import dataclasses
 import datetime
 import itertools
-import json
 import math
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 
 from anyorder.constructions import Plan, plan
 from anyorder.constructions.registry import find, planned
@@ -25,6 +23,7 @@ from anyorder.constructions.steps import Step, learnt
 from anyorder.errors import InputError, require
 from anyorder.io.atomic import read_json
 from anyorder.models import Transformer, load
+from anyorder.models.storage import read_summary
 from anyorder.training.folder import CHECKPOINT, CONFIG, START, read_config, read_models
 from anyorder.web import limits
 from anyorder.web.schema import Constructed, Stored, StoredInfo
@@ -205,7 +204,8 @@ def _search(folder: Path, path: str, depth: int) -> Iterator[StoredInfo]:
         if entry.is_dir() and not entry.is_symlink() and depth and not entry.name.startswith("."):
             yield from _search(entry, inside, depth - 1)
         elif entry.suffix == ".safetensors" and entry.is_file() and entry.name not in _PRIVATE:
-            yield file_info(entry, inside)
+            with contextlib.suppress(InputError, TypeError, ValueError):  # a file that is no model is not offered
+                yield file_info(entry, inside)
         elif (entry.name == "trajectory.npz" or folder == SHIPPED) and entry.suffix == ".npz" and entry.is_file():
             yield trajectory_info(entry, inside)
 
@@ -234,19 +234,12 @@ def run_info(folder: Path, path: str) -> StoredInfo:
 
 
 def file_info(file: Path, path: str) -> StoredInfo:
-    """A model file, by its certificate or by what its folder says of it."""
-    found: dict[str, object] = {}
-    unreadable = (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError)
-    with contextlib.suppress(*unreadable), safe_open(file, framework="numpy") as stored:
-        model = json.loads(stored.metadata()["anyorder"])["value"]["fields"]
-        if model["certificate"] is not None:
-            promise = model["certificate"]["fields"]
-            name, order, dtype = promise["construction"], int(promise["order"]), promise["dtype"]
-            found = {"title": f"{name}, order {order}, {dtype} ({path})", "order": order}
-        found["alphabet_size"] = stored.get_slice(model["embedding"]["array"]).get_shape()[0]
-        if model["positions"] is not None:
-            found["length"] = stored.get_slice(model["positions"]["array"]).get_shape()[0]
-    return _named(file, {"path": path, "kind": "file", "models": 1, "title": path, **found})
+    """A model file, by the summary in its header or by what its folder says of it."""
+    fits(file)
+    about = read_summary(file)
+    named = f"{about.construction}, order {about.order}, {about.dtype} ({path})"
+    found = {"alphabet_size": about.alphabet_size, "length": about.length, "order": about.order}
+    return _named(file, {"path": path, "kind": "file", "models": 1, "title": named if about.order else path, **found})
 
 
 def trajectory_info(file: Path, path: str) -> StoredInfo:

@@ -16,6 +16,7 @@ import anyorder
 from anyorder.errors import InputError
 from anyorder.io.numerics import DTYPES
 from anyorder.io.trees import read_tensors, write_tensors
+from anyorder.models.storage import Summary, read_summary
 from tests.models.small import random_model, tokens_of
 
 
@@ -151,3 +152,19 @@ def test_weights_that_are_no_numbers_are_said(saved, tmp_path):
     anyorder.save(broken, tmp_path / "broken.safetensors")
     with pytest.warns(UserWarning, match="has nan in the array embedding, weights are finite"):
         anyorder.load(tmp_path / "broken.safetensors")
+
+
+def test_the_header_sums_a_model_up(saved):
+    said = Summary(alphabet_size=2, length=None, construction="dyadic", order=2, dtype="float64")
+    assert read_summary(saved) == said
+    tensors, header = read_tensors(saved)
+    del header["summary"]  # as version 0.2 wrote it
+    write_tensors(saved, tensors, header)
+    assert read_summary(saved) == said
+    anyorder.save(dataclasses.replace(anyorder.load(saved), certificate=None), saved)
+    assert read_summary(saved) == Summary(2, None)
+    write_tensors(saved, tensors, {"format": "anyorder training checkpoint 2"})
+    with pytest.raises(InputError, match="it is not a model"):
+        read_summary(saved)
+    anyorder.save(dataclasses.replace(random_model(0), positions=jnp.zeros((9, 8))), saved)
+    assert read_summary(saved).length == 9

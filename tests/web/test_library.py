@@ -12,6 +12,8 @@ import pytest
 import anyorder
 from anyorder.constructions import CONSTRUCTIONS
 from anyorder.errors import InputError
+from anyorder.io.trees import write_tensors
+from anyorder.models.storage import FORMAT
 from anyorder.training.folder import CHECKPOINT, CONFIG
 from anyorder.web.library import Library, Refused
 from anyorder.web.schema import Stored, Text, ViewRequest
@@ -59,6 +61,12 @@ def test_a_pipe_is_never_waited_for(library, tmp_path, name):
     assert time.monotonic() - begun < 1
 
 
+@pytest.mark.parametrize("header", [{"format": "anyorder sweep 1"}, {"summary": {}}, {"summary": {"length": "x"}}, {}])
+def test_files_that_are_no_models_are_not_offered(library, tmp_path, header):
+    write_tensors(tmp_path / "models" / "a.safetensors", {"w": np.ones(2)}, {"format": FORMAT, **header})
+    assert all(entry.path.startswith("package/") for entry in library.listed())
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -94,7 +102,9 @@ def test_stored_models_and_runs_are_listed_and_opened(client, folder):
     assert (run["kind"], run["models"], run["order"], run["alphabet_size"]) == ("run", 2, 1, 2)
     assert re.fullmatch(r"order 1, paper, gap \+0\.2500, \d{4}-\d\d-\d\d \(models/run\)", run["title"])
     assert stored["models/dyadic.safetensors"]["title"].startswith("dyadic, order 2, float64")
-    assert stored["package/trained-order-2.safetensors"]["order"] == 2
+    shipped = stored["package/trained-order-2.safetensors"]  # version 0.2 wrote it
+    assert (shipped["order"], shipped["alphabet_size"]) == (2, 2)
+    assert "models/cut.safetensors" not in stored
     assert "models/run/model-0.safetensors" not in stored
     text = {"kind": "text", "text": "abcabcababcabcab"}
     view = client.post(
