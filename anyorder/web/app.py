@@ -115,11 +115,8 @@ def _invalid(request: Request, error: RequestValidationError) -> Response:
         if key in context:
             value = len(given) if "length" in key and isinstance(given, str) else value
             limit = limits.Limit(name, value, context[key])
-    message = " ".join(first["msg"].split())  # it may repeat what was given, line ends included
-    message = message.replace("Input should be", "must be").replace("String should have", "must have")
-    message = message.replace("Extra inputs are not permitted", "a field that is not known here")
-    message = message.replace("less than or equal to", "at most").replace("greater than or equal to", "at least")
-    return problem(422, f"{_short(name)[1:-1]} is {_short(given)}, {message[:1].lower()}{message[1:]}", limit)
+    shown = "missing" if first["type"] == "missing" else _short(given)
+    return problem(422, f"{_short(name)[1:-1]} is {shown}, {schema.complaint(first)}", limit)
 
 
 def _short(value: object) -> str:

@@ -6,6 +6,7 @@ Matrices travel as base64 of little-endian float32: reading a map of 256 × 256 
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -27,6 +28,38 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 
 #: A number of an answer; NaN and infinities are written as null.
 Number = Annotated[float | None, Field(description="null where it is infinite or nothing is defined")]
+
+
+#: What pydantic finds wrong with a value, by its names for that.
+_COMPLAINTS = {
+    "missing": "must be given",
+    "extra_forbidden": "a field that is not known here",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be below {lt}",
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be above {gt}",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_too_short": "must have at least {min_length} characters",
+    "literal_error": "must be {expected}",
+    "union_tag_invalid": "its {discriminator} must be one of {expected_tags}",
+    "union_tag_not_found": "must have a field {discriminator}",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "string_type": "must be text",
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be a JSON object"),
+}
+
+
+def complaint(error: Mapping[str, Any]) -> str:
+    """One error of pydantic as the end of a sentence about the value.
+
+    >>> complaint({"type": "less_than_equal", "ctx": {"le": 16}})
+    'must be at most 16'
+    """
+    return _COMPLAINTS.get(error["type"], "which does not fit; see /api/openapi.json").format_map(error.get("ctx", {}))
 
 
 class Asked(BaseModel):

@@ -24,7 +24,7 @@ import pydantic
 
 from anyorder.errors import InputError, require
 from anyorder.web.library import SHIPPED
-from anyorder.web.schema import Stop, Tour
+from anyorder.web.schema import Stop, Tour, complaint
 
 #: What a stop may set: the names of the page's state, as its address has them.
 _NAMES = (
@@ -80,7 +80,7 @@ def _checked(described: object, name: str, path: str) -> Tour:
         except pydantic.ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"])) or "the stop"
-            raise InputError(f"{where}: {place}: {first['msg'].lower()}; {_EXAMPLE}") from None
+            raise InputError(f"{where}: {place}: {complaint(first)}; {_EXAMPLE}") from None
         unknown = sorted(set(stop.state) - STATE)
         require(
             not unknown,
