@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int
 
 from anyorder.errors import require
 from anyorder.models.arithmetic import linear, quotient, stored, unit
+from anyorder.models.hooks import Hook, plain
 
 #: Queries handled at once. A sequence up to SINGLE_BLOCK positions is one block: plain dense code, no loop.
 BLOCK = 128
@@ -55,36 +56,54 @@ class Head(eqx.Module):
             return self.key_positions
         return linear(self.key_positions, self.key)
 
-    def sides(self, x: Float[Array, "rows d"]) -> tuple[Float[Array, "rows head"], Float[Array, "rows head"]]:
+    def sides(
+        self, x: Float[Array, "rows d"], hook: Hook = plain
+    ) -> tuple[Float[Array, "rows head"], Float[Array, "rows head"]]:
         """The queries, times the scale, and the keys: their products are the scores, but for positions."""
         queries, keys = linear(x, self.query), linear(x, self.key)
         if self.normalise:
             queries, keys = unit(queries), unit(keys)
-        return stored(queries * self.scale), keys
+        return stored(hook("query", queries) * self.scale), hook("key", keys)
 
     def __call__(
-        self, x: Float[Array, "rows d"], *, keep_weights: bool
+        self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
     ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
         """What the head adds to the stream, and its attention weights if they are to be kept."""
-        queries, keys = self.sides(x)
-        values = linear(x, self.value)
-        mixed, weights = _in_blocks(self, queries, keys, values, keep_weights)
-        return (mixed if self.projection is None else linear(mixed, self.projection)), weights
+        x = hook("read", x)
+        queries, keys = self.sides(x, hook)
+        values = hook("value", linear(x, self.value))
+        offset_keys = None if self.offset_keys is None else hook("key", self.offset_keys)
+        mixed, weights = _in_blocks(self, queries, keys, offset_keys, values, keep_weights or hook is not plain)
+        if hook is not plain and weights is not None:
+            weights = hook("attention", weights)
+            mixed = self._mixed(weights, values)
+        written = mixed if self.projection is None else linear(hook("read", mixed), self.projection)
+        return hook("written", written), weights
+
+    def _mixed(
+        self, weights: Float[Array, "rows rows"], values: Float[Array, "rows value"]
+    ) -> Float[Array, "rows value"]:
+        """The sum of values and value positions under these weights."""
+        mixed = stored(weights @ values)
+        if self.value_positions is None:
+            return mixed
+        rows, table = len(values), self.value_positions[: len(values)]
+        return stored(mixed + stored(_keys_to_offsets(weights, jnp.int32(0), len(table), rows) @ table))
 
 
 def run_heads(
-    heads: tuple[Head, ...], x: Float[Array, "rows d"], *, keep_weights: bool
+    heads: tuple[Head, ...], x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
 ) -> tuple[Float[Array, "heads rows d"], Float[Array, "heads rows rows"] | None]:
-    """All heads of a layer on one stream; heads of one shape are one program with one axis more."""
+    """All heads of a layer on one stream; heads of one shape are one program with one axis more, but for a hook."""
 
     def shape(head: Head) -> tuple:
         leaves, structure = jax.tree.flatten(head)
         return structure, *(leaf.shape if eqx.is_array(leaf) else leaf for leaf in leaves)
 
-    if len(heads) > 1 and len({shape(head) for head in heads}) == 1:
+    if hook is plain and len(heads) > 1 and len({shape(head) for head in heads}) == 1:
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *heads)
         return eqx.filter_vmap(lambda head: head(x, keep_weights=keep_weights))(stacked)
-    outputs = [head(x, keep_weights=keep_weights) for head in heads]
+    outputs = [head(x, keep_weights=keep_weights, hook=hook) for head in heads]
     weights = [kept for _, kept in outputs if kept is not None]
     return jnp.stack([written for written, _ in outputs]), jnp.stack(weights) if weights else None
 
@@ -93,6 +112,7 @@ def _in_blocks(
     head: Head,
     queries: Float[Array, "rows head"],
     keys: Float[Array, "rows head"],
+    offset_keys: Float[Array, "key_offsets head"] | None,
     values: Float[Array, "rows value"],
     keep_weights: bool,
 ) -> tuple[Float[Array, "rows value"], Float[Array, "rows rows"] | None]:
@@ -101,7 +121,6 @@ def _in_blocks(
     size = rows if rows <= SINGLE_BLOCK else BLOCK
     count = -(-rows // size)
     canvas = count * size
-    offset_keys = head.offset_keys
     summed = jnp.concatenate([values, jnp.ones((rows, 1), values.dtype)], axis=1)
 
     def block(start: Int[Array, ""], queries: Float[Array, "block head"]) -> tuple[Array, Array | None]:

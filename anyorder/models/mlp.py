@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from anyorder.models.arithmetic import linear, stored, total, unit
+from anyorder.models.hooks import Hook, plain
 
 #: What a layer norm adds to the variance.
 EPSILON = 1e-5
@@ -72,21 +73,14 @@ class MLPLayer(eqx.Module):
         self, x: Float[Array, "rows inputs"], points: tuple[Float[Array, "rows _"], ...]
     ) -> Float[Array, "rows outputs"]:
         """The next point of the stack, from the previous one (as it is read) and all earlier points."""
-        return self.finish(linear(x, self.weight), points)
-
-    def finish(
-        self, product: Float[Array, "rows outputs"], points: tuple[Float[Array, "rows _"], ...]
-    ) -> Float[Array, "rows outputs"]:
-        """The rest of the layer, once W x is known."""
-        x = product if self.bias is None else stored(product + self.bias)
-        x = stored(ACTIVATIONS[self.activation](x))
+        x = stored(ACTIVATIONS[self.activation](linear(x, self.weight, self.bias)))
         if self.norm is not None:
             x = self.norm(x)
         return x if self.skip is None else stored(points[self.skip] + x)
 
 
 def run_stack(
-    layers: tuple[MLPLayer, ...], norm: Norm | None, x: Float[Array, "rows d"]
+    layers: tuple[MLPLayer, ...], norm: Norm | None, x: Float[Array, "rows d"], hook: Hook = plain
 ) -> tuple[Float[Array, "rows _"], ...]:
     """Every point of the stack on input `x`: the input itself, then the output of each layer.
 
@@ -99,6 +93,6 @@ def run_stack(
     points: tuple[Array, ...] = (x,)
     read = x if norm is None else norm(x)
     for layer in layers:
-        read = layer(read, points)
+        read = layer(hook("read", read), points)
         points = (*points, read)
     return points

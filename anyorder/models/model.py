@@ -24,6 +24,7 @@ from anyorder.io.tokens import Tokens, as_tokens
 from anyorder.models.arithmetic import linear, stored, total
 from anyorder.models.attention import Head, run_heads
 from anyorder.models.certificate import Certificate
+from anyorder.models.hooks import Hook, plain
 from anyorder.models.mlp import MLPLayer, Norm, run_stack
 
 #: Positions that a notebook shows of an attention row.
@@ -169,22 +170,29 @@ class Transformer(eqx.Module):
         """The dtype of the weights, and so of activations, scores and softmax."""
         return self.embedding.dtype
 
-    def __call__(self, tokens: Tokens, *, alphabet: str | None = None) -> Float[Array, "length symbols"]:
-        """The next-token distribution after every position; a string needs its alphabet, the characters in order."""
-        return self._run(tokens, alphabet, keep=False).probabilities
+    def __call__(
+        self, tokens: Tokens, *, alphabet: str | None = None, hook: Hook = plain
+    ) -> Float[Array, "length symbols"]:
+        """The next-token distribution after every position; a string needs its alphabet, the characters in order.
+
+        A `hook` changes the values inside the forward pass (`anyorder.models.hooks`).
+        """
+        return self._run(tokens, alphabet, keep=False, hook=hook).probabilities
 
     def logits(self, tokens: Tokens, *, alphabet: str | None = None) -> Float[Array, "length symbols"]:
         """W_o x + b_o after every position, before the output map."""
         return self._run(tokens, alphabet, keep=False).logits
 
-    def log_probabilities(self, tokens: Tokens, *, alphabet: str | None = None) -> Float[Array, "length symbols"]:
+    def log_probabilities(
+        self, tokens: Tokens, *, alphabet: str | None = None, hook: Hook = plain
+    ) -> Float[Array, "length symbols"]:
         """Logarithms of the distributions; with a softmax output they are taken without a detour."""
-        trace = self._run(tokens, alphabet, keep=False)
+        trace = self._run(tokens, alphabet, keep=False, hook=hook)
         return _log_softmax(trace.logits) if self.output_map == "softmax" else stored(jnp.log(trace.probabilities))
 
-    def trace(self, tokens: Tokens, *, alphabet: str | None = None) -> Trace:
+    def trace(self, tokens: Tokens, *, alphabet: str | None = None, hook: Hook = plain) -> Trace:
         """Predictions together with every attention map and residual stream."""
-        return self._run(tokens, alphabet, keep=True)
+        return self._run(tokens, alphabet, keep=True, hook=hook)
 
     def attention(self, tokens: Tokens, *, alphabet: str | None = None) -> AttentionMaps:
         """The attention weights of every layer, (heads, rows, rows): row n is the query, column i the key.
@@ -196,13 +204,15 @@ class Transformer(eqx.Module):
         """
         return AttentionMaps(self.trace(tokens, alphabet=alphabet).attention)
 
-    def _run(self, tokens: Tokens, alphabet: str | None, keep: bool) -> Trace:
+    def _run(self, tokens: Tokens, alphabet: str | None, keep: bool, hook: Hook = plain) -> Trace:
         # Promises and names are no part of the program: models of one shape share one compilation.
         program = dataclasses.replace(self, certificate=None, blocks=None)
         numbered = as_tokens(tokens, None, self.alphabet_size, alphabet=alphabet)
         if self.certificate is not None and len(numbered) > self.certificate.length:
             _warn_of_length(self.certificate)
-        return dataclasses.replace(_forward(program, numbered, keep), blocks=self.blocks)
+        # A hook may hold traced arrays, and would be compiled anew at every call.
+        trace = _compiled(program, numbered, keep) if hook is plain else _forward(program, numbered, keep, hook)
+        return dataclasses.replace(trace, blocks=self.blocks)
 
 
 #: Packages whose frames stand between a caller and the model.
@@ -222,8 +232,7 @@ def _warn_of_length(certificate: Certificate) -> None:
     )
 
 
-@eqx.filter_jit
-def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool) -> Trace:
+def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool, hook: Hook = plain) -> Trace:
     x = model.embedding[tokens]
     if model.positions is not None:
         length, places = len(x), len(model.positions)
@@ -234,15 +243,18 @@ def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool) -> Tr
         x = stored(x + model.positions[:length])
     if model.beginning is not None:
         x = jnp.concatenate([model.beginning[None], x])
+    x = hook("embedding", x)
     points, attention = {"embedding": x}, []
     for number, layer in enumerate(model.layers, start=1):
         read = x if layer.attention_norm is None else layer.attention_norm(x)
-        written, weights = run_heads(layer.heads, read, keep_weights=keep)
+        written, weights = run_heads(layer.heads, read, keep_weights=keep, hook=hook)
         for output in written:
             x = stored(x + output)
         attention.append(weights)
         points[f"attention {number}"] = x
-        stack = run_stack(layer.mlp, layer.mlp_norm, x)
+        stack = run_stack(layer.mlp, layer.mlp_norm, x, hook)
+        if layer.mlp and hook is not plain:
+            stack = (*stack[:-1], stored(x + hook("written", stored(stack[-1] - x))))
         for place, point in enumerate(stack[1:], start=1):
             if point.shape == x.shape:
                 points[f"mlp {number}.{place}"] = point
@@ -251,7 +263,7 @@ def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool) -> Tr
         x = model.final_norm(x)
     if model.beginning is not None:
         x = x[1:]
-    logits = linear(x, model.embedding if model.output is None else model.output, model.output_bias)
+    logits = linear(hook("read", x), model.embedding if model.output is None else model.output, model.output_bias)
     return Trace(
         probabilities=_output(model.output_map, logits),
         logits=logits,
@@ -261,6 +273,9 @@ def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool) -> Tr
         points=tuple(points) if keep else (),
         blocks=None,
     )
+
+
+_compiled = eqx.filter_jit(_forward)
 
 
 def _anchor(model: Transformer) -> Float[Array, "d"]:

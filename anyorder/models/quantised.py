@@ -7,20 +7,19 @@ divides by a rounded sum.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 from jax.typing import ArrayLike, DTypeLike
 from jaxtyping import Array, Float, Int
 
-from anyorder.models import Head, Transformer
-from anyorder.models.arithmetic import unit
-from anyorder.training.fast import toeplitz
+from anyorder.models import Transformer
+from anyorder.models.hooks import Place
 
 Rounding = Callable[[Array], Array]
 Output = TypeVar("Output")
@@ -117,41 +116,15 @@ def narrow(dtype: DTypeLike) -> Quantiser:
 
 def quantised_attention(
     model: Transformer, tokens: Int[Array, "length"], q: Quantiser
-) -> list[Float[Array, "heads rows rows"]]:
+) -> tuple[Float[Array, "heads rows rows"], ...]:
     """The attention weights of every layer, as they meet the values."""
-    x = q.signed(model.embedding)[tokens]
-    if model.positions is not None:
-        x = x + q.signed(model.positions[: len(x)])
+
+    def rounding(place: Place, values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        if place in ("embedding", "written"):
+            return values
+        return q.share(values) if place == "attention" else q.signed(values)
+
+    few = jax.tree.map(lambda leaf: q.signed(leaf) if jnp.ndim(leaf) == 2 else leaf, model)
     if model.beginning is not None:
-        x = jnp.concatenate([q.signed(model.beginning)[None], x])
-    maps = []
-    for layer in model.layers:
-        read = x if layer.attention_norm is None else layer.attention_norm(x)
-        found = [_attend(head, read, q) for head in layer.heads]
-        maps.append(jnp.stack([weights for weights, _ in found]))
-        x = x + sum(written for _, written in found)
-        points: tuple[Array, ...] = (x,)
-        read = x if layer.mlp_norm is None else layer.mlp_norm(x)
-        for mlp in layer.mlp:
-            read = mlp.finish(_product(read, mlp.weight, q), points)
-            points = (*points, read)
-        x = points[-1]
-    return maps
-
-
-def _product(x: Float[Array, "rows inputs"], weight: Float[Array, "outputs inputs"], q: Quantiser) -> Array:
-    return q.signed(x) @ q.signed(weight).T
-
-
-def _attend(head: Head, read: Float[Array, "rows d"], q: Quantiser) -> tuple[Array, Array]:
-    queries, keys, values = (_product(read, weight, q) for weight in (head.query, head.key, head.value))
-    if head.normalise:
-        queries, keys = unit(queries), unit(keys)
-    scores = _product(queries, keys, q)
-    if head.offset_keys is not None:
-        by_offset = _product(queries, head.offset_keys, q)  # row n of the Toeplitz matrix of query n
-        scores = scores + jnp.diagonal(toeplitz(by_offset, 0, len(read))).T
-    scores = jnp.where(np.tri(len(read), dtype=bool), scores * head.scale, -jnp.inf)
-    weights = q.share(jax.nn.softmax(scores, axis=-1))
-    mixed = weights @ q.signed(values)
-    return weights, mixed if head.projection is None else _product(mixed, head.projection, q)
+        few = dataclasses.replace(few, beginning=q.signed(model.beginning))
+    return few.trace(tokens, hook=rounding).attention

@@ -99,10 +99,6 @@ def _check_architecture(config: Config) -> None:
             "pass `heads=` or `dimension=` so that they do",
         )
     require(
-        architecture.value_positions == "none" or not config.optimisation.dropout,
-        f"dropout {config.optimisation.dropout} with value positions is not there; drop one of the two",
-    )
-    require(
         initial.from_model is not None or not (initial.zero_output and architecture.tied),
         "a tied output of zeros is an embedding of zeros; pass `tied=False`, or drop `zero_output=True`",
     )

@@ -1,47 +1,28 @@
-"""The forward pass of a training step with dropout, where GPT-2 has it; measured models have none."""
+"""Dropout where GPT-2 has it, as a hook of the forward pass; measured models have none."""
 
 from __future__ import annotations
 
+import itertools
+
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from anyorder.models import Transformer
-from anyorder.models.arithmetic import linear
-from anyorder.models.mlp import run_stack
+from anyorder.models.hooks import Hook, Place
 
 
-def log_probabilities(
-    model: Transformer, tokens: Int[Array, "length"], *, amount: float | Float[Array, ""], key: PRNGKeyArray
-) -> Float[Array, "length symbols"]:
-    """Logarithms of the predictions with a part of the numbers set to zero and the others scaled up.
+def dropout(amount: float | Float[Array, ""], key: PRNGKeyArray) -> Hook:
+    """A hook for one forward pass that sets this fraction of the numbers to zero and scales up the others.
 
-    Dropped are embeddings, attention weights, and what attention and MLP add to the stream.
+    Dropped are embeddings, attention weights, and the sums that attention and MLP add to the stream.
     """
-    places = iter(range(1 << 20))
+    numbers = itertools.count()
 
-    def drop(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    def drop(place: Place, values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        if place not in ("embedding", "attention", "written"):
+            return values
         kept = 1 - jnp.asarray(amount, values.dtype)
-        chosen = jax.random.bernoulli(jax.random.fold_in(key, next(places)), kept, values.shape)
+        chosen = jax.random.bernoulli(jax.random.fold_in(key, next(numbers)), kept, values.shape)
         return jnp.where(chosen, values / kept, jnp.zeros_like(values))
 
-    x = model.embedding[tokens]
-    if model.positions is not None:
-        x = x + model.positions[: len(x)]
-    if model.beginning is not None:
-        x = jnp.concatenate([model.beginning[None], x])
-    x = drop(x)
-    for layer in model.layers:
-        read = x if layer.attention_norm is None else layer.attention_norm(x)
-        for head in layer.heads:
-            _, weights = head(read, keep_weights=True)
-            assert weights is not None
-            assert head.value_positions is None
-            mixed = drop(weights) @ linear(read, head.value)
-            x = x + drop(mixed if head.projection is None else linear(mixed, head.projection))
-        if layer.mlp:
-            x = x + drop(run_stack(layer.mlp, layer.mlp_norm, x)[-1] - x)
-    x = x if model.final_norm is None else model.final_norm(x)
-    logits = linear(x, model.embedding if model.output is None else model.output)
-    logits = logits if model.output_bias is None else logits + model.output_bias
-    return jax.nn.log_softmax(logits[-len(tokens) :], axis=-1)
+    return drop

@@ -19,8 +19,10 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from anyorder.chains import Source
 from anyorder.io.numerics import dtype_of
 from anyorder.models import Transformer
-from anyorder.training import dropout, fast
+from anyorder.models.hooks import Hook, plain
+from anyorder.training import fast
 from anyorder.training.config import Config, Optimisation
+from anyorder.training.dropout import dropout
 from anyorder.training.optimiser import Numbers, numbers, optimiser, rate
 
 #: Most steps of one call.
@@ -92,7 +94,7 @@ def batch_loss(
         if amount is None or keys is None:
             logarithms = log_probabilities(model, read)
         else:
-            logarithms = jax.vmap(partial(dropout.log_probabilities, model, amount=amount))(read, key=keys)
+            logarithms = jax.vmap(lambda row, key: _logarithms(model, row, dropout(amount, key)))(read, keys)
         return -(wanted * logarithms[:, first - 1 :]).sum(axis=-1).mean()  # row n predicts token n + 1
 
     fitting = parts(settings.batch, (source.length - 1) * model.dimension)
@@ -154,9 +156,13 @@ def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) ->
     """Logarithms of the predictions on a batch, by the fast form where there is one."""
     if fast.covers(model):
         return fast.log_probabilities(model, tokens)
+    return jax.vmap(partial(_logarithms, model))(tokens)
+
+
+def _logarithms(model: Transformer, tokens: Int[Array, "length"], hook: Hook = plain) -> Float[Array, "length symbols"]:
     if model.output_map == "softmax":
-        return jax.vmap(model.log_probabilities)(tokens)
-    return jnp.log(as_distributions(jax.vmap(model)(tokens)))
+        return model.log_probabilities(tokens, hook=hook)
+    return jnp.log(as_distributions(model(tokens, hook=hook)))
 
 
 def as_distributions(probabilities: Float[Array, "*batch symbols"]) -> Float[Array, "*batch symbols"]:

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from anyorder.training import dropout
+from anyorder.training.dropout import dropout
 from anyorder.training.initial import initial_model
 from anyorder.training.step import batch_loss
-from tests.training.small import settings
+from tests.training.small import VALUE_POSITIONS, settings
 
 
 def test_dropout_keeps_the_mean_of_what_it_drops():
@@ -22,7 +22,7 @@ def test_dropout_keeps_the_mean_of_what_it_drops():
     tokens = jnp.asarray([0, 1, 2], jnp.int32)
 
     def logits(key):
-        logarithms = dropout.log_probabilities(model, tokens, amount=0.5, key=key)
+        logarithms = model.log_probabilities(tokens, hook=dropout(0.5, key))
         return logarithms - logarithms.mean(axis=-1, keepdims=True)
 
     dropped = jax.vmap(logits)(jax.random.split(jax.random.key(1), 20_000))
@@ -31,11 +31,12 @@ def test_dropout_keeps_the_mean_of_what_it_drops():
     np.testing.assert_allclose(dropped.mean(axis=0), whole - whole.mean(axis=-1, keepdims=True), atol=0.05)
 
 
-def test_a_step_with_dropout_takes_another_loss_and_none_takes_the_plain_one():
-    model = initial_model(settings({}), jax.random.key(0))
-    source = settings({}).source
+@pytest.mark.parametrize("architecture", [{}, VALUE_POSITIONS])
+def test_a_step_with_dropout_takes_another_loss_and_none_takes_the_plain_one(architecture):
+    model = initial_model(settings(architecture), jax.random.key(0))
+    source = settings(architecture).source
     losses = [
-        float(batch_loss(model, settings({}, dropout=p).optimisation, source, jax.random.key(3)))
+        float(batch_loss(model, settings(architecture, dropout=p).optimisation, source, jax.random.key(3)))
         for p in (0.0, 1e-12, 0.3)
     ]
     assert losses[0] == pytest.approx(losses[1], abs=1e-9)
