@@ -12,6 +12,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from anyorder.io import numerics as numerics  # 64-bit numbers
+
 
 def stored(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """Round to the dtype of `x`, also where the compiler would keep more bits.

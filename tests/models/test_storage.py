@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import struct
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -168,3 +170,11 @@ def test_the_header_sums_a_model_up(saved):
         read_summary(saved)
     anyorder.save(dataclasses.replace(random_model(0), positions=jnp.zeros((9, 8))), saved)
     assert read_summary(saved).length == 9
+
+
+def test_a_program_that_imports_models_alone_computes_in_float64(tmp_path):
+    path = tmp_path / "model.safetensors"
+    anyorder.save(random_model(0), path)
+    program = f"from anyorder import models; print(models.load({str(path)!r})([0, 1]).dtype)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "float64"
