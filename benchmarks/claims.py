@@ -13,8 +13,7 @@ import jax
 
 from anyorder.io.atomic import write_json, write_text
 from anyorder.io.trees import as_json
-from anyorder.papers import check
-from anyorder.papers.check import read_results
+from anyorder.papers.check import check, read_results
 from anyorder.papers.ledger import page
 from anyorder.papers.results import FOLDER
 from anyorder.papers.two_can.claims import CLAIMS, Claim, find

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from anyorder.probing import stimuli as sequences
+from anyorder.probing import sequences
 from anyorder.probing.measurement import HALF_LEVEL
 from anyorder.probing.order import order
 from anyorder.probing.spectrum import Rows, join, match_lengths, tally

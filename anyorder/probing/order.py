@@ -59,7 +59,7 @@ def order(spectrum: Spectrum, *, level: float = LEVEL) -> Order:
 
     >>> from anyorder.probing import matched
     >>> from anyorder.probing import spectrum
-    >>> from anyorder.probing import stimuli as sequences
+    >>> from anyorder.probing import sequences
     >>> drawn = sequences(8, max_length=4)
     >>> ideal = np.stack([matched(row, 3) + 1e-6 * np.tri(len(row)) for row in drawn.tokens])
     >>> ideal /= ideal.sum(axis=-1, keepdims=True)

@@ -144,7 +144,7 @@ def spectrum(
     compared with that of the head's own mean attention by offset n - i instead of an even one: a head that looks at
     places, not at content, is then flat on any sequences.
 
-    >>> from anyorder.probing import stimuli as sequences
+    >>> from anyorder.probing import sequences
     >>> drawn = sequences(4, max_length=3)
     >>> ideal = np.stack([matched(row, 2) + 1e-9 * np.tri(len(row)) for row in drawn.tokens])
     >>> ideal /= ideal.sum(axis=-1, keepdims=True)

@@ -7,8 +7,7 @@ import json
 
 import pytest
 
-from anyorder.papers import check
-from anyorder.papers.check import read_results
+from anyorder.papers.check import check, read_results
 from anyorder.papers.results import FOLDER
 from anyorder.papers.two_can.claims import CLAIMS, Checked, Finding, Verdict, find
 from anyorder.papers.two_can.claims.registry import PARTS, recorded

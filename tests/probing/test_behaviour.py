@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from anyorder.probing import behaviour
-from anyorder.probing import stimuli as sequences
+from anyorder.probing import behaviour, sequences
 from tests.probing import heads
 
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from anyorder.probing import spectrum
-from anyorder.probing import stimuli as sequences
+from anyorder.probing import sequences, spectrum
 from anyorder.probing.controls import copying, distractor, permuted
 from anyorder.probing.spectrum import join, rows
 from tests.probing import heads

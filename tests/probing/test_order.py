@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from anyorder.errors import InputError
-from anyorder.probing import order, spectrum
-from anyorder.probing import stimuli as sequences
+from anyorder.probing import order, sequences, spectrum
 from anyorder.probing.controls import distractor
 from tests.probing import heads
 

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from anyorder.errors import InputError
-from anyorder.probing import match_lengths, spectrum
-from anyorder.probing import stimuli as sequences
+from anyorder.probing import match_lengths, sequences, spectrum
 from tests.probing import heads
 
 

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from anyorder.errors import InputError
-from anyorder.probing import match_lengths
-from anyorder.probing import stimuli as sequences
+from anyorder.probing import match_lengths, sequences
 
 
 @pytest.mark.parametrize(("symbols", "max_length"), [(2, 9), (4, 5), (4, 3)])

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from anyorder.papers import check
+from anyorder.papers.check import check
 from anyorder.papers.entry import Verdict
 from anyorder.papers.two_can.claims import constructions, find
 from anyorder.papers.two_can.claims.registry import recorded

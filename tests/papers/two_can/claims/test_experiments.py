@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anyorder.errors import InputError
-from anyorder.papers import check
+from anyorder.papers.check import check
 from anyorder.papers.entry import Verdict
 from anyorder.papers.two_can.claims import CLAIMS, find
 from anyorder.papers.two_can.claims.registry import recorded

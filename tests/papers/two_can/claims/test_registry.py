@@ -13,7 +13,7 @@ from anyorder.papers.two_can.claims.registry import ERRATA, PARTS, recorded
 def test_every_claim_is_on_record_and_every_erratum_names_the_claim_that_measures_it():
     assert set(recorded()) == set(CLAIMS)
     assert sum(map(len, PARTS.values())) == len(CLAIMS)
-    page = (pathlib.Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
+    page = (pathlib.Path(__file__).parents[4] / "docs" / "errata.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([EN]\d+) \|.*\| `(.*)` \|$", page, re.MULTILINE)
     assert len(rows) == page.count("\n| ") - 2  # all but the two rows of headings
     assert len(dict(rows)) == len(rows)

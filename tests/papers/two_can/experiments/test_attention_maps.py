@@ -3,7 +3,7 @@
 import math
 
 from anyorder.papers import results
-from anyorder.papers.two_can.experiments import attention_maps
+from anyorder.papers.two_can.experiments.attention_maps import overlap
 
 
 def test_overlap_counts_the_pairs_of_contexts():
@@ -11,7 +11,7 @@ def test_overlap_counts_the_pairs_of_contexts():
     for row in tables["overlap"]:
         about = {"preset": row["preset"], "order": row["order"]}
         pairs = [pair for pair in tables["confused"] if pair | about == pair]
-        assert attention_maps.overlap(about, pairs, seeds=5) == row
+        assert overlap(about, pairs, seeds=5) == row
         assert len(pairs) == math.comb(2 ** row["order"], 2)
 
 
