@@ -1,3 +1,5 @@
+from .bayes_floor import Floor as Floor
+from .bayes_floor import floor as floor
 from .counting import add_beta as add_beta
 from .counting import add_beta_bag as add_beta_bag
 from .counting import backoff as backoff
@@ -5,8 +7,6 @@ from .counting import bag as bag
 from .counting import bayes as bayes
 from .counting import biased as biased
 from .counting import kgram as kgram
-from .floor import Floor as Floor
-from .floor import floor as floor
 from .hidden import bayes_under_token_noise as bayes_under_token_noise
 from .hidden import filtered as filtered
 from .hidden import uniform_nodes as uniform_nodes

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Int, Integer
 
 from anyorder.errors import InputError, check_alphabet, check_order, require
+from anyorder.io import numerics as numerics  # 64-bit numbers
 
 LARGEST_ALPHABET = 1 << 16
 

@@ -19,6 +19,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
 from anyorder.errors import InputError, require
+from anyorder.estimators.match_lengths import by_length, even, match_lengths
 
 #: How far the sum of a row of attention may be from one: what 16-bit models come to.
 ROW_TOLERANCE = 2e-2
@@ -39,18 +40,6 @@ def matched(tokens: Int[np.ndarray, "length"], order: int, *, bag: bool = False)
         names = np.unique(windows, axis=0, return_inverse=True)[1].reshape(-1)
         result[order - 1 :, order:] = names[:, None] == names[None, :-1]
     return np.tril(result)
-
-
-def match_lengths(tokens: Int[np.ndarray, "length"], max_length: int) -> Int[np.ndarray, "length length"]:
-    """ℓ(n, i), at most `max_length`; -1 at the keys that are left out: the first, the query itself and later ones.
-
-    >>> match_lengths(np.array([9, 0, 1, 0, 1, 0]), 3)[-1].tolist()
-    [-1, 0, 1, 0, 3, -1]
-    """
-    lengths = sum(matched(tokens, order).astype(np.int64) for order in range(1, max_length + 1))
-    places = np.arange(len(tokens))
-    seen = (places[None, :] > 0) & (places[None, :] < places[:, None])
-    return np.where(seen, lengths, -1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,11 +213,8 @@ def tally(given: Rows, max_length: int, chance: Chance = "uniform") -> Spectrum:
     heads = given.attention.shape[1:-1]
     attention = given.attention.reshape(count, -1, length)
     names, sequence = np.unique(given.sequence, return_inverse=True)
-    of_length = (given.lengths[:, :, None] == np.arange(max_length + 1)).astype(attention.dtype)
-    mass = np.einsum("qhi,qil->qhl", attention, of_length, optimize=True)
-    if chance == "uniform":
-        expected = np.broadcast_to(of_length.sum(axis=1)[:, None], mass.shape)
-    else:
+
+    def by_offset(of_length: Float[np.ndarray, "queries length lengths"]) -> Float[np.ndarray, "queries heads lengths"]:
         places = given.position[:, None] - np.arange(length)  # the key at every offset
         key = np.maximum(places, 0)
         at_offset = np.take_along_axis(of_length, key[..., None], axis=1) * (places >= 0)[..., None]
@@ -236,9 +222,9 @@ def tally(given: Rows, max_length: int, chance: Chance = "uniform") -> Spectrum:
         sums = np.einsum("qho,qo->oh", np.take_along_axis(attention, key[:, None], axis=2), looked_at)
         # Mean attention at each offset, where it is seen.
         profile = sums / np.maximum(looked_at.sum(axis=0), 1)[:, None]
-        expected = np.einsum("oh,qol->qhl", profile, at_offset, optimize=True)
-    share = np.nan_to_num(quotient(expected, expected.sum(axis=-1, keepdims=True)))
-    expected = mass.sum(axis=-1, keepdims=True) * share
+        return np.einsum("oh,qol->qhl", profile, at_offset, optimize=True)
+
+    mass, expected = by_length(attention, given.lengths, max_length, by_offset if chance == "offsets" else even)
 
     def by_sequence(values: np.ndarray) -> np.ndarray:
         sums = np.zeros((len(names), *heads, max_length + 1))

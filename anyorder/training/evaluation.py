@@ -23,6 +23,7 @@ from anyorder.chains import Chains, Source
 from anyorder.chains.random import Seed, as_key
 from anyorder.errors import require
 from anyorder.estimators import matching, pseudo_attention
+from anyorder.estimators.match_lengths import by_length, match_lengths
 from anyorder.estimators.unknown_order import of_order
 from anyorder.io.notebook import as_html
 from anyorder.models import Transformer
@@ -322,15 +323,9 @@ def length_sums(
     weights: Float[Array, "heads length length"], tokens: Int[Array, "length"], longest: int
 ) -> Float[Array, "heads 2 lengths"]:
     """Mass by match length, and what is expected of even attention, over the queries from `longest` on."""
-    length = len(tokens)
-    lengths = sum(matching.window_matches(tokens, order).astype(jnp.int32) for order in range(1, longest + 1))
-    places = jnp.arange(length, dtype=jnp.int32)
-    seen = (places[None, :] > 0) & (places[None, :] < places[:, None]) & (places[:, None] >= longest)
-    of_length = (seen[..., None] & (lengths[..., None] == jnp.arange(longest + 1))).astype(weights.dtype)
-    mass = jnp.einsum("hni,nil->hnl", weights, of_length)
-    share = of_length.sum(axis=1) / jnp.maximum(seen.sum(axis=1), 1)[:, None]
-    even = mass.sum(axis=-1, keepdims=True) * share
-    return jnp.stack([mass.sum(axis=1), even.sum(axis=1)], axis=1)
+    lengths = match_lengths(tokens, longest)
+    found = by_length(weights.swapaxes(0, 1)[longest:], lengths[longest:], longest)
+    return jnp.stack([values.sum(axis=0) for values in found], axis=1)
 
 
 def uniform_sums(tokens: Int[Array, "length"], order: int) -> tuple[Float[Array, ""], Int[Array, ""]]:

@@ -21,3 +21,11 @@ def sequences(draw):
     else:
         tokens = draw(st.lists(st.integers(0, size - 1), min_size=length, max_size=length))
     return tokens, order, size
+
+
+def slow_match_length(tokens, n, i, longest):
+    """The match length of query n and key i, counted token by token."""
+    length = 0
+    while length < longest and i - 1 - length >= 0 and n - length >= 0 and tokens[i - 1 - length] == tokens[n - length]:
+        length += 1
+    return length

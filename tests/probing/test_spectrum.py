@@ -2,23 +2,9 @@ import numpy as np
 import pytest
 
 from anyorder.errors import InputError
-from anyorder.probing import match_lengths, sequences, spectrum
+from anyorder.probing import sequences, spectrum
+from tests.estimators.sequences import slow_match_length
 from tests.probing import heads
-
-
-def slow_match_length(tokens, n, i, longest):
-    length = 0
-    while length < longest and i - 1 - length >= 0 and n - length >= 0 and tokens[i - 1 - length] == tokens[n - length]:
-        length += 1
-    return length
-
-
-def test_match_lengths_are_those_of_a_plain_count():
-    tokens = np.random.default_rng(0).integers(2, size=30)
-    found = match_lengths(tokens, 4)
-    for n in range(30):
-        for i in range(30):
-            assert found[n, i] == (slow_match_length(tokens, n, i, 4) if 0 < i < n else -1)
 
 
 def test_the_spectrum_is_mass_over_the_mass_of_even_attention():
