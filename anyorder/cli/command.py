@@ -6,9 +6,8 @@ import abc
 import contextlib
 import dataclasses
 import inspect
-import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import tyro
 from rich.box import SIMPLE_HEAD
@@ -45,8 +44,8 @@ class Command(abc.ABC):
     fills: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
-    def default(cls, words: Sequence[str]) -> Command | None:
-        """What flags that are not given are worth, where the others decide that; None: the fields' own defaults."""
+    def default(cls, given: Mapping[str, Any]) -> Command | None:
+        """Defaults that depend on the flags that were given; None: the fields' own defaults."""
         return None
 
     @classmethod
@@ -87,18 +86,6 @@ class SequenceCommand(Command):
         return open_sequences(
             self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row, line_ends=self.line_ends
         )
-
-
-Asked = TypeVar("Asked", bound=Command)
-
-
-def foreseen(command: type[Asked], words: Sequence[str]) -> Asked:
-    """What the words ask for with the fields' own defaults, for a command whose flags decide those of others."""
-    asked = [word for word in words if word not in ("-h", "--help")]
-    # what is wrong with the words is said when they are read again
-    with contextlib.suppress(SystemExit), contextlib.redirect_stderr(io.StringIO()):
-        return tyro.cli(command, args=asked)
-    return command()
 
 
 def facts(source: object, *names: str) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from anyorder.chains.config import PriorOfOneOrder
-from anyorder.cli.command import Command, Outcome, facts, foreseen, progress, table
+from anyorder.cli.command import Command, Outcome, facts, progress, table
 from anyorder.errors import require
 from anyorder.papers.two_can.dynamics.settings import Algorithm, Preconditioned, TwoStage
 from anyorder.training import devices
@@ -61,13 +61,13 @@ class Dynamics(TwoStage, Preconditioned, Command):
     """Also train both heads and a_2 jointly: from p = 0, from the run's end, and from dyadic and triadic codes."""
 
     @classmethod
-    def default(cls, words: Sequence[str]) -> Dynamics:
+    def default(cls, given: Mapping[str, Any]) -> Dynamics:
         """Algorithm 2 is about higher orders: its own defaults.
 
-        >>> Dynamics.default(["two-stage", "--out", "preconditioned"]).order
-        1
+        >>> Dynamics.default({"algorithm": "preconditioned"}).order
+        2
         """
-        if foreseen(cls, words).algorithm == "two-stage":
+        if given.get("algorithm", "two-stage") == "two-stage":
             return cls()
         own = vars(Preconditioned())
         return cls(algorithm="preconditioned", prior="reversible", order=2, alphabet_size=2, **own)

@@ -1,41 +1,56 @@
-"""From words to a command: tyro reads the flags, its help is kept free of clutter, and its boxes become one line."""
+"""From words to a command: tyro reads the flags once, its help is kept free of clutter, and its errors become one line.
+
+Flags are read without defaults, so that a command knows which were given and may let them decide the others
+(`Command.default`). Errors come from the events of `tyro._errors`, an experimental hook: where a version of tyro has
+none, the line only points to --help.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import io
-import re
+import itertools
 import types
-from typing import Annotated, Any, Union, get_args, get_origin
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypedDict, Union, get_args, get_origin
 
 import tyro
-from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
+from tyro.constructors import (
+    ConstructorRegistry,
+    PrimitiveConstructorSpec,
+    StructConstructorSpec,
+    StructFieldSpec,
+    StructTypeInfo,
+)
 
 from anyorder.cli.command import Command
 from anyorder.errors import InputError, check_seed, nearest
 
 
+class _Refused(Exception):
+    """A word that cannot be read; not a `ValueError`, which tyro would catch."""
+
+
+class _Optional(TypedDict, total=False):
+    field: int
+
+
+_HELP = ("-h", "--help")
+#: The default of a flag that is left out of the result unless it is given: that of the fields of such a TypedDict.
+_LEFT_OUT = ConstructorRegistry.get_struct_spec(StructTypeInfo.make(_Optional, tyro.MISSING, False)).fields[0].default  # type: ignore[union-attr]
+_UNREADABLE = "the command line could not be read"
+_NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
+
+
 def parsed(name: str, command: type[Command], words: list[str]) -> Command:
     """The command that the words after its name ask for; `--help` prints and leaves."""
     command = command.complete()
-    default = command.default(words)
-    options: dict[str, Any] = {"config": (tyro.conf.DisallowNone,), "registry": _plain_help()}
-    options |= {} if default is None else {"default": default}
-    said = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(said):
-            about = command.description()
-            found = tyro.cli(command, prog=f"anyorder {name}", description=about, args=words, **options)
-    except SystemExit as exit:
-        if exit.code in (0, None):
-            raise
-        helped = io.StringIO()
-        with contextlib.redirect_stdout(helped), contextlib.suppress(SystemExit):
-            tyro.cli(command, args=["--help"], **options)
-        _refuse_unknown(name, words, helped.getvalue())
-        wrong = _plainly(_one_line(said.getvalue()), helped.getvalue())
-        raise InputError(wrong if wrong.endswith("?") else f"{wrong}; see anyorder {name} --help") from None
+    if any(word in _HELP for word in words):
+        _print_help(name, command, [word for word in words if word not in _HELP])
+    given = _given(name, command, words)
+    default = command.default(given)
+    found = command(**given) if default is None else _changed(default, given)
     if (seed := getattr(found, "seed", None)) is not None:
         check_seed(seed)
     for flag in (*command.writes, *command.fills):
@@ -46,8 +61,89 @@ def parsed(name: str, command: type[Command], words: list[str]) -> Command:
     return found
 
 
-def _plain_help() -> ConstructorRegistry:
-    """Fields as tyro finds them, each with help that says no more than a reader needs."""
+def _print_help(name: str, command: type[Command], words: list[str]) -> None:
+    """Print the help with the defaults that belong to the other words, and leave."""
+    default = None
+    with contextlib.suppress(InputError):
+        default = command.default(_given(name, command, words))
+    options: dict[str, Any] = {} if default is None else {"default": default}
+    options |= {"config": (tyro.conf.DisallowNone,), "registry": _registry(_helped)}
+    tyro.cli(command, prog=f"anyorder {name}", description=command.description(), args=["--help"], **options)
+
+
+def _changed(default: Any, given: Mapping[str, Any]) -> Any:
+    """A dataclass with the values that were given in place of its own."""
+    values = {
+        name: _changed(getattr(default, name), one) if isinstance(one, dict) else one for name, one in given.items()
+    }
+    return dataclasses.replace(default, **values)
+
+
+def _given(name: str, command: type[Command], words: list[str]) -> dict[str, Any]:
+    """The flags that stand in the words, by the names of their fields; those of nested dataclasses as a dictionary."""
+    options: list[str] = []
+    registry = _registry(lambda found, info: _without_defaults(found, info, options))
+    events = getattr(tyro, "_errors", None)
+
+    def refuse(event: object) -> None:
+        for word in itertools.takewhile("--".__ne__, words):
+            option = word.partition("=")[0].replace("_", "-")
+            if option.startswith("--") and option not in options:
+                raise _Refused(f"{option} is not an option of anyorder {name}; {nearest(option, options)}")
+        raise _Refused(_wrong(event, name))
+
+    try:
+        with events.on_parse_error(refuse) if events else contextlib.redirect_stderr(io.StringIO()):
+            kind: Any = command  # read as a dictionary
+            return tyro.cli(kind, args=words, registry=registry, add_help=False)
+    except (_Refused, SystemExit) as error:
+        wrong = str(error) if isinstance(error, _Refused) else _UNREADABLE
+        raise InputError(wrong if wrong.endswith("?") else f"{wrong}; see anyorder {name} --help") from None
+
+
+def _wrong(event: Any, name: str) -> str:
+    """A parse error of tyro as one line."""
+    match type(event).__name__:
+        case "InvalidChoice":
+            return f"{event.argument.display_name()} is {event.value!r}; {nearest(event.value, event.choices)}"
+        case "BadValue" if not event.argument.is_positional():
+            return f"{event.argument.display_name()} needs a value"
+        case "BadValue":
+            return f"anyorder {name} needs {_invocation(event.argument)}"
+        case "MissingArgs":
+            return f"anyorder {name} needs {', '.join(_invocation(one.arg) for one in event.missing_arguments)}"
+        case "UnrecognizedArgs":
+            return f"{event.tokens[0]} is not expected here"
+    return _UNREADABLE
+
+
+def _invocation(argument: Any) -> str:
+    metavar = argument.lowered.metavar
+    return metavar if argument.is_positional() else f"{argument.display_name()} {metavar}"
+
+
+def _checked(kind: Any, option: str) -> Any:
+    """The type of a flag, or of its entries, such that words that are no numbers are refused in our own."""
+    if get_origin(kind) is tuple:
+        entry: Any = _checked(get_args(kind)[0], option)
+        return tuple[entry, ...]
+    if kind not in _NUMBERS:
+        return kind
+
+    def read(words: list[str]) -> object:
+        try:
+            return kind(words[0])
+        except ValueError:
+            raise _Refused(f"{option} is {words[0]!r}, must be {_NUMBERS[kind]}") from None
+
+    name = kind.__name__.upper()
+    return Annotated[
+        kind, PrimitiveConstructorSpec(1, name, read, lambda one: isinstance(one, kind), lambda one: [str(one)])
+    ]
+
+
+def _registry(change: Callable[[StructConstructorSpec, StructTypeInfo], StructConstructorSpec]) -> ConstructorRegistry:
+    """The specifications of dataclasses as tyro makes them, each changed."""
     registry = ConstructorRegistry()
     asked: list[StructTypeInfo] = []
 
@@ -61,15 +157,45 @@ def _plain_help() -> ConstructorRegistry:
         finally:
             asked.pop()
         assert isinstance(found, StructConstructorSpec)
-        alone = isinstance(info.type, type) and issubclass(info.type, Command)
-        return dataclasses.replace(found, fields=tuple(_field(field, alone) for field in found.fields))
+        return change(found, info)
 
     return registry
 
 
-def _field(field: StructFieldSpec, alone: bool) -> StructFieldSpec:
-    """A flag whose help names a default that says something; a switch that is off has, `alone`, no second flag."""
-    off = alone and field.default is False
+def _without_defaults(found: StructConstructorSpec, info: StructTypeInfo, options: list[str]) -> StructConstructorSpec:
+    """Fields that become a dictionary of those that were given; their flags are added to the options."""
+    fields = []
+    for field in found.fields:
+        kind, *marks = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
+        if get_origin(kind) in (Union, types.UnionType):  # None is what a flag is that is not given
+            (kind,) = (one for one in get_args(kind) if one is not types.NoneType)
+        default = field.default
+        if not dataclasses.is_dataclass(default) and tyro.conf.Positional not in marks:
+            option = f"--{field.name.replace('_', '-')}"
+            options.append(option)
+            kind = _checked(kind, option)
+            if _is_switch(field, info):
+                marks.append(tyro.conf.FlagCreatePairsOff)
+            else:
+                options += [f"--no-{option[2:]}"] if kind is bool else []
+                default = default if default in (tyro.MISSING, tyro.MISSING_NONPROP) else _LEFT_OUT
+        marked: Any = Annotated[(kind, *marks)] if marks else kind
+        fields.append(dataclasses.replace(field, type=marked, default=default))
+    return StructConstructorSpec(dict, tuple(fields))
+
+
+def _is_switch(field: StructFieldSpec, info: StructTypeInfo) -> bool:
+    """Whether a flag of a command is off by default: it has no second flag that says so."""
+    return field.default is False and isinstance(info.type, type) and issubclass(info.type, Command)
+
+
+def _helped(found: StructConstructorSpec, info: StructTypeInfo) -> StructConstructorSpec:
+    """Fields whose help says no more than a reader needs."""
+    return dataclasses.replace(found, fields=tuple(_field(field, _is_switch(field, info)) for field in found.fields))
+
+
+def _field(field: StructFieldSpec, off: bool) -> StructFieldSpec:
+    """A flag whose help names a default that says something."""
     marks: list[Any] = [tyro.conf.arg(help_behavior_hint="" if off else _default)]
     marks += [tyro.conf.FlagCreatePairsOff] if off else []
     kind: Any = field.type
@@ -105,53 +231,3 @@ def _default(label: str) -> str:
     ('(default: 8)', '(default: on)', '')
     """
     return "" if label in ("None", "") else f"(default: {({'True': 'on', 'False': 'off'}).get(label, label)})"
-
-
-def _refuse_unknown(name: str, words: list[str], help: str) -> None:
-    """Name the first word that looks like an option and is none, with the option that was meant."""
-    # Lines that begin with an option; lines further in only speak of some.
-    flags = re.findall(r"^(?:│ |  )(-[^│\n]*)", help, re.MULTILINE)
-    options = [option for line in flags for option in re.findall(r"--[a-z][\w-]*", line.partition("  ")[0])]
-    for word in words[: words.index("--") if "--" in words else None]:
-        option = word.partition("=")[0].replace("_", "-")
-        if re.match("--[a-z]", option) and option not in options:
-            raise InputError(f"{option} is not an option of anyorder {name}; {nearest(option, options)}") from None
-
-
-def _plainly(message: str, help: str) -> str:
-    """What tyro found wrong, in words for people; the help says what kind of value a flag takes.
-
-    >>> _plainly("Error parsing --order: invalid literal for int() with base 10: 'x'", "│ --order INT")
-    "--order is 'x', must be a whole number"
-    >>> _plainly("invalid choice 'quik' for argument '--budget'. Expected one of ('tiny', 'quick')", "")
-    "--budget is 'quik'; did you mean quick?"
-    """
-    if found := re.match(r"invalid choice '(.*)' for argument '(.*)'. Expected one of \((.*?),?\)", message):
-        word, flag, listed = found.groups()
-        choices = re.findall(r"'(.*?)'", listed)
-        return f"{flag} is {word!r}; {nearest(word, choices)}"
-    if found := re.match(r"Error parsing (\S+): .*'(.*?)'", message):
-        flag, word = found.groups()
-        kind = re.search(rf"{flag} \[?(INT|FLOAT)", help)
-        wanted = {"INT": "a whole number", "FLOAT": "a number"}[kind[1]] if kind else "something else"
-        return f"{flag} is {word!r}, must be {wanted}"
-    for pattern, plain in (
-        (r"Missing from (.*?): ", r"\1 needs "),
-        (r"Missing value for argument '(.*)'.*", r"\1 needs a value"),
-        (r"Unrecognized options: (.*)", r"\1 is not expected here"),
-    ):
-        message = re.sub(pattern, plain, message)
-    return message
-
-
-def _one_line(boxed: str) -> str:
-    """The message inside one of tyro's boxes: the text up to the first rule, without the frame."""
-    message: list[str] = []
-    for line in boxed.splitlines()[1:]:
-        content = line.strip("│╭╮╰╯\n").rstrip()
-        if not content.strip(" ─-"):  # a rule; without UTF-8 one stands above the text too
-            if message:
-                break
-        elif not content.startswith(" " * 8):  # deeper lines repeat the help of a flag
-            message.append(content.strip())
-    return re.sub(r"\s+", " ", " ".join(message)).rstrip(".") or "the command line could not be read"

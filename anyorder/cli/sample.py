@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 from anyorder.chains.config import SourceConfig
-from anyorder.cli.command import Command, Outcome, facts, foreseen
+from anyorder.cli.command import Command, Outcome, facts
 from anyorder.errors import require
 
 
@@ -38,9 +39,9 @@ class Sample(SourceConfig, Command):
     """Also write the kernels, as .npy of shape (count,) + (S,)*k + (S,)."""
 
     @classmethod
-    def default(cls, words: Sequence[str]) -> Sample:
+    def default(cls, given: Mapping[str, Any]) -> Sample:
         """The priors that have their own order bring it along."""
-        return cls(order=foreseen(cls, words).window)
+        return cls(order=cls(**given).window)
 
     def run(self) -> Outcome:
         """Sample, write, and say what was written."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Group
@@ -51,23 +50,19 @@ class Train(Command):
     """One model for every learning rate and seed, all else in common."""
 
     @classmethod
-    def default(cls, words: Sequence[str]) -> Train:
+    def default(cls, given: Mapping[str, Any]) -> Train:
         """The config that the flags of this call change: of a run, of a file, or of a preset."""
-        parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-        for flag in ("resume", "config", "preset", "order"):
-            parser.add_argument(f"--{flag}", nargs="?")
-        named, _ = parser.parse_known_args(words)
-        given = [f"--{flag}" for flag in ("resume", "config", "preset") if getattr(named, flag) is not None]
-        require(len(given) <= 1, f"{' and '.join(given)} together; each brings a whole config, choose one")
-        if named.resume is not None:
-            return cls(settings=training.read_config(Path(named.resume)))
-        if named.config is not None:
+        whole = [f"--{flag}" for flag in ("resume", "config", "preset") if flag in given]
+        require(len(whole) <= 1, f"{' and '.join(whole)} together; each brings a whole config, choose one")
+        if "resume" in given:
+            return cls(settings=training.read_config(Path(given["resume"])))
+        if "config" in given:
             from anyorder.io.atomic import read_json
 
-            values = read_json(named.config, "a JSON file")  # a config by itself, or the config.json of a run
-            return cls(settings=config_text.from_json(values.get("config", values), named.config))
-        order = int(named.order) if (named.order or "").isdecimal() else 2
-        return cls(settings=configs.preset(named.preset or "fast", order))
+            values = read_json(given["config"], "a JSON file")  # a config by itself, or the config.json of a run
+            return cls(settings=config_text.from_json(values.get("config", values), given["config"]))
+        order = given.get("settings", {}).get("data", {}).get("order", 2)
+        return cls(settings=configs.preset(given.get("preset", "fast"), order))
 
     def run(self) -> Outcome:
         """Train, with progress on standard error, and tabulate."""
