@@ -1,4 +1,4 @@
-# Two commands matter: `make demo` shows what this is, `make test` checks it.
+# Two commands matter: `make demo` shows what this is, `make test` checks it; `make test-all` is the complete check.
 # Everything is installed into .venv, once: the stamp files say which set of packages is there.
 PYTHON ?= python3
 VENV := .venv
@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SMOLLM2 := models/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs notebooks package bench bench-torch smollm2 test-model test-torch claims figures clean
+.PHONY: help demo test lint format docs notebooks package bench bench-torch smollm2 test-all test-torch claims figures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,7 +14,10 @@ help: ## list the targets
 demo: $(VENV)/.core ## install and run the main job; writes demo/
 	$(BIN)/anyorder demo --out demo
 
-test: $(VENV)/.test ## install and run all tests
+test: $(VENV)/.test ## install and run the quick tests, a few minutes
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+
+test-all: $(VENV)/.test ## run all tests, with browser, Ray, killed processes and notebooks
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.test ## lint, format check and type check
@@ -46,10 +49,7 @@ bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, w
 
 smollm2: $(SMOLLM2) ## get the language model that the probe is shown on: 93 MB, into models/
 
-test-model: $(VENV)/.test $(SMOLLM2) ## test the forward pass and the probe on the language model
-	ANYORDER_MODEL=$(SMOLLM2) $(BIN)/python -m pytest tests/test_smollm2.py
-
-test-torch: .venv-torch/.test $(SMOLLM2) ## test what needs PyTorch, in an environment of its own
+test-torch: .venv-torch/.test $(SMOLLM2) ## test what needs PyTorch, and the probe on a language model, in an environment of its own
 	HF_HUB_OFFLINE=1 ANYORDER_MODEL=$(SMOLLM2) .venv-torch/bin/python -m pytest tests/torch
 
 claims: $(VENV)/.core ## measure every claim of the paper; rewrites docs/claims.md and the record
@@ -82,7 +82,7 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 
 # PyTorch comes first and alone: what is installed after it must not replace it by a build for graphics cards.
 .venv-torch/.test: pyproject.toml .venv-torch/.done
-	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 --editable '.[gguf,torch]' beartype pytest
+	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 --editable '.[torch]' beartype pytest
 	@touch $@
 
 $(SMOLLM2): | $(BIN)/python

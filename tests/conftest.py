@@ -52,6 +52,9 @@ LONGEST = {
 
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.name not in LONGEST)
+    for item in items:
+        if {"browser", "site"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish():

@@ -6,6 +6,8 @@ pytest.importorskip("resource", reason="limits on the size of files are of Unix"
 
 from benchmarks.crashes import CODES, Ring
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def ring(tmp_path_factory):

@@ -100,6 +100,7 @@ TESTED_ELSEWHERE = {
     "papers/two_can/experiments/parameters": "papers/test_runner",
     "papers/two_can/experiments/presets": "papers/test_runner",
     "papers/two_can/story": "cli/test_demo",
+    "probing/adapters/gguf": "torch/test_gguf",
     "probing/adapters/huggingface": "torch/test_huggingface",
     "probing/adapters/transformer_lens": "torch/test_huggingface",
     "report/demo_page": "cli/test_demo",

@@ -3,9 +3,12 @@
 import json
 import re
 
+import pytest
+
 from anyorder.papers.two_can import story
 
 
+@pytest.mark.slow
 def test_demo_tells_the_whole_story(run, tmp_path, monkeypatch):
     monkeypatch.setattr(story, "SHOWN", story.SHOWN[:2])  # all of them are tested on their own
     words = ("--orders", 1, "--length", 9, "--count", 32, "--steps", 20)

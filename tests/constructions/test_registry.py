@@ -36,6 +36,7 @@ def optimised():
         for symbols in case.alphabet_sizes
     ],
 )
+@pytest.mark.slow
 def test_exact(entry, case, symbols, optimised):
     for order in case.orders:
         model = construct(
@@ -70,6 +71,7 @@ print(error, peak)
 """
 
 
+@pytest.mark.slow
 def test_sixteen_thousand_tokens_are_exact_and_stay_below_two_gigabytes():
     finished = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True, check=True)
     error, peak = finished.stdout.split()

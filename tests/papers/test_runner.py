@@ -18,6 +18,7 @@ from anyorder.papers.runner import FORM, KINDS, Record
 from anyorder.training.config import Config
 
 
+@pytest.mark.slow
 def test_everything_at_a_tiny_budget(run, tmp_path):
     out = tmp_path / "report"
     code, text, error = run("reproduce", "--budget", "tiny", "--seeds", 1, "--out", out, "--json")

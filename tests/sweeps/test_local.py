@@ -6,8 +6,12 @@ import signal
 import sys
 from contextlib import closing
 
+import pytest
+
 from anyorder.sweeps import local, run, table
 from tests.sweeps.small import GRID, in_process
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_killed_worker_changes_nothing_in_the_table(tmp_path):

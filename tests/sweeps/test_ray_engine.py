@@ -12,6 +12,8 @@ import pytest
 from anyorder.sweeps import chunk, run, spec, table
 from tests.sweeps.small import TINY
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'anyorder[ray]'")
 
 #: Six runs of one shape, each about a second; the last rate diverges.

@@ -10,11 +10,14 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from anyorder.io import atomic
 from anyorder.sweeps import table
 from tests.sweeps.small import TOML, in_process
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_table_that_the_same_command_completes(tmp_path):
     (tmp_path / "tiny.toml").write_text(TOML)
     out = tmp_path / "sweep"
@@ -54,6 +57,7 @@ def test_ctrl_c_leaves_a_table_that_the_same_command_completes(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_terminated_sweep_ends_its_workers_within_two_seconds(tmp_path):
     (tmp_path / "tiny.toml").write_text(TOML.replace("steps = 120", "steps = 100000"))
     words = [sys.executable, "-m", "anyorder", "sweep", tmp_path / "tiny.toml", "--out", tmp_path / "sweep"]

@@ -10,6 +10,8 @@ from anyorder.sweeps import engine, spec
 from anyorder.training import config as configs
 from tests.sweeps.small import TINY
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.skipif(not pathlib.Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
 def test_workers_end_when_their_sweep_is_killed():

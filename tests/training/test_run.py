@@ -110,6 +110,7 @@ def wait_for_step(process, folder, step, limit=240):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_killed_and_interrupted_it_ends_with_the_same_bits(tmp_path):
     """Three models on two devices: never interrupted; and SIGKILLed, resumed, Ctrl-C, resumed, finished."""
     steps = ["--seeds", 3, "--steps", 4000]

@@ -23,6 +23,7 @@ CHECKS = (
 )
 
 
+@pytest.mark.slow
 def test_no_answer_violates_the_description(tmp_path, monkeypatch):
     # A fresh run compiles for seconds at every length and order, and `test_dynamics` has one: here any film will do.
     for algorithm in ("two_stage", "preconditioned"):
@@ -49,6 +50,7 @@ PLACES = [("model", name) for name in schema.Constructed.model_fields] + [
 
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(place=st.sampled_from(PLACES), junk=JUNK)
+@pytest.mark.slow
 def test_junk_in_any_field_is_answered_in_kind(client, place, junk):
     asked = {
         "model": schema.Constructed().model_dump(),
@@ -75,6 +77,7 @@ def test_junk_in_any_field_is_answered_in_kind(client, place, junk):
     beta=st.floats(0.01, 100),
     name=st.sampled_from(["bayes", "k-head-bayes"]),
 )
+@pytest.mark.slow
 def test_what_the_schema_allows_is_answered_by_the_schema(client, text, temperature, beta, name):
     asked = body(text, name=name, order=2, alphabet_size=10, temperature=temperature, beta=beta)
     view = schema.View.model_validate_json(client.post("/api/view", json=asked).raise_for_status().content)

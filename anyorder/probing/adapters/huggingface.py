@@ -31,10 +31,10 @@ class HuggingFaceModel:
     def __init__(
         self, path: str | Path | None = None, *, model: PreTrainedModel | None = None, name: str | None = None
     ) -> None:
-        self._torch, transformers = _frameworks()
+        self._torch, transformers = frameworks("Hugging Face folders")
         if model is None:
             assert path is not None
-            model = _load(transformers, self._torch, Path(path))
+            model = _read_folder(transformers, self._torch, Path(path))
         require(
             getattr(model.config, "_attn_implementation", "eager") == "eager",
             'the model does not keep its attention; load it with attn_implementation="eager"',
@@ -59,18 +59,19 @@ class HuggingFaceModel:
         return Look(logs, {layer: out.attentions[layer][0].float().numpy() for layer in layers})
 
 
-def _frameworks() -> tuple[ModuleType, ModuleType]:
+def frameworks(needing: str) -> tuple[ModuleType, ModuleType]:
+    """PyTorch and transformers, or one line that says how to get them."""
     try:
         import torch
         import transformers
     except ImportError:
         raise InputError(
-            "Hugging Face folders need PyTorch and transformers, which are not installed; install anyorder[torch]"
+            f"{needing} need PyTorch and transformers, which are not installed; pip install '.[torch]' in a clone"
         ) from None
     return torch, transformers
 
 
-def _load(transformers: ModuleType, torch: ModuleType, path: Path) -> PreTrainedModel:
+def _read_folder(transformers: ModuleType, torch: ModuleType, path: Path) -> PreTrainedModel:
     try:  # not `read_json`: configs of others may hold Infinity
         config = json.loads(read_bytes(path / "config.json", "a Hugging Face folder"))
     except ValueError:
@@ -79,18 +80,28 @@ def _load(transformers: ModuleType, torch: ModuleType, path: Path) -> PreTrained
         "auto_map" not in config,
         f"{path} brings its own code, which is never run here; load the model yourself and pass it to HuggingFaceModel",
     )
+    return load_pretrained(transformers, torch, path, use_safetensors=True)
+
+
+def load_pretrained(transformers: ModuleType, torch: ModuleType, path: Path, **how: object) -> PreTrainedModel:
+    """A causal language model with eager attention in float32; one with missing weights is refused by their names."""
     try:
-        return transformers.AutoModelForCausalLM.from_pretrained(
+        model, found = transformers.AutoModelForCausalLM.from_pretrained(
             path,
             attn_implementation="eager",
             dtype=torch.float32,
             local_files_only=True,
             trust_remote_code=False,
-            use_safetensors=True,
+            output_loading_info=True,
+            **how,
         )
-    except (OSError, ValueError, KeyError) as error:
-        said = (str(error).strip().splitlines() or ["no message"])[0]
-        raise InputError(f"{path} is no causal language model that transformers can open: {said}") from None
+    except Exception as error:  # whatever a damaged file makes the library raise
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        name = how.get("gguf_file", path)
+        raise InputError(f"{name} is no causal language model that transformers can open: {said}") from None
+    wrong = sorted(found["missing_keys"]) + sorted(map(str, found["mismatched_keys"]))
+    require(not wrong, f"{path} lacks {len(wrong)} weights, such as {wrong[0] if wrong else ''}; get it again")
+    return model
 
 
 @contextlib.contextmanager
