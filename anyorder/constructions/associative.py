@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 
-import jax.numpy as jnp
 import numpy as np
 
 from anyorder.constructions import steps
@@ -35,15 +34,15 @@ def associative(request: Request, kappa: float, dimension: int = 1024, seed: int
 
     tokens, places, first, second = draw(s), draw(t), draw(d), draw(d)
     # W_K^(1) = Σ_t p_{t-1} p_t^T: each position asks for the one before it; the value is W_1 x
-    previous = Head(query=jnp.asarray(_PULL * places[1:]), key=jnp.asarray(places[:-1]), value=jnp.asarray(first))
+    previous = Head(query=_PULL * places[1:], key=places[:-1], value=first)
     # W_K^(2) = Σ_s (W_1 e_s) e_s^T: the current token asks where it was the previous one; the value is W_2 x
-    match = Head(query=jnp.asarray(kappa * tokens), key=jnp.asarray(tokens @ first.T), value=jnp.asarray(second))
+    match = Head(query=kappa * tokens, key=tokens @ first.T, value=second)
     return Transformer(
-        embedding=jnp.asarray(tokens),
+        embedding=tokens,
         layers=(Layer((previous,)), Layer((match,))),
         # W_o = Σ_s e_s (W_2 e_s)^T
-        output=jnp.asarray(tokens @ second.T),
-        positions=jnp.asarray(places),
+        output=tokens @ second.T,
+        positions=places,
         output_map="relu",
     )
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 
-import jax.numpy as jnp
 import numpy as np
 
 from anyorder.constructions import steps
@@ -63,7 +62,7 @@ def attention_only(request: Request, kappa: float) -> Transformer:
             ("window", "code", 1.0), ("gate", "code", 1.0), ("token", "code", -(2 * m + c) * ones), to=space
         ),
         value=stream.map(("token", "output", 1.0)),
-        scale=jnp.asarray(kappa, jnp.float64),
+        scale=np.asarray(kappa),
         normalise=True,
     )
     return assemble(stream, Layer((window,)), Layer((match,)), constants={"gate": m, "window": m})

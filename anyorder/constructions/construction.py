@@ -84,6 +84,7 @@ class Construction:
     width) and `parameters` how large it is (the count of App. I and Table 1 where the paper has one).
     `analyse` is None where nothing is promised; `default_kappa` is needed then.
     `width`: the side of its largest matrix, where that grows with the length of sequences.
+    `kappa_power`: p, where every weight is a + b · kappa^p with constants a and b; 1 or 1/2.
     `opening`: positions after the first full window at which it does not promise yet.
     `last_order` and `measured_length` limit the search for the largest exact order; `variants` are settings of its
     options that are measured too. `instead` names constructions to propose where this one is refused, best first.
@@ -104,6 +105,7 @@ class Construction:
     steps: Callable[..., tuple[Step, ...]]
     options: tuple[Option, ...] = ()
     default_kappa: Callable[[Request], float] | None = None
+    kappa_power: float = 1.0
     largest_order: int | None = None
     width: Callable[[Request], int] | None = None
     opening: int = 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Float
 
 from anyorder.constructions.certificate import Request, unit_roundoff
 from anyorder.constructions.stream import Route, Stream, Value
@@ -67,8 +68,8 @@ def assemble(
     stream: Stream,
     *layers: Layer,
     constants: Mapping[str, Value] | None = None,
-    beginning: Float[Array, "d"] | None = None,
-    positions: Float[Array, "places d"] | None = None,
+    beginning: Float[np.ndarray, "d"] | None = None,
+    positions: Float[np.ndarray, "places d"] | None = None,
 ) -> Transformer:
     """The frame of every construction: one-hot tokens, W_o reads `output`, b_o = 0, f = ReLU (Sec. 2.2).
 

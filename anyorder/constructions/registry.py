@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -114,15 +113,13 @@ class Plan:
             raise InputError(refusal)
         model = self.construction.build(self.request, self.kappa, **self.options)
         dtype = DTYPES[self.request.dtype]
+        arrays = np.ndarray | jax.Array
         with np.errstate(over="ignore"):  # in NumPy: JAX would compile a program for every shape
-            model = jax.tree.map(
-                lambda leaf: jnp.asarray(np.asarray(leaf).astype(dtype), dtype) if eqx.is_array(leaf) else leaf, model
-            )
-        if self.certificate is None:
-            return model
-        return dataclasses.replace(
-            model, certificate=dataclasses.replace(self.certificate, weights=weights_digest(model))
-        )
+            model = jax.tree.map(lambda leaf: np.asarray(leaf, dtype) if isinstance(leaf, arrays) else leaf, model)
+        if self.certificate is not None:
+            promise = dataclasses.replace(self.certificate, weights=weights_digest(model))
+            model = dataclasses.replace(model, certificate=promise)
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype) if isinstance(leaf, np.ndarray) else leaf, model)
 
 
 def plan(

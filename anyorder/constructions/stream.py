@@ -2,17 +2,16 @@
 
 A weight is a list of routes `(read, write, scale)`: "read `token`, write `window`, times C". Between blocks
 of one width the scale multiplies the identity; from or to a block of width one it multiplies ones (a sum, or
-a copy into every coordinate); a matrix is taken as it is. All weights are float64 here: a finished model is
-cast to its dtype once.
+a copy into every coordinate); a matrix is taken as it is. All weights are NumPy's float64 here: a
+complete model is cast to its dtype and given to JAX once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 Scale = float | Float[np.ndarray, "write read"]
 Route = tuple[str, str, Scale]
@@ -45,29 +44,26 @@ class Stream:
         start = sum(width for _, width in self.blocks[: names.index(name)])
         return slice(start, start + dict(self.blocks)[name])
 
-    def vector(self, **values: Value) -> Float[Array, "d"]:
+    def vector(self, **values: Value) -> Float[np.ndarray, "d"]:
         """A vector of the stream with some blocks filled.
 
         >>> Stream(token=2, gate=1).vector(gate=5.0).tolist()
         [0.0, 0.0, 5.0]
         """
-        return jnp.asarray(self._filled(1, values)[0])
+        return self.rows(1, **values)[0]
 
-    def rows(self, count: int, **values: Value) -> Float[Array, "count d"]:
+    def rows(self, count: int, **values: Value) -> Float[np.ndarray, "count d"]:
         """Several vectors at once: a block gets one number, or one row for each vector.
 
         >>> Stream(token=2, gate=1).rows(2, token=np.eye(2), gate=5.0).tolist()
         [[1.0, 0.0, 5.0], [0.0, 1.0, 5.0]]
         """
-        return jnp.asarray(self._filled(count, values), jnp.float64)
-
-    def _filled(self, count: int, values: Mapping[str, Value]) -> Float[np.ndarray, "count d"]:
         rows = np.zeros((count, self.dimension))
         for name, value in values.items():
             rows[:, self.place(name)] = value
         return rows
 
-    def table(self, entries: Mapping[int, Mapping[str, Value]]) -> Float[Array, "offsets d"]:
+    def table(self, entries: Mapping[int, Mapping[str, Value]]) -> Float[np.ndarray, "offsets d"]:
         """Position vectors by offset, zero where nothing is said.
 
         The number of rows is a multiple of 32, so that models of different order are one compiled program.
@@ -77,10 +73,10 @@ class Stream:
         """
         table = np.zeros((32 * (1 + max(entries) // 32), self.dimension))
         for offset, values in entries.items():
-            table[offset] = self._filled(1, values)[0]
-        return jnp.asarray(table, jnp.float64)
+            table[offset] = self.rows(1, **values)[0]
+        return table
 
-    def map(self, *routes: Route, to: Stream | None = None) -> Float[Array, "to d"]:
+    def map(self, *routes: Route, to: Stream | None = None) -> Float[np.ndarray, "to d"]:
         """The matrix of all routes, from this stream to itself or to another space.
 
         >>> Stream(token=2).map(("token", "score", 1.0), to=Stream(score=1)).tolist()
@@ -90,9 +86,9 @@ class Stream:
         matrix = np.zeros((target.dimension, self.dimension))
         for read, write, scale in routes:
             matrix[target.place(write), self.place(read)] += self._spread(read, target, write, scale)
-        return jnp.asarray(matrix, jnp.float64)
+        return matrix
 
-    def embedding(self, **constants: Value) -> Float[Array, "symbols d"]:
+    def embedding(self, **constants: Value) -> Float[np.ndarray, "symbols d"]:
         """One row for each symbol: its one-hot vector in the block `token`, and constants in other blocks.
 
         >>> Stream(gate=1, token=2).embedding(gate=5.0).tolist()
@@ -101,7 +97,7 @@ class Stream:
         symbols = dict(self.blocks)["token"]
         return self.rows(symbols, token=np.eye(symbols), **constants)
 
-    def readout(self, name: str) -> Float[Array, "symbols d"]:
+    def readout(self, name: str) -> Float[np.ndarray, "symbols d"]:
         """W_o that reads one block.
 
         >>> Stream(token=2, output=2).readout("output").tolist()

@@ -52,6 +52,7 @@ THREE_LAYER = Construction(
     parameters="15d² + d(3T + 2S + 12)",
     margin="≈ 2·9^-k",
     build=three_layer,
+    kappa_power=0.5,
     analyse=analyse,
     steps=proof,
     norm_vectors=1,

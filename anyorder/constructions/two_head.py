@@ -117,6 +117,7 @@ TWO_HEAD = Construction(
     parameters="11d² + d(3T + 2S + 6)",
     margin="≈ 2·9^-k",
     build=two_head,
+    kappa_power=0.5,
     analyse=analyse,
     steps=proof,
     cases=(Case("float64", (2, 4), range(1, 6), 1e-5),),

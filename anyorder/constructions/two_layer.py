@@ -7,7 +7,7 @@ its margin is kappa·2·9^-k, which is why they end early and `dyadic` does not.
 
 from __future__ import annotations
 
-import jax.numpy as jnp
+import numpy as np
 
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request, nearest_miss
@@ -113,7 +113,7 @@ def cosine_head(stream: Stream, kappa: float, *, query: str, key: str) -> Head:
         query=stream.map((query, "code", 1.0), to=space),
         key=stream.map((key, "code", 1.0), to=space),
         value=stream.map(("token", "output", 1.0)),
-        scale=jnp.asarray(kappa, jnp.float64),
+        scale=np.asarray(kappa),
         normalise=True,
     )
 
@@ -210,6 +210,7 @@ TWO_LAYER = Construction(
     parameters="9d² + d(2T + 2S + 9)",
     margin="≈ 2·9^-k",
     build=two_layer,
+    kappa_power=0.5,
     analyse=analyse,
     steps=proof,
     cases=(Case("float64", (2, 4), range(1, 6), 1e-5),),

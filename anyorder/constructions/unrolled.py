@@ -25,7 +25,7 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from anyorder.constructions.certificate import EQUAL_SCORES, WHOLE_SUMS, Analysis, Request, unit_roundoff
 from anyorder.constructions.construction import BETA, Case, Construction, Option
@@ -151,14 +151,14 @@ def window_heads(request: Request, stream: Stream, heads: int, *, gate: bool) ->
     return tuple(one(head, *share) for head, share in enumerate(shares(k, heads), start=1))
 
 
-def _scores(request: Request, offset: int, count: int) -> Float[Array, "offsets 1"]:
+def _scores(request: Request, offset: int, count: int) -> Float[np.ndarray, "offsets 1"]:
     """(i - m)·log 2 in the window, the newest one's at offset 0, and elsewhere up to T what exp takes to zero."""
     smallest = float(jnp.finfo(DTYPES[request.dtype]).smallest_subnormal)
     rows = 32 * (1 + request.length // 32)
     scores = np.full(rows, math.floor(math.log(smallest) - (count + 1) * math.log(2)), np.float64)
     scores[offset + 1 : offset + count + 1] = np.arange(1 - count, 1) * math.log(2)
     scores[0] = (1 - count) * math.log(2)
-    return jnp.asarray(scores[:, None])
+    return scores[:, None]
 
 
 def reading(request: Request, stream: Stream, rounds: list[list[Group]]) -> tuple[MLPLayer, ...]:

@@ -9,10 +9,14 @@ that this is the only place where it may.
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
 from anyorder.io import numerics as numerics  # 64-bit numbers
+
+#: Arrays of a model: NumPy's while a construction is built, JAX's in a complete model.
+Weights = Array | np.ndarray
 
 
 def stored(x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -28,16 +32,16 @@ def stored(x: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 def linear(
-    x: Float[Array, "rows inputs"],
-    weight: Float[Array, "outputs inputs"],
-    bias: Float[Array, "outputs"] | None = None,
+    x: Float[Weights, "rows inputs"],
+    weight: Float[Weights, "outputs inputs"],
+    bias: Float[Weights, "outputs"] | None = None,
 ) -> Float[Array, "rows outputs"]:
     """Apply W x + b to every row.
 
     >>> linear(jnp.asarray([[1.0, 2.0]], jnp.float32), jnp.asarray([[3.0, 4.0]], jnp.float32)).tolist()
     [[11.0]]
     """
-    product = stored(x @ weight.T)
+    product = stored(jnp.asarray(x) @ weight.T)
     return product if bias is None else stored(product + bias)
 
 

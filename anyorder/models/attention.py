@@ -18,7 +18,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from anyorder.errors import require
-from anyorder.models.arithmetic import linear, quotient, stored, unit
+from anyorder.models.arithmetic import Weights, linear, quotient, stored, unit
 from anyorder.models.hooks import Hook, plain
 
 #: Queries handled at once. A sequence up to SINGLE_BLOCK positions is one block: plain dense code, no loop.
@@ -34,13 +34,13 @@ class Head(eqx.Module):
     With `positions_through_key` key positions are embeddings of the offset, d wide, that the key map projects.
     """
 
-    query: Float[Array, "head d"]
-    key: Float[Array, "head d"]
-    value: Float[Array, "value d"]
-    projection: Float[Array, "d value"] | None = None
-    key_positions: Float[Array, "key_offsets _"] | None = None
-    value_positions: Float[Array, "value_offsets value"] | None = None
-    scale: float | Float[Array, ""] = 1.0
+    query: Float[Weights, "head d"]
+    key: Float[Weights, "head d"]
+    value: Float[Weights, "value d"]
+    projection: Float[Weights, "d value"] | None = None
+    key_positions: Float[Weights, "key_offsets _"] | None = None
+    value_positions: Float[Weights, "value_offsets value"] | None = None
+    scale: float | Float[Weights, ""] = 1.0
     normalise: bool = eqx.field(static=True, default=False)
     positions_through_key: bool = eqx.field(static=True, default=False)
 
@@ -50,7 +50,7 @@ class Head(eqx.Module):
         require(written == d, f"a head writes {written} coordinates into a stream of {d}; give it a projection")
 
     @property
-    def offset_keys(self) -> Float[Array, "key_offsets head"] | None:
+    def offset_keys(self) -> Float[Weights, "key_offsets head"] | None:
         """p^K of every offset, which is added to the key."""
         if self.key_positions is None or not self.positions_through_key:
             return self.key_positions
@@ -72,7 +72,7 @@ class Head(eqx.Module):
         x = hook("read", x)
         queries, keys = self.sides(x, hook)
         values = hook("value", linear(x, self.value))
-        offset_keys = None if self.offset_keys is None else hook("key", self.offset_keys)
+        offset_keys = None if self.offset_keys is None else hook("key", jnp.asarray(self.offset_keys))
         mixed, weights = _in_blocks(self, queries, keys, offset_keys, values, keep_weights or hook is not plain)
         if hook is not plain and weights is not None:
             weights = hook("attention", weights)
@@ -112,7 +112,7 @@ def _in_blocks(
     head: Head,
     queries: Float[Array, "rows head"],
     keys: Float[Array, "rows head"],
-    offset_keys: Float[Array, "key_offsets head"] | None,
+    offset_keys: Float[Weights, "key_offsets head"] | None,
     values: Float[Array, "rows value"],
     keep_weights: bool,
 ) -> tuple[Float[Array, "rows value"], Float[Array, "rows rows"] | None]:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from anyorder.models.arithmetic import linear, stored, total, unit
+from anyorder.models.arithmetic import Weights, linear, stored, total, unit
 from anyorder.models.hooks import Hook, plain
 
 #: What a layer norm adds to the variance.
@@ -42,8 +42,8 @@ class LayerNorm(eqx.Module):
     [[-1.0, 1.0]]
     """
 
-    gain: Float[Array, "width"]
-    bias: Float[Array, "width"]
+    gain: Float[Weights, "width"]
+    bias: Float[Weights, "width"]
 
     def __call__(self, x: Float[Array, "rows width"]) -> Float[Array, "rows width"]:
         """Every row with mean zero and variance one, times gain, plus bias."""
@@ -63,8 +63,8 @@ class MLPLayer(eqx.Module):
     j-th layer, and None adds nothing. App. B.1 is the stack with skips 0, 0, 2; a GPT-2 block has None, 0.
     """
 
-    weight: Float[Array, "outputs inputs"]
-    bias: Float[Array, "outputs"] | None = None
+    weight: Float[Weights, "outputs inputs"]
+    bias: Float[Weights, "outputs"] | None = None
     activation: Literal["none", "relu", "gelu"] = eqx.field(static=True, default="relu")
     norm: Norm | None = None
     skip: int | None = eqx.field(static=True, default=None)

@@ -21,7 +21,7 @@ from jaxtyping import Array, Float, Int
 from anyorder.errors import require
 from anyorder.io.notebook import as_html
 from anyorder.io.tokens import Tokens, as_tokens
-from anyorder.models.arithmetic import linear, stored, total
+from anyorder.models.arithmetic import Weights, linear, stored, total
 from anyorder.models.attention import Head, run_heads
 from anyorder.models.certificate import Certificate
 from anyorder.models.hooks import Hook, plain
@@ -122,12 +122,12 @@ class Transformer(eqx.Module):
     [0.5, 1.5]
     """
 
-    embedding: Float[Array, "symbols d"]
+    embedding: Float[Weights, "symbols d"]
     layers: tuple[Layer, ...]
-    output: Float[Array, "symbols d"] | None = None
-    output_bias: Float[Array, "symbols"] | None = None
-    beginning: Float[Array, "d"] | None = None
-    positions: Float[Array, "places d"] | None = None
+    output: Float[Weights, "symbols d"] | None = None
+    output_bias: Float[Weights, "symbols"] | None = None
+    beginning: Float[Weights, "d"] | None = None
+    positions: Float[Weights, "places d"] | None = None
     final_norm: Norm | None = None
     output_map: Literal["identity", "relu", "softmax"] = eqx.field(static=True, default="identity")
     blocks: tuple[tuple[str, int], ...] | None = eqx.field(static=True, default=None)

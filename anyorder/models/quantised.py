@@ -126,5 +126,5 @@ def quantised_attention(
 
     few = jax.tree.map(lambda leaf: q.signed(leaf) if jnp.ndim(leaf) == 2 else leaf, model)
     if model.beginning is not None:
-        few = dataclasses.replace(few, beginning=q.signed(model.beginning))
+        few = dataclasses.replace(few, beginning=q.signed(jnp.asarray(model.beginning)))
     return few.trace(tokens, hook=rounding).attention

@@ -52,7 +52,8 @@ def covers(model: Transformer) -> bool:
 
 def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) -> Float[Array, "batch length symbols"]:
     """Logarithms of the next-token distributions after every position of every sequence."""
-    embedding, output = model.embedding, model.embedding if model.output is None else model.output
+    embedding = jnp.asarray(model.embedding)
+    output = embedding if model.output is None else jnp.asarray(model.output)
     if model.beginning is not None:
         embedding = jnp.concatenate([embedding, model.beginning[None]])
         tokens = jnp.pad(tokens, ((0, 0), (1, 0)), constant_values=model.alphabet_size)
@@ -120,7 +121,7 @@ def blocks(length: int) -> list[tuple[int, int]]:
 
 def _projection(head: Head) -> Float[Array, "d width"]:
     assert head.projection is not None
-    return head.projection
+    return jnp.asarray(head.projection)
 
 
 def _first_attention(head: Head, read: Float[Array, "distinct d"], one_hot: Features) -> Features:
@@ -180,7 +181,7 @@ def _attend(
     if output is not None:
         value = output @ _projection(head) @ head.value
     else:
-        value = _projection(head) @ head.value if folds else head.value
+        value = _projection(head) @ head.value if folds else jnp.asarray(head.value)
     products = unit_products if head.normalise else partial(jnp.einsum, "bnd,bkd->bnk")
     queries, keys, values, found = split(queries), split(keys), split(linear(read, value)), []
     for first, last in blocks(queries.shape[1]):

@@ -26,7 +26,7 @@ from anyorder.web.app import STATIC
 from anyorder.web.bundle import bundle
 from anyorder.web.films import film
 from anyorder.web.library import Library, Opened
-from anyorder.web.packing import HIGH, LOW, pack
+from anyorder.web.packing import pack, pack_plan
 from anyorder.web.proof import symbol_coordinates
 from anyorder.web.schema import DynamicsRequest, Stored, StoredRun, Tour
 from anyorder.web.view import Explorer, model_info
@@ -137,14 +137,12 @@ def _model_data(entry: Construction, order: int, symbols: int) -> dict[str, obje
     certificates = {}
     for dtype in reversed(DTYPES):
         made = _plan(entry, order, symbols, dtype)
-        build = made.construction.build
-        low = build(made.request, LOW, **made.options)
-        weights = pack(low, build(made.request, HIGH, **made.options))
+        weights, model = pack_plan(made)
         if weights != packed.get("float64"):  # shared where the number type makes no difference
             packed[dtype] = weights
         certificates[dtype] = _certificate(made)
-    info = model_info(Opened.of(made, low)).model_dump()
-    coordinates = [symbol_coordinates(low, layer.heads[0]) for layer in low.layers]
+    info = model_info(Opened.of(made, model)).model_dump()
+    coordinates = [symbol_coordinates(model, layer.heads[0]) for layer in model.layers]
     return {"packed": packed, "certificates": certificates, "info": info, "coordinates": coordinates}
 
 

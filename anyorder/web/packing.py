@@ -1,71 +1,78 @@
 """Weights as plain JSON for the page that computes by itself: few numbers, and kappa left open.
 
 The weights of a construction are sparse and regular, so an array is its shape and its non-zero entries as runs
-`[row, column, down, right, count, value]`. How an entry depends on kappa is read off two builds at extreme kappas:
-it is a constant, or a + b · kappa^p with p = 1/2 or 1, and then its value is `[a, b, p]`. Dense arrays, of a trained
-model, are base64 of float32.
+`[row, column, down, right, count, value]`. The value is a constant, or `[a, b, p]` for a + b · kappa^p, where p stands
+in the entry of the construction. Dense arrays, of a trained model, are base64 of float32.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import jax
 import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Float
 
+from anyorder.constructions import Plan
 from anyorder.models import Transformer
 from anyorder.web.schema import Matrix
 
-#: The two kappas: next to the first no other number of a weight is lost, next to the second none is seen.
-LOW, HIGH = 2.0**-200, 2.0**200
+#: A kappa next to which the constant part of a weight is rounded off: divided by it, a weight is its factor of kappa.
+HUGE = 2.0**200
 #: Arrays with more runs than this are written as dense ones.
 MOST_RUNS = 256
 
 Number = int | float | list[float]
+Packed = dict[str, object]
 
 
-def pack(low: Transformer, high: Transformer | None = None) -> dict[str, object]:
-    """A model as JSON: one built twice, at kappa = LOW and HIGH, or one without a kappa.
+def pack(model: Transformer, huge: Transformer | None = None, power: float = 1.0) -> Packed:
+    """A model as JSON; with `huge`, the model is that of kappa = 0, and `huge` the same at HUGE.
 
     >>> from anyorder.constructions import construct
     >>> pack(construct("bigram", order=1, alphabet_size=2, length=8))["embedding"]
     {'shape': [2, 6], 'runs': [[0, 0, 1, 1, 2, 1.0]]}
     """
-    packed = dataclasses.asdict(jax.tree.map(_packed, low, low if high is None else high))
+    packed = dataclasses.asdict(jax.tree.map(partial(_packed, power), model, model if huge is None else huge))
     del packed["certificate"]
     return packed
 
 
-def _packed(low: ArrayLike, high: ArrayLike) -> dict[str, object]:
+def pack_plan(made: Plan) -> tuple[Packed, Transformer]:
+    """A planned model as JSON, with kappa left open, and the model at kappa = 0."""
+    none, huge = (made.construction.build(made.request, kappa, **made.options) for kappa in (0.0, HUGE))
+    return pack(none, huge, made.construction.kappa_power), none
+
+
+def _packed(power: float, low: ArrayLike, high: ArrayLike) -> Packed:
     if np.ndim(low):
-        return _array(np.atleast_2d(np.asarray(low, np.float64)), np.atleast_2d(np.asarray(high, np.float64)))
-    return {"kappa": _number(float(np.asarray(low)), float(np.asarray(high)))}
+        return _array(power, np.atleast_2d(np.asarray(low, np.float64)), np.atleast_2d(np.asarray(high, np.float64)))
+    return {"kappa": _number(power, float(np.asarray(low)), float(np.asarray(high)))}
 
 
-def _number(low: float, high: float) -> Number:
-    """How a weight depends on kappa.
+def _number(power: float, low: float, high: float) -> Number:
+    """A weight, from its values at kappa = 0 and HUGE.
 
-    >>> _number(3.0, 3.0), _number(2.0 * LOW, 2.0 * HIGH), _number(LOW**0.5, HIGH**0.5), _number(0.5, HIGH)
-    (3.0, [0.0, 2.0, 1.0], [0.0, 1.0, 0.5], [0.5, 1.0, 1.0])
+    >>> _number(1.0, 3.0, 3.0), _number(0.5, 0.0, 3 * HUGE**0.5), _number(1.0, 0.5, 2 * HUGE)
+    (3.0, [0.0, 3.0, 0.5], [0.5, 2.0, 1.0])
     """
-    if low == high:
-        return low
-    power = 1.0 if abs(high) > HIGH**0.75 else 0.5
-    return [low if abs(low) > LOW**0.25 else 0.0, high / HIGH**power, power]
+    return low if low == high else [low + 0.0, high / HUGE**power, power]  # + 0.0: no negative zeros
 
 
-def _array(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]) -> dict[str, object]:
+def _array(power: float, low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]) -> Packed:
     shape = list(low.shape)
     many = len(np.unique(low)) > MOST_RUNS + 1  # a run has one value
-    runs = [] if many else _runs(low, high)
+    runs = [] if many else _runs(power, low, high)
     if not many and len(runs) <= MOST_RUNS:
         return {"shape": shape, "runs": runs}
     return {"shape": shape, "dense": Matrix.of(low).values}
 
 
-def _runs(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]) -> list[list[Number]]:
+def _runs(
+    power: float, low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]
+) -> list[list[Number]]:
     """Greedily, the longest run of equal entries from the first entry that no run holds yet; at most one too many."""
     left = {(int(row), int(column)) for row, column in np.argwhere((low != 0) | (high != 0))}
 
@@ -82,5 +89,5 @@ def _runs(low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows 
             found = [(down, right, run(start, down, right)) for down, right in ((1, 1), (0, 1), (1, 0))]
             down, right, cells = max(found, key=lambda way: len(way[2]))
             left.difference_update(cells)
-            runs.append([*start, down, right, len(cells), _number(float(low[start]), float(high[start]))])
+            runs.append([*start, down, right, len(cells), _number(power, float(low[start]), float(high[start]))])
     return runs

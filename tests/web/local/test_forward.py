@@ -15,7 +15,7 @@ from anyorder.models import load
 from anyorder.web.app import STATIC
 from anyorder.web.bundle import bundle
 from anyorder.web.library import SHIPPED
-from anyorder.web.packing import HIGH, LOW, pack
+from anyorder.web.packing import pack, pack_plan
 
 UNITS = {"float32": 2.0**-24, "float64": 2.0**-53}
 COUNT, LENGTH, SYMBOLS = 32, 32, 3
@@ -51,9 +51,7 @@ ARRAYS = """([packed, kappa, dtype]) => {
 
 def planned(name, dtype, order=2, length=64):
     made = plan(name, order=order, alphabet_size=SYMBOLS, length=length, dtype=dtype)
-    build = made.construction.build
-    low, high = (build(made.request, kappa, **made.options) for kappa in (LOW, HIGH))
-    return made, json.dumps(pack(low, high))
+    return made, json.dumps(pack_plan(made)[0])
 
 
 def batch(symbols):
