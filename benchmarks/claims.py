@@ -14,10 +14,10 @@ import jax
 from anyorder.io.atomic import write_json, write_text
 from anyorder.io.trees import as_json
 from anyorder.papers.check import check, read_results
-from anyorder.papers.ledger import page
+from anyorder.papers.ledger_page import page
 from anyorder.papers.results import FOLDER
 from anyorder.papers.two_can.claims import CLAIMS, Claim, find
-from anyorder.papers.two_can.claims.registry import PATH, recorded
+from anyorder.papers.two_can.claims.registry import LEDGER, recorded
 
 PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
 
@@ -51,7 +51,7 @@ def main() -> None:
     if "--write" in sys.argv[1:]:
         found = {entry.claim.id: entry.finding for entry in checked}
         records = {id: found.get(id) or before[id] for id in CLAIMS}
-        write_json(PATH, as_json(records))
+        write_json(LEDGER.record, as_json(records))
         write_text(PAGE, page(records))
     elif differing:
         sys.exit("the record differs; keep what was measured with --write")
