@@ -1,8 +1,11 @@
 """Record results of the paper's budget in the repository, and write the parts of docs/reproduce.md that show them.
 
-anyorder reproduce depth bits --budget paper --out OUT   # hours; goes on where it stopped
-python -m benchmarks.results OUT                         # OUT's numbers and figures to results/paper, and the page
-python -m benchmarks.results                             # the page alone
+anyorder reproduce grid --budget paper --out OUT   # hours; goes on where it stopped
+python -m benchmarks.results OUT                   # OUT's numbers and figures to results/paper, and the page
+python -m benchmarks.results OUT depth bits        # first runs these in OUT, with the judged preset alone
+python -m benchmarks.results                       # the page alone
+
+Recorded rows of presets that OUT does not have stay as they are, below the new ones; the file says how they were made.
 """
 
 from __future__ import annotations
@@ -12,30 +15,49 @@ import sys
 from pathlib import Path
 
 from anyorder.errors import require
-from anyorder.io.atomic import write_text
+from anyorder.io.atomic import write_json, write_text
 from anyorder.papers import results
-from anyorder.papers.registry import RECORDED
+from anyorder.papers.experiment import SEEDS, Task
+from anyorder.papers.registry import RECORDED, chosen
+from anyorder.papers.runner import run_all
+from anyorder.papers.two_can.printed import JUDGED
 from anyorder.report.docs import regenerated
+from anyorder.report.figures import draw
+from anyorder.report.reproduce import section
+from anyorder.report.style import write_figure
 
 PAGE = Path(__file__).parents[1] / "docs" / "reproduce.md"
 
 
+def run(out: Path, ids: tuple[str, ...]) -> None:
+    """Run experiments at the paper's budget with the judged preset alone."""
+    for ran in run_all(chosen(ids), out, Task("paper", SEEDS["paper"], presets=(JUDGED,))):
+        require(ran.failure is None, f"{ran.experiment.id} failed: {ran.failure}; see error.txt in {out}")
+        section(out, ran)
+
+
 def record(out: Path) -> None:
-    """Copy what a finished reproduction at the paper's budget has to show."""
-    for id in RECORDED:
+    """Keep the numbers and figures of a finished reproduction at the paper's budget."""
+    for id, shown in RECORDED.items():
         found = results.read_recorded(id, out)
         if found is None:
             continue
         require(found["budget"] == "paper", f"{out}/{id}.json is of budget {found['budget']}, must be of paper")
-        results.FOLDER.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(out / f"{id}.json", results.FOLDER / f"{id}.json")
-        (results.FOLDER / id).mkdir(exist_ok=True)
+        whole, folder = results.merged(found, results.read_recorded(id)), results.FOLDER / id
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(results.FOLDER / f"{id}.json", whole)
         for name in found["figures"]:
-            shutil.copyfile(out / id / f"{name}.png", results.FOLDER / id / f"{name}.png")
+            shutil.copyfile(out / id / f"{name}.png", folder / f"{name}.png")
+        if shown.charts is not None:
+            tables = {name: table["rows"] for name, table in whole["tables"].items()}
+            for name, figure in shown.charts(tables).items():
+                write_figure(draw(figure), folder / f"{name}.png")
         print(f"recorded {id}")
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
+        if sys.argv[2:]:
+            run(Path(sys.argv[1]), tuple(sys.argv[2:]))
         record(Path(sys.argv[1]))
     write_text(PAGE, regenerated(PAGE.read_text(encoding="utf-8")))

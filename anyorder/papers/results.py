@@ -13,7 +13,7 @@ from anyorder.io.atomic import Row, read_json
 from anyorder.io.trees import as_json
 from anyorder.papers.experiment import Experiment
 from anyorder.papers.runner import Record
-from anyorder.papers.two_can.printed import RULE
+from anyorder.papers.two_can.printed import JUDGED, RULE
 
 #: Where results at the paper's budget are recorded, in a copy of the repository.
 FOLDER = Path(__file__).parents[2] / "results" / "paper"
@@ -49,19 +49,46 @@ def public(experiment: Experiment, record: Record, seconds: float | None) -> Row
 
 
 def verdict(tables: Mapping[str, Row]) -> Row | None:
-    """How many numbers agree with print, by column, and the rule; None where nothing is printed."""
+    """How many numbers of the judged preset agree with print, by column; None where nothing is printed."""
     found: dict[str, list[bool]] = {}
-    for row in itertools.chain.from_iterable(table["rows"] for table in tables.values()):
+    rows = itertools.chain.from_iterable(table["rows"] for table in tables.values())
+    for row in (row for row in rows if row.get("preset", JUDGED) == JUDGED):
         for column, agrees in row.items():
             if column.endswith("_agrees") and agrees is not None:
                 found.setdefault(column.removesuffix("_agrees"), []).append(agrees)
     if not found:
         return None
-    return {
-        "rule": RULE,
-        "agree": {name: f"{sum(values)} of {len(values)}" for name, values in found.items()},
-        "holds": any(map(all, found.values())),
-    }
+    return {"rule": RULE, "agree": {name: f"{sum(values)} of {len(values)}" for name, values in found.items()}}
+
+
+def merged(new: Row, old: Row | None) -> Row:
+    """A record with the rows that an older one has of other presets, after its own; a column that one lacks is null.
+
+    `earlier` says how those were made. Figures that the new record lacks are kept.
+    """
+    if old is None:
+        return new
+    ran = {row.get("preset") for table in new["tables"].values() for row in table["rows"]}
+    tables, kept = {}, set()
+    for name, table in new["tables"].items():
+        recorded = old["tables"].get(name, {"rows": []})["rows"]
+        others = [row for row in recorded if "preset" in row and row["preset"] not in ran]
+        kept |= {row["preset"] for row in others}
+        rows = [*table["rows"], *others]
+        columns = dict.fromkeys(column for row in rows for column in row)
+        tables[name] = table | {"rows": [{column: row.get(column) for column in columns} for row in rows]}
+    if not kept:
+        return new
+    before = old.get("earlier", [])
+    listed = {name for one in before for name in one["presets"]}
+    about = {"presets": sorted(kept - listed), **{key: old[key] for key in ("minutes", "versions", "notes")}}
+    earlier = [
+        one | {"presets": [name for name in one["presets"] if name in kept]}
+        for one in (about, *before)
+        if kept & set(one["presets"])
+    ]
+    figures = old["figures"] | new["figures"]
+    return new | {"tables": tables, "figures": figures, "verdict": verdict(tables), "earlier": earlier}
 
 
 def read_recorded(id: str, folder: Path = FOLDER) -> Row | None:

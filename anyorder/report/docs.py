@@ -52,6 +52,10 @@ def _section(record: Row) -> str:
     models = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     trained = f"{record['steps']:,} steps, {models}" if record["steps"] else "no training"
     lines = [f"\n### {record['title']} (`{id}`)\n", f"{record['where']}; preset `{record['preset']}`, {trained}.\n"]
+    for one in record.get("earlier", []):
+        names = " and ".join(f"`{name}`" for name in one["presets"])
+        notes = " ".join(one["notes"])
+        lines.append(f"Rows of {names}: version {one['versions']['anyorder']}, {one['minutes']:.0f} minutes. {notes}\n")
     judged = record["verdict"]
     if judged is not None:
         counts = "; ".join(f"`{name}` {count}" for name, count in judged["agree"].items())

@@ -1,4 +1,7 @@
-"""The numbers that the tables of App. H print, once: experiments show them beside ours, the ledger judges by them."""
+"""The numbers that the tables of App. H print, the rule of agreement with them, and the preset that is judged.
+
+docs/rules.md has every rule; it was written before the runs.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ from typing import Any, NamedTuple
 from anyorder.io.atomic import Row
 from anyorder.papers.figure_data import Series
 
+#: The preset that is judged, the architecture of the authors' code, and those that stand beside it.
+JUDGED = "published"
+SHOWN = (JUDGED, "paper", "floor")
 #: Two means agree if they differ by at most this many standard deviations of the difference, and what print rounds off.
 DEVIATIONS = 2.0
 RULE = (
@@ -64,6 +70,15 @@ class Printed(NamedTuple):
         mean, deviation = row[f"{name}_mean"], row[f"{name}_std"]
         difference = round(mean - self.mean, 12)
         return {"printed": str(self), f"{name}_difference": difference, f"{name}_agrees": self.agrees(mean, deviation)}
+
+
+def judged(rows: Iterable[Row], preset: str = JUDGED) -> list[Row]:
+    """The rows of the judged preset, or of another.
+
+    >>> judged([{"preset": "published", "layers": 1}, {"preset": "paper", "layers": 1}])
+    [{'preset': 'published', 'layers': 1}]
+    """
+    return [row for row in rows if row["preset"] == preset]
 
 
 def at_each(values: Mapping[int, float] | Mapping[float, float], digits: int = 3) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from anyorder.papers import results
 from anyorder.papers.two_can import printed
-from anyorder.papers.two_can.printed import BITS, DEPTH, TOKEN_NOISE, TRANSITION_NOISE
+from anyorder.papers.two_can.printed import BITS, DEPTH, JUDGED, TOKEN_NOISE, TRANSITION_NOISE
 
 #: What stands in print, by table and the column that names the row.
 PRINTED = {
@@ -24,10 +24,12 @@ def test_verdicts_are_those_of_the_rule(place, values):
     id, table, level = place
     found = results.read_recorded(id)
     assert found is not None
-    rows = {row[level]: row for row in found["tables"][table]["rows"]}
-    assert set(values) <= set(rows)
-    for key, wanted in values.items():
-        row = rows[key]
+    rows = found["tables"][table]["rows"]
+    assert set(values) <= {row[level] for row in rows if row.get("preset", JUDGED) == JUDGED}
+    for row in rows:
+        if row["printed"] is None:  # a format that the paper does not have, or the preset `floor`
+            continue
+        wanted = values[row[level]]
         assert row["printed"] == str(wanted)
         for column in [name for name in row if name.endswith("_agrees")]:
             name = column.removesuffix("_agrees")

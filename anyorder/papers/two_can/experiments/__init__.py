@@ -4,6 +4,7 @@ from anyorder.papers.two_can.experiments.algorithms import preconditioned, two_s
 from anyorder.papers.two_can.experiments.attention_maps import attention_maps
 from anyorder.papers.two_can.experiments.bits import bits
 from anyorder.papers.two_can.experiments.depth import depth
+from anyorder.papers.two_can.experiments.depth_settings import depth_settings
 from anyorder.papers.two_can.experiments.grid import grid
 from anyorder.papers.two_can.experiments.noise import token_noise, transition_noise
 from anyorder.papers.two_can.experiments.parameters import parameters, table_1
@@ -11,6 +12,6 @@ from anyorder.papers.two_can.experiments.presets import presets
 
 #: In the order of the report.
 EXPERIMENTS = (
-    table_1, attention_maps, depth, presets, token_noise, transition_noise, bits, grid, parameters, two_stage,
-    preconditioned,
+    table_1, attention_maps, depth, depth_settings, presets, token_noise, transition_noise, bits, grid, parameters,
+    two_stage, preconditioned,
 )  # fmt: skip

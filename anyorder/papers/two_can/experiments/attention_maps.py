@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from jaxtyping import Array, Int
 
@@ -10,7 +12,7 @@ from anyorder.io.trees import as_json
 from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, Wide, columns, experiment, of_preset
 from anyorder.papers.figure_data import AttentionMap, Chart, Figure, MapGrid, Plot, each, grouped, sequence_maps
 from anyorder.papers.two_can.experiments import learned_code
-from anyorder.papers.two_can.printed import at_each
+from anyorder.papers.two_can.printed import JUDGED, SHOWN, at_each, judged
 from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 from anyorder.training.run import Summary
@@ -18,12 +20,11 @@ from anyorder.training.run import Summary
 ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (1, 2, 3), "paper": (1, 2, 3)}
 #: Sequences that are shown, and over which weights of layer 1 and the attention between contexts are averaged.
 SEQUENCES, AVERAGED = 3, 256
-RECIPES = ("paper", "floor")
 
 
 def difference(recorded: Tables) -> str:
-    """What layers 1 and 2 do beside what is said of them."""
-    rows = [row for row in recorded["attention"] if row["preset"] == "paper"]
+    """Compare layers 1 and 2 with what is said of them."""
+    rows = judged(recorded["attention"])
     seeds = len(rows[0]["excess_seeds"])
     shapes = [
         f"at order {row['order']} it "
@@ -35,94 +36,112 @@ def difference(recorded: Tables) -> str:
         f"{row['base']:.2f} [{row['low']:.2f}, {row['high']:.2f}] at order {row['order']}, which "
         + ("contains" if row["low"] <= row["construction"] <= row["high"] else "excludes")
         + f" the {row['construction']} of App. B"
-        for row in recorded["base"]
-        if row["preset"] == "paper"
+        for row in judged(recorded["base"])
     ]
-    longer, ideal = ({row["order"]: row[name] for row in rows} for name in ("longer_match_mean", "longer_match_ideal"))
-    less = [
-        row["order"]
-        for row in rows
-        if row["longer_match_mean"] + 2 * row["longer_match_std"] < row["longer_match_ideal"]
-    ]
+    inside, beyond, longer, ideal, contrast = (
+        at_each({row["order"]: row[name] for row in rows}, 2)
+        for name in (
+            "layer_1_on_last_k", "layer_1_beyond_k", "longer_match_mean", "longer_match_ideal", "match_contrast_mean",
+        )
+    )  # fmt: skip
     overlap = [
         f"{row['overlap_in_every_seed']} of {row['pairs']} overlap in every seed and {row['confused_in_any_seed']} are "
         f"confused in any at order {row['order']}"
-        for row in recorded["overlap"]
-        if row["preset"] == "paper"
+        for row in judged(recorded["overlap"])
     ]
+    ours = {row["order"]: row["layer_1_on_last_k"] for row in judged(recorded["attention"], "paper")}
     return (
-        f"**Attention.** Weight of layer 1, preset `paper`: {'; '.join(shapes)}. Mass beyond offset k: "
-        f"{at_each({row['order']: row['layer_1_beyond_k'] for row in rows}, 2)}. The base of the code is "
-        f"{'; '.join(bases)}. Of the pairs of contexts {'; '.join(overlap)}: codes that overlap need not confuse "
-        "layer 2. A match may go on: the next older token agrees too. Attention on a match that goes on, divided by "
-        f"that on one that does not, is {at_each(longer, 2)}; the pseudo-attention map, which does not look beyond the "
-        f"window, has {at_each(ideal, 2)}, less than one because windows that came often share their attention among "
-        "many matches, of which more go on. "
-        + (f"At order {' and '.join(map(str, less))} layer 2 prefers matches that do not go on." if less else "")
+        f"**Attention.** Weight of layer 1, preset `{JUDGED}`: {'; '.join(shapes)}. Its mass at offsets 1 … k is "
+        f"{inside}, beyond offset k {beyond}. With the preset `paper` the mass at offsets 1 … k is {at_each(ours, 2)}: "
+        "the head of the previous tokens depends on the architecture. Layer 2 attends to keys of match length k or "
+        f"more {contrast} times as much as to others. The base of the code is {'; '.join(bases)}. Of the pairs of "
+        f"contexts {'; '.join(overlap)}: codes that overlap need not confuse layer 2. A match may go on: the next "
+        "older token agrees too. Attention on a match that goes on, divided by that on one that does not, is "
+        f"{longer}; the pseudo-attention map, which does not look beyond the window, has {ideal}, less than one "
+        "because windows that came often share their attention among many matches, of which more go on."
     )
+
+
+def charts(tables: Tables) -> dict[str, Figure]:
+    """The figures that are drawn from the tables."""
+    return {"offsets": offsets_chart(tables["offsets"])}
 
 
 @experiment(
     "Attention of trained models",
     "Fig. 2 and App. H.1",
-    {"tiny": 0.6, "quick": 6, "paper": 30},
+    {"tiny": 0.4, "quick": 4, "paper": 60},
     paper="In layer 1 attention rises along the last k tokens and then drops to nearly zero, in layer 2 it lies on the "
     "positions that the k-gram counts; the maps are shown for orders 1, 2 and 3, averaged over sequences for layer 1 "
-    "and for single sequences for layer 2.",
-    reading="The models are those of the preset `paper`; next to them those of the floor recipe, which have a "
-    "beginning token: its row and column are marked by a dot.",
+    "and for single sequences for layer 2. Fig. 2 is order 3.",
+    reading="The models are those of the authors' architecture, preset `published`; beside them those of the presets "
+    "`paper` and `floor`. The latter have a beginning token: its row and column are marked by a dot. Layer 2 is shown "
+    "on the first three held-out sequences in which each symbol is at least a quarter of the tokens and no run is "
+    "longer than eight.",
     recorded=OnPage(
-        figures=("offsets", "layer-1"),
-        wide={"offsets": Wide(("preset", "order"), "offset", "weight")},
+        figures=("offsets", "layer-1", *(f"{JUDGED}-layer-2-order-{order}" for order in (3, 2, 1))),
+        wide={
+            "offsets": Wide(("preset", "order"), "offset", "weight"),
+            "spectrum": Wide(("preset", "order"), "match_length", "attention"),
+        },
         difference=difference,
+        charts=charts,
     ),
 )
 def attention_maps(task: Task) -> Result:
-    """Train models of every order and recipe; keep maps, weights by offset, codes and what they confuse."""
-    found: dict[str, list[Row]] = {"attention": [], "offsets": [], "base": [], "overlap": [], "confused": []}
+    """Train models of every preset and order; keep maps, weights by offset, spectra, codes and what they confuse."""
+    found: dict[str, list[Row]] = {name: [] for name in CAPTIONS}
     figures: dict[str, Figure] = {}
-    cells = [(recipe, order) for recipe in RECIPES for order in ORDERS[task.budget]]
+    cells = list(itertools.product(task.among(SHOWN), ORDERS[task.budget]))
     averages: dict[str, list[AttentionMap]] = {}
-    for part, (recipe, order) in task.parts(cells):
-        config = of_preset(task, recipe, Data(order=order, length=32))
+    for part, (preset, order) in task.parts(cells):
+        config = of_preset(task, preset, Data(order=order, length=32))
         trained = part.train(config)
         drawn = held_out(*config.evaluation).tokens[:, :-1]
         tokens = drawn[:AVERAGED]
         heads = [learned_code.first_heads(model, tokens) for model in trained.models]
         weights = np.stack([learned_code.offset_weights(first, order) for first, _ in heads])
-        about = {"preset": recipe, "order": order}
-        longer = [learned_code.longer_match_ratio(second, tokens, order) for _, second in heads]
+        seconds = [second for _, second in heads]
+        about = {"preset": preset, "order": order}
         row = attention_row(trained.summary, weights, order)
         row["uniform_distance"] = float(learned_code.uniform_distances(drawn, order).mean())
+        row |= columns("match_contrast", [learned_code.match_contrast(second, tokens, order) for second in seconds])
         ideal = learned_code.longer_match_ratio(learned_code.ideal_maps(tokens, order), tokens, order)
-        row |= columns("longer_match", longer) | {"longer_match_ideal": ideal}
-        found["attention"].append(about | row)
+        row |= columns("longer_match", [learned_code.longer_match_ratio(second, tokens, order) for second in seconds])
+        found["attention"].append(about | row | {"longer_match_ideal": ideal})
         found["offsets"] += [
             about | {"offset": offset, "in_window": 1 <= offset <= order} | columns("weight", weights[:, offset])
             for offset in range(weights.shape[1])
         ]
+        spectra = zip(*(model.attention[1][0].spectrum for model in trained.summary.models), strict=True)
+        found["spectrum"] += [
+            about | {"match_length": length} | columns("attention", np.array(values, np.float64))
+            for length, values in enumerate(spectra)
+        ]
         base = learned_code.fitted_base(weights, order)
         if base is not None:
             found["base"].append(about | as_json(base) | {"construction": 3})
-        pairs = confusions(about, weights, [second for _, second in heads], tokens)
+        pairs = confusions(about, weights, seconds, tokens)
         found["overlap"].append(overlap(about, pairs, len(heads)))
         found["confused"] += pairs
-        best = min(range(len(heads)), key=lambda index: trained.summary.models[index].excess)
-        first, second = heads[best]
-        average = AttentionMap(f"{recipe}, order {order}", np.asarray(first, np.float32).mean(axis=0))
-        averages.setdefault(recipe, []).append(average)
-        figures[f"{recipe}-layer-2-order-{order}"] = layer_two(recipe, order, second[:SEQUENCES], tokens[:SEQUENCES])
-    figures = {
-        "offsets": offsets_chart(found["offsets"]),
-        "layer-1": MapGrid("Layer 1 of the best seed, averaged over sequences.", list(averages.values())),
-        **figures,
-    }
+        first, _ = heads[0]
+        average = AttentionMap(f"{preset}, order {order}", np.asarray(first, np.float32).mean(axis=0))
+        averages.setdefault(preset, []).append(average)
+        shown = learned_code.telling(drawn, SEQUENCES)
+        second = learned_code.first_heads(trained.models[0], shown)[1]
+        figures[f"{preset}-layer-2-order-{order}"] = layer_two(preset, order, second, shown)
+    for name, grid in {
+        "layer-1": [maps for preset, maps in averages.items() if preset == JUDGED],
+        "layer-1-beside": [maps for preset, maps in averages.items() if preset != JUDGED],
+    }.items():
+        if grid:
+            figures[name] = MapGrid("Layer 1 of the first seed, averaged over sequences.", grid)
     return Result(
         {name: Table(CAPTIONS[name], rows) for name, rows in found.items() if rows},
-        figures,
+        charts(found) | figures,
         settings={"data": "T = 32, Dirichlet(1) rows"},
-        preset="paper",
-        config=of_preset(task, "paper", Data(order=2, length=32)),
+        preset=JUDGED,
+        config=of_preset(task, JUDGED, Data(order=2, length=32)),
     )
 
 
@@ -178,7 +197,7 @@ def overlap(about: Row, pairs: list[Row], seeds: int) -> Row:
     }
 
 
-def layer_two(recipe: str, order: int, second: learned_code.Maps, tokens: Int[Array, "count length"]) -> MapGrid:
+def layer_two(preset: str, order: int, second: learned_code.Maps, tokens: Int[Array, "count length"]) -> MapGrid:
     """Layer 2 on a few sequences, the pseudo-attention map, and their difference."""
     values = np.asarray(second, np.float32)
     ideal = np.asarray(learned_code.ideal_maps(tokens, order), np.float32)
@@ -187,7 +206,7 @@ def layer_two(recipe: str, order: int, second: learned_code.Maps, tokens: Int[Ar
     shown = {"layer 2": values, "pseudo-attention": ideal, "difference": np.abs(values - ideal)}
     grid = list(zip(*(sequence_maps(title, maps, tokens) for title, maps in shown.items()), strict=True))
     caption = (
-        f"Preset {recipe}, order {order}: layer 2 on three sequences, the pseudo-attention map, and their difference."
+        f"Preset {preset}, order {order}: layer 2 on three sequences, the pseudo-attention map, and their difference."
     )
     return MapGrid(caption, grid)
 
@@ -208,9 +227,11 @@ CAPTIONS = {
     "attention": "All seeds of each order and preset: excess loss, where attention of layer 1 lies, in how many seeds "
     "its weight rises from offset 1 to k (from order 2 on) and ends there (offset k + 1 has less than half of it), "
     "attention of layer 2 on the matching positions next to uniform attention, its Frobenius distance to the "
-    "pseudo-attention map next to that of uniform attention, and its attention on a matching key whose next older "
-    "token agrees too over that on one where it does not, next to the same of the pseudo-attention map.",
+    "pseudo-attention map next to that of uniform attention, its mean attention on keys of match length k or more over "
+    "that on the others (`match_contrast`), and its attention on a matching key whose next older token agrees too over "
+    "that on one where it does not, next to the same of the pseudo-attention map.",
     "offsets": "Weight of layer 1 at each offset: mean, standard deviation and each seed.",
+    "spectrum": "Attention of layer 2 by match length, relative to uniform attention; the last length is that or more.",
     "base": "Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, with its 95 % confidence "
     "interval over seeds; App. B has 3.",
     "overlap": "Of all pairs of contexts: those whose codes overlap, so that layer 2 may confuse them, and those that "

@@ -10,14 +10,14 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
-from anyorder.io.atomic import Tables
+from anyorder.io.atomic import Row, Tables
 from anyorder.models import Transformer
 from anyorder.models.quantised import Quantiser, narrow, quantised_attention, to_bits
 from anyorder.papers.experiment import OnPage, Result, Table, Task, experiment, of_preset
-from anyorder.papers.figure_data import Chart, Plot, series
+from anyorder.papers.figure_data import Chart, Figure, Plot, grouped, series
 from anyorder.papers.two_can.experiments import learned_code
 from anyorder.papers.two_can.experiments.depth import DATA
-from anyorder.papers.two_can.printed import BITS, printed_series, rows_by
+from anyorder.papers.two_can.printed import BITS, JUDGED, SHOWN, judged, printed_series, rows_by
 from anyorder.training.evaluation import held_out
 
 FORMATS: dict[str, Quantiser] = {
@@ -31,7 +31,7 @@ FORMATS: dict[str, Quantiser] = {
 }
 SEQUENCES = 10
 CAPTION = (
-    f"Frobenius distance of layer 2 to the pseudo-attention map, {{}}: mean over {SEQUENCES} sequences and all seeds, "
+    f"Frobenius distance of layer 2 to the pseudo-attention map: mean over {SEQUENCES} sequences and all seeds, "
     "the standard deviation over the sequences (mean over seeds), and the mean of each seed; next to it the distance "
     "of uniform attention on the same sequences."
 )
@@ -51,24 +51,41 @@ def distances(
 
 
 def difference(recorded: Tables) -> str:
-    """How far from the pseudo-attention map, and from uniform attention."""
-    rows = rows_by(recorded["distance"], "bits")
-    ours, theirs = rows["2"]["distance_mean"] - rows["32"]["distance_mean"], BITS["2"].mean - BITS["32"].mean
+    """Compare the distances with print, and with uniform attention."""
+    rows, ours = (rows_by(judged(recorded["distance"], preset), "bits") for preset in (JUDGED, "paper"))
+    added, theirs = rows["2"]["distance_mean"] - rows["32"]["distance_mean"], BITS["2"].mean - BITS["32"].mean
     uniform = rows["32"]["uniform_distance"]
+    agree = sum(rows[bits]["distance_agrees"] for bits in BITS)
     return (
-        f"**Bits.** Layer 2 of our models is nearer to the pseudo-attention map than print at every number of bits: "
-        f"{rows['32']['distance_mean']:.2f} against {BITS['32'].rounded} at 32. Two bits add {ours:.2f} here and "
-        f"{theirs:.2f} in print. Uniform attention has {uniform:.2f} on the same sequences: if the paper's map is as "
-        f"ours, with rows that add up to one, print is {'farther' if uniform < BITS['32'].mean else 'nearer'} than "
-        "attention that does not depend on the tokens. The printed distances are those of one trained model on ten "
-        "sequences; which settings of the grid it has is not said."
+        f"**Bits.** Distance of layer 2 to the pseudo-attention map at 32 bits: {rows['32']['distance_mean']:.2f} "
+        f"with the preset `{JUDGED}`, {ours['32']['distance_mean']:.2f} with `paper`, {BITS['32'].rounded} in print; "
+        f"{agree} of {len(BITS)} rows agree. Two bits add {added:.2f} here and {theirs:.2f} in print. Uniform "
+        f"attention has {uniform:.2f} on the same sequences: if the paper's map is as ours, with rows that add up to "
+        f"one, print is {'farther' if uniform < BITS['32'].mean else 'nearer'} than attention that ignores the tokens. "
+        "The printed distances are those of one trained model on ten sequences; which settings of the grid it has is "
+        "not said."
     )
+
+
+def charts(tables: Tables) -> dict[str, Figure]:
+    """Distances by number of bits or format."""
+    places = {name: float(place) for place, name in enumerate(FORMATS)}
+    lines = []
+    for place, (preset, own) in enumerate(grouped(tables["distance"], "preset").items()):
+        rows = [row | {"place": places[str(row["bits"])]} for row in own]
+        shift = 0.12 * (place - 1.5)
+        lines.append(series(f"{preset} preset", rows, "place", "distance_mean", "distance_std", "o", 2 * place, shift))
+    lines.append(printed_series(BITS.values(), [places[bits] + 0.2 for bits in BITS]))
+    ticks = {name.replace(" ", "\n"): place for name, place in places.items()}
+    axes = "bits of weights and activations, or format", "distance to pseudo-attention"
+    caption = "Frobenius distance of layer 2 to the pseudo-attention map, ten sequences."
+    return {"bits": Plot(caption, [Chart(*axes, lines, ticks=ticks, from_zero=True)], width=5.4)}
 
 
 @experiment(
     "Few bits for weights and activations",
     "App. H.4",
-    {"tiny": 0.5, "quick": 2, "paper": 12},
+    {"tiny": 0.5, "quick": 1, "paper": 25},
     paper="Distances to the pseudo-attention map of "
     f"{', '.join(f'{one.mean:.2f} at {bits}' for bits, one in BITS.items())} bits: eight bits are as good as "
     "thirty-two.",
@@ -77,50 +94,32 @@ def difference(recorded: Tables) -> str:
     "levels from zero), scaled to the largest entry of each vector: two bits are the levels -1, 0 and 1. Sums, norms "
     "and the denominator of the softmax are kept. The narrow floating-point formats are ours. Ten sequences are few: "
     "the printed deviations, which are over sequences, are larger than most differences.",
-    recorded=OnPage(difference=difference),
+    recorded=OnPage(difference=difference, charts=charts),
 )
 def bits(task: Task) -> Result:
-    """Quantise the two-layer models of `depth`, and those of the floor recipe."""
-    recipes = {
-        "distance": ("paper preset", of_preset(task, "paper", DATA)),
-        "distance_floor": ("floor preset", of_preset(task, "floor", DATA)),
-    }
-    tables: dict[str, Table] = {}
-    for part, (key, (name, config)) in task.parts(recipes.items()):
+    """Quantise the two-layer models of every preset."""
+    rows: list[Row] = []
+    for part, preset in task.parts(task.among(SHOWN)):
+        config = of_preset(task, preset, DATA)
         trained = part.train(config)
         tokens, order = held_out(*config.evaluation).tokens[:SEQUENCES, :-1], DATA.order
         uniform = float(learned_code.uniform_distances(tokens, order).mean())
-        rows = []
         for bits, q in FORMATS.items():
             found = distances(trained.models, tokens, order, q)
             row = {
+                "preset": preset,
                 "bits": bits,
                 "distance_mean": float(found.mean()),
                 "distance_std": float(found.std(axis=1, ddof=1).mean()),
                 "distance_seeds": found.mean(axis=1).tolist(),
                 "uniform_distance": uniform,
             }
-            beside = BITS[bits].beside("distance", row) if key == "distance" and bits in BITS else {}
+            beside = BITS[bits].beside("distance", row) if preset != "floor" and bits in BITS else {}
             rows.append(row | {"printed": None, "distance_difference": None, "distance_agrees": None} | beside)
-        tables[key] = Table(CAPTION.format(name), rows)
     return Result(
-        tables,
-        {"bits": chart(tables)},
+        {"distance": Table(CAPTION, rows)},
+        charts({"distance": rows}),
         settings={"data": "order 2, T = 32", "sequences": SEQUENCES},
-        preset="paper",
-        config=recipes["distance"][1],
+        preset=JUDGED,
+        config=of_preset(task, JUDGED, DATA),
     )
-
-
-def chart(tables: dict[str, Table]) -> Plot:
-    """Distances by number of bits or format."""
-    places = {name: float(place) for place, name in enumerate(FORMATS)}
-    lines = []
-    for key, name, shift, colour in (("distance", "paper", -0.1, 0), ("distance_floor", "floor", 0.0, 2)):
-        rows = [{**row, "place": places[str(row["bits"])]} for row in tables[key].rows]
-        lines.append(series(f"{name} preset", rows, "place", "distance_mean", "distance_std", "o", colour, shift))
-    lines.append(printed_series(BITS.values(), [places[bits] + 0.1 for bits in BITS]))
-    ticks = {name.replace(" ", "\n"): place for name, place in places.items()}
-    axes = "bits of weights and activations, or format", "distance to pseudo-attention"
-    caption = "Frobenius distance of layer 2 to the pseudo-attention map, ten sequences."
-    return Plot(caption, [Chart(*axes, lines, ticks=ticks, from_zero=True)], width=5.4)

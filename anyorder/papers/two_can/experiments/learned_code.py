@@ -20,9 +20,12 @@ from jaxtyping import Array, Float, Int
 
 from anyorder.estimators import matching, mean_and_error, pseudo_attention
 from anyorder.models import Transformer
+from anyorder.training.evaluation import length_sums
 
 #: Offsets beyond k that are looked at one by one.
 OFFSETS_BEYOND = 3
+#: Longest run of one symbol in a sequence that is shown.
+LONGEST_RUN = 8
 #: Attention of layer 2 on a key of another context, over that on a key of the own: above this, the two are confused.
 CONFUSED = 0.5
 
@@ -147,6 +150,28 @@ def _over_uniform(maps: Maps, tokens: Int[Array, "count length"]) -> Float[np.nd
     """Weight times the number of keys: one is uniform attention, whatever the position of the query."""
     length = tokens.shape[1]
     return np.asarray(maps, np.float64)[:, -length:, -length:] * np.arange(1, length + 1)[:, None]
+
+
+def match_contrast(second: Maps, tokens: Int[Array, "count length"], order: int) -> float:
+    """Mean attention of layer 2 on keys of match length k or more over that on shorter ones, both relative to uniform.
+
+    >>> rows = jnp.asarray(np.random.default_rng(0).integers(0, 2, (8, 16)), jnp.int32)
+    >>> match_contrast(jnp.tile(jnp.tri(16) / jnp.arange(1, 17)[:, None], (8, 1, 1)), rows, 2)
+    1.0
+    """
+    length = tokens.shape[1]
+    sums = jax.vmap(lambda weights, row: length_sums(weights[None, -length:, -length:], row, order)[0])(second, tokens)
+    mass, even = np.asarray(sums, np.float64).sum(axis=0)
+    return float(mass[order] / even[order] * even[:order].sum() / mass[:order].sum())
+
+
+def telling(tokens: Int[Array, "count length"], number: int) -> Int[Array, "shown length"]:
+    """The first sequences in which each symbol is a quarter of the tokens and no run is longer than `LONGEST_RUN`."""
+    rows = np.asarray(tokens)
+    windows = np.lib.stride_tricks.sliding_window_view(rows, LONGEST_RUN + 1, axis=1)
+    runs = (windows == windows[..., :1]).all(axis=2).any(axis=1)
+    common = np.min([(rows == symbol).mean(axis=1) for symbol in range(rows.max() + 1)], axis=0) >= 1 / 4
+    return tokens[np.flatnonzero(common & ~runs)[:number]]
 
 
 def longer_match_ratio(second: Maps, tokens: Int[Array, "count length"], order: int) -> float:

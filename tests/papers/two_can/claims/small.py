@@ -6,7 +6,8 @@ KEY = jax.random.key(11)
 
 
 def rows(key, value, *entries, **columns):
-    return [{key: level, f"{value}_mean": mean, f"{value}_std": std, **columns} for level, mean, std in entries]
+    about = {"preset": "published", **columns}
+    return [{**about, key: level, f"{value}_mean": mean, f"{value}_std": std} for level, mean, std in entries]
 
 
 DEPTH = rows("layers", "excess", (1, 0.131, 0.001), (2, 0.0985, 0.002), floor=0.0865)

@@ -8,7 +8,9 @@ from anyorder import estimators
 from anyorder.papers.two_can.experiments.learned_code import (
     fitted_base,
     longer_match_ratio,
+    match_contrast,
     pairs,
+    telling,
     uniform_distances,
     weight_beyond,
 )
@@ -54,3 +56,29 @@ def test_the_distance_of_uniform_attention_is_that_of_every_entry():
         ideal = np.asarray(estimators.pseudo_attention(row, 2))
         squares = ((1 / (n + 1) - ideal[n, i]) ** 2 for n in range(24) for i in range(n + 1))
         assert found == pytest.approx(np.sqrt(sum(squares)))
+
+
+def test_the_contrast_is_attention_on_long_matches_over_the_rest():
+    """A mixture of the ideal and uniform attention, by loops over every query and key."""
+    order, length = 2, TOKENS.shape[1]
+    ideal = np.stack([estimators.pseudo_attention(row, order) for row in TOKENS])
+    maps = 0.5 * ideal + 0.5 * np.tri(length) / np.arange(1, length + 1)[:, None]
+    mass, even = np.zeros(2), np.zeros(2)
+    for weights, row in zip(maps, np.asarray(TOKENS), strict=True):
+        for n in range(order, length):
+            window = row[n - order + 1 : n + 1]
+            matched = np.array([i >= order and (row[i - order : i] == window).all() for i in range(1, n)])
+            for long in (0, 1):
+                mass[long] += weights[n, 1:n][matched == long].sum()
+                even[long] += weights[n, 1:n].sum() * (matched == long).mean()
+    expected = mass[1] / even[1] / (mass[0] / even[0])
+    assert expected > 1.5
+    assert match_contrast(jnp.asarray(maps), TOKENS, order) == pytest.approx(expected, rel=1e-6)
+
+
+def test_sequences_that_show_nothing_are_passed_over():
+    alternating, rare = [0, 1] * 12, [0, 0, 0, 0, 1] * 4 + [0] * 4
+    nine, eight = ([1] * run + [0, 1] * 7 + [0] * (10 - run) for run in (9, 8))
+    rows = jnp.asarray([[0] * 24, nine, rare, alternating, eight, alternating])
+    np.testing.assert_array_equal(telling(rows, 2), rows[3:5])
+    assert len(telling(rows, 9)) == 3
