@@ -3,16 +3,20 @@ from .assumptions import check_any_order as check_any_order
 from .assumptions import check_first_order as check_first_order
 from .assumptions import check_second_order as check_second_order
 from .assumptions import conditions as conditions
+from .doubly_stochastic import DoublyStochastic as DoublyStochastic
 from .kernel import Kernel as Kernel
 from .noise import Noise as Noise
 from .noise import TokenNoise as TokenNoise
 from .noise import TransitionNoise as TransitionNoise
+from .pool import Pool as Pool
 from .priors import Dirichlet as Dirichlet
 from .priors import Floored as Floored
 from .priors import PointMass as PointMass
 from .priors import Prior as Prior
 from .priors import Reversible as Reversible
 from .priors import ReversibleBinary as ReversibleBinary
+from .process import Process as Process
+from .recall import Recall as Recall
 from .registry import PRIORS as PRIORS
 from .registry import named_prior as named_prior
 from .registry import sample as sample
@@ -21,3 +25,4 @@ from .shared_rows import OrderMixture as OrderMixture
 from .shared_rows import Tree as Tree
 from .source import Chains as Chains
 from .source import Source as Source
+from .source import as_source as as_source

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PriorOfOneOrder = Literal[
     "dirichlet", "floored", "reversible", "reversible-binary", "reversible-binary-newest", "bag-symmetric"
 ]
-PriorName = Literal[PriorOfOneOrder, "order-mixture", "tree"]
+PriorName = Literal[PriorOfOneOrder, "order-mixture", "tree", "pool", "doubly-stochastic", "recall"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,8 @@ class SourceConfig:
     prior: PriorName = "dirichlet"
     """Where kernels come from: Dirichlet rows, rows with a floor, reversible kernels, binary ones of order 2 that
     satisfy the second-order assumption with contexts read oldest or newest token first, kernels that depend on the bag
-    of the last k tokens, kernels of a random order, or random context trees."""
+    of the last k tokens, kernels of a random order, random context trees, a finite pool of kernels, doubly stochastic
+    kernels, or no kernels but key-value recall."""
     concentration: float = 1.0
     """Dirichlet parameter of each row; 1 is uniform on the simplex."""
     gamma: float = 0.2
@@ -39,6 +40,10 @@ class SourceConfig:
     """Largest order of the prior order-mixture, which draws the order of each kernel uniformly."""
     depth: int = 3
     """Full depth of the prior tree: a node above it is a leaf with probability ½."""
+    chains: int = 16
+    """Kernels of the prior pool."""
+    pool_seed: int = 0
+    """Seed of the kernels of the prior pool."""
     start: Literal["uniform", "stationary"] = "uniform"
     """Distribution of the first k tokens."""
     token_noise: float = 0.0
@@ -74,6 +79,7 @@ class SourceConfig:
         elif self.transition_noise:
             noise = chains.TransitionNoise(self.transition_noise)
         if prior is None:
-            own = {name: getattr(self, name) for name in ("gamma", "concentration", "min_order", "max_order", "depth")}
+            numbers = ("gamma", "concentration", "min_order", "max_order", "depth", "chains", "pool_seed")
+            own = {name: getattr(self, name) for name in numbers}
             prior = chains.named_prior(self.prior, self.order, self.alphabet_size, **own)
         return chains.Source(prior, length, noise, self.start, per_kernel)

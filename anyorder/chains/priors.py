@@ -1,15 +1,14 @@
 """Priors over kernels: where a fresh chain comes from.
 
 A prior is a small pytree with one method, `draw(key, dtype)`, that gives one kernel array of shape
-(S,)*k + (S,); callers use `vmap`, and a prior defines `_draw`. Numbers such as γ are leaves, so changing them does not
-recompile.
+(S,)*k + (S,); callers make keys of integer seeds and use `vmap`. Numbers such as γ are leaves, so changing them does
+not recompile.
 """
 
 from __future__ import annotations
 
-import abc
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -20,8 +19,8 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from anyorder.chains.kernel import Kernel, dense_shape
-from anyorder.chains.random import Seed, as_key, uniforms
-from anyorder.errors import require
+from anyorder.chains.random import uniforms
+from anyorder.errors import InputError, require
 
 
 class Prior(eqx.Module):
@@ -31,13 +30,20 @@ class Prior(eqx.Module):
     order: int = eqx.field(static=True)
     alphabet_size: int = eqx.field(static=True)
 
-    def draw(self, key: Seed, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
-        """One kernel, of shape (S,)*k + (S,); the key may be an integer seed."""
-        return self._draw(as_key(key), dtype)
+    def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel of shape (S,)*k + (S,) in this type; the one method that a prior must override."""
+        raise InputError(f"{type(self).__name__} has no method draw(key, dtype); write one that gives a kernel")
 
-    @abc.abstractmethod
-    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
-        """One kernel, as `draw` gives it."""
+    def floor(self, tokens: Int[Array, "length"]) -> Any:
+        """Rows (length, S) of the Bayes predictor on one sequence, where a prior of one's own knows it.
+
+        For a uniform start without noise. None, as here, where no floor is given.
+        """
+        return None
+
+    def predictors(self) -> Mapping[str, Callable[[Int[Array, "length"]], Any]]:
+        """Further predictors, by name, that evaluation compares a model with; each gives rows (length, S)."""
+        return {}
 
     @property
     def orders(self) -> range:
@@ -89,7 +95,8 @@ class Dirichlet(Prior):
     name: ClassVar[str] = "dirichlet"
     concentration: float = concentration_field()
 
-    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
+    def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel."""
         return dirichlet_rows(key, dense_shape(self.order, self.alphabet_size), self.concentration, dtype)
 
 
@@ -122,7 +129,8 @@ class Floored(Prior):
             )
 
     @eqx.filter_jit
-    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
+    def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel."""
         shape = dense_shape(self.order, self.alphabet_size)
         gamma = jnp.asarray(self.gamma, dtype)
 
@@ -171,7 +179,9 @@ class ReversibleBinary(Prior):
         return "reversible-binary-newest" if self.newest_first else "reversible-binary"
 
     @eqx.filter_jit
-    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
+    def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel."""
+
         def propose(key: PRNGKeyArray) -> Float[Array, "2 2 2"]:
             drawn = jax.random.uniform(key, (2, 2), dtype)  # [s_2, ·]: the two contexts that end in s_2
             low, high = drawn.min(axis=1), drawn.max(axis=1)
@@ -216,7 +226,8 @@ class Reversible(Prior):
     """Whether kernels are drawn again until their return counts fall."""
 
     @eqx.filter_jit
-    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
+    def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel."""
         if not self.falling:
             return self._gibbs(key, dtype)
         return draw_until(
@@ -281,7 +292,8 @@ class PointMass(Prior):
         self.probabilities = jnp.asarray(np.asarray(kernel.probabilities), jnp.float64)
         self.order, self.alphabet_size = kernel.order, kernel.alphabet_size
 
-    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
+    def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel."""
         return self.probabilities.astype(dtype)
 
 

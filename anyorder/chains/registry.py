@@ -13,10 +13,13 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
+from anyorder.chains.doubly_stochastic import DoublyStochastic
 from anyorder.chains.kernel import Kernel
 from anyorder.chains.noise import Noise
+from anyorder.chains.pool import Pool
 from anyorder.chains.priors import Dirichlet, Floored, Prior, Reversible, ReversibleBinary
 from anyorder.chains.random import Seed
+from anyorder.chains.recall import Recall
 from anyorder.chains.sampling import Start
 from anyorder.chains.shared_rows import BagSymmetric, OrderMixture, Tree
 from anyorder.chains.source import Chains, Source, as_prior
@@ -32,6 +35,9 @@ PRIORS: dict[str, Callable[..., Prior]] = {
     "bag-symmetric": BagSymmetric,
     "order-mixture": OrderMixture,
     "tree": Tree,
+    "pool": Pool,
+    "doubly-stochastic": DoublyStochastic,
+    "recall": Recall,
 }
 
 
@@ -45,6 +51,8 @@ def named_prior(
     min_order: int = 1,
     max_order: int = 3,
     depth: int = 3,
+    chains: int = 16,
+    pool_seed: int = 0,
 ) -> Prior:
     """The prior that a command or a config names; each takes the numbers that are its own.
 

@@ -44,7 +44,8 @@ class BagSymmetric(Prior):
     name: ClassVar[str] = "bag-symmetric"
     concentration: float = concentration_field()
 
-    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
+    def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel."""
         numbers = bags(self.order, self.alphabet_size)
         return dirichlet_rows(key, (int(numbers.max()) + 1, self.alphabet_size), self.concentration, dtype)[numbers]
 
@@ -78,7 +79,8 @@ class OrderMixture(Prior):
         """The orders that are drawn from."""
         return range(self.min_order, self.max_order + 1)
 
-    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
+    def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel."""
         which, *keys = jax.random.split(key, 1 + len(self.orders))
         shape = dense_shape(self.order, self.alphabet_size)
         kernels = [
@@ -112,7 +114,8 @@ class Tree(Prior):
         """The depths that a leaf may have."""
         return range(self.depth + 1)
 
-    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
+    def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
+        """One kernel."""
         size = self.alphabet_size
         last, *keys = jax.random.split(key, self.depth + 1)
         kernel = dirichlet_rows(last, (size,) * (self.depth + 1), self.concentration, dtype)

@@ -12,16 +12,19 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from anyorder.chains.kernel import Kernel
+from anyorder.chains.kernel import ROW_TOLERANCE, Kernel
 from anyorder.chains.noise import Noise, TokenNoise, TransitionNoise, observed, substitute
 from anyorder.chains.priors import PointMass, Prior, dirichlet_rows
+from anyorder.chains.process import Process
 from anyorder.chains.random import Seed, as_key, split, uniform_pairs
 from anyorder.chains.sampling import Start, opening_rows, walk
-from anyorder.errors import check_order, check_whole, require
+from anyorder.errors import InputError, check_order, check_whole, require
 from anyorder.io.notebook import as_html
+from anyorder.io.tokens import check_tokens
 
 #: Numbers that one call may draw, as kernels or as distributions of tokens: 2 GiB in float64.
 MOST_NUMBERS = 1 << 28
@@ -33,18 +36,19 @@ class Chains(NamedTuple):
     """A batch of chains: element i of each array belongs to sequence i.
 
     `truth[i, t]` is the distribution that `tokens[i, t]` was drawn from, given the clean past, so that the
-    true loss is exact with and without noise. `clean` is the sequence before token noise.
+    true loss is exact with and without noise. `clean` is the sequence before token noise. `kernels` is None where the
+    sequences are no chains.
     """
 
-    kernels: Float[Array, "count *contexts symbols"]
+    kernels: Float[Array, "count *contexts symbols"] | None
     tokens: Int[Array, "count length"]
     clean: Int[Array, "count length"]
     truth: Float[Array, "count length symbols"]
 
     def __repr__(self) -> str:
         count, length, size = self.truth.shape
-        order = self.kernels.ndim - 2
-        return f"Chains({count} sequence{'s' * (count != 1)} of {length} tokens, order {order} over {size} symbols)"
+        order = "" if self.kernels is None else f", order {self.kernels.ndim - 2}"
+        return f"Chains({count} sequence{'s' * (count != 1)} of {length} tokens{order} over {size} symbols)"
 
     def _repr_html_(self) -> str:
         shown = self.tokens[: SHOWN[0], : SHOWN[1]].tolist()
@@ -64,8 +68,9 @@ def as_prior(given: Prior | Kernel) -> Prior:
 class Source(eqx.Module):
     """A prior over kernels, noise, the distribution of the opening, the length, and the sequences of each kernel.
 
-    A `Kernel` in place of the prior is the kernel of every sequence. The first k tokens are uniform (the paper's
-    choice) or come from the stationary distribution of contexts.
+    `length` counts tokens; the length T of a training run means T + 1 of them. A `Kernel` in place of the prior is the
+    kernel of every sequence. The first k tokens are uniform (the paper's choice) or come from the stationary
+    distribution of contexts.
 
     >>> from anyorder.chains import Dirichlet
     >>> Source(Dirichlet(order=2, alphabet_size=3), length=8).sample(0, count=5)
@@ -87,6 +92,13 @@ class Source(eqx.Module):
         )
         check_whole(per_kernel=self.per_kernel)
         require(self.per_kernel >= 1, f"sequences per kernel are {self.per_kernel}, must be at least 1")
+        needs_kernels = self.start != "uniform" or self.per_kernel > 1 or isinstance(self.noise, TransitionNoise)
+        require(
+            not (needs_kernels and isinstance(self.prior, Process)),
+            f"the prior {self.prior.name} has no kernels; drop `start=`, `per_kernel=` and transition noise",
+        )
+        if not type(self.prior).__module__.startswith("anyorder."):
+            _check_draw(self.prior, self.length)
 
     @property
     def order(self) -> int:
@@ -124,18 +136,56 @@ class Source(eqx.Module):
         return _sample(as_key(seed), self, count, jnp.dtype(dtype))
 
 
+def as_source(given: Source | Prior | Kernel, length: int = 33) -> Source:
+    """A source as it is; of a prior or a kernel the source of sequences of this many tokens, without noise.
+
+    >>> as_source(Kernel([[0.9, 0.1], [0.5, 0.5]])).length
+    33
+    """
+    return given if isinstance(given, Source) else Source(as_prior(given), length)
+
+
+def _check_draw(prior: Prior, length: int) -> None:
+    """Refuse a prior whose first draw is not a distribution in every row."""
+    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(prior)):
+        return
+    name, key = type(prior).__name__, jax.random.key(0)
+    if not isinstance(prior, Process):
+        drawn, shape = prior.draw(key, jnp.float64), (prior.alphabet_size,) * (prior.order + 1)
+        require(jnp.shape(drawn) == shape, f"{name} draws kernels of shape {jnp.shape(drawn)}, must be {shape}")
+        try:
+            Kernel(drawn)
+        except InputError as error:
+            raise InputError(f"{name} draws no kernel: {error}") from None
+        return
+    tokens, truth = map(np.asarray, prior.sequence(key, length, jnp.float64))
+    shapes, expected = (tokens.shape, truth.shape), ((length,), (length, prior.alphabet_size))
+    require(shapes == expected, f"{name} draws tokens and rows of shapes {shapes}, must be {expected}")
+    check_tokens(tokens, prior.alphabet_size, name)
+    wrong = np.flatnonzero((truth.min(axis=1) < 0) | ~(np.abs(truth.sum(axis=1) - 1) < ROW_TOLERANCE))
+    require(
+        len(wrong) == 0,
+        f"{name} draws token {wrong[:1].sum()} from {truth[wrong[:1]].ravel().tolist()}, which is no distribution; "
+        "divide the row by its sum",
+    )
+
+
 @eqx.filter_jit
 def _sample(key: PRNGKeyArray, source: Source, count: int, dtype: DTypeLike) -> Chains:
     kernel_key, step_key, noise_key = jax.random.split(key, 3)
     order, size, length, noise = source.order, source.alphabet_size, source.length, source.noise
+    if isinstance(source.prior, Process):
+        process = source.prior
+        clean, truth = jax.vmap(lambda key: process.sequence(key, length, dtype))(split(kernel_key, count))
+        return _observed(Chains(None, clean, clean, truth), noise_key, noise)
     kernels = jax.vmap(lambda key: source.prior.draw(key, dtype))(split(kernel_key, count // source.per_kernel))
     if source.per_kernel > 1:
         kernels = jnp.repeat(kernels, source.per_kernel, axis=0)
     rows = kernels.reshape(count, -1, size)
     openings = jax.vmap(partial(opening_rows, order=order, start=source.start))(rows)
-    noise_keys = jax.random.split(noise_key, count)
     fresh = None
     if isinstance(noise, TransitionNoise):
+        noise_keys = jax.random.split(noise_key, count)
         strength = jnp.asarray(noise.strength, dtype)
         fresh = strength * jax.vmap(lambda key: dirichlet_rows(key, (length, size), 1.0, dtype))(noise_keys)
         fresh = fresh.at[:, :order].set(0)
@@ -146,7 +196,14 @@ def _sample(key: PRNGKeyArray, source: Source, count: int, dtype: DTypeLike) -> 
     truth = jnp.concatenate(parts, axis=1)
     if fresh is not None:
         truth = truth + fresh
-    if isinstance(noise, TokenNoise):
-        tokens = jax.vmap(lambda key, row: substitute(key, row, size, noise))(noise_keys, clean)
-        return Chains(kernels, tokens, clean, observed(truth, noise))
-    return Chains(kernels, clean, clean, truth)
+    return _observed(Chains(kernels, clean, clean, truth), noise_key, noise)
+
+
+def _observed(drawn: Chains, key: PRNGKeyArray, noise: Noise | None) -> Chains:
+    """The same under token noise, if there is any."""
+    if not isinstance(noise, TokenNoise):
+        return drawn
+    count, _, size = drawn.truth.shape
+    keys = jax.random.split(key, count)
+    tokens = jax.vmap(lambda key, row: substitute(key, row, size, noise))(keys, drawn.clean)
+    return drawn._replace(tokens=tokens, truth=observed(drawn.truth, noise))

@@ -64,6 +64,7 @@ class Sample(SourceConfig, Command):
         }
         if self.kernels is not None:
             require(self.kernels.endswith(".npy"), f"--kernels {self.kernels} must end in .npy; kernels are arrays")
+            require(drawn.kernels is not None, f"the prior {self.prior} has no kernels; drop `kernels=`")
             atomic.write_array(self.kernels, np.asarray(drawn.kernels))
             report["kernels"] = self.kernels
         if self.out == sequence_files.STANDARD_STREAM:

@@ -1,7 +1,9 @@
 from .bayes_floor import Floor as Floor
 from .bayes_floor import floor as floor
+from .bayes_floor import references as references
 from .counting import add_beta as add_beta
 from .counting import add_beta_bag as add_beta_bag
+from .counting import add_beta_difference as add_beta_difference
 from .counting import backoff as backoff
 from .counting import bag as bag
 from .counting import bayes as bayes
@@ -25,6 +27,8 @@ from .order_scores import OrderStream as OrderStream
 from .order_scores import orders as orders
 from .result import Estimate as Estimate
 from .result import WeightedEstimate as WeightedEstimate
+from .retrieval import retrieval as retrieval
+from .retrieval import unigram_retrieval as unigram_retrieval
 from .streaming import StreamingEstimator as StreamingEstimator
 from .unknown_order import ctw as ctw
 from .unknown_order import mixture as mixture

@@ -9,26 +9,29 @@ from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from anyorder.chains import (
     BagSymmetric,
     Dirichlet,
-    Noise,
+    DoublyStochastic,
+    Kernel,
     OrderMixture,
     PointMass,
+    Pool,
     Prior,
+    Recall,
     Source,
     TokenNoise,
     TransitionNoise,
     Tree,
+    as_source,
 )
 from anyorder.errors import InputError
-from anyorder.estimators.counting import add_beta, add_beta_bag, where_full
-from anyorder.estimators.hidden import filtered
+from anyorder.estimators.counting import add_beta, add_beta_bag, add_beta_difference, where_full
 from anyorder.estimators.noisy import bayes_under_transition_noise
 from anyorder.estimators.result import Estimate, WeightedEstimate
-from anyorder.estimators.unknown_order import ctw, mixture
+from anyorder.estimators.retrieval import retrieval, unigram_retrieval
+from anyorder.estimators.unknown_order import ctw, mixture, of_order
 from anyorder.io.tokens import Tokens, as_tokens, spelled
 
 
@@ -42,10 +45,11 @@ class Predictor(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Floor:
-    """A Bayes predictor, or the reason why none is known in closed form."""
+    """A Bayes predictor and its name, or the reason why none is known."""
 
     predictor: Predictor | None
     reason: str | None = None
+    name: str = "bayes"
 
     def __repr__(self) -> str:
         function: Any = getattr(self.predictor, "func", self.predictor)
@@ -58,7 +62,7 @@ class Floor:
         return self.predictor(spelled(tokens, alphabet) if isinstance(tokens, str) else tokens)
 
 
-def floor(source: Source) -> Floor:
+def floor(source: Source | Prior | Kernel) -> Floor:
     """The predictor of the source's sequences that no other beats on average.
 
     >>> from anyorder.chains import Dirichlet, Source
@@ -67,48 +71,90 @@ def floor(source: Source) -> Floor:
     >>> floor(Source(Dirichlet(1, 2), length=6, noise=TokenNoise(0.1))).reason
     'token noise hides the chain: its Bayes predictor has no closed form'
     """
-    prior, noise = source.prior, source.noise
-    if isinstance(prior, PointMass) and not (isinstance(noise, TokenNoise) and source.start != "uniform"):
-        return Floor(partial(known_kernel, kernel=prior.probabilities, noise=noise))
+    source = as_source(source)
+    prior, noise, uniform = source.prior, source.noise, source.start == "uniform"
+    known = type(prior) in _PREDICTORS
+    if isinstance(prior, PointMass) and (uniform or not isinstance(noise, TokenNoise)):
+        return Floor(partial(retrieval, kernels=prior.probabilities[None], noise=noise), name="kernel")
+    if isinstance(prior, Pool) and uniform:
+        return Floor(partial(retrieval, kernels=prior.kernels, noise=noise), name="retrieval")
+    if type(prior).floor is not Prior.floor and noise is None and uniform:
+        return Floor(as_predictor(prior.floor, source), name="floor")
+    if not type(prior).__module__.startswith("anyorder."):
+        return Floor(None, f"no floor was given for the prior {prior.name}; pass one as `floor=`")
     if isinstance(noise, TokenNoise):
         return Floor(None, "token noise hides the chain: its Bayes predictor has no closed form")
-    if source.start != "uniform" and type(prior) in _PREDICTORS:
+    if not uniform and (known or isinstance(prior, Pool)):
         return Floor(None, "a stationary start depends on the kernel: its Bayes predictor has no closed form")
     if isinstance(noise, TransitionNoise) and isinstance(prior, Dirichlet):
         return _under_noise(prior, noise, source.length)
-    if type(prior) not in _PREDICTORS:
+    if not known:
         return Floor(None, f"rows of the {prior.name} prior are not Dirichlet: its Bayes predictor has no closed form")
     if noise is not None:
         return Floor(None, f"rows of the {prior.name} prior under noise have no Bayes predictor in closed form")
-    return Floor(_PREDICTORS[type(prior)](prior))
+    if isinstance(prior, DoublyStochastic) and prior.alphabet_size > 2:
+        return Floor(None, "doubly stochastic kernels have a Bayes predictor in closed form for two symbols only")
+    return _PREDICTORS[type(prior)](source)
 
 
 #: The Bayes predictor of each prior that has one, without noise.
-_PREDICTORS: dict[type[Prior], Callable[[Any], Predictor]] = {
-    Dirichlet: lambda prior: partial(add_beta, order=prior.order, **_numbers(prior)),
-    BagSymmetric: lambda prior: partial(add_beta_bag, order=prior.order, **_numbers(prior)),
-    OrderMixture: lambda prior: partial(
-        mixture, min_order=prior.min_order, max_order=prior.max_order, **_numbers(prior)
+_PREDICTORS: dict[type[Prior], Callable[[Any], Floor]] = {
+    Dirichlet: lambda source: Floor(partial(add_beta, order=source.order, **_numbers(source))),
+    BagSymmetric: lambda source: Floor(partial(add_beta_bag, order=source.order, **_numbers(source))),
+    DoublyStochastic: lambda source: Floor(partial(add_beta_difference, order=source.order, **_numbers(source))),
+    OrderMixture: lambda source: Floor(
+        partial(mixture, min_order=source.prior.min_order, max_order=source.order, **_numbers(source)), name="mixture"
     ),
-    Tree: lambda prior: partial(ctw, depth=prior.depth, **_numbers(prior)),
+    Tree: lambda source: Floor(partial(ctw, depth=source.order, **_numbers(source)), name="ctw"),
+    Recall: lambda source: Floor(partial(_recalled, source=source), name="recall"),
 }
 
 
-def _numbers(prior: Dirichlet | BagSymmetric | OrderMixture | Tree) -> dict[str, Any]:
+def _numbers(source: Source) -> dict[str, Any]:
+    prior: Any = source.prior
     return {"alphabet_size": prior.alphabet_size, "beta": prior.concentration}
 
 
-def known_kernel(
-    tokens: Tokens, kernel: Float[Array, "*contexts symbols"], noise: Noise | None
-) -> Estimate | WeightedEstimate:
-    """The row of the kernel after each window; under token noise the filter, which needs the tokens before it too."""
-    size, order = kernel.shape[-1], kernel.ndim - 1
-    if isinstance(noise, TokenNoise):
-        return where_full(filtered(tokens, kernel, noise).probabilities, order)
-    tokens = as_tokens(tokens, order, size)
-    rows = kernel[tuple(jnp.roll(tokens, order - 1 - place) for place in range(order))]
-    mixed = noise.strength if noise is not None else 0.0
-    return where_full((1 - mixed) * rows + mixed / size, order)
+def _recalled(tokens: Tokens, source: Any) -> Estimate:
+    tokens = as_tokens(tokens, source.order, source.alphabet_size)
+    return where_full(source.prior.predict(tokens, source.length), source.order)
+
+
+def references(source: Source | Prior | Kernel) -> dict[str, Predictor]:
+    """Every predictor that a model on this source may follow, by name; its Bayes predictor first, where one is known.
+
+    `order-j` is add-β smoothing of order j, for j = 0 … k; counts leave out the first k tokens. The rest are those that
+    the source has of its own.
+
+    >>> from anyorder.chains import Pool
+    >>> list(references(Pool(order=1, alphabet_size=2, chains=8)))
+    ['retrieval', 'order-0', 'order-1', 'unigram-retrieval']
+    """
+    source = as_source(source)
+    best, prior = floor(source), source.prior
+    found: dict[str, Predictor] = {} if best.predictor is None else {best.name: best.predictor}
+    exact = isinstance(prior, Dirichlet) and best.name in found and source.noise is None  # order-k is then the floor
+    beta = getattr(prior, "concentration", 1.0)
+    for order in range(source.order + (not exact)):
+        found[f"order-{order}"] = partial(_of_order, order=order, source=source, beta=beta)
+    if isinstance(prior, Pool):
+        found["unigram-retrieval"] = partial(unigram_retrieval, kernels=prior.kernels)
+    return found | {name: as_predictor(one, source) for name, one in prior.predictors().items()}
+
+
+def as_predictor(function: Callable[..., Any], source: Source) -> Predictor:
+    """A function of one sequence that gives rows (length, S) or an estimate, as a predictor on this source."""
+
+    def predictor(tokens: Tokens) -> Estimate | WeightedEstimate:
+        found = function(tokens)
+        return found if isinstance(found, Estimate | WeightedEstimate) else where_full(jnp.asarray(found), source.order)
+
+    return predictor
+
+
+def _of_order(tokens: Tokens, order: int, source: Source, beta: float) -> Estimate:
+    tokens = as_tokens(tokens, source.order, source.alphabet_size)
+    return where_full(of_order(tokens, order, source.order, source.alphabet_size, beta)[1], source.order)
 
 
 def _under_noise(prior: Dirichlet, noise: TransitionNoise, length: int) -> Floor:

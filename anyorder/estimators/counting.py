@@ -117,6 +117,24 @@ def add_beta_bag(
     return where_full(smoothed(counts, beta), order)
 
 
+def add_beta_difference(tokens: Tokens, *, order: int, alphabet_size: int, beta: Number = 1.0) -> Estimate:
+    """Add-β smoothing of x_{n+1} - x_{n-k+1} modulo S after the k - 1 tokens between the two.
+
+    The Bayes predictor when each matrix from the token k steps before to the next one is circulant with a Dirichlet(β)
+    row; for two symbols those are all doubly stochastic matrices.
+
+    >>> add_beta_difference([0, 1, 0, 0], order=1, alphabet_size=2).probabilities[-1].round(3).tolist()
+    [0.4, 0.6]
+    """
+    tokens, size = with_size(tokens, order, alphabet_size, None)
+    check_smoothing(beta)
+    places = jnp.arange(len(tokens), dtype=jnp.int32)
+    matches = matching.window_matches(tokens, order - 1) & (places >= order)
+    rows = smoothed(matching.counts(matches, (tokens - jnp.roll(tokens, order)) % size, size), beta)
+    differences = (jnp.arange(size, dtype=jnp.int32) - jnp.roll(tokens, order - 1)[:, None]) % size
+    return where_full(jnp.take_along_axis(rows, differences, axis=1), order)
+
+
 def biased(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:
     """The k-gram that also counts opening positions whose partial window is aligned (App. A.2.2, B.2).
 

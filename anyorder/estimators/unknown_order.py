@@ -42,7 +42,7 @@ def mixture(
     _check(tokens, max_order, "max_order", beta)
     orders = range(min_order, max_order + 1)
     rows = [of_order(tokens, order, max_order, alphabet_size, beta)[1] for order in orders]
-    evidence = jnp.stack([jnp.cumsum(_coded(row, tokens, max_order)) for row in rows], axis=1)
+    evidence = jnp.stack([jnp.cumsum(coded(row, tokens, max_order)) for row in rows], axis=1)
     posterior = jax.nn.softmax(evidence, axis=1)
     return _where_full(jnp.einsum("nk,kns->ns", posterior, jnp.stack(rows)), posterior, max_order)
 
@@ -69,7 +69,7 @@ def ctw(
     reached = [jnp.ones(len(tokens), jnp.float64)]
     for order in reversed(range(depth)):
         matches, own = of_order(tokens, order, depth, alphabet_size, beta)
-        log_odds = matches.astype(jnp.float64) @ (_coded(own, tokens, depth) - _coded(below, tokens, depth))
+        log_odds = matches.astype(jnp.float64) @ (coded(own, tokens, depth) - coded(below, tokens, depth))
         leaf = jax.nn.sigmoid(log_odds)
         below = leaf[:, None] * own + jax.nn.sigmoid(-log_odds)[:, None] * below
         reached = [leaf, *(jax.nn.sigmoid(-log_odds) * deeper for deeper in reached)]
@@ -99,8 +99,12 @@ def of_order(
     return matches, smoothed(matching.counts(matches, tokens, alphabet_size), beta)
 
 
-def _coded(rows: Float[Array, "length symbols"], tokens: Int[Array, "length"], first: int) -> Float[Array, "length"]:
-    """The log-probability that row i - 1 gives to token i, for the tokens that are coded; 0 for the others."""
+def coded(rows: Float[Array, "length symbols"], tokens: Int[Array, "length"], first: int) -> Float[Array, "length"]:
+    """The log-probability that row i - 1 gives to token i, for the tokens that are coded; 0 for the others.
+
+    >>> jnp.exp(coded(jnp.asarray([[0.5, 0.5], [0.25, 0.75]]), jnp.asarray([0, 1]), 1)).tolist()
+    [1.0, 0.5]
+    """
     assigned = jnp.take_along_axis(rows[:-1], tokens[1:, None], axis=1)[:, 0]
     return jnp.where(jnp.arange(len(tokens)) >= max(first, 1), jnp.log(jnp.pad(assigned, (1, 0), constant_values=1)), 0)
 

@@ -12,7 +12,7 @@ from anyorder.training.config_text import words
 MOST_NUMBERS = 1 << 28
 #: Least values of fields, and the ends between which fields lie.
 _LEAST = {
-    "seeds": 1, "order": 1, "alphabet_size": 2, "max_order": 1, "depth": 1, "dimension": 1, "steps": 1,
+    "seeds": 1, "order": 1, "alphabet_size": 2, "max_order": 1, "depth": 1, "chains": 1, "dimension": 1, "steps": 1,
     "batch": 1, "per_kernel": 1, "weight_decay": 0, "clip": 0, "warmup": 0, "perturbation": 0, "evaluate_every": 1,
     "evaluation_count": 2, "checkpoint_every": 1,
 }  # fmt: skip
@@ -61,6 +61,7 @@ def _check_data(config: Config) -> None:
         f"{config.seeds} seeds from {config.seed} on go beyond {2**63 - 1}; pass a smaller `seed=`",
     )
     check_seed(config.measurement.evaluation_seed, "evaluation_seed")
+    check_seed(data.pool_seed, "pool_seed")
     require(
         0 <= data.min_order <= data.max_order,
         f"min order is {data.min_order}, must be between 0 and the max order {data.max_order}",

@@ -7,8 +7,6 @@ from functools import partial
 
 import jax
 import numpy as np
-from jax.typing import DTypeLike
-from jaxtyping import Array, Float, PRNGKeyArray
 from scipy.special import softmax
 
 from anyorder.chains import BagSymmetric, Dirichlet, Prior
@@ -25,16 +23,6 @@ def kernel_errors(prior: Prior, lengths: Sequence[int], count: int) -> dict[str,
         for length in lengths
     ]
     return {name: [one[name].generalisation for one in found] for name in ("k-gram", "bag of k")}
-
-
-class OneOf(Prior):
-    """One of some kernels, each as likely as the others."""
-
-    kernels: Float[Array, "count *kernel"]
-
-    def _draw(self, key: PRNGKeyArray, dtype: DTypeLike) -> Float[Array, "*contexts symbols"]:
-        """One of them."""
-        return jax.random.choice(key, self.kernels).astype(dtype)
 
 
 def run_algorithm_two(prior: Prior, note: str) -> Finding:

@@ -12,11 +12,11 @@ from jaxtyping import Array, Float
 from scipy.special import softmax
 
 from anyorder import chains
-from anyorder.chains import BagSymmetric, Dirichlet, Kernel, Prior, Reversible
+from anyorder.chains import BagSymmetric, Dirichlet, Kernel, Pool, Prior, Reversible
 from anyorder.estimators import bag, kgram, mean_and_error
 from anyorder.papers.entry import Finding, Numbers, claim, judge, slow_claim
 from anyorder.papers.two_can import dynamics
-from anyorder.papers.two_can.claims.bags import OneOf, kernel_errors, run_algorithm_two
+from anyorder.papers.two_can.claims.bags import kernel_errors, run_algorithm_two
 from anyorder.papers.two_can.claims.gradient import closed_descent, kernel_scores, mean_scores
 from anyorder.papers.two_can.claims.higher_order import (
     FIRST_ORDER,
@@ -232,7 +232,7 @@ def thm_second_order_limit() -> Finding:
     }
     first = distance_to_kgram(lambda x: uniform_head(x, 1, 1e4), 1)
     lengths = (256, 1024, 4096)
-    met = OneOf(order=2, alphabet_size=2, kernels=jnp.asarray(as_printed()))
+    met = Pool(order=2, alphabet_size=2, kernels=jnp.asarray(as_printed()))
     grams, bags = kernel_errors(met, lengths, 256).values()
     return judge(
         {

@@ -168,7 +168,7 @@ def _scored(predicted: Rows, rows: Rows, epsilon: float) -> Scored:
 
 @eqx.filter_jit
 def _model_scores(model: Reduced, drawn: Chains, epsilon: float) -> Scored:
-    size = drawn.kernels.shape[-1]
+    size = drawn.truth.shape[-1]
 
     def one(pair: tuple[Array, Array]) -> Scored:
         predicted = model.predict(pair[0], all_contexts(model.order, size), size)

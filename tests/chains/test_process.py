@@ -1,0 +1,72 @@
+"""Sources of one's own that are no chains, and priors of one's own: what is checked of them."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from anyorder import chains, estimators
+from anyorder.errors import InputError
+
+
+class Coin(chains.Process):
+    """Independent tokens."""
+
+    heads: float = 0.25
+    total: float = eqx.field(static=True, default=1.0)
+
+    def sequence(self, key, length, dtype=jnp.float64):
+        row = jnp.stack([self.total - self.heads, self.heads + jnp.zeros(())]).astype(dtype)
+        return jax.random.categorical(key, jnp.log(row), shape=(length,)), jnp.broadcast_to(row, (length, 2))
+
+
+def test_a_process_is_sampled_with_the_distribution_of_every_token():
+    drawn = chains.Source(Coin(1, 2), length=50).sample(0, 200)
+    assert repr(drawn) == "Chains(200 sequences of 50 tokens over 2 symbols)"
+    assert drawn.kernels is None
+    np.testing.assert_array_equal(drawn.truth, np.broadcast_to([0.75, 0.25], (200, 50, 2)))
+    assert abs(np.asarray(drawn.tokens).mean() - 0.25) < 0.02
+
+
+def test_token_noise_acts_on_processes_and_what_needs_kernels_is_refused():
+    drawn = chains.Source(Coin(1, 2), length=8, noise=chains.TokenNoise(1.0)).sample(0, 4)
+    np.testing.assert_array_equal(drawn.tokens, 1 - drawn.clean)
+    np.testing.assert_array_equal(drawn.truth[0, 0], [0.25, 0.75])
+    for options in ({"noise": chains.TransitionNoise(0.1)}, {"start": "stationary"}, {"per_kernel": 2}):
+        with pytest.raises(InputError, match="the prior given has no kernels; drop"):
+            chains.Source(Coin(1, 2), length=8, **options)
+    with pytest.raises(InputError, match="draws sequences and has no kernels"):
+        Coin(1, 2).draw(jax.random.key(0))
+
+
+class Mine(chains.Prior):
+    """One row for every context."""
+
+    row: tuple[float, ...] = (0.5, 0.5)
+
+    def draw(self, key, dtype=jnp.float64):
+        return jnp.broadcast_to(jnp.asarray(self.row, dtype), (2, len(self.row)))
+
+
+def test_a_prior_of_ones_own_overrides_one_method():
+    assert chains.Source(Mine(1, 2), length=5).sample(0, 3).tokens.shape == (3, 5)
+    found = estimators.floor(Mine(1, 2))
+    assert found.reason == "no floor was given for the prior given; pass one as `floor=`"
+    assert list(estimators.references(Mine(1, 2))) == ["order-0", "order-1"]
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        (Mine(1, 2, (0.5, 0.8)), r"Mine draws no kernel: kernel row of context \(0,\) sums to 1.3, must be 1"),
+        (Mine(1, 2, (1.5, -0.5)), r"Mine draws no kernel: kernel has a negative probability at \(0, 1\)"),
+        (Mine(1, 2, (0.5, 0.25, 0.25)), r"Mine draws kernels of shape \(2, 3\), must be \(2, 2\)"),
+        (Coin(1, 2, total=1.5), r"Coin draws token 0 from \[1.25, 0.25\], which is no distribution"),
+        (chains.Prior(1, 2), r"Prior has no method draw\(key, dtype\); write one that gives a kernel"),
+        (chains.Process(1, 2), r"Process has no method sequence\(key, length, dtype\); write one"),
+    ],
+)
+def test_what_draws_no_distributions_is_refused_in_a_line(prior, message):
+    with pytest.raises(InputError, match=message):
+        chains.Source(prior, length=4).sample(0, 2)
