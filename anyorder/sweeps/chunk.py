@@ -20,7 +20,6 @@ from anyorder.io.atomic import Row
 from anyorder.models import Transformer, load
 from anyorder.sweeps.table import Ended
 from anyorder.training import config_text
-from anyorder.training.checks import check_config
 from anyorder.training.config import Config
 from anyorder.training.engine import placed, rounds
 from anyorder.training.evaluation import evaluate, evaluation_set
@@ -57,9 +56,7 @@ def _guarded(configs: Sequence[Config]) -> list[Ended]:
 
 
 def train_together(configs: Sequence[Config], stacked: bool | None = None) -> list[Ended]:
-    """Train configs of one structure and one number of steps, each with one seed and one rate."""
-    for config in configs:
-        check_config(config)
+    """Train configs of one structure and one number of steps, each checked and with one seed and one rate."""
     source, steps = configs[0].initial.from_model, configs[0].optimisation.steps
     loaded = None if source is None else load(source)
     models = [initial_model(config, keys(config.seed).weights, loaded) for config in configs]

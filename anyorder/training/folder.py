@@ -12,12 +12,11 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
 
 from anyorder.errors import InputError, require
 from anyorder.io.atomic import Row, append_lines, holds, locked, read_bytes, read_json, read_lines, write_json
@@ -26,8 +25,8 @@ from anyorder.models import Transformer, load, save
 from anyorder.training import config_text
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config
-from anyorder.training.initial import initial_model
-from anyorder.training.step import State, keys, start
+from anyorder.training.initial import model_shape
+from anyorder.training.step import State, start
 from anyorder.training.versions import versions, versions_difference
 
 CONFIG, METRICS, CHECKPOINT, SUMMARY = "config.json", "metrics.jsonl", "checkpoint.safetensors", "summary.json"
@@ -48,14 +47,16 @@ class Checkpoint(NamedTuple):
 
     step: int
     states: list[State]
+    models: list[Transformer]
     metrics: Written
 
 
 class Folder:
-    """Where one run writes; `opened` makes it."""
+    """Where one run writes; `opened` makes it. `lines` are those of its metrics."""
 
     def __init__(self, path: Path, config: Config) -> None:
         self.path, self.config = path, config
+        self.lines: list[Row] = []
         self._written = hashlib.sha256()
 
     def begin(self, from_model: Transformer | None) -> None:
@@ -65,13 +66,13 @@ class Folder:
         (self.path / METRICS).unlink(missing_ok=True)
         write_json(self.path / CONFIG, {"config": as_json(self.config), "versions": versions()})
 
-    def last(self, states: Sequence[State]) -> Checkpoint | None:
+    def last(self, from_model: Transformer | None) -> Checkpoint | None:
         """The last checkpoint, if there is one; lines that were written after it are dropped, to be written again."""
         path = self.path / METRICS
         if not (self.path / CHECKPOINT).exists():
             return None
-        stored = read_checkpoint(self.path, self.config, states)
-        read_metrics(self.path)  # a damaged line is refused by its number
+        stored = read_checkpoint(self.path, self.config, from_model)
+        lines = read_metrics(self.path)  # a damaged line is refused by its number
         data = read_bytes(path, _EXPECTED)[: stored.metrics.size] if path.exists() else b""
         self._written = hashlib.sha256(data)
         require(
@@ -80,10 +81,12 @@ class Folder:
         )
         if path.exists():
             os.truncate(path, len(data))
+        self.lines = lines[: data.count(b"\n")]
         return stored
 
     def append(self, lines: Sequence[Row]) -> None:
         """Add lines to the metrics, all in one write."""
+        self.lines += lines
         self._written.update(append_lines(self.path / METRICS, lines))
 
     def save(self, step: int, states: list[State]) -> None:
@@ -144,8 +147,8 @@ def read_start(path: Path) -> Transformer | None:
     return load(path / START) if (path / START).exists() else None
 
 
-def _by_name(states: Sequence[State]) -> dict[str, Array]:
-    """Every array of the states, by model and path."""
+def _by_name(states: Sequence[State]) -> dict[str, Any]:
+    """Every array of the states, or its shape, by model and path."""
     return {
         f"{model}{jax.tree_util.keystr(path)}": leaf
         for model, state in enumerate(states)
@@ -153,33 +156,34 @@ def _by_name(states: Sequence[State]) -> dict[str, Array]:
     }
 
 
-def read_checkpoint(folder: Path, config: Config, template: Sequence[State]) -> Checkpoint:
-    """The checkpoint in a folder, of a run of this very config, with states of the template's structure."""
+def read_checkpoint(folder: Path, config: Config, from_model: Transformer | None = None) -> Checkpoint:
+    """The checkpoint in a folder, of a run of this very config that started from this model."""
     path, way_out = folder / CHECKPOINT, "resume another run, or start again elsewhere"
     arrays, about = read_tensors(path)
     known = isinstance(about, dict) and about.get("format") == FORMAT
     require(known, f"{path} is not a training checkpoint of this version; {way_out}")
     differs = config_text.config_difference(config_text.from_json(about["config"], str(path)), config)
     require(not differs, f"{path} is of a run with {differs}; {way_out}")
+    shape = model_shape(config, from_model)
+    template = [eqx.filter_eval_shape(start, config, shape)] * len(config.members)
     wanted = _by_name(template)
     for name, leaf in wanted.items():
         fits = name in arrays and (arrays[name].shape, arrays[name].dtype) == (leaf.shape, leaf.dtype)
         require(fits, f"{path} has no array {name} of shape {leaf.shape} and type {leaf.dtype}; {way_out}")
     check_finite(arrays, path)
     leaves = [jnp.asarray(arrays[name], arrays[name].dtype) for name in wanted]
-    states = jax.tree.unflatten(jax.tree.structure(list(template)), leaves)
-    return Checkpoint(about["step"], states, Written(**about["metrics"]))
+    states = jax.tree.unflatten(jax.tree.structure(template), leaves)
+    frame = eqx.filter(shape, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct), inverse=True)
+    models = [eqx.combine(state.weights, frame) for state in states]
+    return Checkpoint(about["step"], states, models, Written(**about["metrics"]))
 
 
 def read_models(path: Path) -> tuple[int, list[Transformer]]:
     """The step of the last checkpoint in a folder, and the models in it."""
     config = read_config(path)
     check_config(config)
-    from_model = read_start(path)
-    frames = [initial_model(config, keys(member.seed).weights, from_model) for member in config.members]
-    stored = read_checkpoint(path, config, [start(config, model) for model in frames])
-    models = [eqx.combine(state.weights, frame) for state, frame in zip(stored.states, frames, strict=True)]
-    return stored.step, models
+    stored = read_checkpoint(path, config, read_start(path))
+    return stored.step, stored.models
 
 
 def read_metrics(path: Path) -> list[Row]:

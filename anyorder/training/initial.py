@@ -51,6 +51,19 @@ def initial_model(config: Config, key: Seed, from_model: Transformer | None = No
     return perturbed(dataclasses.replace(from_model, certificate=None), key, config.initial.perturbation, dtype)
 
 
+def model_shape(config: Config, from_model: Transformer | None = None) -> Transformer:
+    """The tree of `initial_model` with shapes for arrays; nothing is drawn.
+
+    >>> model_shape(Config()).layers[0].heads[0].query.shape
+    (32, 32)
+    """
+    dtype = dtype_of(config.optimisation.dtype)
+    if from_model is not None:
+        plain = dataclasses.replace(from_model, certificate=None)
+        return eqx.filter_eval_shape(perturbed, plain, jax.random.key(0), config.initial.perturbation, dtype)
+    return eqx.filter_eval_shape(_model, config, lambda kind, *shape: jnp.zeros(shape, dtype), dtype)
+
+
 def perturbed(model: Transformer, key: PRNGKeyArray, deviation: float, dtype: np.dtype) -> Transformer:
     """The model in another dtype, with normal noise on every weight."""
     weights, rest = eqx.partition(model, eqx.is_inexact_array)
@@ -64,14 +77,14 @@ def perturbed(model: Transformer, key: PRNGKeyArray, deviation: float, dtype: np
 
 
 def _random_model(config: Config, key: PRNGKeyArray, dtype: np.dtype) -> Transformer:
-    """All random numbers are one array, drawn once the first, blank model has said how many it takes."""
+    """All random numbers are one array, drawn once a model without numbers has said how many it takes."""
     shapes: list[tuple[int, ...]] = []
 
     def blank(kind: str, *shape: int) -> Float[Array, "..."]:
         shapes.append(shape)
         return jnp.zeros(shape, dtype)
 
-    _model(config, blank, dtype)
+    eqx.filter_eval_shape(_model, config, blank, dtype)
     ends = np.cumsum([math.prod(shape) for shape in shapes])
     normal = np.asarray(jax.random.normal(key, (int(ends[-1]),), dtype))
     parts = iter(np.split(normal, ends[:-1]))

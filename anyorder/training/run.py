@@ -23,7 +23,7 @@ from anyorder.training.checks import check_config
 from anyorder.training.config import Config, Member, changed, preset
 from anyorder.training.engine import Round, placed, rounds
 from anyorder.training.evaluation import Evaluation, EvaluationSet, Reference, evaluate_each, evaluation_set
-from anyorder.training.folder import Folder, opened, read_metrics, read_start
+from anyorder.training.folder import Folder, opened, read_start
 from anyorder.training.initial import initial_model
 from anyorder.training.progress import Progress, RoundWatcher, Stop, shown
 from anyorder.training.step import State, keys, start
@@ -114,20 +114,42 @@ def train(
         config = changed(config, changes)
     check_config(config)
     require(out is not None or not resume, "`resume=True` needs the folder of the run; pass it with `out=`")
+    return run_checked(config, out, resume, from_model, watch, stop, progress, stacked)
+
+
+def run_checked(
+    config: Config,
+    out: str | Path | None,
+    resume: bool = False,
+    from_model: Transformer | None = None,
+    watch: RoundWatcher = lambda progress: None,
+    stop: Stop = lambda: False,
+    progress: bool | None = None,
+    stacked: bool | None = None,
+) -> Trained:
+    """`train` for a config that `check_config` has seen."""
     if resume and out is not None:
         from_model = read_start(Path(out))
     elif from_model is None and config.initial.from_model is not None:
         from_model = load(config.initial.from_model)
-    fresh = [initial_model(config, keys(member.seed).weights, from_model) for member in config.members]
-    states = [start(config, model) for model in fresh]
+    models = [] if resume else _initial_models(config, from_model)
     nowhere: AbstractContextManager[Folder | None] = nullcontext()
     with nowhere if out is None else opened(Path(out), config, resume) as folder:
-        last = None if folder is None or not resume else folder.last(states)
-        if folder is not None and last is None:
-            folder.begin(from_model)
+        last = None if folder is None or not resume else folder.last(from_model)
+        if last is not None:
+            models, states = last.models, last.states
+        else:
+            models = models or _initial_models(config, from_model)
+            states = [start(config, model) for model in models]
+            if folder is not None:
+                folder.begin(from_model)
         with shown(len(states), progress) as show:
-            run = _Run(config, fresh[0], states if last is None else last.states, folder, stacked)
+            run = _Run(config, models[0], states, folder, stacked)
             return run.go(None if last is None else last.step, (show, watch), stop)
+
+
+def _initial_models(config: Config, from_model: Transformer | None) -> list[Transformer]:
+    return [initial_model(config, keys(member.seed).weights, from_model) for member in config.members]
 
 
 class _Run:
@@ -165,7 +187,7 @@ class _Run:
         models = tuple(self._models())
         if self.folder is not None and finished:
             self.folder.finish(summary, models)
-        metrics = self.lines if self.folder is None else read_metrics(self.folder.path)
+        metrics = self.lines if self.folder is None else self.folder.lines
         return Trained(models, step, finished, summary, metrics)
 
     def _models(self) -> list[Transformer]:

@@ -50,6 +50,7 @@ def test_a_run_leaves_config_metrics_checkpoint_models_and_summary(finished):
     for index, model in enumerate(result.models):
         assert_same_weights([model], [models.load(folder / f"model-{index}.safetensors")])
     lines = read_metrics(folder)
+    assert result.metrics == lines
     kinds = [(line["kind"], line["step"]) for line in lines]
     assert kinds[0] == ("reference", 0)
     for model in (0, 1):
@@ -86,6 +87,7 @@ def test_stopped_and_resumed_it_is_the_same_run(finished, tmp_path):
     with pytest.warns(UserWarning, match="the last, was cut short"):
         resumed = train(TINY, tmp_path / "run", resume=True)
     assert_same_weights(resumed.models, finished[0].models)
+    assert resumed.metrics == finished[0].metrics
     assert untouched(tmp_path / "run") == untouched(finished[1])  # every file, byte for byte
     train(TINY, tmp_path / "run", resume=True)
     assert untouched(tmp_path / "run") == untouched(finished[1])
