@@ -44,7 +44,10 @@ def load(path: str | Path) -> Transformer:
         raise InputError(f"{path} is not a whole model file of anyorder; write it again with `anyorder.save`") from None
     found = header.get("format")
     require(found == FORMAT, f"{path} holds {found!r}, must be {FORMAT!r}; write it again with this version")
-    return rebuilt(header["value"], tensors, _KINDS, lambda tensor: tensor).eval()
+    try:
+        return rebuilt(header["value"], tensors, _KINDS, lambda tensor: tensor).eval()
+    except KeyError as error:
+        raise InputError(f"{path} has a {error}, which has no PyTorch form; run it with `anyorder.load`") from None
 
 
 class _Part(nn.Module):
@@ -91,6 +94,8 @@ class Head(_Part):
         queries, keys, values = x @ self.query.T, x @ self.key.T, x @ self.value.T
         if self.normalise:
             queries, keys = UnitNorm()(queries), UnitNorm()(keys)
+        if getattr(self, "rotary", None) is not None:
+            queries, keys = _rotated(queries, self.rotary), _rotated(keys, self.rotary)
         queries = queries * self.scale
         scores = queries @ keys.T
         offsets = torch.arange(rows)[:, None] - torch.arange(rows)[None, :]
@@ -119,6 +124,46 @@ class Head(_Part):
         return mixed if self.projection is None else mixed @ self.projection.T
 
 
+def _rotated(x: Tensor, base: float) -> Tensor:
+    width = x.shape[1]
+    frequencies = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+    angles = torch.arange(len(x), dtype=torch.float64)[:, None] * frequencies
+    cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    left, right = x.chunk(2, dim=1)
+    return torch.cat([left * cosine - right * sine, left * sine + right * cosine], dim=1)
+
+
+def _convolved(taps: Tensor, x: Tensor) -> Tensor:
+    """Σ_j taps[j] ⊙ x_{n-j} at every row n."""
+    padded = functional.pad(x.T, (len(taps) - 1, 0))
+    return functional.conv1d(padded[None], taps.flip(0).T[:, None], groups=x.shape[1])[0].T
+
+
+class Mamba(_Part):
+    """One head of Mamba-2 in its quadratic form; `pattern` passes |M| with rows of sum one."""
+
+    def __init__(self, **fields: object) -> None:
+        super().__init__(**fields)
+        self.pattern = nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What the head adds to the stream (rows, d)."""
+        rows = torch.cat([x @ weight.T for weight in (self.query, self.key, self.value)], dim=1)
+        mixed = functional.silu(_convolved(self.taps, rows) + self.taps_bias)
+        queries, keys, values = mixed.split([len(self.query), len(self.key), len(self.value)], dim=1)
+        steps = functional.softplus(x @ self.step + self.step_bias)
+        along = (torch.zeros_like(steps) if self.decay is None else -steps * self.decay.exp()).cumsum(0)
+        causal = torch.ones(len(x), len(x), dtype=torch.bool).tril()
+        decays = (along[:, None] - along[None, :]).masked_fill(~causal, -math.inf).exp()
+        matrix = (queries @ (keys * steps[:, None]).T) * decays
+        sizes = matrix.abs()
+        sums = sizes.sum(1, keepdim=True)
+        self.pattern(sizes / torch.where(sums > 0, sums, torch.ones_like(sums)))
+        gated = (matrix @ values + self.skip * values) * functional.silu(x @ self.gate.T)
+        normed = gated / (gated.square().mean(1, keepdim=True) + EPSILON).sqrt() * self.gain
+        return normed @ self.projection.T
+
+
 class MLPLayer(_Part):
     """points[skip] + norm(activation(W x + b)); `skip` None adds nothing."""
 
@@ -136,6 +181,8 @@ class Layer(_Part):
     def forward(self, x: Tensor) -> Tensor:
         """The stream (rows, d) after this layer."""
         read = x if self.attention_norm is None else self.attention_norm(x)
+        if getattr(self, "convolution", None) is not None:  # version 0.2 wrote no such field
+            read = _convolved(self.convolution, read)
         for head in self.heads:
             x = x + head(read)
         points, read = [x], x if self.mlp_norm is None else self.mlp_norm(x)
@@ -190,4 +237,4 @@ class Certificate(dict[str, object]):
     """What was promised of a construction, by name."""
 
 
-_KINDS = (Transformer, Layer, Head, MLPLayer, UnitNorm, LayerNorm, Certificate)
+_KINDS = (Transformer, Layer, Head, Mamba, MLPLayer, UnitNorm, LayerNorm, Certificate)

@@ -29,6 +29,13 @@ def apply_norm(norm, v):
     return centred / np.sqrt(np.mean(centred**2) + 1e-5) * as64(norm.gain) + as64(norm.bias)
 
 
+def turned(v, position, base):
+    """Coordinates j and j + half as a complex number, turned by the angle of the position."""
+    half = len(v) // 2
+    complexes = (v[:half] + 1j * v[half:]) * np.exp(1j * position * base ** (-np.arange(half) / half))
+    return np.concatenate([complexes.real, complexes.imag])
+
+
 def head_output(head, stream):
     """One head of Definition 3, position by position; gives its output and its attention weights."""
     query, key, value = as64(head.query), as64(head.key), as64(head.value)
@@ -42,6 +49,8 @@ def head_output(head, stream):
             k = key @ stream[i]
             if head.normalise:
                 k = unit(k)
+            if head.rotary is not None:
+                k = turned(turned(k, i, head.rotary), -n, head.rotary)  # the query of row n need not turn
             if key_positions is not None and n - i < len(key_positions):
                 k = k + key_positions[n - i]
             scores.append(float(head.scale) * k @ (unit(q) if head.normalise else q))
@@ -55,6 +64,36 @@ def head_output(head, stream):
             mixed = mixed + weights[n, i] * v
         outputs.append(mixed if head.projection is None else as64(head.projection) @ mixed)
     return np.array(outputs), weights
+
+
+def mamba_output(head, stream):
+    """One head of Mamba-2 as a recurrence, row by row; a weight is the share of an earlier row in absolute value."""
+
+    def silu(v):
+        return v / (1 + np.exp(-v))
+
+    projected = np.concatenate([stream @ as64(weight).T for weight in (head.query, head.key, head.value)], axis=1)
+    mixed = silu(convolved(as64(head.taps), projected) + as64(head.taps_bias))
+    state, width = len(head.key), len(head.value)
+    table, found, outputs = np.zeros((state, width)), [], []
+    weights = np.zeros((len(stream), len(stream)))
+    for n, row in enumerate(stream):
+        query, key, value = mixed[n, :state], mixed[n, state : 2 * state], mixed[n, 2 * state :]
+        step = np.log1p(np.exp(as64(head.step) @ row + as64(head.step_bias)))
+        decay = 1.0 if head.decay is None else np.exp(-step * np.exp(as64(head.decay)))
+        table = decay * table + step * np.outer(key, value)
+        found = [decay * earlier for earlier in found] + [step * key]
+        sizes = np.abs([query @ earlier for earlier in found])
+        weights[n, : n + 1] = sizes / sizes.sum()
+        gated = (query @ table + as64(head.skip) * value) * silu(as64(head.gate) @ row)
+        normed = gated / np.sqrt(np.mean(gated**2) + 1e-5) * as64(head.gain)
+        outputs.append(as64(head.projection) @ normed)
+    return np.array(outputs), weights
+
+
+def convolved(taps, stream):
+    """Every row as the sum of itself and of those before it, coordinate by coordinate."""
+    return np.array([sum(tap * stream[n - j] for j, tap in enumerate(taps) if j <= n) for n in range(len(stream))])
 
 
 def stack_output(layer, v):
@@ -78,7 +117,9 @@ def transformer_output(model, tokens):
     stream, maps = np.array(stream), []
     for layer in model.layers:
         read = np.array([apply_norm(layer.attention_norm, row) for row in stream])
-        outputs = [head_output(head, read) for head in layer.heads]
+        if layer.convolution is not None:
+            read = convolved(as64(layer.convolution), read)
+        outputs = [(mamba_output if hasattr(head, "gate") else head_output)(head, read) for head in layer.heads]
         maps.append(np.array([weights for _, weights in outputs]))
         stream = stream + sum(output for output, _ in outputs)
         stream = np.array([stack_output(layer, row) for row in stream])

@@ -30,6 +30,7 @@ class Train(Command):
       anyorder train --out run
       anyorder train --order 3 --length 64 --seeds 5 --out run
       anyorder train --preset paper --learning-rate 1e-3 1e-2 --out grid
+      anyorder train --mixer mamba --layers 1 --out mamba
       anyorder train --prior order-mixture --min-order 1 --max-order 3 --length 64 --out unknown
       anyorder train --resume run
     """
@@ -62,7 +63,8 @@ class Train(Command):
             values = read_json(given["config"], "a JSON file")  # a config by itself, or the config.json of a run
             return cls(settings=config_text.from_json(values.get("config", values), given["config"]))
         order = given.get("settings", {}).get("data", {}).get("order", 2)
-        return cls(settings=configs.preset(given.get("preset", "fast"), order))
+        mixer = given.get("settings", {}).get("architecture", {}).get("mixer", ("attention",))
+        return cls(settings=configs.preset(given.get("preset", "fast"), order, mixer=tuple(mixer)))
 
     def run(self) -> Outcome:
         """Train, with progress on standard error, and tabulate."""

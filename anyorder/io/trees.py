@@ -86,15 +86,18 @@ def _fields(value: object) -> dict[str, Any] | None:
 
 
 def rebuilt(
-    plain: object, arrays: Mapping[str, Any], kinds: Iterable[type], array: Callable[[Any], object] = np.asarray
+    plain: object,
+    arrays: Mapping[str, Any],
+    kinds: Iterable[type] | Mapping[str, type],
+    array: Callable[[Any], object] = np.asarray,
 ) -> Any:
-    """The tree that `described` gave, of these kinds; `array` says what becomes of each array.
+    """The tree that `described` gave, of these kinds, by name or each by its own; `array` makes an array of each entry.
 
     >>> rebuilt({"kind": "Path", "fields": {}}, {}, [])
     Traceback (most recent call last):
     KeyError: 'Path'
     """
-    by_name = {kind.__name__: kind for kind in kinds}
+    by_name = kinds if isinstance(kinds, Mapping) else {kind.__name__: kind for kind in kinds}
 
     def build(value: object) -> object:
         if isinstance(value, list):
@@ -195,7 +198,10 @@ def write_record(path: str | Path, value: object, form: str, **about: object) ->
 
 
 def read_record(
-    path: str | Path, form: str, kinds: Iterable[type], array: Callable[[np.ndarray], object] = np.asarray
+    path: str | Path,
+    form: str,
+    kinds: Iterable[type] | Mapping[str, type],
+    array: Callable[[np.ndarray], object] = np.asarray,
 ) -> Any:
     """The tree in a file that `write_record` wrote under the same name.
 

@@ -2,6 +2,7 @@
 
 from anyorder.models.attention import Head
 from anyorder.models.certificate import Certificate
+from anyorder.models.mamba import Mamba
 from anyorder.models.mlp import LayerNorm, MLPLayer, UnitNorm
 from anyorder.models.model import Layer, Trace, Transformer
 from anyorder.models.storage import load, save, weights_digest
@@ -12,6 +13,7 @@ __all__ = [
     "Layer",
     "LayerNorm",
     "MLPLayer",
+    "Mamba",
     "Trace",
     "Transformer",
     "UnitNorm",

@@ -11,9 +11,12 @@ where all matching keys have equal scores E is 0 or 1, the numerators are counts
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int
 
@@ -32,6 +35,7 @@ class Head(eqx.Module):
     `scale` multiplies the score: a Python float is a constant of the model, an array is a parameter.
     With `normalise` queries and keys are divided by their length after their projection (App. A.2.2, B.2).
     With `positions_through_key` key positions are embeddings of the offset, d wide, that the key map projects.
+    With `rotary` queries and keys are rotated by their position, `rotary` being the base of the wavelengths.
     """
 
     query: Float[Weights, "head d"]
@@ -43,10 +47,15 @@ class Head(eqx.Module):
     scale: float | Float[Weights, ""] = 1.0
     normalise: bool = eqx.field(static=True, default=False)
     positions_through_key: bool = eqx.field(static=True, default=False)
+    rotary: float | None = eqx.field(static=True, default=None)
 
     def __check_init__(self) -> None:
         d = self.query.shape[-1]
         written = (self.value if self.projection is None else self.projection).shape[-2]
+        require(
+            self.rotary is None or (self.key_positions is None and len(self.query) % 2 == 0),
+            "a rotary head turns pairs of coordinates and has no relative key positions; leave one of the two out",
+        )
         require(written == d, f"a head writes {written} coordinates into a stream of {d}; give it a projection")
 
     @property
@@ -63,6 +72,8 @@ class Head(eqx.Module):
         queries, keys = linear(x, self.query), linear(x, self.key)
         if self.normalise:
             queries, keys = unit(queries), unit(keys)
+        if self.rotary is not None:
+            queries, keys = rotated(queries, self.rotary), rotated(keys, self.rotary)
         return stored(hook("query", queries) * self.scale), hook("key", keys)
 
     def __call__(
@@ -91,12 +102,39 @@ class Head(eqx.Module):
         return stored(mixed + stored(_keys_to_offsets(weights, jnp.int32(0), len(table), rows) @ table))
 
 
+def rotated(x: Float[Array, "rows width"], base: float) -> Float[Array, "rows width"]:
+    """Row n with its coordinates j and j + width/2 turned by the angle n · base^(-2j / width), j < width/2.
+
+    Products of rotated queries and keys depend on their contents and their offset (RoPE).
+
+    >>> rotated(jnp.asarray([[1.0, 0.0], [1.0, 0.0]]), 1.0).round(3).tolist()
+    [[1.0, 0.0], [0.54, 0.841]]
+    """
+    rows, width = x.shape
+    frequencies = base ** (-np.arange(0, width, 2) / width)
+    angles = np.arange(rows)[:, None] * frequencies
+    cosine, sine = jnp.asarray(np.cos(angles), x.dtype), jnp.asarray(np.sin(angles), x.dtype)
+    left, right = x[:, : width // 2], x[:, width // 2 :]
+    turned = (stored(left * cosine) - stored(right * sine), stored(left * sine) + stored(right * cosine))
+    return stored(jnp.concatenate(turned, axis=1))
+
+
+@runtime_checkable
+class Mixer(Protocol):
+    """A head of any kind, which reads one stream and writes to it: `Head`, `Mamba`, or one of a plug-in."""
+
+    def __call__(
+        self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
+    ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
+        """What the head adds to the stream, and how much each row reads of every row if that is to be kept."""
+
+
 def run_heads(
-    heads: tuple[Head, ...], x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
+    heads: tuple[Mixer, ...], x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
 ) -> tuple[Float[Array, "heads rows d"], Float[Array, "heads rows rows"] | None]:
     """All heads of a layer on one stream; heads of one shape are one program with one axis more, but for a hook."""
 
-    def shape(head: Head) -> tuple:
+    def shape(head: Mixer) -> tuple:
         leaves, structure = jax.tree.flatten(head)
         return structure, *(leaf.shape if eqx.is_array(leaf) else leaf for leaf in leaves)
 

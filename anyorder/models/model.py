@@ -10,7 +10,7 @@ import functools
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -22,8 +22,9 @@ from anyorder.errors import require
 from anyorder.io.notebook import as_html
 from anyorder.io.tokens import Tokens, as_tokens
 from anyorder.models.arithmetic import Weights, linear, stored, total
-from anyorder.models.attention import Head, run_heads
+from anyorder.models.attention import run_heads
 from anyorder.models.certificate import Certificate
+from anyorder.models.convolution import convolve
 from anyorder.models.hooks import Hook, plain
 from anyorder.models.mlp import MLPLayer, Norm, run_stack
 
@@ -32,16 +33,18 @@ SHOWN = 4
 
 
 class Layer(eqx.Module):
-    """Attention heads, whose outputs are added to the stream, then a stack of MLP layers.
+    """Heads (each a `Mixer`), whose outputs are added to the stream, then a stack of MLP layers.
 
     `attention_norm` and `mlp_norm` are the norms of a pre-norm transformer: the heads or the stack read the
-    normalised stream and write to the plain one.
+    normalised stream and write to the plain one. `convolution` are the taps of a causal depthwise convolution of what
+    the heads read, `taps[j]` for the row j before.
     """
 
-    heads: tuple[Head, ...]
+    heads: tuple[Any, ...]
     mlp: tuple[MLPLayer, ...] = ()
     attention_norm: Norm | None = None
     mlp_norm: Norm | None = None
+    convolution: Float[Array, "taps d"] | None = None
 
 
 @jax.tree_util.register_pytree_node_class
@@ -76,8 +79,8 @@ class Trace(eqx.Module):
     `attention[l]` has the weights of layer l, (heads, rows, rows): row n is the query, column i the key.
     Rows are positions; with a beginning token there is one row more, and row and column 0 are that token's.
     `streams` holds the residual stream at each of `points`: after the embedding, each attention layer, and
-    each MLP layer that writes to the stream. `block(name, point)` is one named block of it, less its anchor: what all
-    embeddings have there in common.
+    each MLP layer that writes to the stream; `convolution l` is what the heads of layer l read of it.
+    `block(name, point)` is one named block of it, less its anchor: what all embeddings have there in common.
     """
 
     probabilities: Float[Array, "length symbols"]
@@ -136,7 +139,9 @@ class Transformer(eqx.Module):
     def __check_init__(self) -> None:
         d = self.dimension
         for number, layer in enumerate(self.layers, start=1):
-            read = {head.query.shape[-1] for head in layer.heads} | {d}
+            read = {head.query.shape[-1] for head in layer.heads if hasattr(head, "query")} | {d}
+            if layer.convolution is not None:
+                read.add(layer.convolution.shape[-1])
             require(len(read) == 1, f"layer {number} reads a stream of {sorted(read)} coordinates, it has {d}")
             if layer.mlp:
                 written = layer.mlp[-1].weight.shape[-2]
@@ -247,6 +252,8 @@ def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool, hook:
     points, attention = {"embedding": x}, []
     for number, layer in enumerate(model.layers, start=1):
         read = x if layer.attention_norm is None else layer.attention_norm(x)
+        if layer.convolution is not None:
+            read = points[f"convolution {number}"] = convolve(layer.convolution, read)
         written, weights = run_heads(layer.heads, read, keep_weights=keep, hook=hook)
         for output in written:
             x = stored(x + output)

@@ -6,17 +6,26 @@ import warnings
 from pathlib import Path
 from typing import NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 
 from anyorder.errors import InputError, require
+from anyorder.io.plugins import Registry
 from anyorder.io.trees import arrays_digest, check_finite, described, read_header, read_record, write_record
 from anyorder.models.attention import Head
 from anyorder.models.certificate import Certificate
+from anyorder.models.mamba import Mamba
 from anyorder.models.mlp import LayerNorm, MLPLayer, UnitNorm
 from anyorder.models.model import Layer, Transformer
 
 FORMAT = "anyorder model 2"
-_KINDS = (Transformer, Layer, Head, MLPLayer, UnitNorm, LayerNorm, Certificate)
+_SHIPPED = (Transformer, Layer, Head, Mamba, MLPLayer, UnitNorm, LayerNorm, Certificate)
+#: The classes that a file may ask for: ours, and the modules of plug-ins.
+_KINDS: Registry[type] = Registry(
+    "part of a model",
+    {kind.__name__: kind for kind in _SHIPPED},
+    lambda _, value: value.__name__ if isinstance(value, type) and issubclass(value, eqx.Module) else None,
+)
 
 
 class Summary(NamedTuple):

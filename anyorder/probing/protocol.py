@@ -82,6 +82,8 @@ def _without(model: Transformer, off: Sequence[Place]) -> Transformer:
 
     def values(model: Transformer) -> list[object]:
         heads = [model.layers[layer].heads[head] for layer, head in off]
-        return [part for head in heads for part in (head.value, head.value_positions) if part is not None]
+        return [
+            part for head in heads for part in (head.value, getattr(head, "value_positions", None)) if part is not None
+        ]
 
     return eqx.tree_at(values, model, replace_fn=jnp.zeros_like)

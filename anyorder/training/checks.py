@@ -7,16 +7,18 @@ import dataclasses
 from anyorder.errors import check_seed, require
 from anyorder.training.config import Config, Optimisation, check_value, values
 from anyorder.training.config_text import words
+from anyorder.training.mixers import recipe
 
 #: Numbers in all the kernels that are drawn at once: 2 GiB in float64.
 MOST_NUMBERS = 1 << 28
 #: Least values of fields, and the ends between which fields lie.
 _LEAST = {
-    "seeds": 1, "order": 1, "alphabet_size": 2, "max_order": 1, "depth": 1, "chains": 1, "dimension": 1, "steps": 1,
+    "seeds": 1, "order": 1, "alphabet_size": 2, "max_order": 1, "depth": 1, "chains": 1, "layers": 1, "dimension": 1,
+    "taps": 0, "state": 1, "expansion": 1, "steps": 1,
     "batch": 1, "per_kernel": 1, "weight_decay": 0, "clip": 0, "warmup": 0, "perturbation": 0, "evaluate_every": 1,
     "evaluation_count": 2, "checkpoint_every": 1,
 }  # fmt: skip
-_WITHIN = {"layers": (1, 3), "token_noise": (0, 1), "transition_noise": (0, 1), "final_rate": (0, 1)}
+_WITHIN = {"token_noise": (0, 1), "transition_noise": (0, 1), "final_rate": (0, 1)}
 _BELOW_ONE = ("beta1", "beta2", "dropout")
 
 
@@ -93,11 +95,22 @@ def _check_architecture(config: Config) -> None:
         f"heads are {words(architecture.heads) or 'none'} for {architecture.layers} layers; "
         "give one number, or one for each layer",
     )
+    require(
+        len(architecture.mixer) in (1, architecture.layers),
+        f"mixers are {words(architecture.mixer) or 'none'} for {architecture.layers} layers; "
+        "give one name, or one for each layer",
+    )
+    recipe(architecture.mixer, config.data.order)  # refuses names that do not exist
     for heads in architecture.heads:
         require(
             heads >= 1 and architecture.dimension % heads == 0,
             f"{heads} heads do not divide the dimension {architecture.dimension}; "
             "pass `heads=` or `dimension=` so that they do",
+        )
+        width = architecture.dimension // heads
+        require(
+            not architecture.rotary_positions or width % 2 == 0,
+            f"rotary positions turn pairs of coordinates, a head has {width}; pass `heads=` or `dimension=`",
         )
     require(
         initial.from_model is not None or not (initial.zero_output and architecture.tied),

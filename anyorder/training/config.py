@@ -18,6 +18,7 @@ import tyro
 from anyorder.chains.config import SourceConfig
 from anyorder.errors import InputError, require
 from anyorder.io.plugins import Registry
+from anyorder.training.mixers import recipe
 
 if TYPE_CHECKING:
     from anyorder.chains import Source
@@ -46,7 +47,9 @@ class Architecture:
     """The transformer; a model to start from replaces all of it."""
 
     layers: int = 2
-    """Attention layers: 1, 2 or 3."""
+    """Layers: a mixer and an MLP each."""
+    mixer: tuple[str, ...] = ("attention",)
+    """How rows read earlier rows: attention, convolution (then attention) or mamba; one for all layers or for each."""
     heads: tuple[int, ...] = (1,)
     """Heads of each layer, or one number for all; each must divide the dimension."""
     dimension: int = 32
@@ -61,6 +64,8 @@ class Architecture:
     """Relative key positions are embeddings of the offset that pass through W_K."""
     absolute_positions: bool = False
     """A table of absolute positions, added to the embedding."""
+    rotary_positions: bool = False
+    """Rotate queries and keys of every attention layer by their position, instead of relative key positions."""
     value_positions: Literal["none", "first", "all"] = "none"
     """Layers with relative value positions."""
     beginning: bool = True
@@ -71,6 +76,14 @@ class Architecture:
     """Queries and keys of length one, times a learnt scale."""
     tied: bool = False
     """The output matrix is the embedding."""
+    taps: int = 0
+    """Tokens that a convolution sees, its own included; 0 means one more than the order."""
+    state: int = 32
+    """Keys of a mamba head: its table has so many rows."""
+    expansion: int = 2
+    """Values of all mamba heads together, in multiples of the dimension."""
+    decay: Literal["selective", "one"] = "selective"
+    """Decay of mamba's table: by the token, or one, which makes it linear attention."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -185,6 +198,21 @@ class Config:
         """Heads of each layer."""
         heads, layers = self.architecture.heads, self.architecture.layers
         return heads * layers if len(heads) == 1 else heads
+
+    @property
+    def mixers(self) -> tuple[str, ...]:
+        """Mixer of each layer."""
+        mixer, layers = self.architecture.mixer, self.architecture.layers
+        return mixer * layers if len(mixer) == 1 else mixer
+
+    @property
+    def taps(self) -> int:
+        """Taps of every convolution.
+
+        >>> Config(data=Data(order=3)).taps
+        4
+        """
+        return self.architecture.taps or self.data.window + 1
 
     @property
     def source(self) -> Source:
@@ -328,14 +356,24 @@ _FAST: dict[int, dict[str, float]] = {
 def preset(name: str = "fast", order: int = 2, **changes: object) -> Config:
     """The preset of that name for chains of this order, with other fields changed by their names.
 
-    `fast` takes the more steps the longer the contexts.
+    `fast` takes the more steps the longer the contexts, and has recipes for mixers other than attention. A list of
+    mixers gives each layer one.
 
     >>> [preset("fast", order=k).optimisation.steps for k in (1, 2, 3, 4)]
     [400, 1000, 1600, 2000]
     >>> preset(order=3, steps=10).optimisation.steps
     10
     """
-    own = _FAST.get(order, _FAST[max(_FAST)]) if name == "fast" else {}
+    own = dict(_FAST.get(order, _FAST[max(_FAST)])) if name == "fast" else {}
+    given = _plain(DEFAULTS["mixer"], changes.get("mixer", ()))
+    for_mixers = recipe(given, order)
+    require(
+        name == "fast" or not for_mixers,
+        f"the preset {name!r} has no recipe for the mixer {' '.join(given)}; take the preset fast",
+    )
+    own |= for_mixers
+    if len(given) > 1:
+        own["layers"] = len(given)
     return changed(dataclasses.replace(PRESETS.find(name), preset=name), {"order": order, **own, **changes})
 
 

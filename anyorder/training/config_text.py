@@ -6,6 +6,7 @@ import shlex
 
 from anyorder.errors import InputError, require
 from anyorder.training.config import GROUPS, PRESETS, Config, changed, known, preset, values
+from anyorder.training.mixers import recipe
 
 
 def words(entries: object) -> str:
@@ -68,7 +69,14 @@ def command(config: Config) -> str:
 
     >>> command(preset("floor", seeds=1))
     'anyorder train --preset floor --seeds 1'
+    >>> command(preset(mixer="mamba", layers=1, order=3))
+    'anyorder train --preset fast --order 3 --layers 1 --mixer mamba'
     """
     name = config.preset if config.preset is not None and config.preset in PRESETS else "fast"
-    base = changed(preset(name, config.data.order), {"order": PRESETS[name].data.order})
+    mixer = config.architecture.mixer
+    if recipe(mixer, config.data.order):
+        name = "fast"
+    plain = PRESETS[name]
+    base = preset(name, config.data.order, mixer=mixer)
+    base = changed(base, {"order": plain.data.order, "mixer": plain.architecture.mixer})
     return f"anyorder train --preset {name} {flags(config, base)}".strip()

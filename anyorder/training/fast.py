@@ -47,7 +47,11 @@ def covers(model: Transformer) -> bool:
     """
     heads = [head for layer in model.layers for head in layer.heads]
     plain = model.output_map == "softmax" and model.positions is None
-    return plain and all(head.projection is not None and head.value_positions is None for head in heads)
+    plain = plain and all(layer.convolution is None for layer in model.layers)
+    return plain and all(
+        isinstance(head, Head) and head.projection is not None and head.value_positions is None and head.rotary is None
+        for head in heads
+    )
 
 
 def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) -> Float[Array, "batch length symbols"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -15,16 +16,20 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from anyorder.chains.random import Seed, as_key
 from anyorder.errors import require
 from anyorder.io.numerics import dtype_of
-from anyorder.models import Head, Layer, LayerNorm, MLPLayer, Transformer
+from anyorder.models import Layer, LayerNorm, MLPLayer, Transformer
 from anyorder.training.config import Config
+from anyorder.training.mixers import MIXERS
 
 #: The largest weight of a model to start from. Constructions that round add and take away a number near 2^52: the
 #: gradient of that is of the same size, and the smallest step destroys it.
 LARGEST = 1e6
+#: Up to this number of layers fan-in weights are not made smaller for depth.
+_SHALLOW = 3
 #: Standard deviation of GPT-2's weights.
 _GPT2 = 0.02
 
 Draw = Callable[..., Float[Array, "..."]]
+NewNorm = Callable[[], LayerNorm]
 
 
 def initial_model(config: Config, key: Seed, from_model: Transformer | None = None) -> Transformer:
@@ -102,7 +107,15 @@ def _deviation(config: Config, kind: str, inputs: int) -> float:
         return 0.0
     if config.initial.weights == "gpt2":  # smaller where so many are added up
         return _GPT2 / math.sqrt(2 * config.architecture.layers) if kind == "projection" else _GPT2
-    return 1.0 if kind == "embedding" else 1 / math.sqrt(inputs)
+    if kind == "embedding":
+        return 1.0
+    return (_depth_scale(config) if kind == "projection" else 1.0) / math.sqrt(inputs)
+
+
+def _depth_scale(config: Config) -> float:
+    """The factor of what a layer first writes to the stream: deep pre-norm models start like shallow ones."""
+    architecture = config.architecture
+    return min(1.0, math.sqrt(_SHALLOW / architecture.layers)) if architecture.pre_norm else 1.0
 
 
 def _model(config: Config, draw: Draw, dtype: np.dtype) -> Transformer:
@@ -120,63 +133,41 @@ def _model(config: Config, draw: Draw, dtype: np.dtype) -> Transformer:
     )
 
 
-def _norm(width: int, dtype: np.dtype) -> LayerNorm:
-    return LayerNorm(jnp.ones(width, dtype), jnp.zeros(width, dtype))
+def _norm(width: int, dtype: np.dtype, gain: float = 1.0) -> LayerNorm:
+    return LayerNorm(jnp.full(width, gain, dtype), jnp.zeros(width, dtype))
 
 
 def _layer(config: Config, number: int, draw: Draw, dtype: np.dtype) -> Layer:
     architecture = config.architecture
     d, last = architecture.dimension, number == architecture.layers - 1
     stacked = architecture.mlp != "none" and (not last or architecture.last_mlp or architecture.layers == 1)
-    mlp = _STACKS[architecture.mlp](d, draw, dtype) if stacked else ()
+    mlp = _STACKS[architecture.mlp](d, draw, partial(_norm, d, dtype, _depth_scale(config))) if stacked else ()
     return Layer(
-        heads=tuple(_head(config, number, draw, dtype) for _ in range(config.heads[number])),
+        **MIXERS.find(config.mixers[number]).parts(config, number, draw),
         mlp=mlp,
         attention_norm=_norm(d, dtype) if architecture.pre_norm else None,
         mlp_norm=_norm(d, dtype) if architecture.pre_norm and mlp else None,
     )
 
 
-def _head(config: Config, number: int, draw: Draw, dtype: np.dtype) -> Head:
-    architecture = config.architecture
-    d = architecture.dimension
-    width = d // config.heads[number]
-    rows = config.data.length + architecture.beginning
-    here = ("first", "all") if number == 0 else ("all",)
-    wide = d if architecture.positions_through_key else width
-    return Head(
-        query=draw("matrix", width, d),
-        key=draw("matrix", width, d),
-        value=draw("matrix", width, d),
-        projection=draw("projection", d, width),
-        key_positions=draw("matrix", rows, wide) if architecture.key_positions in here else None,
-        value_positions=draw("matrix", rows, width) if architecture.value_positions in here else None,
-        # Random vectors of length one have products of size 1/√width, which the scale makes one.
-        scale=jnp.asarray(math.sqrt(width), dtype) if architecture.qk_norm else 1 / math.sqrt(width),
-        normalise=architecture.qk_norm,
-        positions_through_key=architecture.positions_through_key,
-    )
-
-
-def _paper_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
+def _paper_stack(d: int, draw: Draw, norm: NewNorm) -> tuple[MLPLayer, ...]:
     """App. B.1: x + N(W_1 x), x + N(W_2 ·), · + N(W_3 ·) with a ReLU inside each; N is a layer norm here."""
-    return tuple(
-        MLPLayer(draw("matrix", d, d), jnp.zeros(d, dtype), "relu", _norm(d, dtype), skip) for skip in (0, 0, 2)
-    )
+    return tuple(MLPLayer(draw("matrix", d, d), norm().bias, "relu", norm(), skip) for skip in (0, 0, 2))
 
 
-def _published_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
+def _published_stack(d: int, draw: Draw, norm: NewNorm) -> tuple[MLPLayer, ...]:
     """The authors' code: the second of four layers has neither norm nor skip: it replaces the stream."""
-    first = MLPLayer(draw("matrix", d, d), jnp.zeros(d, dtype), "relu", _norm(d, dtype), 0)
+    first = MLPLayer(draw("matrix", d, d), norm().bias, "relu", norm(), 0)
     second = MLPLayer(draw("matrix", d, d), None, "relu")
-    last = (MLPLayer(draw("matrix", d, d), None, "relu", _norm(d, dtype), skip) for skip in (2, 3))
+    last = (MLPLayer(draw("matrix", d, d), None, "relu", norm(), skip) for skip in (2, 3))
     return (first, second, *last)
 
 
-def _gpt2_stack(d: int, draw: Draw, dtype: np.dtype) -> tuple[MLPLayer, ...]:
+def _gpt2_stack(d: int, draw: Draw, norm: NewNorm) -> tuple[MLPLayer, ...]:
+    zero = norm().bias
     return (
-        MLPLayer(draw("matrix", 4 * d, d), jnp.zeros(4 * d, dtype), "gelu"),
-        MLPLayer(draw("projection", d, 4 * d), jnp.zeros(d, dtype), "none", skip=0),
+        MLPLayer(draw("matrix", 4 * d, d), jnp.zeros(4 * d, zero.dtype), "gelu"),
+        MLPLayer(draw("projection", d, 4 * d), zero, "none", skip=0),
     )
 
 

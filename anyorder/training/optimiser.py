@@ -15,7 +15,7 @@ from anyorder.io.numerics import dtype_of
 from anyorder.training.config import Config, Optimisation
 
 #: Weights that are linear maps of the stream; all others are tables, gains and biases.
-_MATRICES = ("query", "key", "value", "projection", "weight", "output")
+_MATRICES = ("query", "key", "value", "gate", "projection", "weight", "output")
 #: Newton-Schulz steps see a matrix; the size of Muon's changes is set to that of AdamW's.
 _RMS = 0.2
 

@@ -145,7 +145,13 @@ BAD = {
     "--token-noise 1.5": "token noise is 1.5, must be between 0 and 1",
     "--transition-noise -1": "transition noise is -1.0, must be between 0 and 1",
     "--token-noise 0.1 --transition-noise 0.1": "token noise 0.1 and transition noise 0.1 together; choose one kind",
-    "--layers 4": "layers is 4, must be between 1 and 3",
+    "--layers 0": "layers is 0, must be at least 1; pass --layers 1 or more",
+    "--mixer mambo": "no mixer 'mambo'; did you mean mamba?",
+    "--preset paper --mixer mamba": "the preset 'paper' has no recipe for the mixer mamba; take the preset fast",
+    "--rotary-positions --dimension 5": "rotary positions turn pairs of coordinates, a head has 5; "
+    "pass --heads or --dimension",
+    "--mixer mamba attention --layers 3": "mixers are mamba attention for 3 layers; "
+    "give one name, or one for each layer",
     "--dimension 0": "dimension is 0, must be at least 1; pass --dimension 1 or more",
     "--heads 3": "3 heads do not divide the dimension 32; pass --heads or --dimension so that they do",
     "--heads 1 2 4": "heads are 1 2 4 for 2 layers; give one number, or one for each layer",

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import jaxprs_in_params
 
-from anyorder.models import Head, Layer, LayerNorm, MLPLayer, Transformer, UnitNorm
+from anyorder.models import Head, Layer, LayerNorm, Mamba, MLPLayer, Transformer, UnitNorm
 
 SYMBOLS = 3
 
@@ -14,12 +14,20 @@ def random_model(seed, *, dtype="float64", d=8, heads=(1, 1), mlp="paper", **opt
     rng = np.random.default_rng(seed)
 
     def draw(*shape):
-        return jnp.asarray(rng.normal(size=shape) / np.sqrt(shape[-1]), dtype)
+        return jnp.asarray(rng.normal(size=shape) / np.sqrt(shape[-1] if shape else 1), dtype)
 
     def norm(width):
         return LayerNorm(1 + draw(width), draw(width))
 
+    def mamba(state, taps, value=3):
+        matrices = (draw(state, d), draw(state, d), draw(value, d), draw(value, d), draw(d, value))
+        convolution = (draw(taps, 2 * state + value), draw(2 * state + value))
+        decay = None if options.get("decay") == "one" else draw()
+        return Mamba(*matrices, *convolution, draw(d), draw(), draw(), 1 + draw(value), decay)
+
     def head():
+        if "state" in options:
+            return mamba(options["state"], options["mamba_taps"])
         projected = options.get("projected", False)
         width = d // 2 if projected else d
         return Head(
@@ -31,6 +39,7 @@ def random_model(seed, *, dtype="float64", d=8, heads=(1, 1), mlp="paper", **opt
             value_positions=draw(options["value_offsets"], width) if "value_offsets" in options else None,
             scale=options.get("scale", 1.0),
             normalise=options.get("normalise", False),
+            rotary=options.get("rotary"),
         )
 
     stacks = {
@@ -56,6 +65,7 @@ def random_model(seed, *, dtype="float64", d=8, heads=(1, 1), mlp="paper", **opt
             stacks[mlp](),
             attention_norm=norm(d) if pre_norm else None,
             mlp_norm=norm(d) if pre_norm else None,
+            convolution=draw(options["taps"], d) if "taps" in options else None,
         )
         for count in heads
     )

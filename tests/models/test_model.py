@@ -31,6 +31,10 @@ CASES = {
     "the stack of App. B.2": {"mlp": "paper-qk", "normalise": True, "scale": 7.0, "output_map": "relu"},
     "tied head": {"tied": True, "output_bias": True, "beginning": True, "key_offsets": 9},
     "absolute positions": {"places": 30, "beginning": True},
+    "a convolution before attention": {"taps": 3, "key_offsets": 4, "pre_norm": True, "beginning": True},
+    "rotary positions": {"rotary": 100.0, "normalise": True, "heads": (2, 1), "beginning": True},
+    "mamba": {"state": 5, "mamba_taps": 3, "heads": (2, 1), "mlp": "gpt", "pre_norm": True},
+    "linear attention": {"state": 2, "mamba_taps": 1, "decay": "one", "heads": (3,), "mlp": "none"},
     "identity output": {"output_map": "identity", "mlp": "none", "value_offsets": 3},
 }
 

@@ -54,6 +54,45 @@ def test_trained_architectures_agree(tmp_path, tokens, preset):
     np.testing.assert_allclose(theirs(tokens).detach().numpy(), ours(tokens), rtol=0, atol=1e-13)
 
 
+MIXERS = {
+    "mamba": {"mixer": "mamba"},
+    "linear attention": {"mixer": "mamba", "decay": "one"},
+    "convolution": {"mixer": "convolution"},
+    "rotary positions": {"rotary_positions": True, "key_positions": "none"},
+    "both": {"mixer": ("mamba", "convolution")},
+}
+
+
+@pytest.mark.parametrize("name", MIXERS)
+def test_mixers_agree(tmp_path, tokens, name):
+    from anyorder.training import preset
+    from anyorder.training.initial import initial_model
+
+    changes = {"alphabet_size": 3, "length": 64, "dtype": "float64", "zero_output": False}
+    ours = initial_model(preset(**MIXERS[name], **changes), 1)
+    anyorder.save(ours, tmp_path / "model.safetensors")
+    theirs = anyorder.torch.load(tmp_path / "model.safetensors")
+    trace = ours.trace(tokens)
+    np.testing.assert_allclose(theirs(tokens).detach().numpy(), trace.probabilities, rtol=0, atol=1e-12)
+    for layer, weights in enumerate(theirs.attention(tokens)):
+        np.testing.assert_allclose(weights.detach().numpy(), trace.attention[layer], rtol=0, atol=1e-12)
+
+
+def test_heads_of_plug_ins_are_refused_in_one_line(tmp_path):
+    import dataclasses
+
+    class Own(anyorder.models.Head):
+        pass
+
+    model = anyorder.construct("bigram", order=1, alphabet_size=2, length=8)
+    first, second = model.layers
+    own = Own(**{field.name: getattr(first.heads[0], field.name) for field in dataclasses.fields(Own)})
+    layers = (dataclasses.replace(first, heads=(own,)), second)
+    anyorder.save(dataclasses.replace(model, layers=layers, certificate=None), tmp_path / "m.safetensors")
+    with pytest.raises(InputError, match="has a 'Own', which has no PyTorch form"):
+        anyorder.torch.load(tmp_path / "m.safetensors")
+
+
 def test_a_hook_reads_and_replaces_attention(tmp_path, tokens):
     anyorder.save(anyorder.construct("k-head", order=2, alphabet_size=3, length=64), tmp_path / "m.safetensors")
     model = anyorder.torch.load(tmp_path / "m.safetensors")

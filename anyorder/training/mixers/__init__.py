@@ -1,0 +1,51 @@
+"""Mixers: how the rows of a layer read earlier rows. One file a mixer, with its initial weights and its recipe.
+
+Nothing here imports JAX: a mixer is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from anyorder.io.plugins import Registry
+
+if TYPE_CHECKING:
+    from anyorder.training.config import Config
+
+    Draw = Callable[..., Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Mixer:
+    """One kind of layer.
+
+    parts: from the config, the number of the layer (0 is the first) and `draw` to the fields of `models.Layer` that mix
+        rows: `heads`, and `convolution` where there is one. `draw(kind, *shape)` gives random weights; a kind is
+        `matrix`, `projection` (what is written to the stream), `embedding` or `output`.
+    recipe: from the order of the chains to the settings of the preset `fast` that differ with this mixer.
+    """
+
+    parts: Callable[[Config, int, Draw], Mapping[str, Any]]
+    recipe: Callable[[int], Mapping[str, Any]] = lambda order: {}
+
+
+MIXERS: Registry[Mixer] = Registry(
+    "mixer",
+    {name: f"anyorder.training.mixers.{name}:{name.upper()}" for name in ("attention", "convolution", "mamba")},
+    lambda variable, value: variable.lower().replace("_", "-") if isinstance(value, Mixer) else None,
+)
+
+
+def recipe(mixers: Iterable[str], order: int) -> dict[str, Any]:
+    """The settings of `fast` that differ with these mixers, which must exist; attention is not imported for it.
+
+    >>> recipe(["attention"], 2)
+    {}
+    """
+    found: dict[str, Any] = {}
+    for mixer in mixers:
+        if mixer != "attention":
+            found |= MIXERS.find(mixer).recipe(order)
+    return found
