@@ -117,8 +117,8 @@ class GGUFModel(HuggingFaceModel):
                 isinstance(number, int) and number > 0,
                 f"{path} has {kind}.{field} {number!r}, must be at least 1; it is not a whole model, get it again",
             )
-        heads = int(fields[f"{kind}.attention.head_count"])  # type: ignore[call-overload]
-        groups = int(fields.get(f"{kind}.attention.head_count_kv", heads))  # type: ignore[call-overload]
+        heads = int(fields[f"{kind}.attention.head_count"])
+        groups = int(fields.get(f"{kind}.attention.head_count_kv", heads))
         require(
             groups > 0 and heads % groups == 0,
             f"{path} has {heads} heads and {groups} key-value heads; the second must divide the first",
