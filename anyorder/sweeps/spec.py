@@ -223,9 +223,26 @@ def from_stored(plain: Row, source: str = "the sweep") -> Sweep:
     return sweep(plain["name"], base, plain["axes"], seeds=plain["seeds"], metric=plain["metric"], success=success)
 
 
+#: Fields of a config in version 0.2, always part of a digest; later ones are where they differ from their defaults.
+_OF_0_2 = {
+    "seed", "seeds", "order", "alphabet_size", "prior", "concentration", "gamma", "min_order", "max_order",
+    "depth", "start", "token_noise", "transition_noise", "length", "layers", "heads", "dimension", "mlp",
+    "last_mlp", "key_positions", "positions_through_key", "absolute_positions", "value_positions", "beginning",
+    "pre_norm", "qk_norm", "tied", "weights", "zero_output", "from_model", "perturbation", "steps", "batch",
+    "per_kernel", "targets", "predictions", "dropout", "optimiser", "learning_rate", "beta1", "beta2",
+    "weight_decay", "clip", "warmup", "schedule", "final_rate", "dtype", "evaluate_every", "evaluation_count",
+    "evaluation_seed", "checkpoint_every",
+}  # fmt: skip
+
+
 def sweep_digest(sweep: Sweep) -> str:
     """A name for what the runs of a sweep are; metric and success only judge them."""
-    base = {name: value for name, value in vars(sweep.base).items() if name != "preset"}
+    base, given = as_json(sweep.base), configs.values(sweep.base)
+    del base["preset"]
+    for name in configs.DEFAULTS.keys() - _OF_0_2:
+        if given[name] == configs.DEFAULTS[name]:
+            group = configs.GROUPS[name]
+            del (base if group is None else base[group])[name]
     return short_digest(as_json({"base": base, "axes": sweep.axes, "seeds": sweep.seeds}))
 
 
