@@ -36,6 +36,7 @@ import jax
 import pytest
 
 from anyorder.cli import main
+from anyorder.io import plugins
 
 #: Every compiled program maps some memory of its own, and Linux allows a process 65,530 maps.
 MANY_MAPS = 30_000
@@ -71,6 +72,19 @@ def _few_programs():
     if maps.exists() and maps.read_bytes().count(b"\n") > MANY_MAPS:
         jax.clear_caches()
         gc.collect()
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """Write plug-ins and name them in the environment while the test runs."""
+
+    def write(text, name="mine.py"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        monkeypatch.setenv(plugins.VARIABLE, os.pathsep.join([*plugins.files(), str(path)]))
+        return path
+
+    return write
 
 
 @pytest.fixture

@@ -1,35 +1,43 @@
-"""A new construction is one file and one entry: a toy is registered, and found everywhere."""
+"""A new construction is one file: a toy is named as a plug-in, and found everywhere."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
 
-from anyorder.constructions import CONSTRUCTIONS, Option, construct, tables
+from anyorder.constructions import CONSTRUCTIONS, construct, plan, tables
 from anyorder.constructions.exact_orders import precision_table
 from anyorder.constructions.verify import verify
+from anyorder.errors import InputError
+from anyorder.io import plugins
 from anyorder.web import api, proof, schema, view
 from anyorder.web.library import Library
 
+#: `k-head` under another name, with an option of its own.
+TOY = """
+import dataclasses
+
+from anyorder.constructions import CONSTRUCTIONS, Option
+
+_K_HEAD = CONSTRUCTIONS["k-head"]
+MINE = dataclasses.replace(
+    _K_HEAD,
+    name="toy",
+    advice="Take it to see that nothing else has to change.",
+    build=lambda request, kappa, volume: _K_HEAD.build(request, kappa),
+    analyse=lambda request, volume: _K_HEAD.analyse(request),
+    steps=lambda request, volume: _K_HEAD.steps(request),
+    options=(Option("volume", 3, "how loud it is", least=1, most=11),),
+    last_order=2,
+)
+"""
+
 
 @pytest.fixture
-def toy(monkeypatch):
-    """`k-head` under another name, with an option of its own."""
-    original = CONSTRUCTIONS["k-head"]
-    entry = dataclasses.replace(
-        original,
-        name="toy",
-        advice="Take it to see that nothing else has to change.",
-        build=lambda request, kappa, volume: original.build(request, kappa),
-        analyse=lambda request, volume: original.analyse(request),
-        steps=lambda request, volume: original.steps(request),
-        options=(Option("volume", 3, "how loud it is", least=1, most=11),),
-        last_order=2,
-    )
-    monkeypatch.setitem(CONSTRUCTIONS, "toy", entry)
-    return entry
+def toy(plugin):
+    plugin(TOY)
+    return CONSTRUCTIONS["toy"]
 
 
 def test_it_is_built_and_verified(toy):
@@ -64,3 +72,15 @@ def test_the_explorer_offers_it_and_tells_its_proof(toy):
     traced = explorer.traced(asked, lambda: None)
     assert traced.opened.plan.options == {"volume": 7}
     assert [step.title for step in proof.tell(traced, 8).steps] == [step.title for step in traced.opened.plan.steps]
+
+
+def test_functions_take_the_construction_itself(toy, monkeypatch):
+    monkeypatch.delenv(plugins.VARIABLE)
+    request = {"order": 2, "alphabet_size": 2, "length": 32}
+    with pytest.raises(InputError, match="no construction 'toy'"):
+        plan("toy", **request)
+    assert plan(toy, **request).construction is toy
+    model = construct(toy, **request, volume=4)
+    assert verify(toy, **request, sequences=4).passed
+    assert verify(model, sequences=4).passed  # found by the name in its certificate
+    assert "toy" not in list(CONSTRUCTIONS)

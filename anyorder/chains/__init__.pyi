@@ -3,6 +3,7 @@ from .assumptions import check_any_order as check_any_order
 from .assumptions import check_first_order as check_first_order
 from .assumptions import check_second_order as check_second_order
 from .assumptions import conditions as conditions
+from .config import PRIORS as PRIORS
 from .doubly_stochastic import DoublyStochastic as DoublyStochastic
 from .kernel import Kernel as Kernel
 from .noise import Noise as Noise
@@ -17,7 +18,6 @@ from .priors import Reversible as Reversible
 from .priors import ReversibleBinary as ReversibleBinary
 from .process import Process as Process
 from .recall import Recall as Recall
-from .registry import PRIORS as PRIORS
 from .registry import named_prior as named_prior
 from .registry import sample as sample
 from .shared_rows import BagSymmetric as BagSymmetric

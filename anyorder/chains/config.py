@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from anyorder.errors import require
+from anyorder.io.plugins import Registry
 
 if TYPE_CHECKING:
     from anyorder.chains import Prior, Source
 
-#: Priors over kernels of one order; all priors. `anyorder.chains.PRIORS` has what they name.
-PriorOfOneOrder = Literal[
-    "dirichlet", "floored", "reversible", "reversible-binary", "reversible-binary-newest", "bag-symmetric"
-]
-PriorName = Literal[PriorOfOneOrder, "order-mixture", "tree", "pool", "doubly-stochastic", "recall"]
+
+def _prior_name(variable: str, value: object) -> str | None:
+    """Its own `name`: that of a class from which it is derived is taken."""
+    if not isinstance(value, type):
+        return None
+    from anyorder.chains.priors import Prior
+
+    own = vars(value).get("name")
+    return own if issubclass(value, Prior) and isinstance(own, str) else None
+
+
+#: Every prior by its name, and what makes it.
+PRIORS: Registry[Callable[..., Prior]] = Registry(
+    "prior",
+    {
+        "dirichlet": "anyorder.chains.priors:Dirichlet",
+        "floored": "anyorder.chains.priors:Floored",
+        "reversible": "anyorder.chains.priors:Reversible",
+        "reversible-binary": "anyorder.chains.priors:ReversibleBinary",
+        "reversible-binary-newest": "anyorder.chains.priors:NEWEST_FIRST",
+        "bag-symmetric": "anyorder.chains.shared_rows:BagSymmetric",
+        "order-mixture": "anyorder.chains.shared_rows:OrderMixture",
+        "tree": "anyorder.chains.shared_rows:Tree",
+        "pool": "anyorder.chains.pool:Pool",
+        "doubly-stochastic": "anyorder.chains.doubly_stochastic:DoublyStochastic",
+        "recall": "anyorder.chains.recall:Recall",
+    },
+    _prior_name,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -25,7 +51,7 @@ class SourceConfig:
     """Order k: how many past tokens the next one depends on. The priors order-mixture and tree have their own."""
     alphabet_size: int = 2
     """Number of symbols S."""
-    prior: PriorName = "dirichlet"
+    prior: Annotated[str, PRIORS] = "dirichlet"
     """Where kernels come from: Dirichlet rows, rows with a floor, reversible kernels, binary ones of order 2 that
     satisfy the second-order assumption with contexts read oldest or newest token first, kernels that depend on the bag
     of the last k tokens, kernels of a random order, random context trees, a finite pool of kernels, doubly stochastic

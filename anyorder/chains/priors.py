@@ -7,6 +7,7 @@ not recompile.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -191,6 +192,10 @@ class ReversibleBinary(Prior):
             return jnp.stack([zero, 1 - zero], axis=-1)
 
         return draw_until(key, propose, lambda kernel: second_hop(kernel) >= 1)
+
+
+#: The same with contexts read newest token first.
+NEWEST_FIRST = functools.partial(ReversibleBinary, newest_first=True)
 
 
 def second_hop(kernel: Float[Array, "2 2 2"]) -> Float[Array, ""]:

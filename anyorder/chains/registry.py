@@ -1,48 +1,26 @@
-"""Priors by their names, and the short way to a batch of sequences.
-
-To add a prior, write it, add its entry to `PRIORS` and its name to those of `anyorder.chains.config`.
-"""
+"""Priors by their names, and the short way to a batch of sequences."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from functools import partial
 
+import equinox as eqx
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from anyorder.chains.doubly_stochastic import DoublyStochastic
+from anyorder.chains.config import PRIORS
 from anyorder.chains.kernel import Kernel
 from anyorder.chains.noise import Noise
-from anyorder.chains.pool import Pool
-from anyorder.chains.priors import Dirichlet, Floored, Prior, Reversible, ReversibleBinary
+from anyorder.chains.priors import Prior
 from anyorder.chains.random import Seed
-from anyorder.chains.recall import Recall
 from anyorder.chains.sampling import Start
-from anyorder.chains.shared_rows import BagSymmetric, OrderMixture, Tree
 from anyorder.chains.source import Chains, Source, as_prior
-from anyorder.errors import check_whole, require
-
-#: Every prior by its name, and what makes it.
-PRIORS: dict[str, Callable[..., Prior]] = {
-    "dirichlet": Dirichlet,
-    "floored": Floored,
-    "reversible": Reversible,
-    "reversible-binary": ReversibleBinary,
-    "reversible-binary-newest": partial(ReversibleBinary, newest_first=True),
-    "bag-symmetric": BagSymmetric,
-    "order-mixture": OrderMixture,
-    "tree": Tree,
-    "pool": Pool,
-    "doubly-stochastic": DoublyStochastic,
-    "recall": Recall,
-}
+from anyorder.errors import InputError, check_whole, require
 
 
 def named_prior(
-    name: str,
+    name: str | type[Prior],
     order: int,
     alphabet_size: int,
     *,
@@ -54,20 +32,43 @@ def named_prior(
     chains: int = 16,
     pool_seed: int = 0,
 ) -> Prior:
-    """The prior that a command or a config names; each takes the numbers that are its own.
+    """The prior of this name or class; each takes the numbers that are its own.
 
     >>> named_prior("tree", 1, 4, depth=2).order
     2
     """
     numbers = dict(locals())
     check_whole(order=order, alphabet_size=alphabet_size)
-    require(name in PRIORS, f"prior is {name!r}, must be one of {', '.join(PRIORS)}")
-    own = inspect.signature(PRIORS[name]).parameters
-    return PRIORS[name](**{number: value for number, value in numbers.items() if number in own})
+    make = PRIORS.find(name)
+    own = inspect.signature(make).parameters
+    return make(**{number: value for number, value in numbers.items() if number in own})
+
+
+def adopted(prior: object) -> dict[str, object]:
+    """The fields of a config that mean this prior, which has its name until the program ends.
+
+    >>> from anyorder.chains import Floored
+    >>> adopted(Floored(order=3, alphabet_size=2))
+    {'prior': 'floored', 'order': 3, 'alphabet_size': 2}
+    """
+    if isinstance(prior, type) and issubclass(prior, Prior):
+        PRIORS.find(prior)
+        return {"prior": prior.name}
+    if not isinstance(prior, Prior):
+        raise InputError(f"the prior is {prior!r}, must be a name, a prior or a class of priors")
+    if prior.name not in list(PRIORS):
+        PRIORS.find(type(prior))
+    same = eqx.tree_equal(prior, named_prior(prior.name, prior.order, prior.alphabet_size))
+    require(
+        bool(same),
+        f"{prior!r} is not what the name {prior.name!r} builds, and a run keeps only the name; "
+        "pass its numbers as fields of the config, or a class with other defaults",
+    )
+    return {"prior": prior.name, "order": prior.order, "alphabet_size": prior.alphabet_size}
 
 
 def sample(
-    prior: str | Prior | Kernel = "dirichlet",
+    prior: str | type[Prior] | Prior | Kernel = "dirichlet",
     *,
     order: int | None = None,
     alphabet_size: int | None = None,
@@ -80,13 +81,13 @@ def sample(
 ) -> Chains:
     """Draw `count` kernels and one sequence of `length` tokens from each; `seed` is an integer or a key.
 
-    `prior` is a name, with `order` and `alphabet_size`, by default 2 and 2, or a prior of `anyorder.chains`, which has
-    its own; a `Kernel` is the kernel of every sequence.
+    `prior` is a name or a class, with `order` and `alphabet_size`, by default 2 and 2, or a prior, which has its own; a
+    `Kernel` is the kernel of every sequence.
 
     >>> sample(order=3, length=8, count=2, seed=7).tokens.shape
     (2, 8)
     """
-    if isinstance(prior, str):
+    if isinstance(prior, str | type):
         prior = named_prior(prior, 2 if order is None else order, 2 if alphabet_size is None else alphabet_size)
     source = Source(as_prior(prior), length, noise, start)
     for name, given, own in (("order", order, source.order), ("alphabet_size", alphabet_size, source.alphabet_size)):

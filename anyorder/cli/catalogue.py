@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from anyorder.cli.command import facts, working
-from anyorder.io import cache
+from anyorder.io import cache, plugins
 
 
 def listed(what: str) -> Any:
@@ -30,7 +30,8 @@ def listed(what: str) -> Any:
         with working(f"reading the {what}, once"):
             return made()
 
-    return made() if registry in sys.modules else cache.kept(what, made_once)
+    # Plug-ins may change what is listed with any file that they import.
+    return made() if registry in sys.modules or plugins.outside() else cache.kept(what, made_once)
 
 
 def _constructions() -> dict[str, object]:

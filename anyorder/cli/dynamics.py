@@ -11,7 +11,7 @@ import tyro
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from anyorder.chains.config import PriorOfOneOrder
+from anyorder.chains.config import PRIORS
 from anyorder.cli.command import Command, Outcome, facts, progress, table
 from anyorder.errors import require
 from anyorder.papers.two_can.dynamics.settings import Algorithm, Preconditioned, TwoStage
@@ -44,7 +44,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
     """two-stage: Algorithm 1, first-order chains. preconditioned: Algorithm 2, any order."""
     out: str = "dynamics"
     """Folder for trajectory.npz, run.png and attention.html (and sweep.png)."""
-    prior: PriorOfOneOrder = "floored"
+    prior: Annotated[str, PRIORS] = "floored"
     """Where kernels come from; preconditioned: reversible. A prior that violates an assumption still runs. The binary
     ones satisfy the second-order assumption, with contexts read oldest or newest token first."""
     kernel: str | None = None
@@ -146,7 +146,11 @@ class Dynamics(TwoStage, Preconditioned, Command):
 
         if self.kernel is not None:
             return chains.PointMass(chains.Kernel(sequence_files.read_array(self.kernel)))
-        return chains.named_prior(self.prior, self.order, self.alphabet_size, gamma=self.gamma)
+        prior = chains.named_prior(self.prior, self.order, self.alphabet_size, gamma=self.gamma)
+        require(
+            len(prior.orders) == 1, f"the prior {self.prior} has several orders; choose one that has a single order"
+        )
+        return prior
 
 
 def described_run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import os
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from anyorder import __version__
 from anyorder.cli.signals import exit_code, interruptible
 from anyorder.errors import InputError, in_flags, nearest
+from anyorder.io import plugins
 
 if TYPE_CHECKING:  # `--help` and `--version` need none of the parser's and the terminal's libraries
     from anyorder.cli.command import Command, Outcome
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if words[0] == "--version":
             print(f"anyorder {__version__}")
             return 0
-        with interruptible(), warnings.catch_warnings():
+        with interruptible(), warnings.catch_warnings(), plugins.within(_plugins(words)):
             warnings.showwarning = _say  # type: ignore[assignment]
             command = parse(words)
             outcome = command.run()
@@ -71,6 +73,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone: not an error of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _plugins(words: list[str]) -> list[str]:
+    """The plug-ins that are named, before anything else is read: names and flags may be theirs."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--plugin", action="append", nargs="?", default=[])
+    return [file for file in parser.parse_known_args(words)[0].plugin if file is not None]
 
 
 def _say(message: Warning | str, category: object, file: str, line: int, *_: object) -> None:

@@ -13,7 +13,7 @@ import io
 import itertools
 import types
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, TypedDict, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypedDict, Union, get_args, get_origin
 
 import tyro
 from tyro.constructors import (
@@ -26,6 +26,7 @@ from tyro.constructors import (
 
 from anyorder.cli.command import Command
 from anyorder.errors import InputError, check_seed, nearest
+from anyorder.io.plugins import Registry
 
 
 class _Refused(Exception):
@@ -157,9 +158,16 @@ def _registry(change: Callable[[StructConstructorSpec, StructTypeInfo], StructCo
         finally:
             asked.pop()
         assert isinstance(found, StructConstructorSpec)
-        return change(found, info)
+        return change(dataclasses.replace(found, fields=tuple(map(_of_registry, found.fields))), info)
 
     return registry
+
+
+def _of_registry(field: StructFieldSpec) -> StructFieldSpec:
+    """A flag with the names of its registry as choices, where its type has one."""
+    names = next((entry for entry in get_args(field.type)[1:] if isinstance(entry, Registry)), None)
+    kind: Any = None if names is None else Literal[tuple(names)]
+    return field if kind is None else dataclasses.replace(field, type=kind)
 
 
 def _without_defaults(found: StructConstructorSpec, info: StructTypeInfo, options: list[str]) -> StructConstructorSpec:
@@ -176,7 +184,7 @@ def _without_defaults(found: StructConstructorSpec, info: StructTypeInfo, option
             kind = _checked(kind, option)
             if _is_switch(field, info):
                 marks.append(tyro.conf.FlagCreatePairsOff)
-            else:
+            elif tyro.conf.UseAppendAction not in marks:
                 options += [f"--no-{option[2:]}"] if kind is bool else []
                 default = default if default in (tyro.MISSING, tyro.MISSING_NONPROP) else _LEFT_OUT
         marked: Any = Annotated[(kind, *marks)] if marks else kind

@@ -26,34 +26,28 @@ from anyorder.constructions.three_layer import THREE_LAYER
 from anyorder.constructions.two_head import TWO_HEAD, TWO_HEAD_QK
 from anyorder.constructions.two_layer import TWO_LAYER, TWO_LAYER_QK
 from anyorder.constructions.unrolled import UNROLLED, UNROLLED_BAYES
-from anyorder.errors import InputError, as_number, check_alphabet, check_order, nearest, require
+from anyorder.errors import InputError, as_number, check_alphabet, check_order, require
 from anyorder.io.numerics import DTYPES, dtype_of
+from anyorder.io.plugins import Registry
 from anyorder.models import Certificate, Transformer, weights_digest
 
 #: Beyond these the numbers of a code leave the range of float64, and the weights leave the memory.
 LARGEST_ORDER, LARGEST_ALPHABET = 128, 512
 
+_SHIPPED = (
+    TWO_LAYER, TWO_LAYER_QK, TWO_HEAD, TWO_HEAD_QK, THREE_LAYER, K_HEAD, DISENTANGLED, BIGRAM, ASSOCIATIVE, DYADIC,
+    ATTENTION_ONLY, BAYES, K_HEAD_BAYES, UNROLLED, UNROLLED_BAYES,
+)  # fmt: skip
+
+
+def _construction_name(variable: str, value: object) -> str | None:
+    return value.name if isinstance(value, Construction) else None
+
+
 #: Every construction, by name.
-CONSTRUCTIONS: dict[str, Construction] = {
-    entry.name: entry
-    for entry in (
-        TWO_LAYER,
-        TWO_LAYER_QK,
-        TWO_HEAD,
-        TWO_HEAD_QK,
-        THREE_LAYER,
-        K_HEAD,
-        DISENTANGLED,
-        BIGRAM,
-        ASSOCIATIVE,
-        DYADIC,
-        ATTENTION_ONLY,
-        BAYES,
-        K_HEAD_BAYES,
-        UNROLLED,
-        UNROLLED_BAYES,
-    )
-}
+CONSTRUCTIONS: Registry[Construction] = Registry(
+    "construction", {one.name: one for one in _SHIPPED}, _construction_name
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +117,7 @@ class Plan:
 
 
 def plan(
-    name: str,
+    name: str | Construction,
     *,
     order: int,
     alphabet_size: int,
@@ -133,7 +127,7 @@ def plan(
     kappa: float | None = None,
     **options: OptionValue,
 ) -> Plan:
-    """What a construction would be: its request, analysis and certificate, and why it would be refused.
+    """What a construction, by name or itself, would be: its analysis and certificate, and why it would be refused.
 
     >>> found = plan("unrolled", order=30, alphabet_size=2, length=1024, dtype="float32")
     >>> found.certificate.bits_needed, found.certificate.bound, found.shortcoming
@@ -161,7 +155,7 @@ def plan(
 
 
 def construct(
-    name: str,
+    name: str | Construction,
     *,
     order: int,
     alphabet_size: int,
@@ -194,15 +188,13 @@ def planned(certificate: Certificate) -> Plan:
     return plan(certificate.construction, kappa=certificate.kappa, **asked | dict(certificate.options))
 
 
-def find(name: str) -> Construction:
-    """The construction of that name, or an `InputError` that lists them.
+def find(name: str | Construction) -> Construction:
+    """The construction of that name, or an `InputError` that lists them; a construction itself is given back.
 
     >>> find("dyadic").dimension
     '6S + 3'
     """
-    require(isinstance(name, str), f"the construction is a {type(name).__name__}, must be a name, such as 'dyadic'")
-    require(name in CONSTRUCTIONS, f"no construction {name!r}; {nearest(name, CONSTRUCTIONS)}")
-    return CONSTRUCTIONS[name]
+    return CONSTRUCTIONS.find(name)
 
 
 def _plan(

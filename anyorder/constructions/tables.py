@@ -32,7 +32,7 @@ def computes(entry: Construction) -> str:
     'add-β smoothing'
     """
     promise = plan(entry.name, order=1, alphabet_size=2, length=4).certificate
-    return "approximate k-gram" if promise is None else _COMPUTES[promise.estimator]
+    return "approximate k-gram" if promise is None else _COMPUTES.get(promise.estimator, promise.estimator)
 
 
 def shapes() -> Listing:

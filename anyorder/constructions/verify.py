@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder.constructions.backend import ASSUMPTIONS
-from anyorder.constructions.construction import OptionValue
+from anyorder.constructions.construction import Construction, OptionValue
 from anyorder.constructions.hard_sequences import all_sequences, check_count, hard_sequences
 from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.registry import Plan, find, plan, planned
@@ -134,7 +134,7 @@ def errors(
     With `exhaustive` all sequences are counted at once, which is made for many short ones.
     """
     predicted = np.asarray(jax.vmap(model)(jnp.asarray(batch, jnp.int32)).astype(jnp.float64))
-    if exhaustive:
+    if exhaustive and _estimator(model) in ("kgram", "biased", "bayes"):
         exact = distributions(batch, order, model.alphabet_size, _estimator(model), beta)
         exact[:, _opening(model, order)] = np.nan
     else:
@@ -191,7 +191,7 @@ def _opening(model: Transformer, order: int) -> slice:
 
 
 def verify(
-    subject: str | Plan | Transformer,
+    subject: str | Construction | Plan | Transformer,
     *,
     order: int | None = None,
     alphabet_size: int | None = None,
@@ -206,7 +206,7 @@ def verify(
 ) -> Verification:
     """Build a construction and measure its worst error on random, periodic, sparse and de Bruijn sequences.
 
-    The subject is the name of a construction, with `order`, `alphabet_size`, `length` and the `options` of `plan`
+    The subject is a construction or its name, with `order`, `alphabet_size`, `length` and the `options` of `plan`
     (`target_error`, `kappa`, and the construction's own); or a plan; or a model with a certificate, which is measured
     as it is. With `exhaustive` the sequences are all S^T of the length T, against exact counts. What the certificate
     assumes of the backend is checked first. With `check` the hard sequences are run one by one, and it is called before
@@ -261,7 +261,7 @@ def verify(
     )
 
 
-def _plan_of(subject: str | Plan | Transformer, dtype: str | None, **asked: Any) -> Plan:
+def _plan_of(subject: str | Construction | Plan | Transformer, dtype: str | None, **asked: Any) -> Plan:
     """The plan of what is asked for, or that which a plan is or a model has."""
     if not isinstance(subject, Plan | Transformer):
         return plan(subject, dtype=dtype or "float64", **asked)

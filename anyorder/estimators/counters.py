@@ -63,6 +63,37 @@ class Counter(Protocol):
         return None
 
 
+class Recounted(Counter):
+    """Keeps the sequence, and predicts all of it again for every chunk; each sequence starts afresh."""
+
+    dtype, filler = np.dtype(np.int32), 0
+
+    def __init__(self, order: int, predict: Callable[[np.ndarray], Float64[np.ndarray, "length symbols"]]) -> None:
+        self.order, self._predict = order, predict
+        self._tokens = np.empty(0, self.dtype)
+
+    def feed(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:
+        """Predict the sequence so far, and take what is asked for."""
+        fresh = stream[self.order :]
+        self._tokens = np.append(self._tokens[:seen], fresh)
+        rows = self._predict(self._tokens)
+        if chances.size:
+            before = np.concatenate([np.full_like(rows[:1], np.nan), rows[:-1]])[seen:]
+            chances[:] = before[np.arange(fresh.size), fresh]
+        if distributions.size:
+            distributions[:] = rows[seen:]
+
+    @property
+    def contexts(self) -> int:
+        """None is stored."""
+        return 0
+
+    @property
+    def nbytes(self) -> int:
+        """Of the sequence."""
+        return self._tokens.nbytes
+
+
 _Column = tuple[Any, int] | None  # dtype and width of an array, or no array
 
 

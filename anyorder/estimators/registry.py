@@ -1,17 +1,19 @@
-"""The estimators by name: what `anyorder estimate`, `StreamingEstimator` and the explorer offer.
-
-To add one, write its file and add its entry here.
-"""
+"""The estimators by name: what `anyorder estimate`, `StreamingEstimator` and the explorer offer."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from anyorder.errors import nearest, require
+import jax.numpy as jnp
+import numpy as np
+
+from anyorder.errors import require
+from anyorder.io.plugins import Registry
 
 if TYPE_CHECKING:
     from anyorder.estimators.counters import Counter
@@ -21,14 +23,16 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Estimator:
-    """An entry: the function for all positions at once and the class for streams, as `module:name`."""
+    """An entry: the function for all positions at once and the class for streams, or `module:name` of each."""
 
+    name: str
     meaning: str
     """What it predicts, in a line."""
-    function: str
-    """For all positions at once: of the tokens, with `alphabet_size`, the order, and `beta` where it smooths."""
-    streaming: str
-    """A `Counter` of order, alphabet size and beta."""
+    function: str | Callable[..., Any]
+    """For all positions at once: of the tokens, with `alphabet_size`, the order, and `beta` where it smooths. It gives
+    an `Estimate`, or an array of distributions with NaN where they are not defined."""
+    streaming: str | Callable[..., Counter] | None = None
+    """A `Counter` of order, alphabet size and beta; None: the function is called again for every chunk."""
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """More arguments of the class for streams."""
     order: str = "order"
@@ -42,53 +46,75 @@ class Estimator:
         self, tokens: Tokens, *, order: int, alphabet_size: int, beta: float | None = None
     ) -> Estimate | WeightedEstimate:
         """The distributions after all positions of one sequence."""
-        smoothing = {} if self.beta is None else {"beta": self.beta if beta is None else beta}
-        return pkgutil.resolve_name(self.function)(
-            tokens, alphabet_size=alphabet_size, **{self.order: order}, **smoothing
-        )
+        from anyorder.estimators.result import Estimate
+
+        smoothing = {} if self.beta is None else {"beta": self._smoothing(beta)}
+        found = _resolved(self.function)(tokens, alphabet_size=alphabet_size, **{self.order: order}, **smoothing)
+        if hasattr(found, "defined"):
+            return found
+        rows = jnp.asarray(found, jnp.float64)
+        expected = (len(tokens), alphabet_size)
+        require(rows.shape == expected, f"`{self.name}` gives an array of shape {rows.shape}, must be {expected}")
+        return Estimate(rows, ~jnp.isnan(rows).any(axis=1))
 
     def counter(self, order: int, alphabet_size: int, beta: float | None = None) -> Counter:
         """What a stream is counted in."""
         require(beta is None or 0 < beta < math.inf, f"beta is {beta}, must be positive and finite; 1 is usual")
-        smoothing = self.beta if self.beta is None or beta is None else beta
-        return pkgutil.resolve_name(self.streaming)(order, alphabet_size, smoothing, **self.options)
+        if self.streaming is None:
+            from anyorder.estimators.counters import Recounted
+
+            predict = functools.partial(self.predict, order=order, alphabet_size=alphabet_size, beta=beta)
+            return Recounted(order, lambda tokens: np.asarray(predict(tokens).probabilities))
+        return _resolved(self.streaming)(order, alphabet_size, self._smoothing(beta), **self.options)
+
+    def _smoothing(self, beta: float | None) -> float | None:
+        return self.beta if self.beta is None or beta is None else beta
+
+
+def _resolved(given: str | Callable[..., Any]) -> Callable[..., Any]:
+    return pkgutil.resolve_name(given) if isinstance(given, str) else given
 
 
 _COUNTING, _UNKNOWN = "anyorder.estimators.counting", "anyorder.estimators.unknown_order"
 _WINDOWS, _SUFFIXES, _PATHS = (f"anyorder.estimators.counters:{name}" for name in ("Windows", "Suffixes", "Paths"))
 
-ESTIMATORS: dict[str, Estimator] = {
-    "kgram": Estimator("what followed the last k tokens (Definition 2)", f"{_COUNTING}:kgram", _WINDOWS, finite=False),
-    "bayes": Estimator(
+_SHIPPED = (
+    Estimator("kgram", "what followed the last k tokens (Definition 2)", f"{_COUNTING}:kgram", _WINDOWS, finite=False),
+    Estimator(
+        "bayes",
         "add-β smoothing of the k-gram: optimal for order k and Dirichlet(β) rows",
         f"{_COUNTING}:add_beta",
         _WINDOWS,
         beta=1.0,
     ),
-    "bag": Estimator(
-        "what followed the last k tokens in any order", f"{_COUNTING}:bag", _WINDOWS, {"bag": True}, finite=False
+    Estimator(
+        "bag", "what followed the last k tokens in any order", f"{_COUNTING}:bag", _WINDOWS, {"bag": True}, finite=False
     ),
-    "biased": Estimator(
+    Estimator(
+        "biased",
         "the k-gram that also counts aligned opening windows",
         f"{_COUNTING}:biased",
         _WINDOWS,
         {"early": True},
         finite=False,
     ),
-    "backoff": Estimator(
+    Estimator(
+        "backoff",
         "what followed the longest suffix of the last k tokens seen before",
         f"{_COUNTING}:backoff",
         _SUFFIXES,
         finite=False,
     ),
-    "mixture": Estimator(
+    Estimator(
+        "mixture",
         "the Bayes mixture over orders 0 to k, each with Dirichlet(β) rows",
         f"{_UNKNOWN}:mixture",
         _PATHS,
         order="max_order",
         beta=1.0,
     ),
-    "ctw": Estimator(
+    Estimator(
+        "ctw",
         "context-tree weighting: the Bayes mixture over context trees of depth k with Dirichlet(β) leaves",
         f"{_UNKNOWN}:ctw",
         _PATHS,
@@ -96,14 +122,21 @@ ESTIMATORS: dict[str, Estimator] = {
         order="depth",
         beta=0.5,
     ),
-}
+)
 
 
-def find_estimator(name: str) -> Estimator:
-    """The entry of this name.
+def _estimator_name(variable: str, value: object) -> str | None:
+    return value.name if isinstance(value, Estimator) else None
+
+
+#: Every estimator, by name.
+ESTIMATORS: Registry[Estimator] = Registry("estimator", {one.name: one for one in _SHIPPED}, _estimator_name)
+
+
+def find_estimator(name: str | Estimator) -> Estimator:
+    """The entry of this name; an entry itself is given back.
 
     >>> find_estimator("kgram").meaning
     'what followed the last k tokens (Definition 2)'
     """
-    require(name in ESTIMATORS, f"no estimator {name!r}; {nearest(name, ESTIMATORS)}")
-    return ESTIMATORS[name]
+    return ESTIMATORS.find(name)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from anyorder.errors import require
-from anyorder.estimators.registry import find_estimator
+from anyorder.estimators.registry import Estimator, find_estimator
 from anyorder.io.tokens import check_tokens
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ class CountedStream:
 class StreamingEstimator(CountedStream):
     """Count the contexts of a stream and predict its next token.
 
-    `estimator` is a name of the registry: `kgram`, `bayes` (add-β), `bag`, `biased`, `backoff`, `mixture` (of all
-    orders up to this one) or `ctw` (of this depth). The sizes of the chunks make no difference to any number.
+    `estimator` is an entry of the registry or its name: `kgram`, `bayes` (add-β), `bag`, `biased`, `backoff`, `mixture`
+    (of all orders up to this one) or `ctw` (of this depth). The sizes of the chunks make no difference to any number.
     Predictions that are undefined are NaN.
 
     >>> stream = StreamingEstimator(order=1, alphabet_size=2)
@@ -118,9 +118,12 @@ class StreamingEstimator(CountedStream):
     anyorder.errors.InputError: alphabet size is 1, must be 2 to 65536; renumber the tokens
     """
 
-    def __init__(self, order: int, alphabet_size: int, estimator: str = "kgram", *, beta: float | None = None) -> None:
-        super().__init__(find_estimator(estimator).counter(order, alphabet_size, beta), alphabet_size)
-        self.estimator = estimator
+    def __init__(
+        self, order: int, alphabet_size: int, estimator: str | Estimator = "kgram", *, beta: float | None = None
+    ) -> None:
+        found = find_estimator(estimator)
+        super().__init__(found.counter(order, alphabet_size, beta), alphabet_size)
+        self.estimator = found.name
 
     def distributions(self, tokens: Sequence[int] | np.ndarray) -> Float64[np.ndarray, "chunk symbols"]:
         """Feed a chunk; row j is the distribution of the token after the chunk's token j."""

@@ -8,6 +8,7 @@ the things of one kind in a module of that name (`presets`, `priors`, …), impo
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -15,7 +16,7 @@ import os
 import pkgutil
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, Generic, TypeVar
@@ -46,14 +47,18 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         self, kind: str, shipped: Mapping[str, Thing | str], named: Callable[[str, object], str | None]
     ) -> None:
         self.kind, self._shipped, self._named = kind, dict(shipped), named
-        self._found: tuple[tuple[str, ...], dict[str, Thing | str], dict[str, str]] = (), {}, {}
+        self._given: dict[str, Thing] = {}
+        self._read: tuple[tuple[str, ...], dict[str, Thing | str], dict[str, str]] | None = None
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # part of annotations, which are compared
 
     def __getitem__(self, name: str) -> Thing:
         # What is shipped is found without plug-ins, which may themselves ask for it while they are imported.
-        things = self._shipped if name in self._shipped else self._all()[0]
-        found = things[name]
+        if name not in self._shipped:
+            return self._given[name] if name in self._given else self._all()[0][name]  # type: ignore[return-value]
+        found = self._shipped[name]
         if isinstance(found, str):
-            found = things[name] = pkgutil.resolve_name(found)
+            found = self._shipped[name] = pkgutil.resolve_name(found)
         return found
 
     def __iter__(self) -> Iterator[str]:
@@ -63,42 +68,47 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         return len(self._all()[0])
 
     def __contains__(self, name: object) -> bool:
-        return name in self._shipped or name in self._all()[0]
+        return isinstance(name, str) and (name in self._shipped or name in self._given or name in self._all()[0])
 
     def find(self, given: str | Thing) -> Thing:
-        """The thing of this name; a thing itself is given back.
+        """The thing of this name; a thing itself is given back, and found by its name until the program ends.
 
         >>> Registry("number", {"one": 1}, lambda variable, value: None).find("on")
         Traceback (most recent call last):
         anyorder.errors.InputError: no number 'on'; did you mean one?
         """
-        if not isinstance(given, str):
-            right = self._named("given", given) is not None
-            require(right, f"the {self.kind} is {given!r}, must be a name or of the right type")
-            return given
-        require(given in self, f"no {self.kind} {given!r}; {nearest(given, self)}")
-        return self[given]
+        if isinstance(given, str):
+            require(given in self, f"no {self.kind} {given!r}; {nearest(given, self)}")
+            return self[given]
+        name = self._named("", given)
+        if name is None:
+            kind = type(given).__name__
+            raise InputError(f"the {self.kind} is a {kind}, must be a name, or a {self.kind} that has one")
+        known = self._all()[0]
+        if name not in known or self[name] is not given:
+            require(name not in known, self._clash(name, self.home(name), "this program"))
+            self._given[name] = given
+        return given
 
     def home(self, name: str) -> str:
-        """Where a thing is from: `anyorder`, a file, or an entry point."""
-        return self._all()[1].get(name, "anyorder")
+        """Where a thing is from: anyorder, a file, an entry point, or this program."""
+        return self._all()[1].get(name, "this program" if name in self._given else "anyorder")
+
+    def _clash(self, name: str, home: str, other: str) -> str:
+        return f"the {self.kind} {name!r} is in {home} and in {other}; rename one of them"
 
     def _all(self) -> tuple[dict[str, Thing | str], dict[str, str]]:
         sources = _plugins()
-        if self._found[0] != tuple(sources):
+        if self._read is None or self._read[0] != tuple(sources):
             things, homes = dict(self._shipped), dict[str, str]()
             for home, plugin in sources.items():
                 for name, thing in self._brought(plugin):
                     if any(thing is other for other in things.values()):  # imported from elsewhere
                         continue
-                    other = homes.get(name, "anyorder")
-                    require(
-                        name not in things,
-                        f"the {self.kind} {name!r} is in {other} and in {home}; rename one of them",
-                    )
+                    require(name not in things, self._clash(name, homes.get(name, "anyorder"), home))
                     things[name], homes[name] = thing, home
-            self._found = tuple(sources), things, homes
-        return self._found[1:]
+            self._read = tuple(sources), things, homes
+        return self._read[1:]
 
     def _brought(self, plugin: Any) -> Iterator[tuple[str, Thing]]:
         modules = [plugin]
@@ -112,27 +122,40 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
                     yield name, value
 
 
-def use(*files: str | Path) -> None:
+def use(*named: str | Path) -> None:
     """Import these plug-ins, here and in every worker process that is started from here."""
-    paths = (str(Path(file).resolve()) for file in files)
-    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_files(), *paths]))
-    _plugins()
+    paths = [str(Path(file).resolve()) for file in named]
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*files(), *paths]))
+    if paths:
+        _plugins()
+
+
+@contextlib.contextmanager
+def within(named: Iterable[str]) -> Iterator[None]:
+    """Use plug-ins for a while."""
+    before = os.environ.get(VARIABLE, "")
+    try:
+        use(*named)
+        yield
+    finally:
+        os.environ[VARIABLE] = before
 
 
 def outside() -> list[str]:
     """The plug-ins that the package does not ship."""
-    return [*_declared(), *_files()]
+    return [*_declared(), *files()]
 
 
-def _files() -> list[str]:
+def files() -> list[str]:
+    """The files and folders that are named as plug-ins."""
     named = os.environ.get(VARIABLE, "").split(os.pathsep)
     return [str(Path(file).resolve()) for file in named if file]
 
 
 def _plugins() -> dict[str, Any]:
     """Every plug-in by its home, imported once; one that is being imported is left out."""
-    files = {path: functools.partial(_from_file, Path(path)) for path in _files()}
-    homes: dict[str, Callable[[], Any]] = {**_shipped(), **_declared(), **files}
+    own = {path: functools.partial(_from_file, Path(path)) for path in files()}
+    homes: dict[str, Callable[[], Any]] = {**_shipped(), **_declared(), **own}
     for home, bring in homes.items():
         if home not in _imported:
             _imported[home] = None

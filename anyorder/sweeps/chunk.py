@@ -15,7 +15,7 @@ from functools import lru_cache
 import equinox as eqx
 import jax
 
-from anyorder.errors import in_a_line
+from anyorder.errors import InputError, in_a_line
 from anyorder.io.atomic import Row
 from anyorder.models import Transformer, load
 from anyorder.sweeps.table import Ended
@@ -35,7 +35,12 @@ def answers(packed: str) -> Iterator[tuple[int, Row, float]]:
 
     Runs are trained one after the other on a CPU, all at once on an accelerator.
     """
-    chunk = [(number, config_text.from_json(plain)) for number, plain in json.loads(packed)]
+    given = json.loads(packed)
+    try:
+        chunk = [(number, config_text.from_json(plain)) for number, plain in given]
+    except InputError as error:  # a plug-in that is not there, or not the same
+        yield from ((number, Ended("failed", str(error)).as_json(), 0.0) for number, _ in given)
+        return
     together = 1 if jax.default_backend() == "cpu" else len(chunk)
     for first in range(0, len(chunk), together):
         clock = time.perf_counter()

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from anyorder.errors import InputError, require
+from anyorder.io import plugins
 from anyorder.sweeps.engine import ATTEMPTS, Chunk, Finished, lost, pack
 from anyorder.sweeps.local import ROW, STACK
 from anyorder.sweeps.spec import Run
@@ -28,8 +29,9 @@ PATIENCE = 8.0
 AHEAD = 4
 
 
-def work(packed: str) -> str:
+def work(packed: str, files: str) -> str:
     """What a task does; the worker's compiled programs stay with its process for the next one."""
+    os.environ[plugins.VARIABLE] = files
     os.environ["NPROC"] = "1"  # as in the local engine: one thread for a model
     devices.prepare()
     from anyorder.sweeps.chunk import answers
@@ -69,7 +71,7 @@ class Ray:
         while work or self._pending:
             while work and len(self._pending) < AHEAD * self.workers:
                 chunk = work.popleft()
-                self._pending[self._task.remote(pack(chunk))] = chunk
+                self._pending[self._task.remote(pack(chunk), os.pathsep.join(plugins.files()))] = chunk
             ready, _ = ray.wait(list(self._pending), num_returns=1, timeout=1.0)
             for reference in ready:
                 chunk = self._pending.pop(reference)

@@ -10,15 +10,15 @@ import dataclasses
 import difflib
 import itertools
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from anyorder.chains.config import SourceConfig
+from anyorder.chains.config import PRIORS, SourceConfig
 from anyorder.errors import InputError, require
 from anyorder.io.plugins import Registry
-from anyorder.training.mixers import recipe
+from anyorder.training.mixers import MIXERS, recipe
 
 if TYPE_CHECKING:
     from anyorder.chains import Source
@@ -254,8 +254,12 @@ GROUPS: dict[str, str | None] = {
 DEFAULTS = values(Config())
 _HINTS = {name: hint for group in (Config(), *vars(Config()).values()) if dataclasses.is_dataclass(group)
           for name, hint in typing.get_type_hints(type(group)).items()}  # fmt: skip
-#: The words that a field may be, for those that are words.
-CHOICES = {name: typing.get_args(hint) for name, hint in _HINTS.items() if typing.get_origin(hint) is Literal}
+#: Fields whose values plug-ins may bring.
+REGISTRIES: dict[str, Registry] = {"prior": PRIORS, "mixer": MIXERS}
+#: Allowed values of string fields.
+CHOICES: dict[str, Collection[str]] = {
+    name: typing.get_args(hint) for name, hint in _HINTS.items() if typing.get_origin(hint) is Literal
+} | {"prior": PRIORS}
 
 
 def known(name: str, source: str, names: Iterable[str] = GROUPS) -> str:
@@ -338,7 +342,7 @@ FLOOR = changed(
 
 
 def _preset_name(variable: str, value: object) -> str | None:
-    return variable.lower().replace("_", "-") if isinstance(value, Config) else None
+    return variable.lower().replace("_", "-") or None if isinstance(value, Config) else None
 
 
 #: `fast` has the architecture of `floor`, narrower, and takes the shortest time to it; papers and plug-ins have others.

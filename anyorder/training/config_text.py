@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from anyorder.errors import InputError, require
-from anyorder.training.config import GROUPS, PRESETS, Config, changed, known, preset, values
+from anyorder.training.config import GROUPS, PRESETS, REGISTRIES, Config, changed, known, preset, values
 from anyorder.training.mixers import recipe
 
 
@@ -34,6 +34,25 @@ def from_json(plain: object, source: str = "the config") -> Config:
             known(inner, source, [field for field, group in GROUPS.items() if group == name])
         flat |= value
     return changed(Config(preset=label), flat, source)
+
+
+def plugins(config: Config) -> list[list[str]]:
+    """Field, name and home of everything that plug-ins brought: a record, of which nothing is executed."""
+    flat, found = values(config), []
+    for field, registry in REGISTRIES.items():
+        for name in flat[field] if isinstance(flat[field], tuple) else [flat[field]]:
+            if (home := registry.home(name)) != "anyorder":
+                found.append([field, name, home])
+    return found
+
+
+def check_plugins(recorded: object, source: str) -> None:
+    """Refuse a config whose plug-ins are not loaded, naming them."""
+    for entry in recorded if isinstance(recorded, list) else []:
+        match entry:
+            case [str(field), str(name), str(home)] if field in REGISTRIES and name not in REGISTRIES[field]:
+                way_out = "load that with --plugin or ANYORDER_PLUGINS"
+                raise InputError(f"{source} has the {field} {name!r} of {home}; {way_out}")
 
 
 def config_difference(one: Config, other: Config) -> str:

@@ -64,7 +64,9 @@ class Folder:
         if from_model is not None:  # the run must not depend on a file elsewhere
             save(from_model, self.path / START)
         (self.path / METRICS).unlink(missing_ok=True)
-        write_json(self.path / CONFIG, {"config": as_json(self.config), "versions": versions()})
+        plugins = config_text.plugins(self.config)
+        about = {"config": as_json(self.config), "versions": versions()} | ({"plugins": plugins} if plugins else {})
+        write_json(self.path / CONFIG, about)
 
     def last(self, from_model: Transformer | None) -> Checkpoint | None:
         """The last checkpoint, if there is one; lines that were written after it are dropped, to be written again."""
@@ -139,7 +141,9 @@ def begun(path: Path) -> bool:
 
 def read_config(path: Path) -> Config:
     """The config of the run in a folder."""
-    return config_text.from_json(_stored(path)["config"], str(path / CONFIG))
+    stored, file = _stored(path), str(path / CONFIG)
+    config_text.check_plugins(stored.get("plugins"), file)
+    return config_text.from_json(stored["config"], file)
 
 
 def read_start(path: Path) -> Transformer | None:

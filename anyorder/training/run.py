@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import numpy as np
 
+from anyorder.chains.registry import adopted
 from anyorder.errors import require
 from anyorder.io.atomic import Row
 from anyorder.io.trees import as_json
@@ -98,7 +99,8 @@ def train(
 ) -> Trained:
     """Train all models of a config; with `out` everything is written there, with `resume` it goes on from there.
 
-    Without a config it is the preset `fast`, as on the command line. `changes` are fields of the config by their names.
+    Without a config it is the preset `fast`, as on the command line. `changes` are fields of the config by their names;
+    `prior` may be a prior or a class of priors.
     `from_model` is the model to start from instead of random weights. `watch` is told after every round where the run
     stands, and `stop` is asked whether it should end. `progress` shows that on standard error; None shows it in a
     terminal and in a notebook. `stacked` chooses between one model a device and all models in one program; None
@@ -108,6 +110,8 @@ def train(
     >>> train(order=1, seeds=1, steps=2, **tiny).finished
     True
     """
+    if not isinstance(changes.get("prior", ""), str):
+        changes |= adopted(changes["prior"])
     if config is None:
         config = preset(**changes)
     elif changes:

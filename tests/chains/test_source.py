@@ -110,7 +110,7 @@ def test_a_compiled_program_takes_a_source_as_its_input():
     [
         (lambda: OrderMixture(2, 3, 2), "smallest order is 3, must be between 0 and the largest, 2"),
         (lambda: Tree(2, 3, concentration=0.0), "concentration is 0.0, must be above 0"),
-        (lambda: named_prior("forest", 1, 2), "prior is 'forest', must be one of dirichlet, floored"),
+        (lambda: named_prior("forest", 1, 2), "no prior 'forest'; did you mean floored"),
         (lambda: Source(Dirichlet(1, 2), 4).sample(0, 10**9), "sample fewer or shorter ones"),
         (lambda: Source(Dirichlet(1, 2), 4, per_kernel=2).sample(0, 3), "must be a multiple of the 2"),
         (lambda: Source(Dirichlet(1, 2), 4).sample(1 << 70, 1), "seed is 1180591620717411303424"),

@@ -180,7 +180,7 @@ BAD = {
     "--checkpoint-every 0": "checkpoint every is 0, must be at least 1; pass --checkpoint-every 1 or more",
     "--perturbation -1": "perturbation is -1.0, must be at least 0; pass --perturbation 0 or more",
     "--perturbation 1": "perturbation is 1.0 without a model to perturb; start from a model, or drop it",
-    "--preset best": "no preset 'best'; choose from paper, published, gpt2, floor, fast",
+    "--preset best": "no preset 'best'; choose from floor, fast, paper, published, gpt2",
     "--preset paper --config a.json": "--config and --preset together; each brings a whole config, choose one",
     "--resume other": "pass --out DIR for a new run, or --resume DIR to continue one, not both",
     "--config absent.json": "cannot read absent.json: No such file or directory; give a JSON file",

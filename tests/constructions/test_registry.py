@@ -109,16 +109,16 @@ def test_a_certificate_is_derived_once(monkeypatch):
         derived.append("certificate")
         return certificate.certify(*arguments)
 
-    monkeypatch.setitem(CONSTRUCTIONS, "dyadic", dataclasses.replace(entry, analyse=analyse))
+    watched = dataclasses.replace(entry, name="watched", analyse=analyse)
     monkeypatch.setattr(registry, "certify", certify)
     for kappa in (None, 50.0):
-        made = plan("dyadic", order=2, alphabet_size=2, length=16, kappa=kappa)
+        made = plan(watched, order=2, alphabet_size=2, length=16, kappa=kappa)
         assert derived == ["analysis", "certificate"]
         derived.clear()
     assert made.kappa == made.certificate.kappa == 50
     warmer = made.at(25.0)  # the analysis does not depend on the temperature
     assert derived == ["certificate"]
-    assert warmer == plan("dyadic", order=2, alphabet_size=2, length=16, kappa=25.0)
+    assert warmer == plan(watched, order=2, alphabet_size=2, length=16, kappa=25.0)
 
 
 def test_the_refusal_names_bits_and_ways_out():

@@ -1,4 +1,4 @@
-"""A new estimator is one entry."""
+"""Estimators of a plug-in, with and without a class for streams."""
 
 import json
 import math
@@ -7,17 +7,21 @@ import numpy as np
 import pytest
 
 from anyorder import estimators
+from anyorder.errors import InputError
 from anyorder.estimators.registry import ESTIMATORS, Estimator
 
+TOY = """
+import numpy as np
 
-def toy(tokens, *, order, alphabet_size):
-    """The same distribution everywhere."""
-    return estimators.Estimate(np.full((len(tokens), alphabet_size), 1 / alphabet_size), np.ones(len(tokens), bool))
+from anyorder.estimators import Estimate
+from anyorder.estimators.registry import Estimator
 
 
-class ToyCounter:
-    """The same distribution everywhere, streamed."""
+def everywhere(tokens, *, order, alphabet_size):
+    return Estimate(np.full((len(tokens), alphabet_size), 1 / alphabet_size), np.ones(len(tokens), bool))
 
+
+class Counter:
     filler, dtype, contexts, nbytes = 0, np.dtype(np.uint8), 1, 0
 
     def __init__(self, order, alphabet_size, beta):
@@ -31,10 +35,13 @@ class ToyCounter:
         return None
 
 
-def test_one_entry_of_the_registry_is_enough_for_a_new_estimator(run, tmp_path, monkeypatch, capsys):
-    entry = Estimator("the same distribution everywhere", f"{__name__}:toy", f"{__name__}:ToyCounter")
-    monkeypatch.setitem(ESTIMATORS, "toy", entry)
-    assert entry.predict([0, 1, 2], order=1, alphabet_size=4).probabilities.shape == (3, 4)
+ENTRY = Estimator("toy", "the same distribution everywhere", everywhere, Counter)
+"""
+
+
+def test_one_file_is_enough_for_a_new_estimator(run, tmp_path, plugin, capsys):
+    plugin(TOY)
+    assert ESTIMATORS["toy"].predict([0, 1, 2], order=1, alphabet_size=4).probabilities.shape == (3, 4)
     stream = estimators.StreamingEstimator(2, 4, "toy")
     assert stream.probabilities([0, 1]).tolist() == [0.25, 0.25]
     source = tmp_path / "t.txt"
@@ -44,3 +51,41 @@ def test_one_entry_of_the_registry_is_enough_for_a_new_estimator(run, tmp_path, 
     with pytest.raises(SystemExit):
         run("estimate", "--help")
     assert "toy: the same distribution everywhere" in capsys.readouterr().out
+
+
+def counted(tokens, *, order, alphabet_size, beta):
+    """Add-β smoothing as plain NumPy, a row at a time."""
+    rows = np.full((len(tokens), alphabet_size), np.nan)
+    for n in range(order - 1, len(tokens)):
+        counts = np.full(alphabet_size, beta)
+        for m in range(order, n + 1):
+            if list(tokens[m - order : m]) == list(tokens[n + 1 - order : n + 1]):
+                counts[tokens[m]] += 1
+        rows[n] = counts / counts.sum()
+    return rows
+
+
+PLAIN = Estimator("plain", "add-β smoothing, slowly", counted, beta=1.0)
+
+
+@pytest.mark.parametrize("beta", [None, 0.5])
+def test_a_function_alone_streams_too(beta):
+    tokens = np.random.default_rng(0).integers(0, 3, 60)
+    ours, theirs = (estimators.StreamingEstimator(2, 3, name, beta=beta) for name in ("bayes", PLAIN))
+    assert theirs.estimator == "plain"
+    for chunk in np.split(tokens, [1, 7, 40]):
+        for one, other in zip(ours.feed(chunk), theirs.feed(chunk), strict=True):
+            np.testing.assert_allclose(other, one, atol=1e-12)
+
+
+def test_each_sequence_starts_afresh():
+    stream = estimators.StreamingEstimator(1, 2, PLAIN)
+    stream.feed([0, 1, 0])
+    stream.begin_sequence()
+    np.testing.assert_allclose(stream.feed([0, 1])[1], [[0.5, 0.5], [0.5, 0.5]])
+
+
+def test_rows_of_another_shape_are_refused():
+    wrong = Estimator("wrong", "too few", lambda tokens, *, order, alphabet_size: np.ones((1, alphabet_size)))
+    with pytest.raises(InputError, match=r"`wrong` gives an array of shape \(1, 2\), must be \(3, 2\)"):
+        wrong.predict([0, 1, 0], order=1, alphabet_size=2)

@@ -75,7 +75,7 @@ def test_without_the_plug_in_its_things_are_gone(written, monkeypatch):
 
 def test_a_thing_itself_is_found_too():
     assert words().find(("mine",)) == ("mine",)
-    with pytest.raises(InputError, match="the word is 3, must be a name"):
+    with pytest.raises(InputError, match="the word is a int, must be a name"):
         words().find(3)
 
 

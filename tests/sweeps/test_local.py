@@ -8,8 +8,11 @@ from contextlib import closing
 
 import pytest
 
-from anyorder.sweeps import local, run, table
-from tests.sweeps.small import GRID, in_process
+from anyorder.io import plugins
+from anyorder.sweeps import chunk, local, run, spec, table
+from anyorder.sweeps.engine import pack
+from anyorder.training import config as configs
+from tests.sweeps.small import GRID, TINY, in_process
 
 pytestmark = pytest.mark.slow
 
@@ -53,3 +56,21 @@ def test_a_run_that_takes_its_worker_with_it_fails_and_the_others_go_on(tmp_path
     assert rows[5].ended.reason == "the worker ended with signal 9, 3 times"
     assert run.plan_sweep(GRID, tmp_path / "sweep").missing == []
     assert [one.number for one in run.plan_sweep(GRID, tmp_path / "sweep", again=True).missing] == [5]
+
+
+def test_workers_know_the_plug_ins(tmp_path, plugin, monkeypatch):
+    plugin(
+        "from anyorder.chains import Dirichlet\n\n\nclass Mine(Dirichlet):\n    name = 'mine'\n\n"
+        "    def draw(self, key, dtype):\n        return (super().draw(key, dtype) + 0.5) / 2\n"
+    )
+    grid = spec.sweep("own", configs.changed(TINY, {"steps": 2}), {"prior": ["dirichlet", "mine"]}, metric="excess")
+    planned = run.plan_sweep(grid, tmp_path / "sweep")
+    with closing(local.Local(1)) as engine:
+        rows = run.carry_out(planned, engine)
+    assert [row.ended.outcome for row in rows] == ["done", "done"]
+    losses = [row.ended.true_loss for row in rows]
+    assert losses[0] < losses[1]  # rows near uniform
+    packed = pack(planned.runs[1:])
+    monkeypatch.delenv(plugins.VARIABLE)
+    ((_, answer, _),) = chunk.answers(packed)
+    assert answer["reason"].startswith("the config has prior 'mine', must be one of dirichlet, floored")

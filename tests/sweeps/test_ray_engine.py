@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import signal
@@ -9,7 +10,9 @@ from contextlib import closing
 
 import pytest
 
+from anyorder.io import plugins
 from anyorder.sweeps import chunk, run, spec, table
+from anyorder.sweeps.engine import pack
 from tests.sweeps.small import TINY
 
 pytestmark = pytest.mark.slow
@@ -67,3 +70,16 @@ def test_a_killed_node_changes_nothing_in_the_table(cluster, tmp_path):
     assert [row.ended for row in rows] == expected
     assert [row.ended.outcome for row in rows] == ["done"] * 4 + ["diverged"] * 2
     assert table.read_sweep(tmp_path / "sweep") == (GRID, rows)
+
+
+def test_a_task_loads_the_plug_ins_of_the_program_that_sent_it(plugin, monkeypatch):
+    from anyorder.sweeps.ray_engine import work
+
+    path = plugin("from anyorder.chains import Dirichlet\n\n\nclass Far(Dirichlet):\n    name = 'far'\n")
+    grid = spec.sweep("far", TINY, {"prior": ["far"], "steps": [2]}, metric="excess")
+    packed = pack(spec.runs(grid))
+    monkeypatch.setenv(plugins.VARIABLE, "")  # of another machine
+    ((_, answer, _),) = json.loads(work(packed, ""))
+    assert answer["outcome"] == "failed"
+    ((_, answer, _),) = json.loads(work(packed, str(path)))
+    assert answer["outcome"] == "done"

@@ -80,7 +80,7 @@ def test_chunks_hold_every_run_once_and_one_shape_each():
         ('metric = "speed"\n[axes]\norder=[1]', "the sweep bad has the metric 'speed', must be one of gap, excess,"),
         ("[set]\nordr = 1", "bad.toml has the unknown field 'ordr'; did you mean order?"),
         ("[set]\nlearning_rate = [1e-3, 1e-2]\n[axes]\norder=[1]", "has several learning rates in one run"),
-        ("preset = 'best'", "no preset 'best'; choose from paper,"),
+        ("preset = 'best'", "no preset 'best'; choose from floor,"),
         ("name = ", "bad.toml is not TOML: Invalid value"),
         ("", "the sweep bad has no axes; give at least one list under [axes]"),
     ],

@@ -96,7 +96,8 @@ def unknown_order(task: Task) -> Result:
     for part, trial in task.parts(trained):
         run = part.train(config(task, trial))
         models, summary = run.models, run.summary
-        about, where = summary.reference, {"source": trial.data.prior, "K": trial.data.window, "T": trial.data.length}
+        about = summary.reference
+        where: Row = {"source": trial.data.prior, "K": trial.data.window, "T": trial.data.length}
         assert about.floor_excess is not None
         gaps = columns("gap", [model.gap for model in summary.models if model.gap is not None])
         best = min((one.excess for one in about.fixed_orders), default=about.floor_excess)
