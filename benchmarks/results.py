@@ -49,8 +49,7 @@ def record(out: Path) -> None:
         for name in found["figures"]:
             shutil.copyfile(out / id / f"{name}.png", folder / f"{name}.png")
         if shown.charts is not None:
-            tables = {name: table["rows"] for name, table in whole["tables"].items()}
-            for name, figure in shown.charts(tables).items():
+            for name, figure in shown.charts(results.typed_tables(whole)).items():
                 write_figure(draw(figure), folder / f"{name}.png")
         print(f"recorded {id}")
 

@@ -56,6 +56,7 @@ class Reproduce(Command):
         devices.prepare()
         from anyorder.papers.experiment import SEEDS, Task
         from anyorder.papers.registry import chosen
+        from anyorder.papers.results import expanded
         from anyorder.papers.runner import run_all
         from anyorder.report import reproduce
 
@@ -80,7 +81,7 @@ class Reproduce(Command):
                 one.experiment.id: {
                     "seconds": one.seconds,
                     "kept": one.kept,
-                    "tables": {name: table.rows for name, table in one.record.result.tables.items()},
+                    "tables": {name: expanded(table.rows) for name, table in one.record.result.tables.items()},
                 }
                 for one in ran
                 if one.record is not None

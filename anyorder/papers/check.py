@@ -16,6 +16,7 @@ from anyorder.errors import InputError
 from anyorder.io.atomic import Tables, read_json
 from anyorder.io.trees import as_json
 from anyorder.papers.entry import ROUNDING, TOLERANCE, Claim, Finding, Measure, Verdict, shown
+from anyorder.papers.results import folded
 
 
 class Moved(NamedTuple):
@@ -149,5 +150,5 @@ def _tables(path: Path, tables: object) -> Tables:
         rows = table.get("rows") if isinstance(table, dict) else table
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise InputError(f"{path} must map tables to lists of rows; run the experiment again")
-        found[name] = rows
+        found[name] = folded(rows)
     return found

@@ -10,14 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-import numpy as np
-from jaxtyping import Float
-
 from anyorder import training
-from anyorder.io.atomic import Row, Tables, read_json, short_digest, write_json
+from anyorder.io.atomic import Tables, read_json, short_digest, write_json
 from anyorder.papers.figure_data import Figure
 from anyorder.sweeps import spec
-from anyorder.sweeps.analysis import spread
+from anyorder.sweeps.analysis import Spread
 from anyorder.sweeps.local import Local
 from anyorder.sweeps.run import Tally, carry_out, plan_sweep
 from anyorder.sweeps.spec import Sweep
@@ -38,8 +35,8 @@ SEEDS: dict[Budget, int] = {"tiny": 1, "quick": 3, "paper": 5}
 SECONDS = "seconds.json"
 
 Item = TypeVar("Item")
-CellValue: TypeAlias = bool | int | float | str | Sequence[float] | None
-"""What a table holds under a column: a number, a word, several numbers, or nothing."""
+CellValue: TypeAlias = bool | int | float | str | Sequence[float] | Spread | None
+"""What a table holds under a column: a number, a word, several numbers, their mean and deviation, or nothing."""
 TableRow: TypeAlias = Mapping[str, CellValue]
 
 
@@ -245,13 +242,3 @@ def of_preset(task: Task, name: str, data: Data, **changes: object) -> Config:
     if task.budget == "tiny":
         config = changed(config, {"dimension": 16, "batch": 16, "per_kernel": 1, "evaluation_count": 128})
     return changed(config, changes)
-
-
-def columns(name: str, values: Sequence[float] | Float[np.ndarray, "seeds"]) -> Row:
-    """Mean, standard deviation and the value of each seed, as columns of a table.
-
-    >>> columns("excess", [1.0, 3.0])
-    {'excess_mean': 2.0, 'excess_std': 1.4142135623730951, 'excess_seeds': [1.0, 3.0]}
-    """
-    mean, deviation = spread(values)
-    return {f"{name}_mean": mean, f"{name}_std": deviation, f"{name}_seeds": [float(value) for value in values]}

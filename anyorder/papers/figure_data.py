@@ -12,6 +12,7 @@ from jaxtyping import ArrayLike, Float, Int, Real
 from anyorder.io.atomic import Row
 from anyorder.papers.two_can.dynamics import Trajectory
 from anyorder.papers.two_can.dynamics.lengths import LengthSweep
+from anyorder.sweeps.analysis import Spread
 
 #: Marks that tell series apart without colour.
 MARKS = "osD^vPX*"
@@ -43,12 +44,21 @@ def series(
 ) -> Series:
     """Columns of a table as a series, `shift` to the right; rows without a value are left out, as is an error.
 
+    A spread has its own error.
+
     >>> series("loss", [{"T": 8, "loss": 0.5}, {"T": 16, "loss": None}], "T", "loss").x
     [8.0]
+    >>> series("loss", [{"T": 8, "loss": Spread(0.5, 0.1)}], "T", "loss").error
+    [0.1]
     """
-    kept = [row for row in rows if row[y] is not None]
-    errors = None if error is None else [row[error] or 0.0 for row in kept]
-    return Series(label, [row[x] + shift for row in kept], [row[y] for row in kept], errors, style, colour)
+    places, means, errors = [], [], []
+    for row in rows:
+        cell = row[y] if isinstance(row[y], Spread) else Spread(row[y], row[error] if error else None)
+        if cell.mean is not None:
+            places.append(row[x] + shift)
+            means.append(cell.mean)
+            errors.append(cell.std or 0.0)
+    return Series(label, places, means, errors if any(errors) else None, style, colour)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from anyorder.io.atomic import Row, read_json
+from anyorder.io.atomic import Row, Tables, read_json
 from anyorder.io.trees import as_json
-from anyorder.papers.experiment import Experiment
+from anyorder.papers.experiment import Experiment, TableRow
 from anyorder.papers.runner import Record
 from anyorder.papers.two_can.printed import JUDGED, RULE
+from anyorder.sweeps.analysis import Spread
 
 #: Where results at the paper's budget are recorded, in a copy of the repository.
 FOLDER = Path(__file__).parents[2] / "results" / "paper"
@@ -26,7 +27,10 @@ KEYS: dict[str, type] = {
 
 def public(experiment: Experiment, record: Record, seconds: float | None) -> Row:
     """The JSON of a record: tables with each seed, printed values beside ours, verdict, and how it was run."""
-    result, config, tables = record.result, record.result.config, as_json(record.result.tables)
+    result, config = record.result, record.result.config
+    tables = {
+        name: {"caption": one.caption, "rows": as_json(expanded(one.rows))} for name, one in result.tables.items()
+    }
     return as_json(
         {
             "id": experiment.id,
@@ -46,6 +50,48 @@ def public(experiment: Experiment, record: Record, seconds: float | None) -> Row
             "minutes": (seconds or 0.0) / 60,
         }
     )
+
+
+def expanded(rows: Iterable[TableRow]) -> list[Row]:
+    """Rows as they are written: a spread is a column for its mean, one for its deviation, and one for its seeds.
+
+    >>> expanded([{"k": 1, "loss": Spread(0.5, None, [0.5])}])
+    [{'k': 1, 'loss_mean': 0.5, 'loss_std': None, 'loss_seeds': [0.5]}]
+    """
+    found = []
+    for row in rows:
+        written: Row = {}
+        for name, value in row.items():
+            if isinstance(value, Spread):
+                written |= {f"{name}_mean": value.mean, f"{name}_std": value.std}
+                written |= {} if value.seeds is None else {f"{name}_seeds": value.seeds}
+            else:
+                written[name] = value
+        found.append(written)
+    return found
+
+
+def folded(rows: Iterable[Row]) -> list[Row]:
+    """Rows as they were before they were written.
+
+    >>> folded([{"k": 1, "loss_mean": 0.5, "loss_std": None, "loss_seeds": [0.5]}])
+    [{'k': 1, 'loss': Spread(mean=0.5, std=None, seeds=[0.5])}]
+    """
+    found = []
+    for row in rows:
+        spreads = [name.removesuffix("_mean") for name in row if name.endswith("_mean")]
+        parts = {f"{name}_{part}": name for name in spreads for part in ("mean", "std", "seeds")}
+        read: Row = {parts.get(name, name): value for name, value in row.items()}
+        for name in spreads:
+            mean, std = (None if (one := row.get(f"{name}_{part}")) is None else float(one) for part in ("mean", "std"))
+            read[name] = Spread(mean, std, row.get(f"{name}_seeds"))
+        found.append(read)
+    return found
+
+
+def typed_tables(record: Row) -> Tables:
+    """The tables of a record, with spreads."""
+    return {name: folded(table["rows"]) for name, table in record["tables"].items()}
 
 
 def verdict(tables: Mapping[str, Row]) -> Row | None:

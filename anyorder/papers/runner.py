@@ -17,6 +17,7 @@ from anyorder.papers import figure_data as figures
 from anyorder.papers.experiment import SECONDS, Budget, Experiment, Result, Table, Task, TaskWatcher, read_seconds
 from anyorder.papers.two_can.dynamics import PowerLaw, Preconditioned, Standing, Standings, Trajectory, TwoStage
 from anyorder.papers.two_can.dynamics.lengths import LengthPoint, LengthSweep
+from anyorder.sweeps.analysis import Spread
 from anyorder.training import config as configs
 from anyorder.training.versions import versions, versions_difference
 
@@ -37,7 +38,7 @@ class Record:
 
 #: All that a record is made of.
 KINDS: tuple[type, ...] = (
-    Record, Result, Table, figures.Series, figures.Chart, figures.Plot, figures.AttentionMap, figures.MapGrid,
+    Record, Result, Table, Spread, figures.Series, figures.Chart, figures.Plot, figures.AttentionMap, figures.MapGrid,
     figures.Heat, figures.OverSteps, figures.OverLengths, Trajectory, TwoStage, Preconditioned, Standings, Standing,
     LengthSweep, LengthPoint, PowerLaw, configs.Config, configs.Data, configs.Architecture, configs.Initial,
     configs.Optimisation, configs.Measurement,

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from anyorder.io.atomic import Row
 from anyorder.io.markdown import as_markdown, rewritten
 from anyorder.papers.registry import EXPERIMENTS, RECORDED
-from anyorder.papers.results import read_recorded
+from anyorder.papers.results import read_recorded, typed_tables
 from anyorder.papers.two_can.printed import RULE
 from anyorder.report.page import shown
+from anyorder.sweeps.analysis import Spread
 
 #: Tables with more rows than this are left to the file.
 LONG = 24
@@ -28,8 +29,11 @@ def regenerated(page: str) -> str:
 
 def differences(found: Mapping[str, Row]) -> list[str]:
     """A paragraph for every experiment that has printed numbers, from the tables that are recorded."""
-    tables = {id: {name: table["rows"] for name, table in one["tables"].items()} for id, one in found.items()}
-    return [one.difference(tables[id]) for id, one in RECORDED.items() if one.difference is not None and id in found]
+    return [
+        one.difference(typed_tables(found[id]))
+        for id, one in RECORDED.items()
+        if one.difference is not None and id in found
+    ]
 
 
 def _experiments() -> str:
@@ -61,53 +65,50 @@ def _section(record: Row) -> str:
         counts = "; ".join(f"`{name}` {count}" for name, count in judged["agree"].items())
         lines.append(f"Agreement with print: {counts}.\n")
     lines += [f"{note}\n" for note in record["notes"]]
-    for name, table in record["tables"].items():
+    for name, rows in typed_tables(record).items():
+        caption = record["tables"][name]["caption"]
         if name in on_page.wide:
-            lines += [f"{table['caption']}\n", markdown(wide(table["rows"], *on_page.wide[name])) + "\n"]
-        elif len(table["rows"]) <= LONG:
-            lines += [f"{table['caption']}\n", markdown(table["rows"]) + "\n"]
+            lines += [f"{caption}\n", markdown(wide(rows, *on_page.wide[name])) + "\n"]
+        elif len(rows) <= LONG:
+            lines += [f"{caption}\n", markdown(rows) + "\n"]
         else:
-            lines.append(f"{table['caption']} {len(table['rows'])} rows: table `{name}` of the file.\n")
+            lines.append(f"{caption} {len(rows)} rows: table `{name}` of the file.\n")
     # A path that holds on GitHub and for Sphinx, which copies pictures from beside its root.
     lines += [f"![{record['figures'][name]}](../results/paper/{id}/{name}.png)\n" for name in on_page.figures]
     return "\n".join([*lines, f"All numbers and each seed: `results/paper/{id}.json`."])
 
 
 def wide(rows: list[Row], keys: tuple[str, ...], by: str, value: str) -> list[Row]:
-    """One row for each value of the keys, with mean and deviation of `value` under each value of the column `by`.
+    """One row for each value of the keys, with the spread of `value` under each value of the column `by`.
 
-    >>> wide([{"k": 1, "offset": 0, "weight_mean": 0.25, "weight_std": 0.0104}], ("k",), "offset", "weight")
-    [{'k': 1, '0_mean': 0.25, '0_std': 0.01}]
+    >>> wide([{"k": 1, "offset": 0, "weight": Spread(0.25, 0.0104)}], ("k",), "offset", "weight")
+    [{'k': 1, '0': Spread(mean=0.25, std=0.01, seeds=None)}]
     """
     heads = sorted({row[by] for row in rows})
     found: dict[tuple[object, ...], Row] = {}
     for row in rows:
         named = {key: row[key] for key in keys}
-        empty = {f"{head}_{end}": None for head in heads for end in ("mean", "std")}
-        own = found.setdefault(tuple(named.values()), named | empty)
-        own |= {f"{row[by]}_{end}": round(row[f"{value}_{end}"], 3) for end in ("mean", "std")}
+        own = found.setdefault(tuple(named.values()), named | {str(head): None for head in heads})
+        own[str(row[by])] = Spread(round(row[value].mean, 3), round(row[value].std, 3))
     return list(found.values())
 
 
 def markdown(rows: list[Row]) -> str:
-    """Rows as a table of Markdown: mean and deviation in one column, what each seed gave left to the file.
+    """Rows as a table of Markdown: mean and deviation in one column, the value of each seed left to the file.
 
-    >>> print(markdown([{"k": 1, "loss_mean": 0.5, "loss_std": 0.01, "loss_seeds": [0.5], "loss_agrees": True}]))
+    >>> print(markdown([{"k": 1, "loss": Spread(0.5, 0.01, [0.49, 0.51]), "loss_agrees": True}]))
     | k | loss | loss agrees |
     |---|---|---|
     | 1 | 0.5 ± 0.01 | yes |
     """
-    merged = {
-        name.removesuffix("_mean") + end for name in rows[0] if name.endswith("_mean") for end in ("_std", "_seeds")
-    }
-    names = [name for name in rows[0] if name not in merged and any(row[name] is not None for row in rows)]
 
-    def cell(row: Row, name: str) -> str:
-        value = row[name]
-        if isinstance(value, list):
-            return " ".join(shown(entry) for entry in value)
-        deviation = row.get(f"{name.removesuffix('_mean')}_std") if name.endswith("_mean") else None
-        return shown(value) if deviation is None else f"{shown(value)} ± {deviation:.2g}"
+    def missing(value: object) -> bool:
+        return value is None or (isinstance(value, Spread) and value.mean is None)
 
-    heads = [name.removesuffix("_mean").replace("_", " ") for name in names]
-    return as_markdown(heads, [[cell(row, name) for name in names] for row in rows])
+    def cell(value: object) -> str:
+        return " ".join(shown(entry) for entry in value) if isinstance(value, list) else shown(value)
+
+    names = [name for name in rows[0] if not all(missing(row[name]) for row in rows)]
+    return as_markdown(
+        [name.replace("_", " ") for name in names], [[cell(row[name]) for name in names] for row in rows]
+    )

@@ -14,8 +14,10 @@ from typing import NamedTuple
 from anyorder.io.atomic import read_json, write_json, write_text
 from anyorder.papers.experiment import Table
 from anyorder.papers.figure_data import Figure
+from anyorder.papers.results import expanded
 from anyorder.report.figures import draw
 from anyorder.report.style import write_figure
+from anyorder.sweeps.analysis import Spread
 
 #: Tables with more rows than this are folded away.
 OPEN_ROWS = 24
@@ -44,7 +46,7 @@ def write_parts(folder: Path, tables: dict[str, Table], figures: Mapping[str, Fi
     """The parts of a section as files: every table as CSV, all as JSON, every figure as PNG and SVG; the captions."""
     for name, table in tables.items():
         write_text(folder / f"{name}.csv", as_csv(table))
-    write_json(folder / "tables.json", {name: table.rows for name, table in tables.items()})
+    write_json(folder / "tables.json", {name: expanded(table.rows) for name, table in tables.items()})
     for name, figure in figures.items():
         picture = draw(figure)
         for ending in ("png", "svg"):
@@ -110,7 +112,8 @@ def _table(id: str, name: str, table: Table, open_rows: int) -> str:
 def as_table(table: Table, link: str = "") -> str:
     """The rows as HTML; `link` stands behind the caption."""
     columns = list(table.rows[0])
-    numeric = {column for column in columns if all(isinstance(row[column], int | float | None) for row in table.rows)}
+    numbers = int | float | Spread | None
+    numeric = {column for column in columns if all(isinstance(row[column], numbers) for row in table.rows)}
     side = {column: ' class="number"' if column in numeric else "" for column in columns}
     head = "".join(f'<th scope="col"{side[column]}>{escape(column.replace("_", " "))}</th>' for column in columns)
     rows = "".join(
@@ -128,7 +131,11 @@ def shown(value: object) -> str:
 
     >>> shown(0.08647123), shown(-1e-17), shown(None), shown(True), shown(1234567), shown("k")
     ('0.08647', '0', '–', 'yes', '1,234,567', 'k')
+    >>> shown(Spread(0.5, 0.0123)), shown(Spread(0.5, None))
+    ('0.5 ± 0.012', '0.5')
     """
+    if isinstance(value, Spread):
+        return shown(value.mean) if value.std is None else f"{shown(value.mean)} ± {value.std:.2g}"
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -141,8 +148,8 @@ def shown(value: object) -> str:
 def as_csv(table: Table) -> str:
     """The rows as CSV, numbers in full, nothing where there is no value."""
     stream = io.StringIO()
-    if table.rows:
-        writer = csv.DictWriter(stream, list(table.rows[0]))
+    if rows := expanded(table.rows):
+        writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
-        writer.writerows(table.rows)
+        writer.writerows(rows)
     return stream.getvalue()

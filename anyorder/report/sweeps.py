@@ -61,11 +61,11 @@ def _spread(panel: Axes, sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> N
         numbers = [number for cell in found for number in cell.metric]
         failed = sum(cell.failed for cell in found)
         panel.plot([place] * len(numbers), numbers, "o", color=COLOURS[0], markersize=3, alpha=0.4)
-        mean, deviation = spread(numbers)
-        if mean is not None:
+        over = spread(numbers)
+        if over.mean is not None:
             across.append(place)
-            means.append(mean)
-            deviations.append(deviation or 0.0)
+            means.append(over.mean)
+            deviations.append(over.std or 0.0)
         if failed:
             panel.annotate(
                 f"{failed} ×", (place, 0.98), xycoords=("data", "axes fraction"), ha="center", va="top",

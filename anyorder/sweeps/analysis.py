@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -25,14 +26,26 @@ class Cell(NamedTuple):
     failed: int
 
 
-def spread(values: Sequence[float] | Float[np.ndarray, "seeds"]) -> tuple[float | None, float | None]:
-    """Mean and standard deviation over seeds; None where there are too few.
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation over seeds, None where there are too few, and the value of each seed."""
 
-    >>> spread([1.0, 3.0]), spread([1.0]), spread([])
-    ((2.0, 1.4142135623730951), (1.0, None), (None, None))
+    mean: float | None
+    std: float | None
+    seeds: list[float] | None = None
+
+
+def spread(values: Sequence[float] | Float[np.ndarray, "seeds"]) -> Spread:
+    """The spread of values, one for each seed.
+
+    >>> spread([1.0, 3.0])
+    Spread(mean=2.0, std=1.4142135623730951, seeds=[1.0, 3.0])
+    >>> spread([1.0]).std, spread([]).mean
+    (None, None)
     """
     mean = float(np.mean(values)) if len(values) else None
-    return mean, float(np.std(values, ddof=1)) if len(values) > 1 else None
+    std = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return Spread(mean, std, [float(value) for value in values])
 
 
 def judged(row: SweepRow, success: Success) -> tuple[bool, bool]:
@@ -62,7 +75,8 @@ def cells(sweep: Sweep, rows: Iterable[SweepRow], metric: str | None = None) -> 
         else:
             numbers = [number for row in same if (number := getattr(row.ended, name)) is not None]
         failed = sum(row.ended.outcome != "done" for row in same)
-        found.append(Cell(same[0].values, numbers, *spread(numbers), len(same), failed))
+        over = spread(numbers)
+        found.append(Cell(same[0].values, numbers, over.mean, over.std, len(same), failed))
     return found
 
 

@@ -12,6 +12,7 @@ from anyorder.papers import results
 from anyorder.papers.experiment import Experiment, Result, Table
 from anyorder.papers.runner import Record
 from anyorder.papers.two_can.printed import Printed
+from anyorder.sweeps.analysis import Spread
 from anyorder.training import config as configs
 from anyorder.training import config_text
 
@@ -46,6 +47,16 @@ def test_a_recorded_result_is_whole_and_of_the_papers_budget(path):
                 if path.stem != "bits" and len(values) > 1:  # there ± is over sequences; one seed has none
                     assert len(values) in (len(found["seeds"]), 5)
                     assert row[f"{name}_std"] == pytest.approx(np.std(values, ddof=1))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_tables_are_written_as_they_were_read(path):
+    found = results.read_recorded(path.stem)
+    typed = results.typed_tables(found)
+    for name, table in found["tables"].items():
+        rows = results.expanded(typed[name])
+        assert [{column: row.get(column) for column in table["rows"][0]} for row in rows] == table["rows"]
+        assert not any(column.endswith(("_mean", "_std")) for row in typed[name] for column in row)
 
 
 @pytest.mark.parametrize("id", ["attention-maps", "depth", "bits"])
@@ -102,8 +113,8 @@ def test_uniform_attention_stands_beside_every_distance():
 
 
 def test_the_json_of_a_record_can_be_read_back(tmp_path):
-    row = {"layers": 1, "excess_mean": 0.131, "excess_std": None, "excess_seeds": [0.131]}
-    row |= Printed(0.131, 0.0).beside("excess", row)
+    excess = Spread(0.131, None, [0.131])
+    row = {"layers": 1, "excess": excess, **Printed(0.131, 0.0).beside("excess", excess)}
     result = Result(
         {"excess": Table("A table.", [row])},
         preset="paper",
@@ -114,6 +125,11 @@ def test_the_json_of_a_record_can_be_read_back(tmp_path):
     (tmp_path / "depth.json").write_text(json.dumps(plain))
     found = results.read_recorded("depth", tmp_path)
     assert found == plain
+    (written,) = found["tables"]["excess"]["rows"]
+    assert list(written) == [
+        "layers", "excess_mean", "excess_std", "excess_seeds", "printed", "excess_difference", "excess_agrees",
+    ]  # fmt: skip
+    assert results.typed_tables(found) == {"excess": [row]}
     assert (found["minutes"], found["steps"], found["seeds"]) == (1.5, 30_000, [0, 1])
     assert found["verdict"]["agree"] == {"excess": "1 of 1"}
     assert results.read_recorded("bits", tmp_path) is None

@@ -134,9 +134,8 @@ def floor(task: Task) -> Result:
             "KT": found.scores["add-half (KT)"].excess.mean,
         }
         for recipe in RECIPES:
-            mean, deviation = spread(gaps.get((order, length, recipe), []))
-            row[f"{recipe} preset"] = None if mean is None else floor.mean + mean
-            row[f"{recipe} preset std"] = deviation
+            over = spread([floor.mean + gap for gap in gaps.get((order, length, recipe), [])])
+            row[f"{recipe} preset"] = over
         rows.append(row)
         missed += [
             {
@@ -178,7 +177,7 @@ def chart(rows: list[Row]) -> Plot:
         ]
         for index, recipe in enumerate(RECIPES):
             name = f"{recipe} preset"
-            lines.append(series(name, own, "length", name, f"{name} std", MARKS[index], index))
+            lines.append(series(name, own, "length", name, None, MARKS[index], index))
         places = {str(row["length"]): float(row["length"]) for row in own}
         title = f"order {order}"
         charts.append(Chart("T", "excess loss (nats)", lines, title, log="x", ticks=places, from_zero=True))

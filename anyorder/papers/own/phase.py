@@ -10,7 +10,7 @@ import numpy as np
 from anyorder.papers.experiment import Budget, Result, Table, Task, experiment
 from anyorder.papers.figure_data import Figure, Heat
 from anyorder.sweeps import builtin
-from anyorder.sweeps.analysis import by_cell, cells, grid, judged
+from anyorder.sweeps.analysis import Spread, by_cell, cells, grid, judged
 from anyorder.sweeps.spec import Sweep
 from anyorder.sweeps.table import SweepRow
 
@@ -43,8 +43,7 @@ def phase(task: Task) -> Result:
                 "success": float(np.mean(near & attends)),
                 "near_the_floor": float(np.mean(near)),
                 "on_the_matches": float(np.mean(attends)),
-                "gap_mean": gap.mean,
-                "gap_std": gap.deviation,
+                "gap": Spread(gap.mean, gap.deviation),
                 "floor": done[0].floor_excess if done else None,
                 "attention": attention.mean,
                 "matching_mass": mass.mean,

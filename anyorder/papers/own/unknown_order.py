@@ -8,8 +8,9 @@ from typing import NamedTuple
 from anyorder import probing
 from anyorder.io.atomic import Row
 from anyorder.models import Transformer
-from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, columns, experiment, of_preset
+from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import Chart, Plot, each, series
+from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data
 
 #: A model within this of the floor, in nats, selects the order as the Bayes mixture does, for what can be measured.
@@ -99,17 +100,17 @@ def unknown_order(task: Task) -> Result:
         about = summary.reference
         where: Row = {"source": trial.data.prior, "K": trial.data.window, "T": trial.data.length}
         assert about.floor_excess is not None
-        gaps = columns("gap", [model.gap for model in summary.models if model.gap is not None])
+        gaps = spread([model.gap for model in summary.models if model.gap is not None])
         best = min((one.excess for one in about.fixed_orders), default=about.floor_excess)
         rows.append(
             {
                 "model": trial.model,
                 **where,
                 "floor": about.floor_excess,
-                **gaps,
+                "gap": gaps,
                 "gap_error": max(model.gap_error or 0.0 for model in summary.models),
                 "best_fixed_order": best - about.floor_excess,
-                "within": gaps["gap_mean"] <= NEAR,
+                "within": gaps.mean is not None and gaps.mean <= NEAR,
             }
         )
         count = PROBED[task.budget]
@@ -147,7 +148,7 @@ def chart(rows: list[Row]) -> Plot:
         source = "trees" if row["source"] == "tree" else f"K = {row['K']}"
         place = ticks.setdefault(f"{source}\nT = {row['T']}", float(len(ticks)))
         placed.append(row | {"place": place})
-    lines = each(placed, "model", "place", "gap_mean", "gap_std", style="o")
+    lines = each(placed, "model", "place", "gap", style="o")
     lines.append(series("best fixed order", placed, "place", "best_fixed_order", None, "k_"))
     caption = (
         "Loss over the Bayes floor for sources of unknown order, on a logarithmic scale: the lower a model lies, the "

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from anyorder.io.atomic import Row
 from anyorder.papers.figure_data import Series
+from anyorder.sweeps.analysis import Spread
 
 #: The preset that is judged, the architecture of the authors' code, and those that stand beside it.
 JUDGED = "published"
@@ -61,15 +62,15 @@ class Printed(NamedTuple):
         scale = math.hypot(deviation or 0.0, self.deviation) / math.sqrt(self.sequences)
         return bool(abs(mean - self.mean) <= DEVIATIONS * scale + self.rounding)
 
-    def beside(self, name: str, row: Row) -> Row:
-        """The columns that stand print next to the column `name` of a row.
+    def beside(self, name: str, ours: Spread) -> Row:
+        """The columns that stand print next to the column `name`.
 
-        >>> Printed(0.1, 0.003).beside("excess", {"excess_mean": 0.125, "excess_std": None})
+        >>> Printed(0.1, 0.003).beside("excess", Spread(0.125, None))
         {'printed': '0.100 ± 0.003', 'excess_difference': 0.025, 'excess_agrees': False}
         """
-        mean, deviation = row[f"{name}_mean"], row[f"{name}_std"]
-        difference = round(mean - self.mean, 12)
-        return {"printed": str(self), f"{name}_difference": difference, f"{name}_agrees": self.agrees(mean, deviation)}
+        assert ours.mean is not None
+        difference, agrees = round(ours.mean - self.mean, 12), self.agrees(ours.mean, ours.std)
+        return {"printed": str(self), f"{name}_difference": difference, f"{name}_agrees": agrees}
 
 
 def judged(rows: Iterable[Row], preset: str = JUDGED) -> list[Row]:

@@ -28,8 +28,8 @@ def test_rows_say_where_models_lie_between_the_floor_and_the_best_fixed_order(mo
     result = unknown_order.unknown_order.run(Task("tiny", seeds=2))
     two, one = result.tables["gaps"].rows
     assert (two["source"], two["K"], two["T"]) == ("order-mixture", 2, 8)
-    assert two["gap_mean"] == pytest.approx(0.0015)
-    assert two["gap_seeds"] == [0.001, 0.002]
+    assert two["gap"].mean == pytest.approx(0.0015)
+    assert two["gap"].seeds == [0.001, 0.002]
     assert two["best_fixed_order"] == pytest.approx(0.01)
     assert (two["within"], one["within"]) == (True, False)
     assert len(result.tables["fixed_orders"].rows) == 2  # both models have the same reference

@@ -1,6 +1,6 @@
 """App. H and Fig. 2: trained models. Verdicts are functions of the tables of the experiment of the same name.
 
-A table is a list of rows, each a mapping from column to value, as in `results/paper/<id>.json`. Rows of the preset
+A table is a list of rows, each a mapping from column to value; means over seeds are a `Spread`. Rows of the preset
 `published` are judged, by the rules of docs/rules.md, which were written before the runs. Alignment is (mass on the
 matches - chance) / (1 - chance): 0 for uniform attention, 1 for the pseudo-attention.
 """
@@ -24,6 +24,7 @@ from anyorder.papers.two_can.experiments.depth import AVERAGED, DATA
 from anyorder.papers.two_can.presets import GPT2, PUBLISHED
 from anyorder.papers.two_can.printed import BITS, DEPTH, DEVIATIONS, JUDGED, TOKEN_NOISE, TRANSITION_NOISE, Printed
 from anyorder.papers.two_can.sweeps import PAPER_GRID
+from anyorder.sweeps.analysis import Spread
 from anyorder.training.config import values
 from anyorder.training.evaluation import held_out
 
@@ -47,18 +48,21 @@ READINGS = {
 
 
 def _rows(tables: Tables, table: str, *columns: str) -> list[Row]:
-    """The rows of the judged preset in a table, which must have these columns with a value in each."""
+    """The rows of the judged preset in a table, with a value in each column; `excess.mean` is part of a spread."""
     require(table in tables, f"the results have no table {table!r}, only {', '.join(tables)}; run the experiment again")
-    for row in tables[table]:
-        for column in columns:
-            require(column in row, f"table {table!r} has no column {column!r}, only {', '.join(row)}")
     rows = [row for row in tables[table] if row.get("preset", JUDGED) == JUDGED]
-    for row, column in itertools.product(rows, columns):
-        require(
-            row[column] is not None or column.endswith("_std"),  # one seed has no deviation
-            f"table {table!r} has no value of {column!r} in the row of {row[columns[0]]}; a missing value cannot be "
-            "judged, run the experiment again",
-        )
+    for column in columns:
+        name, _, part = column.partition(".")
+        written = column.replace(".", "_")
+        for row in tables[table]:
+            found = name in row and (not part or isinstance(row[name], Spread))
+            require(found, f"table {table!r} has no column {written!r}, only {', '.join(row)}")
+        for row in rows:
+            require(
+                (getattr(row[name], part) if part else row[name]) is not None,
+                f"table {table!r} has no value of {written!r} in the row of {row[columns[0]]}; a missing value cannot "
+                "be judged, run the experiment again",
+            )
     return rows
 
 
@@ -69,9 +73,8 @@ def _levels(tables: Tables, table: str, column: str, value: str, printed: Mappin
     require(
         not missing, f"the results have no row for {', '.join(missing)}; run the experiment with the paper's levels"
     )
-    mean, deviation = f"{value}_mean", f"{value}_std"
-    rows = _rows({table: [ours[key] for key in printed]}, table, column, mean, deviation)
-    return {key: (float(row[mean]), float(row[deviation] or 0.0)) for key, row in zip(printed, rows, strict=True)}
+    rows = _rows({table: [ours[key] for key in printed]}, table, column, f"{value}.mean")
+    return {key: (row[value].mean, row[value].std or 0.0) for key, row in zip(printed, rows, strict=True)}
 
 
 def _compared(found: Mapping[Level, Mean], printed: Mapping[Level, Printed]) -> tuple[Numbers, bool]:
@@ -149,8 +152,8 @@ def claim_one_layer_diagonals(depth: Tables) -> Finding:
     What it has there beyond the mass of the pseudo-attention cannot follow the pattern, wherever the rest lies: that
     must be half of the mass.
     """
-    rows = _rows(depth, "diagonals", "offset", "weight_mean", "weight_std")
-    weights = {int(row["offset"]): float(row["weight_mean"]) for row in rows}
+    rows = _rows(depth, "diagonals", "offset", "weight.mean")
+    weights = {int(row["offset"]): row["weight"].mean for row in rows}
     lower, ideal = sum(weights.get(offset, 0.0) for offset in (1, 2, 3)), sum(ideal_diagonals()[1:4])
     near = lower + weights.get(0, 0.0)
     astray = lower - ideal
@@ -176,7 +179,7 @@ def _readings(tables: Tables, printed: Mapping[float, Printed]) -> dict[str, dic
     return {
         name: _levels(tables, table, "level", value, printed)
         for (table, value), name in READINGS.items()
-        if value == "excess" or (tables.get(table) and all(f"{value}_mean" in row for row in tables[table]))
+        if value == "excess" or (tables.get(table) and all(value in row for row in tables[table]))
     }
 
 
@@ -273,9 +276,9 @@ def claim_alignment_transition(transition_noise: Tables) -> Finding:
     far = [value for level, value in share.items() if level >= 0.25]
     moved = max(far) < 0.9 * share[0.1]
     distances = _levels(transition_noise, "excess", "level", "distance", TRANSITION_NOISE)
-    rows = {float(row["level"]): row for row in _rows(transition_noise, "excess", "uniform_distance", "distance_seeds")}
+    rows = {float(row["level"]): row for row in _rows(transition_noise, "excess", "uniform_distance", "distance.seeds")}
     over = [
-        (mean - rows[level]["uniform_distance"], deviation / math.sqrt(len(rows[level]["distance_seeds"])))
+        (mean - rows[level]["uniform_distance"], deviation / math.sqrt(len(rows[level]["distance"].seeds)))
         for level, (mean, deviation) in distances.items()
     ]
     left = " and ".join(f"{value:.0%}" for value in far)
@@ -357,8 +360,8 @@ def tab_bits(bits: Tables) -> Finding:
 def _weights(tables: Tables) -> dict[int, Float[np.ndarray, "seeds offsets"]]:
     """Weight of layer one at offsets 0, 1, … in every seed, by order."""
     found: dict[int, list[list[float]]] = {}
-    for row in sorted(_rows(tables, "offsets", "order", "offset", "weight_seeds"), key=lambda row: row["offset"]):
-        found.setdefault(int(row["order"]), []).append(row["weight_seeds"])
+    for row in sorted(_rows(tables, "offsets", "order", "offset", "weight.seeds"), key=lambda row: row["offset"]):
+        found.setdefault(int(row["order"]), []).append(row["weight"].seeds)
     return {order: np.array(found[order]).T for order in sorted(found)}
 
 
@@ -383,12 +386,12 @@ def fig_attention(attention_maps: Tables) -> Finding:
 
     Order 3 is judged, which Fig. 2 shows; the statement on other orders is `claim-other-orders`.
     """
-    columns = ("order", "layer_1_on_last_k", "layer_2_on_matches", "chance", "match_contrast_seeds")
+    columns = ("order", "layer_1_on_last_k", "layer_2_on_matches", "chance", "match_contrast.seeds")
     rows = {row["order"]: row for row in _rows(attention_maps, "attention", *columns)}
     require(SHOWN in rows, f"table 'attention' has no order {SHOWN}, only {', '.join(map(str, rows))}")
     alignment = {order: _alignment(row["layer_2_on_matches"], row["chance"]) for order, row in sorted(rows.items())}
     first, aligned = rows[SHOWN]["layer_1_on_last_k"], alignment[SHOWN]
-    contrast = min(rows[SHOWN]["match_contrast_seeds"])
+    contrast = min(rows[SHOWN]["match_contrast"].seeds)
     came = (
         f"layer one has {first:.0%} of its mass there; layer two comes {aligned:.0%} of the way from chance to the "
         f"pseudo-attention and attends to matches at least {contrast:.1f} times as much as to other keys"
@@ -401,7 +404,7 @@ def fig_attention(attention_maps: Tables) -> Finding:
             "by chance": [rows[order]["chance"] for order in alignment],
             "alignment of layer two": list(alignment.values()),
             "attention on matches over that elsewhere, smallest seed": [
-                min(rows[order]["match_contrast_seeds"]) for order in alignment
+                min(rows[order]["match_contrast"].seeds) for order in alignment
             ],
         },
         printed=first > 0.8 and aligned > 0.5,

@@ -66,19 +66,19 @@ def ours_trained_unknown_order(unknown_order: Tables) -> Finding:
     missing = [name for name in (RECIPE_NAME, ONE, ATTENTION) if name not in shown]
     require(not missing, f"the results have no row of {', '.join(missing)}; run the experiment again")
     recipe, others = shown[RECIPE_NAME], [shown[ONE], shown[ATTENTION]]
-    above = all(row["gap_mean"] > row["best_fixed_order"] for row in others)
+    above = all(row["gap"].mean > row["best_fixed_order"] for row in others)
     made = [row for row in rows if row["model"] == RECIPE_NAME]
     return judge(
         {
-            "gap of four heads": recipe["gap_mean"],
+            "gap of four heads": recipe["gap"].mean,
             "its error": recipe["gap_error"],
-            "gap of one layer, and of attention only": [row["gap_mean"] for row in others],
+            "gap of one layer, and of attention only": [row["gap"].mean for row in others],
             "best fixed order": recipe["best_fixed_order"],
             "K and T": [[row["K"], row["T"]] for row in made],
-            "gap of four heads there": [row["gap_mean"] for row in made],
+            "gap of four heads there": [row["gap"].mean for row in made],
         },
-        printed=recipe["gap_mean"] <= NEAR and above,
-        corrected=recipe["gap_mean"] < recipe["best_fixed_order"] and above,
+        printed=recipe["gap"].mean <= NEAR and above,
+        corrected=recipe["gap"].mean < recipe["best_fixed_order"] and above,
         correction="four heads do better than every fixed order, and not within 0.002 nats of the mixture",
         failure="four heads are no better than a fixed order, or one layer is",
     )

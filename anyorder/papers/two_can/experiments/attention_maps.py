@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from operator import itemgetter
 
 import numpy as np
 from jaxtyping import Array, Int
 
 from anyorder.io.atomic import Row, Tables
 from anyorder.io.trees import as_json
-from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, Wide, columns, experiment, of_preset
+from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, Wide, experiment, of_preset
 from anyorder.papers.figure_data import AttentionMap, Chart, Figure, MapGrid, Plot, each, grouped, sequence_maps
 from anyorder.papers.two_can.experiments import learned_code
 from anyorder.papers.two_can.printed import JUDGED, SHOWN, at_each, judged
+from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 from anyorder.training.run import Summary
@@ -25,7 +27,7 @@ SEQUENCES, AVERAGED = 3, 256
 def difference(recorded: Tables) -> str:
     """Compare layers 1 and 2 with what is said of them."""
     rows = judged(recorded["attention"])
-    seeds = len(rows[0]["excess_seeds"])
+    seeds = len(rows[0]["excess"].seeds)
     shapes = [
         f"at order {row['order']} it "
         + (f"rises from offset 1 to k in {row['seeds_that_rise_to_k']} and " if row["order"] > 1 else "")
@@ -39,11 +41,15 @@ def difference(recorded: Tables) -> str:
         for row in judged(recorded["base"])
     ]
     inside, beyond, longer, ideal, contrast = (
-        at_each({row["order"]: row[name] for row in rows}, 2)
-        for name in (
-            "layer_1_on_last_k", "layer_1_beyond_k", "longer_match_mean", "longer_match_ideal", "match_contrast_mean",
+        at_each({row["order"]: value(row) for row in rows}, 2)
+        for value in (
+            itemgetter("layer_1_on_last_k"),
+            itemgetter("layer_1_beyond_k"),
+            lambda row: row["longer_match"].mean,
+            itemgetter("longer_match_ideal"),
+            lambda row: row["match_contrast"].mean,
         )
-    )  # fmt: skip
+    )
     overlap = [
         f"{row['overlap_in_every_seed']} of {row['pairs']} overlap in every seed and {row['confused_in_any_seed']} are "
         f"confused in any at order {row['order']}"
@@ -105,17 +111,17 @@ def attention_maps(task: Task) -> Result:
         about = {"preset": preset, "order": order}
         row = attention_row(trained.summary, weights, order)
         row["uniform_distance"] = float(learned_code.uniform_distances(drawn, order).mean())
-        row |= columns("match_contrast", [learned_code.match_contrast(second, tokens, order) for second in seconds])
+        row["match_contrast"] = spread([learned_code.match_contrast(second, tokens, order) for second in seconds])
         ideal = learned_code.longer_match_ratio(learned_code.ideal_maps(tokens, order), tokens, order)
-        row |= columns("longer_match", [learned_code.longer_match_ratio(second, tokens, order) for second in seconds])
+        row["longer_match"] = spread([learned_code.longer_match_ratio(second, tokens, order) for second in seconds])
         found["attention"].append(about | row | {"longer_match_ideal": ideal})
         found["offsets"] += [
-            about | {"offset": offset, "in_window": 1 <= offset <= order} | columns("weight", weights[:, offset])
+            about | {"offset": offset, "in_window": 1 <= offset <= order, "weight": spread(weights[:, offset])}
             for offset in range(weights.shape[1])
         ]
         spectra = zip(*(model.attention[1][0].spectrum for model in trained.summary.models), strict=True)
         found["spectrum"] += [
-            about | {"match_length": length} | columns("attention", np.array(values, np.float64))
+            about | {"match_length": length, "attention": spread(np.array(values, np.float64))}
             for length, values in enumerate(spectra)
         ]
         base = learned_code.fitted_base(weights, order)
@@ -152,7 +158,7 @@ def attention_row(summary: Summary, weights: np.ndarray, order: int) -> Row:
     rise, end = np.sum([learned_code.rises_and_ends(row, order) for row in weights], axis=0).tolist()
     second = [model.attention[1][0] for model in models]
     return {
-        **columns("excess", [model.excess for model in models]),
+        "excess": spread([model.excess for model in models]),
         "floor": reference.floor_excess,
         "layer_1_on_last_k": float(window.mean()),
         "layer_1_on_itself": float(weights[:, 0].mean()),
@@ -215,7 +221,7 @@ def offsets_chart(rows: list[Row]) -> Plot:
     """Weight of layer 1 at each offset, mean and standard deviation over seeds, one panel for each order."""
     charts = []
     for order, own in sorted(grouped(rows, "order").items()):
-        lines = each(own, "preset", "offset", "weight_mean", "weight_std", "preset {}", "o-")
+        lines = each(own, "preset", "offset", "weight", None, "preset {}", "o-")
         charts.append(Chart("offset", "weight of layer 1", lines, title=f"order {order}", from_zero=True))
     caption = (
         "Layer 1: mean weight at each offset, with the standard deviation over seeds; the window ends at offset k."

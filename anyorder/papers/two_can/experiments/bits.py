@@ -18,6 +18,7 @@ from anyorder.papers.figure_data import Chart, Figure, Plot, grouped, series
 from anyorder.papers.two_can.experiments import learned_code
 from anyorder.papers.two_can.experiments.depth import DATA
 from anyorder.papers.two_can.printed import BITS, JUDGED, SHOWN, judged, printed_series, rows_by
+from anyorder.sweeps.analysis import Spread
 from anyorder.training.evaluation import held_out
 
 FORMATS: dict[str, Quantiser] = {
@@ -53,12 +54,12 @@ def distances(
 def difference(recorded: Tables) -> str:
     """Compare the distances with print, and with uniform attention."""
     rows, ours = (rows_by(judged(recorded["distance"], preset), "bits") for preset in (JUDGED, "paper"))
-    added, theirs = rows["2"]["distance_mean"] - rows["32"]["distance_mean"], BITS["2"].mean - BITS["32"].mean
+    added, theirs = rows["2"]["distance"].mean - rows["32"]["distance"].mean, BITS["2"].mean - BITS["32"].mean
     uniform = rows["32"]["uniform_distance"]
     agree = sum(rows[bits]["distance_agrees"] for bits in BITS)
     return (
-        f"**Bits.** Distance of layer 2 to the pseudo-attention map at 32 bits: {rows['32']['distance_mean']:.2f} "
-        f"with the preset `{JUDGED}`, {ours['32']['distance_mean']:.2f} with `paper`, {BITS['32'].rounded} in print; "
+        f"**Bits.** Distance of layer 2 to the pseudo-attention map at 32 bits: {rows['32']['distance'].mean:.2f} "
+        f"with the preset `{JUDGED}`, {ours['32']['distance'].mean:.2f} with `paper`, {BITS['32'].rounded} in print; "
         f"{agree} of {len(BITS)} rows agree. Two bits add {added:.2f} here and {theirs:.2f} in print. Uniform "
         f"attention has {uniform:.2f} on the same sequences: if the paper's map is as ours, with rows that add up to "
         f"one, print is {'farther' if uniform < BITS['32'].mean else 'nearer'} than attention that ignores the tokens. "
@@ -74,7 +75,7 @@ def charts(tables: Tables) -> dict[str, Figure]:
     for place, (preset, own) in enumerate(grouped(tables["distance"], "preset").items()):
         rows = [row | {"place": places[str(row["bits"])]} for row in own]
         shift = 0.12 * (place - 1.5)
-        lines.append(series(f"{preset} preset", rows, "place", "distance_mean", "distance_std", "o", 2 * place, shift))
+        lines.append(series(f"{preset} preset", rows, "place", "distance", None, "o", 2 * place, shift))
     lines.append(printed_series(BITS.values(), [places[bits] + 0.2 for bits in BITS]))
     ticks = {name.replace(" ", "\n"): place for name, place in places.items()}
     axes = "bits of weights and activations, or format", "distance to pseudo-attention"
@@ -106,15 +107,10 @@ def bits(task: Task) -> Result:
         uniform = float(learned_code.uniform_distances(tokens, order).mean())
         for bits, q in FORMATS.items():
             found = distances(trained.models, tokens, order, q)
-            row = {
-                "preset": preset,
-                "bits": bits,
-                "distance_mean": float(found.mean()),
-                "distance_std": float(found.std(axis=1, ddof=1).mean()),
-                "distance_seeds": found.mean(axis=1).tolist(),
-                "uniform_distance": uniform,
-            }
-            beside = BITS[bits].beside("distance", row) if preset != "floor" and bits in BITS else {}
+            std = float(found.std(axis=1, ddof=1).mean())  # over sequences
+            distance = Spread(float(found.mean()), std, found.mean(axis=1).tolist())
+            row = {"preset": preset, "bits": bits, "distance": distance, "uniform_distance": uniform}
+            beside = BITS[bits].beside("distance", distance) if preset != "floor" and bits in BITS else {}
             rows.append(row | {"printed": None, "distance_difference": None, "distance_agrees": None} | beside)
     return Result(
         {"distance": Table(CAPTION, rows)},

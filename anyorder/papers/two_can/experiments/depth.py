@@ -8,10 +8,11 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from anyorder.io.atomic import Row, Tables
-from anyorder.papers.experiment import OnPage, Result, Table, Task, columns, experiment, of_preset
+from anyorder.papers.experiment import OnPage, Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import Chart, Figure, MapGrid, Plot, sequence_maps, series
 from anyorder.papers.two_can.experiments import as_published, learned_code
 from anyorder.papers.two_can.printed import DEPTH, JUDGED, SHOWN, Printed, judged, printed_series, rows_by, verb
+from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 
@@ -31,8 +32,8 @@ def difference(recorded: Tables) -> str:
     ours = rows_by(judged(recorded["excess"], "paper"), "layers")
     one, two = published[1], published[2]
     layers = [
-        f"{name} {rows[count]['excess_mean']:.4f} next to {DEPTH[count]} in print, which {verb(rows[count])} (`paper`: "
-        f"{ours[count]['excess_mean']:.4f})"
+        f"{name} {rows[count]['excess'].mean:.4f} next to {DEPTH[count]} in print, which {verb(rows[count])} (`paper`: "
+        f"{ours[count]['excess'].mean:.4f})"
         for count, name in ((1, "one layer"), (2, "two layers"))
     ]
     deviations = f"{one['std_over_kernels']:.3f} and {two['std_over_kernels']:.3f}"
@@ -82,14 +83,16 @@ def depth(task: Task) -> Result:
     for part, (preset, layers) in table.parts(list(itertools.product(task.among(SHOWN[:2]), DEPTH))):
         run = part.train(of_preset(task, preset, DATA, layers=layers))
         about, reference = {"preset": preset, "layers": layers}, run.summary.reference
-        excess = columns("excess", [model.excess for model in run.summary.models])
+        excess = spread([model.excess for model in run.summary.models])
+        assert excess.mean is not None
+        assert reference.floor_excess is not None
         found["excess"].append(
             {
                 **about,
-                **excess,
+                "excess": excess,
                 **DEPTH[layers].beside("excess", excess),
                 "floor": reference.floor_excess,
-                "gap": excess["excess_mean"] - reference.floor_excess,
+                "gap": excess.mean - reference.floor_excess,
                 "true_loss": reference.true_loss,
             }
         )
@@ -98,7 +101,7 @@ def depth(task: Task) -> Result:
             heads = [learned_code.first_heads(model, drawn)[0] for model in run.models]
             weights = np.stack([learned_code.offset_weights(head, DATA.order) for head in heads])
             found["diagonals"] += [
-                {"preset": preset, "offset": offset, **columns("weight", values)}
+                {"preset": preset, "offset": offset, "weight": spread(values)}
                 for offset, values in enumerate(weights.T)
             ]
             shown = learned_code.telling(drawn, SEQUENCES)
@@ -142,7 +145,7 @@ def excess_chart(
     """Excess losses at these ticks: measured, printed (`shift` to the right, ours to the left), and the Bayes floor."""
     placed = [row | {"place": place} for row, place in zip(rows, ticks.values(), strict=True)]
     lines = [
-        series("measured", placed, "place", "excess_mean", "excess_std", "o", 0, -shift),
+        series("measured", placed, "place", "excess", None, "o", 0, -shift),
         printed_series(printed, [place + shift for place in ticks.values()], style),
         series("Bayes floor", placed, "place", "floor", None, "--", "black"),
     ]

@@ -15,11 +15,12 @@ from jaxtyping import Array, Float
 
 from anyorder import chains, estimators
 from anyorder.io.atomic import Row, Tables
-from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, columns, experiment, of_preset
+from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import Chart, Plot, series
 from anyorder.papers.two_can.experiments import learned_code
 from anyorder.papers.two_can.experiments.depth import DATA
 from anyorder.papers.two_can.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, at_each, printed_series, rows_by
+from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data, changed
 from anyorder.training.evaluation import evaluate_each, evaluation_set, held_out
 
@@ -121,11 +122,9 @@ def noise_row(task: Task, config: Config, prefix: str, printed: Printed) -> Row:
         sides = token_references(data, *REFERENCE[task.budget])
         known = sides.kernel_known.mean
         floor, error = sides.kernel_unknown.mean, sides.kernel_unknown.standard_error
-    found: Row = {}
-    for name, values in readings.items():
-        found |= columns(prefix + name, values)
+    found: Row = {prefix + name: spread(values) for name, values in readings.items()}
     for name in readings:
-        found |= printed.beside(prefix + name, found)
+        found |= printed.beside(prefix + name, found[prefix + name])
     return found | {
         "floor": floor,
         "floor_error": error,
@@ -133,7 +132,7 @@ def noise_row(task: Task, config: Config, prefix: str, printed: Printed) -> Row:
         "clean_less_true": clean - reference.true_loss,
         "matching_mass": float(np.mean([model.attention[1][0].matching_mass for model in models])),
         "chance_mass": reference.chance_matching_mass,
-        **columns("distance", [model.attention[1][0].distance for model in models]),
+        "distance": spread([model.attention[1][0].distance for model in models]),
         "uniform_distance": float(learned_code.uniform_distances(tokens, data.order).mean()),
     }
 
@@ -142,10 +141,10 @@ def chart(rows: list[Row], again: list[Row], printed: Mapping[float, Printed]) -
     """All readings of the loss difference, what is printed and the references; attention on the matches."""
     shown = {row["level"]: printed[row["level"]] for row in rows}
     losses = [
-        series("reading A: over the noisy truth", rows, "level", "excess_mean", "excess_std", "o-", 0, -0.006),
-        series("reading B: over the clean truth", rows, "level", "over_clean_mean", "over_clean_std", "o-", 2),
-        series("reading C: on clean sequences", rows, "level", "on_clean_mean", "on_clean_std", "o-", 4),
-        *([series("B, replaced by any token", again, "level", "any_over_clean_mean", None, "o:", 2)] if again else []),
+        series("reading A: over the noisy truth", rows, "level", "excess", None, "o-", 0, -0.006),
+        series("reading B: over the clean truth", rows, "level", "over_clean", None, "o-", 2),
+        series("reading C: on clean sequences", rows, "level", "on_clean", None, "o-", 4),
+        *([series("B, replaced by any token", again, "level", "any_over_clean", None, "o:", 2)] if again else []),
         printed_series(shown.values(), [level + 0.006 for level in shown], "s:"),
         series("Bayes floor, reading A", rows, "level", "floor", None, "k--"),
     ]

@@ -7,11 +7,12 @@ import dataclasses
 import numpy as np
 
 from anyorder.io.atomic import Tables
-from anyorder.papers.experiment import OnPage, Result, Table, Task, columns, experiment, of_preset
+from anyorder.papers.experiment import OnPage, Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import Plot
 from anyorder.papers.two_can.experiments import as_published, learned_code
 from anyorder.papers.two_can.experiments.depth import DATA, excess_chart
 from anyorder.papers.two_can.printed import BITS, DEPTH, verb
+from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
 
@@ -40,12 +41,12 @@ NAMES = {
 
 def difference(recorded: Tables) -> str:
     """Which of the models comes to the printed numbers."""
-    each = [f"`{row['model']}` {row['excess_mean']:.4f} ({verb(row)})" for row in recorded["excess"]]
+    each = [f"`{row['model']}` {row['excess'].mean:.4f} ({verb(row)})" for row in recorded["excess"]]
     distances = [f"`{row['model']}` {np.mean(row['distance_to_ideal']):.2f}" for row in recorded["excess"]]
     windows = [
         f"`{row['model']}` {np.mean(row['layer_1_on_last_k']):.2f}"
         for row in recorded["excess"]
-        if len(row["layer_1_on_last_k"]) == len(row["excess_seeds"])  # one head in layer 1
+        if len(row["layer_1_on_last_k"]) == len(row["excess"].seeds)  # one head in layer 1
     ]
     return (
         f"**Preset, heads, shared kernels.** Excess of two layers next to the printed {DEPTH[2]}: {', '.join(each)}. "
@@ -75,12 +76,12 @@ def presets(task: Task) -> Result:
     for part, name in task.parts(names):
         trained = part.train(config(task if name == "paper" else fewer, name))
         models, reference = trained.summary.models, trained.summary.reference
-        excess = columns("excess", [model.excess for model in models])
+        excess = spread([model.excess for model in models])
         rows.append(
             {
                 "model": name,
                 "what": NAMES[name],
-                **excess,
+                "excess": excess,
                 **DEPTH[2].beside("excess", excess),
                 "floor": reference.floor_excess,
                 "layer_1_on_last_k": [sum(head.offset_mass) for model in models for head in model.attention[0]],

@@ -2,6 +2,8 @@
 
 import jax
 
+from anyorder.papers.results import folded
+
 KEY = jax.random.key(11)
 
 
@@ -12,3 +14,8 @@ def rows(key, value, *entries, **columns):
 
 DEPTH = rows("layers", "excess", (1, 0.131, 0.001), (2, 0.0985, 0.002), floor=0.0865)
 TOKEN = rows("level", "excess", (0.0, 0.1, 0.003), (0.1, 0.152, 0.01), (0.25, 0.181, 0.002), (0.5, 0.212, 0.004))
+
+
+def typed(tables):
+    """Tables as an experiment holds them, of rows as they are written."""
+    return {name: folded(rows) for name, rows in tables.items()}
