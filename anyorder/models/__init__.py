@@ -2,6 +2,7 @@
 
 from anyorder.models.attention import Head
 from anyorder.models.certificate import Certificate
+from anyorder.models.hooks import Hook
 from anyorder.models.mamba import Mamba
 from anyorder.models.mlp import LayerNorm, MLPLayer, UnitNorm
 from anyorder.models.model import Layer, Trace, Transformer
@@ -10,6 +11,7 @@ from anyorder.models.storage import load, save, weights_digest
 __all__ = [
     "Certificate",
     "Head",
+    "Hook",
     "Layer",
     "LayerNorm",
     "MLPLayer",

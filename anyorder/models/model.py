@@ -119,6 +119,7 @@ class Transformer(eqx.Module):
     absolute positions, added to the embedding (then no sequence may be longer); `output` is W_o (None: tied
     to the embedding); `blocks` names the parts of the residual stream in order, as (name, width).
 
+    >>> from anyorder.models import Head
     >>> head = Head(*(jnp.zeros((2, 2), jnp.float32),) * 2, value=jnp.eye(2, dtype=jnp.float32))
     >>> model = Transformer(jnp.eye(2, dtype=jnp.float32), (Layer((head,)),), jnp.eye(2, dtype=jnp.float32))
     >>> model([0, 1])[-1].tolist()  # uniform attention: 1/2 (e_0 + e_1), on top of e_1

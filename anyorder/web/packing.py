@@ -41,9 +41,9 @@ def pack(model: Transformer, huge: Transformer | None = None, power: float = 1.0
 
 
 def pack_plan(made: Plan) -> tuple[Packed, Transformer]:
-    """A planned model as JSON, with kappa left open, and the model at kappa = 0."""
+    """A planned model as JSON, with kappa left open, and the model at a huge kappa."""
     none, huge = (made.construction.build(made.request, kappa, **made.options) for kappa in (0.0, HUGE))
-    return pack(none, huge, made.construction.kappa_power), none
+    return pack(none, huge, made.construction.kappa_power), huge
 
 
 def _packed(power: float, low: ArrayLike, high: ArrayLike) -> Packed:
