@@ -9,20 +9,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
-from anyorder.errors import InputError
+from anyorder.errors import InputError, require
 from anyorder.io.atomic import read_json
 from anyorder.papers.entry import Claim, Finding, Verdict
+from anyorder.papers.erratum import Erratum
 
 
 class Ledger:
     """Claims in parts with headings, the errata that some of them measure, and the file that records verdicts.
 
     parts: heading → the modules whose claims stand below it. The id of a claim is its name there, with hyphens.
-    errata: id of an erratum → id of the claim that measures it.
+    errata: errors, readings and remarks by id.
     record: the JSON file with the finding of every claim when it was last measured.
     """
 
-    def __init__(self, parts: Mapping[str, Iterable[ModuleType]], errata: Mapping[str, str], record: Path) -> None:
+    def __init__(self, parts: Mapping[str, Iterable[ModuleType]], errata: Mapping[str, Erratum], record: Path) -> None:
         self.errata, self.record = dict(errata), record
         written = {
             heading: {
@@ -49,7 +50,7 @@ class Ledger:
     def find(self, ids: Iterable[str]) -> list[Claim]:
         """The claims of these ids; all of them where none is given.
 
-        An erratum stands for the claim that measures it, and the beginning of several ids for all of them.
+        An erratum stands for the claims that measure it, and the beginning of several ids for all of them.
 
         >>> from anyorder.papers.two_can.claims import LEDGER
         >>> [entry.where for entry in LEDGER.find(["thm-two-layer"])]
@@ -65,8 +66,11 @@ class Ledger:
         return [self.claims[id] for id in found] if wanted else list(self.claims.values())
 
     def _named(self, id: str) -> list[str]:
-        if id in self.errata or id in self.claims:
-            return [self.errata.get(id, id)]
+        if id in self.claims:
+            return [id]
+        if id in self.errata:
+            require(len(self.errata[id].claims) > 0, f"{id} is a misprint that no claim measures; see docs/errata.md")
+            return list(self.errata[id].claims)
         several = [name for name in self.claims if name.startswith(f"{id}-")]
         if not several:
             known = {name.lower(): name for name in (*self.claims, *self.errata)}

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from anyorder.io.markdown import as_markdown
 from anyorder.papers.entry import Claim, Finding, Verdict, shown
-from anyorder.papers.two_can.claims.registry import PARTS, recorded
+from anyorder.papers.erratum import Kind
+from anyorder.papers.two_can.claims.registry import ERRATA, PARTS, recorded
 
 _INTRODUCTION = """# Claims
 
@@ -25,7 +26,7 @@ anyorder claims --results DIR         # with the tables of trained models that `
 ```
 
 - *consistent with*: the measurement agrees, but could not have refuted the statement, which leaves a constant open.
-- *holds with a correction*: with the change that is named; [errata](errata.md) lists errors of the paper.
+- *holds with a correction*: an error of the paper is put right, and named; [errata](errata.md) lists them all.
 - *trend holds, values differ*: a reproduction shows the stated trend, and some printed number lies outside its error.
 - *vacuous*: no case meets the assumption; the note says what the conclusion does elsewhere.
 
@@ -51,8 +52,14 @@ def _summary(records: Mapping[str, Finding]) -> str:
     seconds = sum(records[entry.id].seconds for entry in quick)
     rows = [(verdict, str(counted[verdict])) for verdict in Verdict if counted[verdict]]
     table = as_markdown(("verdict", "claims"), rows)
+    kinds = Counter(erratum.kind for erratum in ERRATA.values())
+    apart = (
+        f"Counted apart: {kinds[Kind.ERROR]} errors of the paper and {kinds[Kind.MISPRINT]} misprints, "
+        f"{kinds[Kind.READING]} readings of ours, which correct nothing ([errata](errata.md)), and "
+        f"{counted[Verdict.TREND]} differences in reproduction (*trend holds, values differ*)."
+    )
     cost = f"The {len(quick)} quick ones took {_rounded(seconds)} CPU seconds when the record was made."
-    return f"{table}\n\n{cost}\n"
+    return f"{table}\n\n{apart}\n\n{cost}\n"
 
 
 def _entry(entry: Claim, record: Finding) -> str:

@@ -53,7 +53,7 @@ bag_algorithm_2 = slow_claim(
     "ours, after Assumption 2(1)",
     "For two symbols a kernel of the bag has g_1 = … = g_k, so that plain gradient descent, with p_0 = -∞, moves "
     "p_1 … p_k alike.",
-    see=("asm-second-order", "eq-g-monotone", "eq-preconditioner", "bag-algorithm-2", "lem-D3"),
+    see=("asm-second-order", "eq-g-monotone", "bag-algorithm-2", "lem-D3"),
 )
 def bag_scores() -> Finding:
     """The spread of g_1 … g_k for each of 512 kernels, k to 4 and S to 4, their means, and runs in closed form."""

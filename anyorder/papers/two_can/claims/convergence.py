@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from anyorder import chains
-from anyorder.chains import Floored, Kernel, PointMass
+from anyorder.chains import Floored, Kernel, PointMass, Prior
 from anyorder.papers.entry import Finding, judge, slow_claim
 from anyorder.papers.two_can import dynamics
 from anyorder.papers.two_can.claims.gradient import GAMMA, PRIOR
@@ -122,41 +122,52 @@ def extreme_kernels(gamma: float, size: int) -> Float[np.ndarray, "count size si
 
 
 @eqx.filter_jit
-def generalisation_error(model: dynamics.Reduced, prior: PointMass) -> Float[Array, ""]:
-    """Mean over chains of one kernel of sup_s' |f(s_0 … s_n)_s' - π(s'|s_n)|."""
-    sampled = chains.sample(prior, length=len(model.p), count=256, start="stationary", seed=6)
+def generalisation_errors(model: dynamics.Reduced, prior: Prior, count: int = 256) -> Float[Array, "{count}"]:
+    """sup_s' |f(s_0 … s_n)_s' - π(s'|s_n)| for each of some sequences, each from its own kernel of a prior."""
+    sampled = chains.sample(prior, length=len(model.p), count=count, start="stationary", seed=6)
     predicted = jax.lax.map(lambda tokens: model(tokens, prior.alphabet_size), sampled.tokens, batch_size=32)
-    return jnp.abs(predicted - prior.probabilities[sampled.tokens[:, -1]]).max(axis=1).mean()
+    rows = jax.vmap(lambda kernel, token: kernel[token])(sampled.kernels, sampled.tokens[:, -1])
+    return jnp.abs(predicted - rows).max(axis=1)
 
 
 @slow_claim(
     "App. C, generalisation",
-    "On a new chain with transitions above γ/S the output is within about log n / n^(cγ) of its kernel.",
+    "On a sequence of a new chain with transitions above γ/S the output is within about log n / n^(cγ) of its kernel.",
     tolerances=TRAINED,
 )
 def thm_generalisation() -> Finding:
-    """The sup-norm distance to the true row on the training prior and on the corners of π ≥ γ/S, and exponents."""
-    runs = [_run(length) for length in LENGTHS]
-    inside = [run.evaluation.standings["learned"].generalisation for run in runs]
-    corners = []
-    for run in runs:
-        model = dynamics.Reduced(jnp.asarray(run.p[-1]), jnp.asarray(run.a_2[-1]), jnp.zeros(1, jnp.float64), True)
-        priors = [PointMass(Kernel(kernel)) for kernel in extreme_kernels(GAMMA, 3)]
-        corners.append([float(generalisation_error(model, prior)) for prior in priors])
-    outside = [max(errors) for errors in corners]
-    laws = [dynamics.power_law(LENGTHS, values) for values in (inside, outside)]
+    """Sup-norm distances to the true row: means, quantiles and maxima, and a constant sequence; corners of π ≥ γ/S."""
+    models = [
+        dynamics.Reduced(jnp.asarray(run.p[-1]), jnp.asarray(run.a_2[-1]), jnp.zeros(1, jnp.float64), True)
+        for run in map(_run, LENGTHS)
+    ]
+    inside = [np.asarray(generalisation_errors(model, PRIOR, 4096)) for model in models]
+    corners = [PointMass(Kernel(kernel)) for kernel in extreme_kernels(GAMMA, 3)]
+    outside = [max(float(generalisation_errors(model, prior).mean()) for prior in corners) for model in models]
+    # s s … s of the kernel that gives s the least probability: possible at every n, and the model answers s
+    constant = [float(model(jnp.zeros(len(model.p), jnp.int32), 3)[0]) - GAMMA / 3 for model in models]
+    means, quantiles = ([statistic(errors) for errors in inside] for statistic in (np.mean, _quantile))
+    laws = {
+        name: dynamics.power_law(LENGTHS, values)
+        for name, values in (("mean", means), ("99% quantile", quantiles), ("worst corner", outside))
+    }
     return judge(
         {
             "T": LENGTHS,
-            "mean distance on the training prior": inside,
-            "of the 1-gram": [run.evaluation.standings["k-gram"].generalisation for run in runs],
-            "its exponent": laws[0].exponent,
+            "mean distance, kernels of the training prior": means,
+            "99% quantile": quantiles,
+            "largest of 4,096": [errors.max() for errors in inside],
+            "of a constant sequence": constant,
             "mean distance on the worst of 27 corners of π ≥ γ/S": outside,
-            "on the best of them": [min(errors) for errors in corners],
-            "exponent on the worst": laws[1].exponent,
+            **{f"exponent, {name}": law.exponent for name, law in laws.items()},
         },
-        printed=all(law.exponent + 2 * law.standard_error < 0 for law in laws),
-        decisive=False,
-        note="c is not named, so that any negative exponent agrees; it is negative on kernels far from the training "
-        "prior too",
+        printed=constant[-1] < constant[0] / 2,
+        corrected=all(law.exponent + 2 * law.standard_error < 0 for law in laws.values()),
+        correction="in the mean, or with high probability: a constant sequence has positive probability, and its error "
+        "does not fall. Means and the 99% quantile fall with T, on corners far from the training prior too; c is not "
+        "named, so that any negative exponent agrees",
     )
+
+
+def _quantile(errors: Float[np.ndarray, "count"]) -> float:
+    return float(np.quantile(errors, 0.99))

@@ -147,6 +147,71 @@ def eq_mlp_matrices() -> Finding:
     )
 
 
+#: Widths of the blocks in a row of a printed matrix, as (whole numbers, multiples of S), and with the slip put right.
+ROWS = {
+    "W_K^(1), upper blocks": (((1, 0), (2, 0), (0, 6)), ((1, 0), (2, 0), (0, 6))),
+    "W_K^(1), lower blocks": (((1, 0), (2, 0), (2, 6)), ((1, 0), (2, 0), (0, 6))),
+    "W_Q^(1)": (((3, 0), (0, 1), (0, 5)), ((3, 0), (0, 1), (0, 5))),
+    "W_V^(1)": (((3, 0), (0, 1), (0, 4)), ((3, 0), (0, 1), (0, 5))),
+    "W_mlp^(1)": (((3, 3), (0, 1), (0, 2)), ((3, 3), (0, 1), (0, 2))),
+    "b_mlp^(1)": (((3, 1), (0, 1), (0, 1), (0, 2)), ((3, 1), (0, 1), (0, 1), (0, 3))),
+    "W_mlp^(3)": (((3, 0), (0, 1), (0, 4)), ((3, 0), (0, 1), (0, 5))),
+}
+
+
+@claim("App. A to D, block matrices", "Every matrix of layer one and of the MLP has d = 6S + 3 columns.")
+def eq_shapes() -> Finding:
+    """The widths of the blocks of a row, added up as printed and as meant."""
+
+    def total(widths: tuple[tuple[int, int], ...]) -> list[int]:
+        return np.sum(widths, axis=0).tolist()
+
+    sums = {name: [total(printed), total(meant)] for name, (printed, meant) in ROWS.items()}
+    return judge(
+        {f"{name}: a and b of a + bS columns": printed for name, (printed, _) in sums.items()},
+        printed=all(printed == [3, 6] for printed, _ in sums.values()),
+        corrected=all(meant == [3, 6] for _, meant in sums.values()),
+        correction="the lower blocks of W_K^(1) have 6S + 5 columns, W_V^(1), W_mlp^(3) and b_mlp^(1) 5S + 3; the rest "
+        "is zero, so that only the width of a zero block is wrong",
+    )
+
+
+@claim(
+    "App. B.1 and B.2, figures of the MLP",
+    "Three layers, each with ReLU, layer norm and a skip connection (B.1); two, of which the second is linear (B.2).",
+)
+def fig_mlp() -> Finding:
+    """The points of both stacks in the running models, against x + LN(ReLU(Wx + b)) written out in NumPy; order 3."""
+    order, tokens = 3, hard(3)[0]
+    gaps, layers = {}, {}
+    for name in ("two-layer", "two-layer-qk"):
+        model = built(name, order)
+        trace, stack = model.trace(tokens), model.layers[0].mlp
+        entering = np.concatenate(
+            [np.asarray(trace.block(block, "attention 1")) for block, _ in model.blocks or ()], axis=1
+        )
+        points = [entering]
+        for place, layer in enumerate(stack):
+            x = points[-1] @ np.asarray(layer.weight).T + np.asarray(layer.bias)
+            if name == "two-layer" or place == 0:
+                x = np.maximum(x, 0.0)
+                lengths = np.linalg.norm(x, axis=1, keepdims=True)
+                # the skip of the second layer of B.1 starts where the stack does: e_{x_{n-k}} is dropped
+                x = points[0 if place < 2 else place] + x / np.where(lengths > 0, lengths, 1)
+            points.append(x)
+        after = f"mlp 1.{len(stack)}"
+        found = np.concatenate([np.asarray(trace.block(block, after)) for block, _ in model.blocks or ()], axis=1)
+        gaps[name], layers[name] = apart(points[-1][order:], found[order:]), len(stack)
+    return judge(
+        {
+            **{f"MLP layers, {name}": count for name, count in layers.items()},
+            **{f"largest difference, {name}": gap for name, gap in gaps.items()},
+        },
+        printed=list(layers.values()) == [3, 2] and max(gaps.values()) < 1e-9,
+        note="by the displays of the text: the source that was read has no pictures",
+    )
+
+
 @claim("App. A and B, margin", "Directions of different contexts are at least 3^-k apart.")
 def eq_margin() -> Finding:
     """The smallest distance over all pairs of contexts, times 3^k: S = 2 to k = 8, S = 3 to k = 5."""

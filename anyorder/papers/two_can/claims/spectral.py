@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 
 import jax
 import numpy as np
@@ -112,6 +113,10 @@ def lem_spectral() -> Finding:
         first = -np.diff(g) - ((1 - spectra) * powers).sum(axis=2)
         second = g[:, :1] - g[:, :5] - (spectra**2 - powers).sum(axis=2)
         errors[steps, power] = [np.abs(first).max(), np.abs(second).max()]
+    first_order = (
+        "At order one it holds with f(a, b) in β_m, l + 1 steps as in the lemma's first line, and λ^(l+1) for λ^l in "
+        "both formulas, as in its proof; the second for l ≥ 2, where it is printed for all l ≥ 0"
+    )
     return judge(
         {
             **{
@@ -122,9 +127,10 @@ def lem_spectral() -> Finding:
         },
         printed=min(max(errors["l", "λ^l"]), max(errors["l + 1", "λ^l"])) < 1e-9,
         corrected=max(errors["l + 1", "λ^(l+1)"]) < 1e-9,
-        correction="for order one, with f(a, b) in β_m, l + 1 steps as in the lemma's first line, and λ^(l+1) for λ^l "
-        "in both formulas, as in its proof; the second for l ≥ 2, where it is printed for all l ≥ 0; above order one "
-        "there is no such spectrum (asm-any-order)",
+        vacuous=""
+        if any_order_assumption()[1]
+        else f"above order one no lifted chain is self-adjoint (asm-any-order). {first_order}",
+        correction=first_order,
     )
 
 
@@ -140,14 +146,17 @@ def lem_spectral_bound() -> Finding:
         (k, s): counts(drawn(Reversible(k, s, falling=False), 64), 2)[:, 1].min()
         for k, s in ((1, 2), (1, 3), (2, 2), (3, 2))
     }
+    least = [sum(math.comb(k, zeros) * min(zeros, k - zeros) for zeros in range(k + 1)) for k in (2, 3, 4)]
     return judge(
         {
             **{f"largest |g_1 - Σ λ² β|, order 1, {name}": error for name, error in errors.items()},
             **{f"smallest g_1, and 2^(k-1), k = {k}, S = {s}": [g, 2 ** (k - 1)] for (k, s), g in smallest.items()},
+            "sum of min(n_0, n_1) over contexts, k = 2, 3, 4": least,
         },
         printed=errors["as printed"] < 1e-9,
         corrected=errors["with f(a, b)"] < 1e-9 and all(g > 2 ** (k - 1) - 1e-9 for (k, _), g in smallest.items()),
         correction="with f(a, b) in β_m the two sides are the same number at order one: g_1 = tr P² = Σ λ². There no "
-        "condition is needed, because the spectrum of a reversible chain is real and contains 1. Reversible chains of "
-        "two symbols met the bound at orders two and three too, without the condition",
+        "condition is needed, because the spectrum of a reversible chain is real and contains 1. Nor is one needed "
+        "over two symbols at k ≥ 2: a context with n_0 zeros and n_1 ones counts for at least min(n_0, n_1), and these "
+        "add up to 2^(k-1) or more",
     )

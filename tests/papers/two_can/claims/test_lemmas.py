@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -41,4 +42,52 @@ def test_frequency_variance_is_that_of_enumerated_sequences():
     modulus = abs(np.linalg.eigvals(np.asarray(chain.transition_matrix)))
     found = lemmas.scaled_variances(chain, (5, 64))
     assert found[0, 1] == pytest.approx(expected * 5 * (1 - np.sort(modulus)[-2]), abs=1e-9)
-    assert found.max() < 0.5
+
+
+#: A generator over three symbols whose slow chains need a larger constant than ½.
+GENERATOR = np.array([[-0.546, 0.546, 0.0], [0.0, -1.42, 1.42], [1.407, 0.546, -1.953]])
+
+
+def test_the_constant_of_slow_chains_is_the_limit_of_exact_variances():
+    rates = np.clip(GENERATOR, np.exp(-6.9), None)
+    constants = []
+    for shift in range(3):  # the symbol whose frequency is meant comes first
+        moved = np.roll(rates, (shift, shift), axis=(0, 1))
+        constants.append(float(lemmas.slow_constant(jnp.asarray(np.arctanh(np.log(moved) / 7)), 1e6)))
+    chain = Kernel(np.eye(3) + 0.004 * (rates * (1 - np.eye(3)) - np.diag((rates * (1 - np.eye(3))).sum(axis=1))))
+    exact = lemmas.scaled_variances(chain, (30000,))[0]
+    np.testing.assert_allclose(sorted(constants), sorted(exact), rtol=0.02)
+    assert max(constants) > 0.69  # ½ is not enough
+
+
+def test_covariance_sides_are_one_number_of_enumerated_sequences():
+    kernel = drawn(Dirichlet(2, 2), 1)[0]
+    f = np.array([0.3, -1.0, 2.0, 0.7])
+    both = mean = 0.0
+    for word, weight in oracles.words(kernel, 4):
+        first, last = 2 * word[0] + word[1], 2 * word[2] + word[3]
+        both, mean = both + weight * f[first] * f[last], mean + weight * f[first]
+    left, right = lemmas.covariance_sides(kernel, f, 2)
+    assert left == pytest.approx(both - mean**2, abs=1e-12)
+    assert right == pytest.approx(left, abs=1e-12)
+
+
+def test_a_prior_of_assumption_one_lies_below_the_printed_gap():
+    """Two common symbols, four rare ones, and the row of one of these tilted: in NumPy, for γ = 0.2 and S = 6."""
+    gamma, size = 0.2, 6
+    low = gamma / size * (1 + 1e-6)
+    common = (1 - 4 * low) / 2
+    kernel = np.tile([common, common, low, low, low, low], (size, 1))
+    tilt = 1.05 * gamma / np.sqrt(2 * size)
+    kernel[5, :2] += [tilt, -tilt]
+    mu = np.linalg.matrix_power(kernel, 64)[0]
+    # the four parts of Assumption 1 for all renamings of the symbols, equally likely
+    assert kernel.min() > gamma / size
+    assert np.square(kernel - mu).sum() >= gamma**2 / size
+    assert np.trace(kernel) == pytest.approx(1)  # the mean over renamings is then 1/S everywhere
+    scores = [(kernel / mu * mu[:, None] * np.linalg.matrix_power(kernel, j)).sum() - 1 for j in range(8)]
+    gap = scores[1] - max(scores[0], *scores[2:], 0.0)
+    assert gamma**3 / size**2 < gap < 0.85 * gamma**3 / (2 * size)
+    lead, mixing = lemmas.previous_token_lead(jnp.asarray(kernel))
+    assert float(lead) == pytest.approx(gap, rel=1e-9)
+    assert float(mixing) == pytest.approx(np.square(kernel - mu).sum(), rel=1e-9)
