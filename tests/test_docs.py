@@ -1,5 +1,6 @@
 """The documentation site builds without a warning, and every page of `docs/` can be reached from its contents."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -29,3 +30,14 @@ def test_the_paper_is_named_with_its_authors():
     for author in ("Ekbote", "Makkuva", "Bondaschi", "Rajaraman", "Gastpar", "Lee", "Liang"):
         assert author in readme
     assert "openreview.net/forum?id=nYg6Qzm5xS" in readme
+
+
+def test_the_table_of_mixers_is_what_is_on_record():
+    root = pathlib.Path(__file__).parents[1]
+    page = (root / "docs" / "training.md").read_text(encoding="utf-8")
+    recorded = json.loads((root / "results" / "own" / "mixers.json").read_text(encoding="utf-8"))
+    for name, row in recorded.items():
+        assert len(row["gaps"]) == 5
+        assert f"| {name} | {min(row['gaps']):.4f} to {max(row['gaps']):.4f} | {row['goal']} |" in page
+        sign, goal = row["goal"][0], row["goal"][2:]
+        assert sign not in "≤≥" or all(gap <= float(goal) if sign == "≤" else gap >= float(goal) for gap in row["gaps"])

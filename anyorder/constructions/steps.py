@@ -258,14 +258,30 @@ def smoothed_count() -> Step:
     )
 
 
-def learnt(order: int, heads: Sequence[int]) -> tuple[Step, ...]:
+#: What heads of a class add to the stream, and Definition 3 or where else it is defined.
+_LEARNT = {
+    "Head": (
+        "x_n + Σ_i att(n, i) (W_V x_i + p^V_{n-i}),   att(n, i) ∝ exp <W_K x_i + p^K_{n-i}, W_Q x_n>",
+        "Definition 3; the weights are learnt",
+    ),
+    "Mamba": (
+        "x_n + W_P RMS((Σ_i M(n, i) X_i + s X_n) ⊙ SiLU(W_Z x_n)),   M(n, i) = a_{i+1} ⋯ a_n Δ_i <C_n, B_i>",
+        "Mamba-2; shown is |M(n, i)| over its sum. The weights are learnt",
+    ),
+}
+
+
+def learnt(order: int, heads: Sequence[int], kinds: Sequence[str] = ()) -> tuple[Step, ...]:
     """What can be said of a model that nobody wrote down, with so many heads a layer: where each looks, what comes out.
+
+    `kinds` are the classes of the heads of each layer; by default all are attention.
 
     >>> [step.title for step in learnt(2, (1, 1))]
     ['Layer 1', 'Layer 2', 'Prediction']
     """
     made = []
-    for layer, count in enumerate(heads):
+    for layer, (count, kind) in enumerate(zip(heads, kinds or ("Head",) * len(heads), strict=True)):
+        names = {f"layers.{layer}.heads.0.query": "W_Q", f"layers.{layer}.heads.0.key": "W_K"}
         last = layer == len(heads) - 1
         near = None if last else (1, order)
         text = "Where this layer looks from position n. "
@@ -278,9 +294,8 @@ def learnt(order: int, heads: Sequence[int]) -> tuple[Step, ...]:
             Step(
                 f"Layer {layer + 1}",
                 text,
-                "x_n + Σ_i att(n, i) (W_V x_i + p^V_{n-i}),   att(n, i) ∝ exp <W_K x_i + p^K_{n-i}, W_Q x_n>",
-                "Definition 3; the weights are learnt",
-                {f"layers.{layer}.heads.0.query": "W_Q", f"layers.{layer}.heads.0.key": "W_K"},
+                *_LEARNT.get(kind, ("x_n + Σ_i …", f"{kind}, of a plug-in; the weights are learnt")),
+                names if kind in _LEARNT else {},
                 tuple(Attention(f"attention of head {j + 1}", layer, j, offsets=near) for j in range(min(count, 4))),
                 "matches" if last else "window",
             )

@@ -68,8 +68,9 @@ class Opened:
     @property
     def steps(self) -> tuple[Step, ...]:
         """The proof, or what can be said of a model that nobody wrote down."""
-        heads = [len(layer.heads) for layer in self.model.layers]
-        return learnt(self.order, heads) if self.plan is None else self.plan.steps
+        heads = [layer.heads for layer in self.model.layers]
+        kinds = [type(each[0]).__name__ for each in heads]
+        return learnt(self.order, [len(each) for each in heads], kinds) if self.plan is None else self.plan.steps
 
 
 def plans(asked: Constructed, alphabet_size: int, length: int) -> tuple[Plan, Plan]:

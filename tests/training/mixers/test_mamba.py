@@ -13,6 +13,7 @@ from anyorder.models import load
 from anyorder.probing import Settings, probe
 from anyorder.training import changed, config_text, preset, read_models, train
 from anyorder.training.initial import initial_model
+from tests.training.small import ROOT
 
 TINY = {"order": 1, "length": 8, "dimension": 8, "heads": 2, "state": 4, "seeds": 1, "batch": 4, "steps": 120}
 TINY |= {"warmup": 3, "evaluation_count": 16, "checkpoint_every": 60}
@@ -60,52 +61,8 @@ def test_configs_of_version_0_2_mean_attention():
     assert not config.architecture.rotary_positions
 
 
-ALIBI = '''
-import equinox as eqx
-import jax
-import jax.numpy as jnp
-from anyorder.models.arithmetic import linear
-from anyorder.models.hooks import plain
-from anyorder.training.mixers import Mixer
-
-
-class AlibiHead(eqx.Module):
-    """Attention whose scores fall linearly with the distance."""
-
-    query: jax.Array
-    key: jax.Array
-    value: jax.Array
-    projection: jax.Array
-    slope: float = eqx.field(static=True)
-
-    def __call__(self, x, *, keep_weights, hook=plain):
-        places = jnp.arange(len(x))
-        offsets = places[:, None] - places[None, :]
-        scores = linear(x, self.query) @ linear(x, self.key).T - self.slope * offsets
-        weights = jax.nn.softmax(jnp.where(offsets >= 0, scores, -jnp.inf), axis=-1)
-        written = linear(weights @ linear(x, self.value), self.projection)
-        return hook("written", written), weights if keep_weights else None
-
-
-def parts(config, number, draw):
-    d, heads = config.architecture.dimension, config.heads[number]
-    width = d // heads
-
-    def head(slope):
-        matrices = [draw("matrix", width, d) for _ in range(3)]
-        return AlibiHead(*matrices, draw("projection", d, width), slope=slope)
-
-    return {"heads": tuple(head(2.0 ** -(8 * (one + 1) / heads)) for one in range(heads))}
-
-
-ALIBI = Mixer(parts)
-'''
-
-
 def test_a_plug_in_brings_a_mixer(tmp_path, monkeypatch):
-    path = tmp_path / "alibi.py"
-    path.write_text(ALIBI)
-    monkeypatch.setenv(plugins.VARIABLE, str(path))
+    monkeypatch.setenv(plugins.VARIABLE, str(ROOT / "examples" / "alibi.py"))
     config = preset(**TINY | {"mixer": "alibi"})
     trained = train(config, tmp_path / "run").models[0]
     assert type(trained.layers[1].heads[0]).__name__ == "AlibiHead"
