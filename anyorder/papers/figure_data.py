@@ -46,18 +46,19 @@ def series(
 
     A spread has its own error.
 
-    >>> series("loss", [{"T": 8, "loss": 0.5}, {"T": 16, "loss": None}], "T", "loss").x
+    >>> series("loss", [{"T": 8, "loss": 1}, {"T": 16, "loss": None}], "T", "loss").x
     [8.0]
     >>> series("loss", [{"T": 8, "loss": Spread(0.5, 0.1)}], "T", "loss").error
     [0.1]
     """
     places, means, errors = [], [], []
     for row in rows:
-        cell = row[y] if isinstance(row[y], Spread) else Spread(row[y], row[error] if error else None)
-        if cell.mean is not None:
+        cell = row[y]
+        mean, std = (cell.mean, cell.std) if isinstance(cell, Spread) else (cell, row[error] if error else None)
+        if mean is not None:
             places.append(row[x] + shift)
-            means.append(cell.mean)
-            errors.append(cell.std or 0.0)
+            means.append(mean)
+            errors.append(std or 0.0)
     return Series(label, places, means, errors if any(errors) else None, style, colour)
 
 
