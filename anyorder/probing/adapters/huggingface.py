@@ -85,6 +85,7 @@ def _read_folder(transformers: ModuleType, torch: ModuleType, path: Path) -> Pre
 
 def load_pretrained(transformers: ModuleType, torch: ModuleType, path: Path, **how: object) -> PreTrainedModel:
     """A causal language model with eager attention in float32; one with missing weights is refused by their names."""
+    name = how.get("gguf_file", path)
     try:
         model, found = transformers.AutoModelForCausalLM.from_pretrained(
             path,
@@ -97,10 +98,9 @@ def load_pretrained(transformers: ModuleType, torch: ModuleType, path: Path, **h
         )
     except Exception as error:  # whatever a damaged file makes the library raise
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        name = how.get("gguf_file", path)
         raise InputError(f"{name} is no causal language model that transformers can open: {said}") from None
     wrong = sorted(found["missing_keys"]) + sorted(map(str, found["mismatched_keys"]))
-    require(not wrong, f"{path} lacks {len(wrong)} weights, such as {wrong[0] if wrong else ''}; get it again")
+    require(not wrong, f"{name} lacks {len(wrong)} weights, such as {wrong[0] if wrong else ''}; get it again")
     return model
 
 
