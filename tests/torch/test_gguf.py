@@ -112,7 +112,9 @@ def test_an_unknown_architecture_and_missing_weights_are_refused_in_one_line(tmp
     with pytest.raises(InputError, match=r"other\.gguf is no causal language model"):
         GGUFModel(tmp_path / "other.gguf")
     write(tmp_path / "part.gguf", left_out=("blk.1.attn_k.weight",))
-    with pytest.raises(InputError, match=r"^part\.gguf lacks 1 weights, such as model\.layers\.1\.self_attn\.k_proj\.weight"):
+    with pytest.raises(
+        InputError, match=r"^part\.gguf lacks 1 weights, such as model\.layers\.1\.self_attn\.k_proj\.weight"
+    ):
         GGUFModel(tmp_path / "part.gguf")
 
 
