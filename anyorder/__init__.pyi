@@ -27,6 +27,7 @@ from .papers.two_can import claims as claims
 from .papers.two_can import dynamics as dynamics
 from .probing import probe as probe
 from .training.config import Config as Config
+from .training.evaluation import evaluate as evaluate
 from .training.run import train as train
 
 __version__: str

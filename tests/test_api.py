@@ -68,14 +68,16 @@ TRIED = {
     "anyorder.dynamics.train_jointly('floored')": "the prior is 'floored', must be a prior of",
     "anyorder.chains.Kernel([[['a']]])": "a kernel is an array of numbers",
     "anyorder.training.evaluation_set(anyorder.chains.Source(anyorder.chains.Dirichlet(1, 2), 8), 4)": (
-        "the data is a Source, must be a `training.Data`"
+        "EvaluationSet(4 sequences of 8 tokens"
     ),
     "anyorder.training.evaluate(anyorder.construct('bigram', order=1, alphabet_size=3, length=8), SET)": (
         "the model has 3 symbols, the evaluation set 2"
     ),
-    "anyorder.training.evaluate(anyorder.estimators.floor(SET.source), SET)": "the model is a Floor, must be of type",
-    "anyorder.training.evaluate(anyorder.construct('bigram', order=1, alphabet_size=2, length=8), 3)": (
-        "the evaluation set is a int, must be of type EvaluationSet"
+    "anyorder.evaluate(anyorder.estimators.floor(SET.source), SET)": "gap to the floor -0.00000",
+    "anyorder.evaluate(len, SET, output='odds')": "output is 'odds', must be 'probabilities' or 'logits'",
+    "anyorder.evaluate(3, SET)": "the model is a int, must map tokens to rows (T, S)",
+    "anyorder.evaluate(anyorder.construct('bigram', order=1, alphabet_size=2, length=8), 3)": (
+        "the prior is 3, must be a prior of"
     ),
     "anyorder.chains.TokenNoise('a')": "token noise probability is 'a', must be a number between 0 and 1",
     "anyorder.kgram([0, 1], order='1', alphabet_size=2)": "order is '1', must be a whole number",
@@ -104,6 +106,8 @@ TRIED = {
     "anyorder.sample(anyorder.chains.Kernel([[0.9, 0.1], [0.5, 0.5]]), length=8, count=2)": "Chains(2 sequences of 8",
     "anyorder.train(resume=True)": "`resume=True` needs the folder of the run; pass it with `out=`",
     "anyorder.train(ordr=3)": "the unknown field 'ordr'; did you mean order?",
+    "anyorder.train(prior=3)": "the prior is 3, must be a prior of",
+    "anyorder.train(source='dirichlet')": "the prior is 'dirichlet', must be a prior of",
     "anyorder.train(order=1, steps=0)": "steps is 0",
     "anyorder.training.preset(order=np.int64(3), steps=5).optimisation.steps": "5",
     "anyorder.train('fast')": "the config is 'fast', must be a Config",

@@ -25,18 +25,24 @@ def test_importing_the_package_is_light():
     assert result.stdout.strip() == "[]"
 
 
-def python_blocks(path):
-    return re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+def blocks(path, language="python"):
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
-PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if python_blocks(page)]
+PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if blocks(page)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_python_examples_of_a_page_run_from_top_to_bottom(page):
+SLOW = {"bring-your-own"}  # trains three models
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] * (page.stem in SLOW)) for page in PAGES]
+)
+def test_python_examples_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     names = {}
-    for block in python_blocks(page):
+    for block in blocks(page):
         if ">>>" in block:
             test = parser.get_doctest(block, names, page.name, str(page), 0)
             assert runner.run(test, clear_globs=False).failed == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 
-import equinox as eqx
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
@@ -16,7 +15,7 @@ from anyorder.chains.priors import Prior
 from anyorder.chains.random import Seed
 from anyorder.chains.sampling import Start
 from anyorder.chains.source import Chains, Source, as_prior
-from anyorder.errors import InputError, check_whole, require
+from anyorder.errors import check_whole, require
 
 
 def named_prior(
@@ -42,29 +41,6 @@ def named_prior(
     make = PRIORS.find(name)
     own = inspect.signature(make).parameters
     return make(**{number: value for number, value in numbers.items() if number in own})
-
-
-def adopted(prior: object) -> dict[str, object]:
-    """The fields of a config that mean this prior, which has its name until the program ends.
-
-    >>> from anyorder.chains import Floored
-    >>> adopted(Floored(order=3, alphabet_size=2))
-    {'prior': 'floored', 'order': 3, 'alphabet_size': 2}
-    """
-    if isinstance(prior, type) and issubclass(prior, Prior):
-        PRIORS.find(prior)
-        return {"prior": prior.name}
-    if not isinstance(prior, Prior):
-        raise InputError(f"the prior is {prior!r}, must be a name, a prior or a class of priors")
-    if prior.name not in list(PRIORS):
-        PRIORS.find(type(prior))
-    same = eqx.tree_equal(prior, named_prior(prior.name, prior.order, prior.alphabet_size))
-    require(
-        bool(same),
-        f"{prior!r} is not what the name {prior.name!r} builds, and a run keeps only the name; "
-        "pass its numbers as fields of the config, or a class with other defaults",
-    )
-    return {"prior": prior.name, "order": prior.order, "alphabet_size": prior.alphabet_size}
 
 
 def sample(

@@ -98,7 +98,8 @@ class Source(eqx.Module):
             f"the prior {self.prior.name} has no kernels; drop `start=`, `per_kernel=` and transition noise",
         )
         if not type(self.prior).__module__.startswith("anyorder."):
-            _check_draw(self.prior, self.length)
+            with jax.ensure_compile_time_eval():  # also where a compiled function makes the source
+                _check_draw(self.prior, self.length)
 
     @property
     def order(self) -> int:

@@ -118,11 +118,14 @@ def models_table(summary: training.Summary) -> Group:
     for model in summary.models:
         gap = "" if model.gap is None else f"{model.gap:+.5f} ± {model.gap_error:.5f}"
         matching = ", ".join("/".join(f"{head.matching_mass:.2f}" for head in heads) for heads in model.attention)
-        offsets = "/".join(f"{sum(head.offset_mass):.2f}" for head in model.attention[0])
-        rows.append((model.seed, model.learning_rate, model.excess, gap, matching, offsets))
-    columns = {"seed": "", "rate": "g", "excess": ".4f", "gap to the floor": "", "matching mass": "", "at 1 … k": ""}
+        offsets = "/".join(f"{sum(head.offset_mass):.2f}" for heads in model.attention[:1] for head in heads)
+        nearest = f"{model.follows} ({model.divergence[model.follows].mean:.4f})"
+        rows.append((model.seed, model.learning_rate, model.excess, gap, nearest, matching, offsets))
+    columns = {"seed": "", "rate": "g", "excess": ".4f", "gap to the floor": "", "nearest predictor": ""}
+    columns |= {"matching mass": "", "at 1 … k": ""}
     kgram = reference.kgram
     notes = [
+        f"nearest predictor: the one of {', '.join(reference.predictors)} with the least D(predictor ‖ model), in nats",
         "matching mass: attention on the matching positions in layer 1, 2, … (heads separated by /); uniform attention "
         f"has {reference.chance_matching_mass:.2f}. at 1 … k: attention of layer 1 at offsets 1 … k",
         f"k-gram: defined at {kgram.coverage:.1%} of the positions; there the token that comes had "
@@ -133,6 +136,7 @@ def models_table(summary: training.Summary) -> Group:
         notes.append(f"excess of add-β smoothing of a fixed order: {fixed}")
     if summary.mean_gap is not None:
         notes.insert(0, f"mean gap {summary.mean_gap:+.5f}, largest {summary.largest_gap:+.5f} nats")
+    notes += sorted({model.note for model in summary.models if model.note is not None})
     return Group(table(columns, rows, title), *notes)
 
 
@@ -169,7 +173,7 @@ class Evaluate(Command):
         wanted |= {"evaluation_count": self.count, "evaluation_seed": self.seed}
         changed = configs.changed(config, {name: value for name, value in wanted.items() if value is not None})
         check_config(changed)
-        step, models = training.read_models(Path(self.run_folder))
+        step, models = training.read_models(self.run_folder)
         summary = training.summarised(config, step, models, training.evaluation_set(*changed.evaluation))
         report = {"run": self.run_folder, "data": changed.data, **vars(summary)}
         return Outcome(report, Group(models_table(summary), f"run: {self.run_folder}, step {step}"))
@@ -210,7 +214,7 @@ class Show(Command):
         from anyorder.report.style import write_figure
 
         config = training.read_config(Path(self.run_folder))
-        step, models = training.read_models(Path(self.run_folder))
+        step, models = training.read_models(self.run_folder)
         for flag, value, count in (
             ("model", self.model, len(models)),
             ("sequence", self.sequence, config.measurement.evaluation_count),

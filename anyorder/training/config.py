@@ -193,6 +193,11 @@ class Config:
     preset: Annotated[str | None, tyro.conf.Fixed, tyro.conf.Suppress] = dataclasses.field(default=None, compare=False)
     """The preset that the config was made from; no setting of its own, so it is no part of equality or digests."""
 
+    own_source: Annotated[str | None, tyro.conf.Fixed, tyro.conf.Suppress] = None
+    """The source that a program gave to `train`, where the fields of `data` cannot say it; a record, not a setting."""
+    own_model: Annotated[str | None, tyro.conf.Fixed, tyro.conf.Suppress] = None
+    """The model that a program gave to `train` in place of the architecture; a record, not a setting."""
+
     @property
     def heads(self) -> tuple[int, ...]:
         """Heads of each layer."""
@@ -217,12 +222,21 @@ class Config:
     @property
     def source(self) -> Source:
         """What training draws its batches from."""
+        self._known()
         return self.data.source_of(self.data.tokens, per_kernel=self.optimisation.per_kernel)
 
     @property
     def evaluation(self) -> tuple[Data, int, int]:
         """What the evaluation set is drawn from: the chains, the number of sequences, and the seed."""
+        self._known()
         return self.data, self.measurement.evaluation_count, self.measurement.evaluation_seed
+
+    def _known(self) -> None:
+        require(
+            self.own_source is None,
+            f"the source, {self.own_source}, is known only to the program that trained on it; there, call "
+            "anyorder.evaluate(model, source)",
+        )
 
     @property
     def members(self) -> tuple[Member, ...]:

@@ -74,7 +74,7 @@ def flags(config: Config, base: Config) -> str:
     defaults = values(base)
     for name, value in values(config).items():
         flag = "from" if name == "from_model" else name.replace("_", "-")
-        if value == defaults[name]:
+        if value == defaults[name] or name in ("own_source", "own_model"):
             continue
         if isinstance(value, bool):
             words.append(f"--{flag}" if value else f"--no-{flag}")

@@ -25,7 +25,6 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from anyorder.chains import Source
 from anyorder.io.numerics import dtype_of
-from anyorder.models import Transformer
 from anyorder.training.config import Config, structure
 from anyorder.training.devices import cores
 from anyorder.training.optimiser import Numbers, numbers
@@ -58,7 +57,7 @@ def _calls(first: int, last: int) -> list[tuple[Int[Array, ""], Int[Array, ""]]]
 
 
 @lru_cache(maxsize=32)
-def _compiled(structure: Config, frame: Transformer) -> Advance:
+def _compiled(structure: Config, frame: eqx.Module) -> Advance:
     """One for every structure, so that runs after the first find it compiled."""
     return jax.jit(program(structure, frame), compiler_options=OPTIONS)
 
@@ -142,11 +141,16 @@ Placement = SideBySide | Stacked
 
 
 def placed(
-    configs: Sequence[Config], model: Transformer, states: Sequence[State], stacked: bool | None = None
+    configs: Sequence[Config],
+    model: eqx.Module,
+    states: Sequence[State],
+    stacked: bool | None = None,
+    source: Source | None = None,
 ) -> Placement:
     """All models, ready to take steps: side by side or stacked, as the caller says or else the backend decides.
 
-    Configs of one structure: the models of the first, then those of the second, and so on.
+    Configs of one structure: the models of the first, then those of the second, and so on. A `source` takes the place
+    of theirs.
     """
     shared = structure(configs[0])
     assert all(structure(config) == shared for config in configs)
@@ -155,7 +159,7 @@ def placed(
         ProgramInputs(
             keys(member.seed).data,
             numbers(config, member.learning_rate),
-            config.source.as_inputs(dtype_of(shared.optimisation.dtype)),
+            (config.source if source is None else source).as_inputs(dtype_of(shared.optimisation.dtype)),
         )
         for config in configs
         for member in config.members
@@ -163,7 +167,11 @@ def placed(
     frame = eqx.filter(model, eqx.is_inexact_array, inverse=True)
     if stacked:
         return Stacked(program(shared, frame), list(states), members)
-    return SideBySide(_compiled(shared, frame), list(states), members)
+    try:
+        advance = _compiled(shared, frame)
+    except TypeError:  # someone else's module, with arrays of integers or lists in its frame
+        advance = _compiled.__wrapped__(shared, frame)
+    return SideBySide(advance, list(states), members)
 
 
 class Round(NamedTuple):

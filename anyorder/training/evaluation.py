@@ -8,9 +8,11 @@ the same sequences, so that the error of the gap is far below that of either los
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -19,26 +21,31 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder import estimators
-from anyorder.chains import Chains, Source
+from anyorder.chains import Chains, Kernel, Prior, Source, as_source
 from anyorder.chains.random import Seed, as_key
 from anyorder.errors import require
 from anyorder.estimators import matching, pseudo_attention
 from anyorder.estimators.match_lengths import by_length, match_lengths
-from anyorder.estimators.unknown_order import of_order
+from anyorder.estimators.registry import Estimator, find_estimator
 from anyorder.io.notebook import as_html
 from anyorder.models import Transformer
 from anyorder.training.config import Data
 from anyorder.training.devices import cores
+from anyorder.training.predictions import BATCH, Output, predictions
 from anyorder.training.step import as_distributions
 
-#: Sequences that are measured at once: few, so that their attention maps stay in the cache of a core.
-BATCH = 32
 #: A query may give all its mass to the beginning token; what is left is then this, not zero.
 TINY = 1e-9
 #: Spectra have the match lengths up to the order, and this many more.
 LENGTHS_ABOVE_ORDER = 2
+#: A model this many standard errors below the floor shows that the floor is none.
+SURE = 3
+#: Rounding of losses in float64, where model and floor are the same.
+ROUNDING = 1e-9
 
 Losses = Float[np.ndarray, "count predicted"]
+GivenFloor = Callable[..., Any] | Estimator | str
+"""A floor of one's own: a function from one sequence to rows (T, S), or an estimator or its name."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,8 +68,25 @@ class FixedOrder:
 
 
 @dataclasses.dataclass(frozen=True)
+class Measured:
+    """A number in nats over all sequences: its mean, the standard error of that, and the mean at every position."""
+
+    mean: float
+    error: float
+    by_position: list[float]
+
+
+def _measured(values: Losses) -> Measured:
+    found = estimators.summarise(values)
+    return Measured(found.mean, found.standard_error, found.position_mean.tolist())
+
+
+@dataclasses.dataclass(frozen=True)
 class Reference:
-    """What an evaluation set says without a model: true loss, Bayes floor, k-gram, and what chance gives."""
+    """What an evaluation set says without a model: true loss, Bayes floor, k-gram, and what chance gives.
+
+    `predictors` has the excess of every reference predictor (`estimators.references`).
+    """
 
     true_loss: float
     true_loss_error: float
@@ -71,6 +95,7 @@ class Reference:
     no_floor: str | None
     kgram: KGram
     fixed_orders: list[FixedOrder]
+    predictors: dict[str, Measured]
     chance_matching_mass: float
     position: list[int]
     true_loss_by_position: list[float]
@@ -85,7 +110,8 @@ class EvaluationSet(NamedTuple):
     """Sequences, and what is known of them without a model.
 
     `true` is the true loss at every prediction, and `floor` the excess of the Bayes predictor over it; None where that
-    has no closed form. `queries` is the number of positions with a match.
+    is not known. `references` are the rows of every reference predictor, each held with the token that it predicts;
+    `queries` is the number of positions with a match.
     """
 
     source: Source
@@ -93,6 +119,7 @@ class EvaluationSet(NamedTuple):
     truth: Float[Array, "count tokens symbols"]
     true: Losses
     floor: Losses | None
+    references: dict[str, Float[Array, "count tokens symbols"]]
     queries: int
     reference: Reference
 
@@ -120,7 +147,11 @@ class HeadAttention:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """All that is measured on a model; docs/training.md explains every name. `attention` is by layer and head."""
+    """All that is measured on a model; docs/training.md explains every name. `attention` is by layer and head.
+
+    `divergence` is D(reference ‖ model) for every reference predictor of the source: the least says which one the model
+    follows. `output` is what the model's rows were taken for, and `note` says if the floor proved to be none.
+    """
 
     loss: float
     true_loss: float
@@ -132,7 +163,15 @@ class Evaluation:
     excess_by_position_error: list[float]
     gap_by_position: list[float] | None
     gap_by_position_error: list[float] | None
+    divergence: dict[str, Measured]
     attention: list[list[HeadAttention]]
+    output: Output = "probabilities"
+    note: str | None = None
+
+    @property
+    def follows(self) -> str:
+        """The name of the reference predictor that is nearest to the model."""
+        return min(self.divergence, key=lambda name: self.divergence[name].mean)
 
     def __repr__(self) -> str:
         gap = "" if self.gap is None else f", gap to the floor {self.gap:+.5f} ± {self.gap_error:.5f}"
@@ -146,65 +185,87 @@ class Evaluation:
         return as_html(repr(self), {"loss": self.loss, "true_loss": self.true_loss, **masses})
 
 
-def held_out(data: Data, count: int, seed: Seed = 0) -> Chains:
+def _source(data: Data | Source | Prior | Kernel) -> Source:
+    """The source that data means, with a kernel for each sequence."""
+    source = data.source if isinstance(data, Data) else as_source(data)
+    return dataclasses.replace(source, per_kernel=1).as_inputs(jnp.float64)
+
+
+def held_out(data: Data | Source | Prior | Kernel, count: int, seed: Seed = 0) -> Chains:
     """The sequences of an evaluation set, each from a kernel of its own, with nothing measured on them.
 
     >>> held_out(Data(order=1, length=8), 16)
     Chains(16 sequences of 9 tokens, order 1 over 2 symbols)
     """
-    require(isinstance(data, Data), f"the data is a {type(data).__name__}, must be a `training.Data`")
     key = jax.random.fold_in(as_key(seed), 2)  # training folds in 0 and 1
-    return data.source.as_inputs(jnp.float64).sample(key, count)
+    return _source(data).sample(key, count)
 
 
-def evaluation_set(data: Data, count: int, seed: Seed = 0) -> EvaluationSet:
-    """Draw the set, and measure on it what does not depend on a model.
+def evaluation_set(
+    data: Data | Source | Prior | Kernel, count: int, seed: Seed = 0, *, floor: GivenFloor | None = None
+) -> EvaluationSet:
+    """Draw the set, and measure on it what does not depend on a model; `floor` takes the place of the source's own.
 
     >>> evaluation_set(Data(order=1, length=8), 16).true.shape
     (16, 8)
     """
-    drawn = held_out(data, count, seed)
-    source = data.source.as_inputs(jnp.float64)
-    true, floor, missed, fixed, (masses, queries) = jax.tree.map(
-        np.asarray, _compare(source, drawn.tokens, drawn.truth)
-    )
+    source, drawn = _source(data), held_out(data, count, seed)
+    best = estimators.floor(source)
+    given = {} if floor is None else {"floor": _given_rows(floor, source, drawn.tokens)}
+    name = "floor" if given else best.name
+    true, excesses, rows, missed, (masses, queries) = _compare(source, drawn.tokens, drawn.truth, given)
+    true, excesses, missed, masses, queries = jax.tree.map(np.asarray, (true, excesses, missed, masses, queries))
     losses, zero = estimators.summarise(true), estimators.summarise(missed)
-    bayes = None if floor is None else estimators.summarise(floor)
-    by_order = {order: estimators.summarise(excess) for order, excess in fixed.items()}
+    measured = {name: _measured(excess) for name, excess in excesses.items()}
+    bayes, orders = measured.get(name), source.prior.orders
+    by_order = {order: measured[f"order-{order}"] for order in (orders if len(orders) > 1 else ())}
     total = int(queries.sum())
     about = Reference(
         true_loss=losses.mean,
         true_loss_error=losses.standard_error,
         floor_excess=None if bayes is None else bayes.mean,
-        floor_excess_error=None if bayes is None else bayes.standard_error,
-        no_floor=estimators.floor(source).reason,
+        floor_excess_error=None if bayes is None else bayes.error,
+        no_floor=None if given else best.reason,
         # Zero for a token that can come costs infinity: what is finite is how often and how much that is.
         kgram=KGram(bool((missed > 0).any()), zero.coverage, zero.mean, zero.standard_error),
-        fixed_orders=[FixedOrder(order, found.mean, found.standard_error) for order, found in by_order.items()],
+        fixed_orders=[FixedOrder(order, found.mean, found.error) for order, found in by_order.items()],
+        predictors=measured,
         chance_matching_mass=float(masses.sum() / max(total, 1)),
         position=list(range(source.order, source.length)),
         true_loss_by_position=losses.position_mean.tolist(),
-        floor_excess_by_position=None if bayes is None else bayes.position_mean.tolist(),
+        floor_excess_by_position=None if bayes is None else bayes.by_position,
     )
-    return EvaluationSet(source, drawn.tokens, drawn.truth, true, floor, total, about)
+    return EvaluationSet(source, drawn.tokens, drawn.truth, true, excesses.get(name), rows, total, about)
 
 
-Compared = tuple[Array, Array | None, Array, dict[int, Array], tuple[Array, Array]]
-"""Of every sequence: the true loss, the excess of the Bayes predictor, the probability of tokens to which the k-gram
-gives zero (NaN where it is undefined), the excess of add-β smoothing of each order where the order is unknown, and what
-`uniform_sums` gives."""
+def _given_rows(
+    floor: GivenFloor, source: Source, tokens: Int[Array, "count tokens"]
+) -> Float[Array, "count tokens symbols"]:
+    """The rows of a floor of one's own, each held with the token that it predicts."""
+    predictor: Any = floor
+    if not callable(floor):
+        found = floor if isinstance(floor, Estimator) else find_estimator(floor)
+        predictor = partial(found.predict, order=source.order, alphabet_size=source.alphabet_size)
+    rows, _ = predictions(predictor, tokens[:, :-1], source.alphabet_size, "probabilities")
+    return jnp.pad(jnp.asarray(rows), ((0, 0), (1, 0), (0, 0)))
+
+
+Compared = tuple[Array, dict[str, Array], dict[str, Array], Array, tuple[Array, Array]]
+"""Of every sequence: the true loss, the excess of every reference predictor and its rows, the probability of tokens to
+which the k-gram gives zero (NaN where it is undefined), and what `uniform_sums` gives."""
 
 
 @eqx.filter_jit
 def _compare(
-    source: Source, tokens: Int[Array, "count tokens"], truth: Float[Array, "count tokens symbols"]
+    source: Source,
+    tokens: Int[Array, "count tokens"],
+    truth: Float[Array, "count tokens symbols"],
+    given: dict[str, Float[Array, "count tokens symbols"]],
 ) -> Compared:
     """The compiled part of `evaluation_set`."""
-    order, size, predictor = source.order, source.alphabet_size, estimators.floor(source)
-    orders = source.prior.orders if len(source.prior.orders) > 1 else ()
-    beta = getattr(source.prior, "concentration", 1.0)
+    order, size, predictors = source.order, source.alphabet_size, estimators.references(source)
 
-    def each(tokens: Int[Array, "tokens"], truth: Float[Array, "tokens symbols"]) -> Compared:
+    def each(tokens: Int[Array, "tokens"], truth: Float[Array, "tokens symbols"], given: dict[str, Array]) -> Compared:
         kgram = estimators.kgram(tokens, order=order, alphabet_size=size)
         missed = estimators.missed_probability(kgram, truth)
         true = estimators.true_loss(truth)
@@ -212,33 +273,66 @@ def _compare(
         def excess(rows: Float[Array, "tokens symbols"]) -> Float[Array, "predicted"]:
             return (estimators.exact_loss(rows, truth) - true)[order - 1 :]
 
-        floor = None if predictor.reason else excess(predictor(tokens).probabilities)
-        fixed = {k: excess(of_order(tokens, k, order, size, beta)[1]) for k in orders}
-        return true[order - 1 :], floor, missed[order - 1 :], fixed, uniform_sums(tokens[:-1], order)
+        rows = {name: jnp.roll(predictor(tokens).probabilities, 1, axis=0) for name, predictor in predictors.items()}
+        rows |= given
+        excesses = {name: excess(jnp.roll(row, -1, axis=0)) for name, row in rows.items()}
+        return true[order - 1 :], excesses, rows, missed[order - 1 :], uniform_sums(tokens[:-1], order)
 
-    return jax.lax.map(lambda one: each(*one), (tokens, truth), batch_size=BATCH)
+    return jax.lax.map(lambda one: each(*one), (tokens, truth, given), batch_size=BATCH)
 
 
-def evaluate(model: Transformer, evaluation: EvaluationSet) -> Evaluation:
-    """Measure a model on the set.
+def evaluate(
+    model: Any,
+    data: EvaluationSet | Data | Source | Prior | Kernel,
+    *,
+    count: int = 1024,
+    seed: Seed = 0,
+    floor: GivenFloor | None = None,
+    output: Output | None = None,
+) -> Evaluation:
+    """Measure a model, ours or any callable from one sequence of T tokens to rows (T, S), on fresh sequences or a set.
+
+    count, seed: of the sequences, where `data` is no set.
+    floor: in place of the source's own Bayes predictor.
+    output: what the rows of a callable are; by default probabilities if all are distributions, and logits otherwise.
 
     >>> from anyorder.constructions import construct
     >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
-    >>> evaluate(model, evaluation_set(Data(order=1, length=8), 16)).attention[1][0].matching_mass > 0.999
+    >>> evaluate(model, Data(order=1, length=8), count=16).attention[1][0].matching_mass > 0.999
     True
     """
-    for value, name, kind in ((model, "model", Transformer), (evaluation, "evaluation set", EvaluationSet)):
-        require(isinstance(value, kind), f"the {name} is a {type(value).__name__}, must be of type {kind.__name__}")
-    size = evaluation.source.alphabet_size
-    require(
-        model.alphabet_size == size,
-        f"the model has {model.alphabet_size} symbols, the evaluation set {size}; draw one with its alphabet size",
-    )
-    measured = _measure(model, evaluation.tokens, evaluation.truth, evaluation.source.order)
-    excesses, layers = jax.tree.map(np.asarray, measured)
+    drawn = data if isinstance(data, EvaluationSet) else evaluation_set(data, count, seed, floor=floor)
+    found = _evaluated(model, drawn, output)
+    if found.note is not None:
+        warnings.warn(found.note, stacklevel=2)
+    return found
+
+
+def _evaluated(model: Any, evaluation: EvaluationSet, output: Output | None = None) -> Evaluation:
+    size, order = evaluation.source.alphabet_size, evaluation.source.order
+    layers: tuple[Sums, ...] = ()
+    known = evaluation.truth, evaluation.references, order
+    if isinstance(model, Transformer):
+        require(
+            model.alphabet_size == size,
+            f"the model has {model.alphabet_size} symbols, the evaluation set {size}; draw one with its alphabet size",
+        )
+        taken: Output = "probabilities"
+        measured, layers = _measure(model, evaluation.tokens, *known)
+    else:
+        rows, taken = predictions(model, evaluation.tokens[:, :-1], size, output)
+        measured = _compare_rows(jnp.asarray(rows), *known)
+    (excesses, divergences), layers = jax.tree.map(np.asarray, (measured, layers))
     excess = estimators.summarise(excesses)
     gap = None if evaluation.floor is None else estimators.summarise(excesses - evaluation.floor)
     true = float(evaluation.true.mean())
+    below = gap is not None and gap.mean < -SURE * gap.standard_error - ROUNDING
+    note = (
+        f"the model is {-gap.mean:.2g} ± {gap.standard_error:.1g} nats below the floor, so this floor is none; give "
+        "the Bayes predictor of the source"
+        if gap is not None and below
+        else None
+    )
     return Evaluation(
         loss=true + excess.mean,
         true_loss=true,
@@ -250,6 +344,9 @@ def evaluate(model: Transformer, evaluation: EvaluationSet) -> Evaluation:
         excess_by_position_error=excess.position_error.tolist(),
         gap_by_position=None if gap is None else gap.position_mean.tolist(),
         gap_by_position_error=None if gap is None else gap.position_error.tolist(),
+        divergence={name: _measured(values) for name, values in divergences.items()},
+        output=taken,
+        note=note,
         attention=[
             [_head(Sums(*(values[:, head] for values in sums)), evaluation) for head in range(sums.matching.shape[1])]
             for sums in layers
@@ -257,27 +354,47 @@ def evaluate(model: Transformer, evaluation: EvaluationSet) -> Evaluation:
     )
 
 
-def evaluate_each(models: Sequence[Transformer], evaluation: EvaluationSet) -> list[Evaluation]:
+def evaluate_each(models: Sequence[Any], evaluation: EvaluationSet, output: Output | None = None) -> list[Evaluation]:
     """Measure several models on the set, side by side on the cores of this machine."""
     with ThreadPoolExecutor(min(len(models), cores())) as pool:
-        return list(pool.map(lambda model: evaluate(model, evaluation), models))
+        return list(pool.map(lambda model: _evaluated(model, evaluation, output), models))
+
+
+Rows = dict[str, Array]
+#: The excess of a model over the true loss, and D(reference ‖ model) for every reference predictor.
+Distances = tuple[Array, Rows]
+
+
+def _distances(predicted: Float[Array, "length symbols"], truth: Array, references: Rows, order: int) -> Distances:
+    # Losses align row n with token n + 1 and drop the last row, which has no token: here it is a filler.
+    predicted = jnp.concatenate([predicted, predicted[-1:]])
+
+    def divergence(reference: Float[Array, "tokens symbols"]) -> Float[Array, "predicted"]:
+        found = (estimators.exact_loss(predicted, reference) - estimators.true_loss(reference))[order - 1 :]
+        return jnp.where(jnp.isnan(reference[order:]).any(axis=1), jnp.nan, found)
+
+    return divergence(truth), {name: divergence(rows) for name, rows in references.items()}
 
 
 @eqx.filter_jit
-def _measure(model: Transformer, tokens: Array, truth: Array, order: int) -> tuple[Array, tuple[Sums, ...]]:
-    def each(item: tuple[Array, Array]) -> tuple[Array, tuple[Sums, ...]]:
-        tokens, truth = item
+def _compare_rows(predicted: Array, truth: Array, references: Rows, order: int) -> Distances:
+    return jax.vmap(partial(_distances, order=order))(predicted, truth, references)
+
+
+@eqx.filter_jit
+def _measure(
+    model: Transformer, tokens: Array, truth: Array, references: Rows, order: int
+) -> tuple[Distances, tuple[Sums, ...]]:
+    def each(item: tuple[Array, Array, Rows]) -> tuple[Distances, tuple[Sums, ...]]:
+        tokens, truth, references = item
         read = tokens[:-1]
         trace = model.trace(read)
         predicted = trace.probabilities.astype(jnp.float64)
         predicted = predicted if model.output_map == "softmax" else as_distributions(predicted)
-        # Losses align row n with token n + 1 and drop the last row, which has no token: here it is a filler.
-        predicted = jnp.concatenate([predicted, predicted[-1:]])
-        excess = estimators.exact_loss(predicted, truth) - estimators.true_loss(truth)
         layers = tuple(sums(weights.astype(jnp.float64), read, order) for weights in trace.attention)
-        return excess[order - 1 :], layers
+        return _distances(predicted, truth, references, order), layers
 
-    return jax.lax.map(each, (tokens, truth), batch_size=BATCH)
+    return jax.lax.map(each, (tokens, truth, references), batch_size=BATCH)
 
 
 class Sums(NamedTuple):

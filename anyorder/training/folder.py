@@ -26,12 +26,13 @@ from anyorder.training import config_text
 from anyorder.training.checks import check_config
 from anyorder.training.config import Config
 from anyorder.training.initial import model_shape
+from anyorder.training.own import GivenModel, check_same, own_modules
 from anyorder.training.step import State, start
 from anyorder.training.versions import versions, versions_difference
 
 CONFIG, METRICS, CHECKPOINT, SUMMARY = "config.json", "metrics.jsonl", "checkpoint.safetensors", "summary.json"
 START = "start.safetensors"
-FORMAT = "anyorder training checkpoint 2"
+FORMAT, OWN_FORMAT = "anyorder training checkpoint 2", "anyorder weights of a module 1"
 _EXPECTED = "the folder of a training run"
 
 
@@ -47,7 +48,7 @@ class Checkpoint(NamedTuple):
 
     step: int
     states: list[State]
-    models: list[Transformer]
+    models: list[Any]
     metrics: Written
 
 
@@ -68,7 +69,7 @@ class Folder:
         about = {"config": as_json(self.config), "versions": versions()} | ({"plugins": plugins} if plugins else {})
         write_json(self.path / CONFIG, about)
 
-    def last(self, from_model: Transformer | None) -> Checkpoint | None:
+    def last(self, from_model: eqx.Module | None) -> Checkpoint | None:
         """The last checkpoint, if there is one; lines that were written after it are dropped, to be written again."""
         path = self.path / METRICS
         if not (self.path / CHECKPOINT).exists():
@@ -97,10 +98,15 @@ class Folder:
         about = {"format": FORMAT, "step": step, "config": as_json(self.config), "metrics": as_json(written)}
         write_tensors(self.path / CHECKPOINT, _by_name(states), about)
 
-    def finish(self, summary: object, models: Sequence[Transformer]) -> None:
+    def finish(self, summary: object, models: Sequence[eqx.Module]) -> None:
         """Write what a finished run leaves behind."""
         for index, model in enumerate(models):
-            save(model, self.path / f"model-{index}.safetensors")
+            path = self.path / f"model-{index}.safetensors"
+            if isinstance(model, Transformer):
+                save(model, path)
+            else:  # its weights alone: the code is its owner's
+                weights = _by_name([eqx.filter(model, eqx.is_inexact_array)])
+                write_tensors(path, weights, {"format": OWN_FORMAT, "model": self.config.own_model})
         write_json(self.path / SUMMARY, as_json(summary))
 
 
@@ -151,7 +157,7 @@ def read_start(path: Path) -> Transformer | None:
     return load(path / START) if (path / START).exists() else None
 
 
-def _by_name(states: Sequence[State]) -> dict[str, Any]:
+def _by_name(states: Sequence[State | eqx.Module]) -> dict[str, Any]:
     """Every array of the states, or its shape, by model and path."""
     return {
         f"{model}{jax.tree_util.keystr(path)}": leaf
@@ -160,15 +166,17 @@ def _by_name(states: Sequence[State]) -> dict[str, Any]:
     }
 
 
-def read_checkpoint(folder: Path, config: Config, from_model: Transformer | None = None) -> Checkpoint:
-    """The checkpoint in a folder, of a run of this very config that started from this model."""
+def read_checkpoint(folder: Path, config: Config, from_model: eqx.Module | None = None) -> Checkpoint:
+    """The checkpoint in a folder, of a run of this very config that started from this model or this module."""
     path, way_out = folder / CHECKPOINT, "resume another run, or start again elsewhere"
     arrays, about = read_tensors(path)
     known = isinstance(about, dict) and about.get("format") == FORMAT
     require(known, f"{path} is not a training checkpoint of this version; {way_out}")
     differs = config_text.config_difference(config_text.from_json(about["config"], str(path)), config)
     require(not differs, f"{path} is of a run with {differs}; {way_out}")
-    shape = model_shape(config, from_model)
+    shape: Any = from_model
+    if from_model is None or isinstance(from_model, Transformer):
+        shape = model_shape(config, from_model)
     template = [eqx.filter_eval_shape(start, config, shape)] * len(config.members)
     wanted = _by_name(template)
     for name, leaf in wanted.items():
@@ -177,16 +185,24 @@ def read_checkpoint(folder: Path, config: Config, from_model: Transformer | None
     check_finite(arrays, path)
     leaves = [jnp.asarray(arrays[name], arrays[name].dtype) for name in wanted]
     states = jax.tree.unflatten(jax.tree.structure(template), leaves)
-    frame = eqx.filter(shape, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct), inverse=True)
+    frame = eqx.filter(
+        shape, lambda leaf: eqx.is_inexact_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct), inverse=True
+    )
     models = [eqx.combine(state.weights, frame) for state in states]
     return Checkpoint(about["step"], states, models, Written(**about["metrics"]))
 
 
-def read_models(path: Path) -> tuple[int, list[Transformer]]:
-    """The step of the last checkpoint in a folder, and the models in it."""
+def read_models(path: str | Path, model: GivenModel | None = None) -> tuple[int, list[Any]]:
+    """The step of the last checkpoint in a folder, and the models in it.
+
+    A run of modules needs the same `model` again, a module or a function from a key to one.
+    """
+    path = Path(path)
     config = read_config(path)
     check_config(config)
-    stored = read_checkpoint(path, config, read_start(path))
+    modules = own_modules(config, model) if model is not None else None
+    check_same(config.own_model, None if modules is None else modules.words, "model")
+    stored = read_checkpoint(path, config, read_start(path) if modules is None else modules.fresh[0])
     return stored.step, stored.models
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 import equinox as eqx
 import jax
@@ -30,6 +31,7 @@ _GPT2 = 0.02
 
 Draw = Callable[..., Float[Array, "..."]]
 NewNorm = Callable[[], LayerNorm]
+Module = TypeVar("Module", bound=eqx.Module)
 
 
 def initial_model(config: Config, key: Seed, from_model: Transformer | None = None) -> Transformer:
@@ -69,7 +71,7 @@ def model_shape(config: Config, from_model: Transformer | None = None) -> Transf
     return eqx.filter_eval_shape(_model, config, lambda kind, *shape: jnp.zeros(shape, dtype), dtype)
 
 
-def perturbed(model: Transformer, key: PRNGKeyArray, deviation: float, dtype: np.dtype) -> Transformer:
+def perturbed(model: Module, key: PRNGKeyArray, deviation: float, dtype: np.dtype) -> Module:
     """The model in another dtype, with normal noise on every weight."""
     weights, rest = eqx.partition(model, eqx.is_inexact_array)
     leaves, structure = jax.tree.flatten(weights)

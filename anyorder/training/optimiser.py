@@ -93,18 +93,19 @@ def _orthogonalised() -> optax.GradientTransformation:
 
 
 def _decayed(weights: Any) -> Any:
-    return jax.tree_util.tree_map_with_path(lambda path, _: _name(path) in _MATRICES, weights)
+    return jax.tree_util.tree_map_with_path(lambda path, leaf: leaf.ndim == 2 and _name(path) in _MATRICES, weights)
 
 
 def _kinds(weights: Any) -> Any:
-    def kind(path: Any, _: Any) -> str:
-        return "matrices" if _name(path) in _MATRICES and _name(path) != "output" else "others"
+    def kind(path: Any, leaf: Any) -> str:
+        matrix = leaf.ndim == 2 and _name(path) in _MATRICES and _name(path) != "output"
+        return "matrices" if matrix else "others"
 
     return jax.tree_util.tree_map_with_path(kind, weights)
 
 
 def _name(path: Any) -> str:
-    return path[-1].name
+    return getattr(path[-1], "name", "")  # a list or a dict of someone else's module has none
 
 
 def rate(schedule: str, inputs: Numbers) -> Callable[[Int[Array, ""]], Float[Array, ""]]:

@@ -7,6 +7,7 @@ The folder of a run holds `config.json`, `metrics.jsonl` (a line for every round
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -15,17 +16,26 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import numpy as np
 
-from anyorder.chains.registry import adopted
+from anyorder.chains import PRIORS, Kernel, Prior, Source, as_source
 from anyorder.errors import require
 from anyorder.io.atomic import Row
 from anyorder.io.trees import as_json
 from anyorder.models import Transformer, load
 from anyorder.training.checks import check_config
-from anyorder.training.config import Config, Member, changed, preset
+from anyorder.training.config import Architecture, Config, Member, changed, preset
 from anyorder.training.engine import Round, placed, rounds
-from anyorder.training.evaluation import Evaluation, EvaluationSet, Reference, evaluate_each, evaluation_set
-from anyorder.training.folder import Folder, opened, read_start
+from anyorder.training.evaluation import (
+    Evaluation,
+    EvaluationSet,
+    GivenFloor,
+    Reference,
+    evaluate_each,
+    evaluation_set,
+)
+from anyorder.training.folder import Folder, opened, read_config, read_start
 from anyorder.training.initial import initial_model
+from anyorder.training.own import GivenModel, check_same, own_modules, source_fields
+from anyorder.training.predictions import Output
 from anyorder.training.progress import Progress, RoundWatcher, Stop, shown
 from anyorder.training.step import State, keys, start
 
@@ -47,7 +57,7 @@ class Trained(NamedTuple):
     `metrics` has a line for every round and every measurement, as `metrics.jsonl` has.
     """
 
-    models: tuple[Transformer, ...]
+    models: tuple[Any, ...]
     step: int
     finished: bool
     summary: Summary
@@ -89,6 +99,9 @@ def train(
     config: Config | None = None,
     out: str | Path | None = None,
     *,
+    source: Source | Prior | Kernel | None = None,
+    floor: GivenFloor | None = None,
+    model: Architecture | GivenModel | None = None,
     resume: bool = False,
     from_model: Transformer | None = None,
     watch: RoundWatcher = lambda progress: None,
@@ -99,26 +112,61 @@ def train(
 ) -> Trained:
     """Train all models of a config; with `out` everything is written there, with `resume` it goes on from there.
 
-    Without a config it is the preset `fast`, as on the command line. `changes` are fields of the config by their names;
-    `prior` may be a prior or a class of priors.
-    `from_model` is the model to start from instead of random weights. `watch` is told after every round where the run
-    stands, and `stop` is asked whether it should end. `progress` shows that on standard error; None shows it in a
-    terminal and in a notebook. `stacked` chooses between one model a device and all models in one program; None
-    lets the backend decide.
+    Without a config it is the preset `fast`, as on the command line.
+
+    source: where sequences come from, in place of the config's; `prior=` takes such a prior too, or a class of priors.
+    floor: its Bayes predictor where we know none: a function from one sequence to rows (T, S), an estimator or a name.
+    model: an architecture, an Equinox module from one sequence of tokens to logits (T, S), from whose weights every
+        seed starts, or a function from a key to one.
+    from_model: the model of ours to start from instead of random weights.
+    watch: told after every round where the run stands.
+    stop: asked after every round whether the run should end.
+    progress: whether to show progress on standard error; None: in a terminal and in a notebook.
+    stacked: whether all models are in one program, instead of one model a device; None: the backend decides.
+    changes: fields of the config by their names.
 
     >>> tiny = {"length": 4, "layers": 1, "dimension": 4, "mlp": "none", "batch": 2, "evaluation_count": 4}
     >>> train(order=1, seeds=1, steps=2, **tiny).finished
     True
     """
-    if not isinstance(changes.get("prior", ""), str):
-        changes |= adopted(changes["prior"])
+    prior = changes.get("prior")
+    if isinstance(prior, type) and issubclass(prior, Prior):
+        PRIORS.find(prior)
+        changes["prior"] = prior.name
+    elif source is None and not isinstance(prior, str | None):
+        source = changes.pop("prior")
+    if source is not None:
+        source = as_source(source, int(changes.get("length", (config or Config()).data.length)) + 1)
+        fields = source_fields(source)
+        for name in fields.keys() & changes.keys():
+            have, own = changes[name], fields[name]
+            require(have == own, f"{name.replace('_', ' ')} is {have}, the source has {own}; drop `{name}=`")
+        changes |= fields
     if config is None:
         config = preset(**changes)
     elif changes:
         config = changed(config, changes)
+    if isinstance(model, Architecture):
+        config, model = dataclasses.replace(config, architecture=model), None
+    elif isinstance(model, Transformer):
+        from_model, model = model, None
     check_config(config)
     require(out is not None or not resume, "`resume=True` needs the folder of the run; pass it with `out=`")
-    return run_checked(config, out, resume, from_model, watch, stop, progress, stacked)
+    modules = None if model is None else own_modules(config, model)
+    if modules is not None:
+        config = dataclasses.replace(config, own_model=modules.words)
+    if source is None:
+        check_same(config.own_source, None, "source")
+    given = Given(source, floor, None if modules is None else modules.fresh)
+    return run_checked(config, out, resume, from_model, watch, stop, progress, stacked, given)
+
+
+class Given(NamedTuple):
+    """What a program gives to a run beside its config: a source, its floor, and a module for every member."""
+
+    source: Source | None = None
+    floor: GivenFloor | None = None
+    modules: list[eqx.Module] | None = None
 
 
 def run_checked(
@@ -130,16 +178,23 @@ def run_checked(
     stop: Stop = lambda: False,
     progress: bool | None = None,
     stacked: bool | None = None,
+    given: Given | None = None,
 ) -> Trained:
     """`train` for a config that `check_config` has seen."""
+    given = given or Given()
+    if resume and out is not None:
+        stored = read_config(Path(out))
+        check_same(stored.own_source, config.own_source, "source")
+        check_same(stored.own_model, config.own_model, "model")
     if resume and out is not None:
         from_model = read_start(Path(out))
     elif from_model is None and config.initial.from_model is not None:
         from_model = load(config.initial.from_model)
-    models = [] if resume else _initial_models(config, from_model)
+    models = given.modules or ([] if resume else _initial_models(config, from_model))
     nowhere: AbstractContextManager[Folder | None] = nullcontext()
     with nowhere if out is None else opened(Path(out), config, resume) as folder:
-        last = None if folder is None or not resume else folder.last(from_model)
+        start_from = from_model if given.modules is None else given.modules[0]
+        last = None if folder is None or not resume else folder.last(start_from)
         if last is not None:
             models, states = last.models, last.states
         else:
@@ -148,23 +203,30 @@ def run_checked(
             if folder is not None:
                 folder.begin(from_model)
         with shown(len(states), progress) as show:
-            run = _Run(config, models[0], states, folder, stacked)
+            run = _Run(config, models[0], states, folder, stacked, given)
             return run.go(None if last is None else last.step, (show, watch), stop)
 
 
-def _initial_models(config: Config, from_model: Transformer | None) -> list[Transformer]:
+def _initial_models(config: Config, from_model: Transformer | None) -> list[Any]:
     return [initial_model(config, keys(member.seed).weights, from_model) for member in config.members]
 
 
 class _Run:
     def __init__(
-        self, config: Config, frame: Transformer, states: list[State], folder: Folder | None, stacked: bool | None
+        self,
+        config: Config,
+        frame: eqx.Module,
+        states: list[State],
+        folder: Folder | None,
+        stacked: bool | None,
+        given: Given,
     ) -> None:
         self.config, self.folder = config, folder
         self.lines: list[Row] = []
         self.frame = eqx.filter(frame, eqx.is_inexact_array, inverse=True)
-        self.placed = placed([config], frame, states, stacked)
-        self.evaluation = evaluation_set(*config.evaluation)
+        self.placed = placed([config], frame, states, stacked, given.source)
+        asked, data = config.measurement, config.data if given.source is None else given.source
+        self.evaluation = evaluation_set(data, asked.evaluation_count, asked.evaluation_seed, floor=given.floor)
 
     def go(self, begun: int | None, watchers: Sequence[RoundWatcher], stop: Stop) -> Trained:
         measurement, steps, step = self.config.measurement, self.config.optimisation.steps, begun or 0
@@ -188,13 +250,15 @@ class _Run:
                     break
         finished = step == steps
         summary = dataclasses.replace(self.summary, step=step, finished=finished)
+        for note in {one.note for one in summary.models if one.note is not None}:
+            warnings.warn(note, stacklevel=3)
         models = tuple(self._models())
         if self.folder is not None and finished:
             self.folder.finish(summary, models)
         metrics = self.lines if self.folder is None else self.folder.lines
         return Trained(models, step, finished, summary, metrics)
 
-    def _models(self) -> list[Transformer]:
+    def _models(self) -> list[Any]:
         return [eqx.combine(state.weights, self.frame) for state in self.placed.states]
 
     def _report(self, taken: Round) -> None:
@@ -223,9 +287,10 @@ class _Run:
             self.folder.save(step, self.placed.states)
 
 
-def summarised(config: Config, step: int, trained: Sequence[Transformer], evaluation: EvaluationSet) -> Summary:
+def summarised(config: Config, step: int, trained: Sequence[Any], evaluation: EvaluationSet) -> Summary:
     """Measure all models of a run: each, their means, and the reference."""
-    each = zip(config.members, evaluate_each(trained, evaluation), strict=True)
+    output: Output | None = None if config.own_model is None else "logits"
+    each = zip(config.members, evaluate_each(trained, evaluation, output), strict=True)
     models = [MeasuredModel(**vars(member), **vars(found)) for member, found in each]
     gaps = [model.gap for model in models if model.gap is not None]
     return Summary(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -38,7 +38,7 @@ SMALLEST = 1e-5
 class State(NamedTuple):
     """What a step changes: the arrays of the model, and the optimiser's own."""
 
-    weights: Transformer
+    weights: eqx.Module
     moments: optax.OptState
 
 
@@ -59,14 +59,14 @@ def keys(seed: int) -> Keys:
     return Keys(jax.random.fold_in(root, 0), jax.random.fold_in(root, 1))
 
 
-def start(config: Config, model: Transformer) -> State:
+def start(config: Config, model: eqx.Module) -> State:
     """The state before the first step."""
     weights = eqx.filter(model, eqx.is_inexact_array)
     return State(weights, optimiser(config.optimisation, numbers(config)).init(weights))
 
 
 def batch_loss(
-    model: Transformer,
+    model: eqx.Module,
     settings: Optimisation,
     source: Source,
     key: PRNGKeyArray,
@@ -76,19 +76,20 @@ def batch_loss(
 
     `dropped` is the fraction that dropout sets to zero, where it is an input of a compiled program.
     """
-    drawn = source.sample(key, settings.batch, model.dtype)
+    dtype = dtype_of(settings.dtype)
+    drawn = source.sample(key, settings.batch, dtype)
     first = source.order if settings.predictions == "window" else 1  # the first token that counts
     wanted = drawn.truth[:, first:]
     if settings.targets == "sampled":
-        wanted = jax.nn.one_hot(drawn.tokens[:, first:], source.alphabet_size, dtype=model.dtype)
+        wanted = jax.nn.one_hot(drawn.tokens[:, first:], source.alphabet_size, dtype=dtype)
     keys = amount = None
     if settings.dropout:
         keys = jax.random.split(jax.random.fold_in(key, 1), settings.batch)
-        amount = jnp.asarray(settings.dropout if dropped is None else dropped, model.dtype)
+        amount = jnp.asarray(settings.dropout if dropped is None else dropped, dtype)
     weights, frame = eqx.partition(model, eqx.is_inexact_array)
 
     def loss(
-        weights: Transformer, amount: Array | None, read: Array, wanted: Array, keys: Array | None
+        weights: eqx.Module, amount: Array | None, read: Array, wanted: Array, keys: Array | None
     ) -> Float[Array, ""]:
         model = eqx.combine(weights, frame)
         if amount is None or keys is None:
@@ -97,7 +98,8 @@ def batch_loss(
             logarithms = jax.vmap(lambda row, key: _logarithms(model, row, dropout(amount, key)))(read, keys)
         return -(wanted * logarithms[:, first - 1 :]).sum(axis=-1).mean()  # row n predicts token n + 1
 
-    fitting = parts(settings.batch, (source.length - 1) * model.dimension)
+    numbers = (source.length - 1) * model.dimension if isinstance(model, Transformer) else 0
+    fitting = parts(settings.batch, numbers) if numbers else 1
     return _mean_over_parts(loss, fitting, weights, amount, (drawn.tokens[:, :-1], wanted, keys))
 
 
@@ -118,13 +120,13 @@ def parts(batch: int, numbers: int) -> int:
 
 Batch = tuple[Array, Array, Array | None]
 """What is read, what is wanted, and the keys of dropout, where there is any; a sequence in each row."""
-PartLoss = Callable[[Transformer, Array | None, Array, Array, Array | None], Float[Array, ""]]
+PartLoss = Callable[[eqx.Module, Array | None, Array, Array, Array | None], Float[Array, ""]]
 """The mean loss of weights on a part of a batch; the second argument is the fraction that dropout sets to zero."""
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def _mean_over_parts(
-    loss: PartLoss, count: int, weights: Transformer, amount: Array | None, batch: Batch
+    loss: PartLoss, count: int, weights: eqx.Module, amount: Array | None, batch: Batch
 ) -> Float[Array, ""]:
     """A mean loss over a batch; its gradient in the weights is taken part by part and only added up."""
     each = jax.lax.map(lambda part: loss(weights, amount, *part), _split(batch, count))
@@ -136,9 +138,9 @@ def _split(batch: Batch, count: int) -> Batch:
 
 
 def _with_gradient(
-    loss: PartLoss, count: int, weights: Transformer, amount: Array | None, batch: Batch
-) -> tuple[Float[Array, ""], Transformer]:
-    def add(total: tuple[Array, Transformer], part: Batch) -> tuple[tuple[Array, Transformer], None]:
+    loss: PartLoss, count: int, weights: eqx.Module, amount: Array | None, batch: Batch
+) -> tuple[Float[Array, ""], eqx.Module]:
+    def add(total: tuple[Array, eqx.Module], part: Batch) -> tuple[tuple[Array, eqx.Module], None]:
         return jax.tree.map(jnp.add, total, jax.value_and_grad(loss)(weights, amount, *part)), None
 
     zero = jax.tree.map(jnp.zeros_like, (batch[1][0, 0, 0], weights))
@@ -152,14 +154,16 @@ _mean_over_parts.defvjp(
 )
 
 
-def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) -> Float[Array, "batch length symbols"]:
+def log_probabilities(model: Any, tokens: Int[Array, "batch length"]) -> Float[Array, "batch length symbols"]:
     """Logarithms of the predictions on a batch, by the fast form where there is one."""
-    if fast.covers(model):
+    if isinstance(model, Transformer) and fast.covers(model):
         return fast.log_probabilities(model, tokens)
     return jax.vmap(partial(_logarithms, model))(tokens)
 
 
-def _logarithms(model: Transformer, tokens: Int[Array, "length"], hook: Hook = plain) -> Float[Array, "length symbols"]:
+def _logarithms(model: Any, tokens: Int[Array, "length"], hook: Hook = plain) -> Float[Array, "length symbols"]:
+    if not isinstance(model, Transformer):
+        return jax.nn.log_softmax(model(tokens), axis=-1)
     if model.output_map == "softmax":
         return model.log_probabilities(tokens, hook=hook)
     return jnp.log(as_distributions(model(tokens, hook=hook)))
@@ -194,7 +198,7 @@ class Advance(Protocol):
         """The new state, the loss of every step, and whether all weights are finite."""
 
 
-def program(config: Config, model: Transformer) -> Advance:
+def program(config: Config, model: eqx.Module) -> Advance:
     """`advance(state, key, inputs, source, first, count)`: `count` ≤ CHUNK steps from step `first` on.
 
     `model` says what is not an array; its arrays are not used. Of the config only its `structure` is: numbers and the
@@ -209,7 +213,7 @@ def program(config: Config, model: Transformer) -> Advance:
     ) -> tuple[State, Float[Array, "chunk"], Bool[Array, ""]]:
         change, fraction = optimiser(settings, inputs), rate(settings.schedule, inputs)
 
-        def loss_of(weights: Transformer, step: Int[Array, ""]) -> Float[Array, ""]:
+        def loss_of(weights: eqx.Module, step: Int[Array, ""]) -> Float[Array, ""]:
             return batch_loss(
                 eqx.combine(weights, frame), settings, source, jax.random.fold_in(key, step), inputs.dropout
             )

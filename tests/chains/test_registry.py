@@ -1,12 +1,10 @@
 """Priors by name, of the package and of plug-ins."""
 
 import numpy as np
-import pytest
 
 import anyorder
-from anyorder.chains import PRIORS, Dirichlet, Floored, Prior, named_prior, sample
+from anyorder.chains import PRIORS, Dirichlet, Prior, named_prior, sample
 from anyorder.chains.config import SourceConfig
-from anyorder.errors import InputError
 from anyorder.io import plugins
 
 STICKY = """
@@ -82,7 +80,3 @@ def test_functions_take_a_class_and_an_instance():
     for given in (Half, Half(order=2, alphabet_size=2)):
         assert anyorder.train(prior=given, seeds=1, **TINY).finished
     assert "half" not in list(PRIORS)
-    with pytest.raises(InputError, match="is not what the name 'floored' builds"):
-        anyorder.train(prior=Floored(order=1, alphabet_size=2, gamma=0.3), **TINY)
-    with pytest.raises(InputError, match="the prior is 3, must be a name, a prior or a class of priors"):
-        anyorder.train(prior=3, **TINY)

@@ -1,0 +1,118 @@
+"""Predictions of anything that maps tokens to rows: Equinox and PyTorch modules, functions of JAX or NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+from scipy.special import log_softmax
+
+from anyorder.chains.kernel import ROW_TOLERANCE
+from anyorder.errors import InputError, in_a_line, require
+
+Output = Literal["probabilities", "logits"]
+#: Sequences that a compiled model sees at once.
+BATCH = 32
+
+
+def predictions(
+    model: Any, tokens: Int[Array, "count length"], alphabet_size: int, output: Output | None = None
+) -> tuple[Float[np.ndarray, "count length symbols"], Output]:
+    """The distributions that a model gives on every sequence, and whether its rows were probabilities or logits.
+
+    model: a callable from one sequence to rows (T, S); a PyTorch module gets a batch of one.
+    output: what its rows are; by default probabilities if all of them are distributions, and logits otherwise.
+
+    >>> rows, taken = predictions(lambda tokens: np.zeros((len(tokens), 2)), jnp.asarray([[0, 1, 0]]), 2)
+    >>> rows[0, 0].tolist(), taken
+    ([0.5, 0.5], 'logits')
+    """
+    require(output in (None, "probabilities", "logits"), f"output is {output!r}, must be 'probabilities' or 'logits'")
+    require(callable(model), f"the model is a {type(model).__name__}, must map tokens to rows (T, S)")
+    rows = _rows(model, tokens, alphabet_size)
+    defined = rows[~np.isnan(rows).any(axis=-1)]
+    tolerance = max(ROW_TOLERANCE, 4 * float(jnp.finfo(rows.dtype).eps))
+    sums = defined.astype(np.float64).sum(axis=-1)
+    distributions = bool((defined >= 0).all() and (np.abs(sums - 1) <= tolerance).all())
+    require(
+        distributions or output != "probabilities",
+        "the model's rows are not distributions; divide them by their sums, or pass `output='logits'`",
+    )
+    rows = rows.astype(np.float64)
+    if output == "logits" or not distributions:
+        return np.exp(log_softmax(rows, axis=-1)), "logits"
+    return rows / rows.sum(axis=-1, keepdims=True), "probabilities"
+
+
+def _rows(model: Any, tokens: Int[Array, "count length"], size: int) -> np.ndarray:
+    expected = (tokens.shape[1], size)
+
+    def call(row: Any) -> Any:
+        found = _of_result(model(row))
+        found = found.detach().cpu().double().numpy() if hasattr(found, "detach") else found
+        shape = np.shape(found)[1:] if is_torch(model) and np.shape(found)[:1] == (1,) else np.shape(found)
+        check_shape(shape, expected)
+        return found
+
+    if is_torch(model):
+        return _of_torch(model, call, np.asarray(tokens, np.int64)).reshape(-1, *expected)
+    try:
+        jax.eval_shape(call, tokens[0])
+    except InputError:
+        raise
+    except Exception:  # not of JAX: whatever is wrong comes up again, with numbers, below
+        return np.stack([np.asarray(call(row)) for row in np.asarray(tokens, np.int64)])
+    return np.asarray(_mapped(model, tokens))
+
+
+@eqx.filter_jit
+def _mapped(model: Any, tokens: Int[Array, "count length"]) -> Float[Array, "count length symbols"]:
+    return jax.lax.map(lambda row: _of_result(model(row)), tokens, batch_size=BATCH)
+
+
+def _of_result(found: Any) -> Any:
+    """The rows of what a model gives: an estimate, an output of `transformers`, or an array."""
+    return getattr(found, "probabilities", getattr(found, "logits", found))
+
+
+def check_shape(shape: tuple[int, ...], expected: tuple[int, int]) -> None:
+    """Refuse rows of another shape."""
+    require(
+        tuple(shape) == expected,
+        f"the model gives shape {tuple(shape)} for {expected[0]} tokens, must be {expected}: a row for every token, "
+        "a column for every symbol",
+    )
+
+
+def is_torch(model: object) -> bool:
+    """Whether a model is a PyTorch module; PyTorch is not imported."""
+    return any(f"{base.__module__}.{base.__name__}" == "torch.nn.modules.module.Module" for base in type(model).__mro__)
+
+
+def _of_torch(model: Any, call: Any, tokens: Int[np.ndarray, "count length"]) -> np.ndarray:
+    import torch
+
+    device = next((one.device for one in model.parameters()), "cpu")
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            return np.stack([call(torch.as_tensor(row[None], device=device)) for row in tokens])
+    finally:
+        model.train(training)
+
+
+def logits_of(model: Any, tokens: Int[Array, "length"], alphabet_size: int) -> Float[Array, "length symbols"]:
+    """What an Equinox module gives for one sequence, refused where that is not a row of logits for every token."""
+    try:
+        found = model(tokens)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"the model cannot read {len(tokens)} tokens: {in_a_line(error)}") from error
+    check_shape(jnp.shape(found), (len(tokens), alphabet_size))
+    return found
