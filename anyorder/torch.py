@@ -164,6 +164,28 @@ class Mamba(_Part):
         return normed @ self.projection.T
 
 
+class Recurrence(_Part):
+    """A head with a table: what the features of each row have gathered so far, divided by its sum."""
+
+    def __init__(self, **fields: object) -> None:
+        super().__init__(**fields)
+        self.pattern = nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What the head adds to the stream (rows, d)."""
+        queries, keys = (torch.relu(x @ weight.T + self.bias) for weight in (self.query, self.key))
+        seen = (queries @ keys.T).tril()
+        read = seen @ (x @ self.value.T)
+        if self.initial is not None:
+            read = read + queries @ self.initial
+        total = read.sum(-1, keepdim=True)
+        total = torch.where(total > 0, total, torch.ones_like(total))
+        weights = seen / total
+        pattern = self.pattern(weights)
+        mixed = read / total if pattern is weights else pattern @ (x @ self.value.T)
+        return mixed @ self.projection.T
+
+
 class MLPLayer(_Part):
     """points[skip] + norm(activation(W x + b)); `skip` None adds nothing."""
 
@@ -237,4 +259,4 @@ class Certificate(dict[str, object]):
     """What was promised of a construction, by name."""
 
 
-_KINDS = (Transformer, Layer, Head, Mamba, MLPLayer, UnitNorm, LayerNorm, Certificate)
+_KINDS = (Transformer, Layer, Head, Mamba, Recurrence, MLPLayer, UnitNorm, LayerNorm, Certificate)

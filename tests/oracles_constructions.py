@@ -91,6 +91,22 @@ def mamba_output(head, stream):
     return np.array(outputs), weights
 
 
+def recurrence_output(head, stream):
+    """One head with a table, row by row; a weight is the share of an earlier row in what is read."""
+    query, key, value, bias = as64(head.query), as64(head.key), as64(head.value), as64(head.bias)
+    table = np.zeros((len(key), len(value))) if head.initial is None else as64(head.initial).copy()
+    weights, outputs, written = np.zeros((len(stream), len(stream))), [], []
+    for n, row in enumerate(stream):
+        written.append(np.maximum(key @ row + bias, 0))
+        table += np.outer(written[n], value @ row)
+        asks = np.maximum(query @ row + bias, 0)
+        read = asks @ table
+        divisor = read.sum() if read.sum() > 0 else 1.0
+        weights[n, : n + 1] = [asks @ features / divisor for features in written]
+        outputs.append(as64(head.projection) @ (read / divisor))
+    return np.array(outputs), weights
+
+
 def convolved(taps, stream):
     """Every row as the sum of itself and of those before it, coordinate by coordinate."""
     return np.array([sum(tap * stream[n - j] for j, tap in enumerate(taps) if j <= n) for n in range(len(stream))])
@@ -119,7 +135,8 @@ def transformer_output(model, tokens):
         read = np.array([apply_norm(layer.attention_norm, row) for row in stream])
         if layer.convolution is not None:
             read = convolved(as64(layer.convolution), read)
-        outputs = [(mamba_output if hasattr(head, "gate") else head_output)(head, read) for head in layer.heads]
+        kinds = {"Mamba": mamba_output, "Recurrence": recurrence_output}
+        outputs = [kinds.get(type(head).__name__, head_output)(head, read) for head in layer.heads]
         maps.append(np.array([weights for _, weights in outputs]))
         stream = stream + sum(output for output, _ in outputs)
         stream = np.array([stack_output(layer, row) for row in stream])

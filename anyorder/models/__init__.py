@@ -6,6 +6,7 @@ from anyorder.models.hooks import Hook
 from anyorder.models.mamba import Mamba
 from anyorder.models.mlp import LayerNorm, MLPLayer, UnitNorm
 from anyorder.models.model import Layer, Trace, Transformer
+from anyorder.models.recurrence import Recurrence
 from anyorder.models.storage import load, save, weights_digest
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "LayerNorm",
     "MLPLayer",
     "Mamba",
+    "Recurrence",
     "Trace",
     "Transformer",
     "UnitNorm",

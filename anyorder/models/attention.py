@@ -11,6 +11,7 @@ where all matching keys have equal scores E is 0 or 1, the numerators are counts
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Protocol, runtime_checkable
 
 import equinox as eqx
@@ -27,6 +28,8 @@ from anyorder.models.hooks import Hook, plain
 #: Queries handled at once. A sequence up to SINGLE_BLOCK positions is one block: plain dense code, no loop.
 BLOCK = 128
 SINGLE_BLOCK = 256
+#: More heads of one shape than this are run one after the other: what each writes is added at once, and not kept.
+MANY = 16
 
 
 class Head(eqx.Module):
@@ -121,7 +124,7 @@ def rotated(x: Float[Array, "rows width"], base: float) -> Float[Array, "rows wi
 
 @runtime_checkable
 class Mixer(Protocol):
-    """A head of any kind, which reads one stream and writes to it: `Head`, `Mamba`, or one of a plug-in."""
+    """A head of any kind, which reads one stream and writes to it: `Head`, `Mamba`, `Recurrence`, or a plug-in's."""
 
     def __call__(
         self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
@@ -130,20 +133,59 @@ class Mixer(Protocol):
 
 
 def run_heads(
-    heads: tuple[Mixer, ...], x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
-) -> tuple[Float[Array, "heads rows d"], Float[Array, "heads rows rows"] | None]:
-    """All heads of a layer on one stream; heads of one shape are one program with one axis more, but for a hook."""
+    heads: tuple[Mixer, ...],
+    read: Float[Array, "rows d"],
+    x: Float[Array, "rows d"],
+    *,
+    keep_weights: bool,
+    hook: Hook = plain,
+) -> tuple[Float[Array, "rows d"], Float[Array, "heads rows rows"] | None]:
+    """The stream `x` with what all heads of a layer write to it, and their weights.
+
+    Heads of one shape that follow each other are one program with one axis more, but for a hook.
+    """
 
     def shape(head: Mixer) -> tuple:
         leaves, structure = jax.tree.flatten(head)
         return structure, *(leaf.shape if eqx.is_array(leaf) else leaf for leaf in leaves)
 
-    if hook is plain and len(heads) > 1 and len({shape(head) for head in heads}) == 1:
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *heads)
-        return eqx.filter_vmap(lambda head: head(x, keep_weights=keep_weights))(stacked)
-    outputs = [head(x, keep_weights=keep_weights, hook=hook) for head in heads]
-    weights = [kept for _, kept in outputs if kept is not None]
-    return jnp.stack([written for written, _ in outputs]), jnp.stack(weights) if weights else None
+    found: list[Float[Array, "_ rows rows"] | None] = []
+    for _, group in groupby(heads, shape):
+        alike = list(group)
+        if hook is plain and len(alike) > 1:
+            x, weights = _run_alike(alike, read, x, keep_weights)
+            found.append(weights)
+        else:
+            for head in alike:
+                written, weights = head(read, keep_weights=keep_weights, hook=hook)
+                x = stored(x + written)
+                found.append(None if weights is None else weights[None])
+    kept = [weights for weights in found if weights is not None]
+    return x, jnp.concatenate(kept) if kept else None
+
+
+def _run_alike(
+    heads: list[Mixer], read: Float[Array, "rows d"], x: Float[Array, "rows d"], keep_weights: bool
+) -> tuple[Float[Array, "rows d"], Float[Array, "heads rows rows"] | None]:
+    """The same for heads of one shape."""
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(eqx.filter(head, eqx.is_array) for head in heads))
+    rest = eqx.filter(heads[0], eqx.is_array, inverse=True)
+
+    def run(arrays: Mixer) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
+        return eqx.combine(arrays, rest)(read, keep_weights=keep_weights)
+
+    def add(
+        x: Float[Array, "rows d"], arrays: Mixer
+    ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
+        written, weights = run(arrays)
+        return stored(x + written), weights
+
+    if len(heads) > MANY:
+        return lax.scan(add, x, stacked)
+    written, weights = jax.vmap(run)(stacked)
+    for output in written:
+        x = stored(x + output)
+    return x, weights
 
 
 def _in_blocks(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from anyorder.models.arithmetic import stored
+from anyorder.models.arithmetic import Weights, stored
 
 
-def convolve(taps: Float[Array, "taps d"], x: Float[Array, "rows d"]) -> Float[Array, "rows d"]:
+def convolve(taps: Float[Weights, "taps d"], x: Float[Array, "rows d"]) -> Float[Array, "rows d"]:
     """Σ_j taps[j] ⊙ x_{n-j} at every row n; rows before the first are zero.
 
     >>> shift = jnp.asarray([[1.0, 0.0], [0.0, 1.0]], jnp.float32)  # the second coordinate comes one row late

@@ -44,7 +44,7 @@ class Layer(eqx.Module):
     mlp: tuple[MLPLayer, ...] = ()
     attention_norm: Norm | None = None
     mlp_norm: Norm | None = None
-    convolution: Float[Array, "taps d"] | None = None
+    convolution: Float[Weights, "taps d"] | None = None
 
 
 @jax.tree_util.register_pytree_node_class
@@ -238,7 +238,8 @@ def _warn_of_length(certificate: Certificate) -> None:
     )
 
 
-def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool, hook: Hook = plain) -> Trace:
+def embedded(model: Transformer, tokens: Int[Array, "length"]) -> Float[Array, "rows d"]:
+    """The stream before the first layer: tokens, their positions, and the beginning token in front of them."""
     x = model.embedding[tokens]
     if model.positions is not None:
         length, places = len(x), len(model.positions)
@@ -247,17 +248,17 @@ def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool, hook:
             f"the sequence has {length} tokens, this model has {places} positions; shorten it",
         )
         x = stored(x + model.positions[:length])
-    if model.beginning is not None:
-        x = jnp.concatenate([model.beginning[None], x])
-    x = hook("embedding", x)
+    return x if model.beginning is None else jnp.concatenate([model.beginning[None], x])
+
+
+def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool, hook: Hook = plain) -> Trace:
+    x = hook("embedding", embedded(model, tokens))
     points, attention = {"embedding": x}, []
     for number, layer in enumerate(model.layers, start=1):
         read = x if layer.attention_norm is None else layer.attention_norm(x)
         if layer.convolution is not None:
             read = points[f"convolution {number}"] = convolve(layer.convolution, read)
-        written, weights = run_heads(layer.heads, read, keep_weights=keep, hook=hook)
-        for output in written:
-            x = stored(x + output)
+        x, weights = run_heads(layer.heads, read, x, keep_weights=keep, hook=hook)
         attention.append(weights)
         points[f"attention {number}"] = x
         stack = run_stack(layer.mlp, layer.mlp_norm, x, hook)
@@ -267,13 +268,9 @@ def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool, hook:
             if point.shape == x.shape:
                 points[f"mlp {number}.{place}"] = point
         x = stack[-1]
-    if model.final_norm is not None:
-        x = model.final_norm(x)
-    if model.beginning is not None:
-        x = x[1:]
-    logits = linear(hook("read", x), model.embedding if model.output is None else model.output, model.output_bias)
+    logits, probabilities = predict(model, x if model.beginning is None else x[1:], hook)
     return Trace(
-        probabilities=_output(model.output_map, logits),
+        probabilities=probabilities,
         logits=logits,
         attention=tuple(weights for weights in attention if weights is not None),
         streams=tuple(points.values()) if keep else (),
@@ -284,6 +281,15 @@ def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool, hook:
 
 
 _compiled = eqx.filter_jit(_forward)
+
+
+def predict(
+    model: Transformer, x: Float[Array, "rows d"], hook: Hook = plain
+) -> tuple[Float[Array, "rows symbols"], Float[Array, "rows symbols"]]:
+    """The logits and the next-token distributions that the model makes of the stream after its last layer."""
+    read = hook("read", x if model.final_norm is None else model.final_norm(x))
+    logits = linear(read, model.embedding if model.output is None else model.output, model.output_bias)
+    return logits, _output(model.output_map, logits)
 
 
 def _anchor(model: Transformer) -> Float[Array, "d"]:

@@ -17,9 +17,10 @@ from anyorder.models.certificate import Certificate
 from anyorder.models.mamba import Mamba
 from anyorder.models.mlp import LayerNorm, MLPLayer, UnitNorm
 from anyorder.models.model import Layer, Transformer
+from anyorder.models.recurrence import Recurrence
 
 FORMAT = "anyorder model 2"
-_SHIPPED = (Transformer, Layer, Head, Mamba, MLPLayer, UnitNorm, LayerNorm, Certificate)
+_SHIPPED = (Transformer, Layer, Head, Mamba, Recurrence, MLPLayer, UnitNorm, LayerNorm, Certificate)
 #: The classes that a file may ask for: ours, and the modules of plug-ins.
 _KINDS: Registry[type] = Registry(
     "part of a model",

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import jaxprs_in_params
 
-from anyorder.models import Head, Layer, LayerNorm, Mamba, MLPLayer, Transformer, UnitNorm
+from anyorder.models import Head, Layer, LayerNorm, Mamba, MLPLayer, Recurrence, Transformer, UnitNorm
 
 SYMBOLS = 3
 
@@ -25,9 +25,15 @@ def random_model(seed, *, dtype="float64", d=8, heads=(1, 1), mlp="paper", **opt
         decay = None if options.get("decay") == "one" else draw()
         return Mamba(*matrices, *convolution, draw(d), draw(), draw(), 1 + draw(value), decay)
 
+    def recurrence(features):
+        table = abs(draw(features, d // 2)) if options.get("initial") else None
+        return Recurrence(draw(features, d), draw(features, d), draw(features), draw(d // 2, d), draw(d, d // 2), table)
+
     def head():
         if "state" in options:
             return mamba(options["state"], options["mamba_taps"])
+        if "features" in options:
+            return recurrence(options["features"])
         projected = options.get("projected", False)
         width = d // 2 if projected else d
         return Head(

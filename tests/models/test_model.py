@@ -35,6 +35,8 @@ CASES = {
     "rotary positions": {"rotary": 100.0, "normalise": True, "heads": (2, 1), "beginning": True},
     "mamba": {"state": 5, "mamba_taps": 3, "heads": (2, 1), "mlp": "gpt", "pre_norm": True},
     "linear attention": {"state": 2, "mamba_taps": 1, "decay": "one", "heads": (3,), "mlp": "none"},
+    "tables": {"features": 5, "heads": (2, 1), "mlp": "gpt"},
+    "tables that are not empty at first": {"features": 3, "initial": True, "taps": 2, "output_map": "relu"},
     "identity output": {"output_map": "identity", "mlp": "none", "value_offsets": 3},
 }
 
