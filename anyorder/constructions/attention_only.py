@@ -101,6 +101,7 @@ ATTENTION_ONLY = Construction(
     advice="Take it for small orders without any MLP; a context never seen falls back to its longest known suffix.",
     dimension="3S + 1",
     parameters="2d² + d(4S + 6) + T(S + 1)",
+    state="T(2d + S + 1)",
     margin="≈ ⅔·9^-k",
     build=attention_only,
     analyse=analyse,

@@ -79,6 +79,7 @@ BAYES = dataclasses.replace(
     title="dyadic with a beginning token as sink: add-β smoothing",
     advice="Take it to see the Bayes predictor with three MLP layers, in float64.",
     parameters="7d² + d(T + 4S + 12) + T(S + 1)",
+    state="T(3d + S + 1)",
     build=bayes,
     analyse=analyse,
     steps=proof,

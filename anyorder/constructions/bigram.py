@@ -81,6 +81,7 @@ BIGRAM = Construction(
     advice="Take it for order 1: the smallest exact model, and the easiest to read.",
     dimension="3S",
     parameters="21S² + 3TS",
+    state="T(7S + 1)",
     margin="1",
     build=bigram,
     analyse=analyse,

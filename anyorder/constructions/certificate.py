@@ -43,7 +43,8 @@ class Analysis:
     bit-identical keys. `sensitivity`: error of a probability for a relative error of a weight.
     `size`: the largest score. `code_bits`: bits for the numbers of the code.
     `output_units`: rounding of the output; a count over a count has two stored sums and a division.
-    `whole`: kappa becomes a power of two. `estimator`: what is computed, as in `anyorder estimate`.
+    `whole`: kappa becomes a power of two. `tempered`: False where no softmax has to be sharp; then kappa is 1.
+    `estimator`: what is computed, as in `anyorder estimate`.
     `assumes`: what must be true of the backend; `backend` checks it.
     """
 
@@ -55,6 +56,7 @@ class Analysis:
     code_bits: int = 0
     output_units: float = 4.0
     whole: bool = False
+    tempered: bool = True
     estimator: str = "kgram"
     assumes: tuple[str, ...] = (EQUAL_SCORES,)
 
@@ -105,10 +107,12 @@ def certify(
     u = unit_roundoff(request.dtype)
     usable = analysis.margin - analysis.miss_units * u
     wanted = math.log(request.length / (LEAKAGE_SHARE * request.target_error))
-    if kappa is None:
+    if not analysis.tempered:
+        kappa = 1.0
+    elif kappa is None:
         kappa = wanted / (usable if usable > 0 else analysis.margin)
         kappa = 2.0 ** math.ceil(math.log2(kappa)) if analysis.whole else kappa
-    leakage = request.length * math.exp(-kappa * max(usable, 0.0))
+    leakage = request.length * math.exp(-kappa * max(usable, 0.0)) if analysis.tempered else 0.0
     lost = float(analysis.code_bits > mantissa_bits(DTYPES[request.dtype]))
     uneven = analysis.sensitivity * math.expm1(min(kappa * analysis.match_units * u, 700.0))
     return Certificate(
@@ -132,6 +136,8 @@ def bits_needed(request: Request, analysis: Analysis) -> int:
     >>> bits_needed(request, Analysis(margin=nearest_miss(2**12 - 1), miss_units=6.0))
     28
     """
+    if not analysis.tempered:
+        return analysis.code_bits
     separation = math.log2((analysis.miss_units + SPARE_UNITS) / analysis.margin)
     wanted = math.log(request.length / (LEAKAGE_SHARE * request.target_error)) / analysis.margin
     evenness = analysis.sensitivity * wanted * analysis.match_units / request.target_error

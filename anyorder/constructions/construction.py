@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Option:
     """An option that only some constructions have; its type is that of its default.
 
     `above` is a limit that the value must exceed, `least` and `most` are limits that it may reach. With `relieves`
-    a larger value needs fewer bits, so that a refusal may propose one.
+    a larger value, up to the order or to the length, needs fewer bits, so that a refusal may propose one.
 
     >>> Option("beta", 1.0, "smoothing", above=0, usual="1 is usual").checked(2)
     2.0
@@ -35,7 +35,7 @@ class Option:
     most: int | float | None = None
     above: int | float | None = None
     usual: str = ""
-    relieves: bool = False
+    relieves: Literal["", "order", "length"] = ""
 
     def checked(self, value: object) -> OptionValue:
         """The value in the option's type, or an `InputError` that names value, limit and way out."""
@@ -81,7 +81,10 @@ class Construction:
     """Everything that is particular to a construction; nothing else tests its name.
 
     For people: `title` says what it is, `advice` when to take it, `heads` (by layer), `dimension`, `mlp` (depth,
-    width) and `parameters` how large it is (the count of App. I and Table 1 where the paper has one).
+    width) and `parameters` how large it is (the count of App. I and Table 1 where the paper has one), `state` how many
+    numbers it keeps while it reads T tokens: keys and values of every head, or tables and the rows of a convolution.
+    `bounded`: what `anyorder.constructions.bounds` bounds from below for models of its kind: the mantissa bits of the
+    codes of layer one, the bits that all heads pass on, the taps of the convolution, the bits of the state.
     `analyse` is None where nothing is promised; `default_kappa` is needed then.
     `width`: the side of its largest matrix, where that grows with the length of sequences.
     `kappa_power`: p, where every weight is a + b · kappa^p with constants a and b; 1 or 1/2.
@@ -99,6 +102,8 @@ class Construction:
     dimension: str
     mlp: tuple[str, str] | None = None
     parameters: str
+    state: str = ""
+    bounded: Literal["", "code", "heads", "taps", "state"] = "code"
     margin: str = ""
     build: Callable[..., Transformer]
     analyse: Callable[..., Analysis] | None = None

@@ -107,6 +107,7 @@ DISENTANGLED = Construction(
     heads="k, 1",
     dimension="2(k + 1)(S + T)",
     parameters="(k + (k + 1)²)(S + T)² + T(S + T)",
+    state="2T(S + T)(2k + 1)",
     margin="1",
     build=disentangled,
     analyse=K_HEAD.analyse,

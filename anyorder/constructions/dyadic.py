@@ -137,6 +137,7 @@ DYADIC = Construction(
     dimension="6S + 3",
     mlp=("3", "d"),
     parameters="9d² + d(2T + 2S + 9)",
+    state="4dT",
     margin="≈ ½·4^-k",
     build=dyadic,
     analyse=analyse,

@@ -21,6 +21,7 @@ K_HEAD = Construction(
     heads="k, 1",
     dimension="(k + 2)S + 1",
     parameters="d(4(k + 1)(S + 1) - 2) + T(kS + k + 1)",
+    state="T(2k(S + 1) + S + 1)",
     margin="1",
     build=partial(family.unrolled, heads=None),
     analyse=partial(family.analyse, heads=None),

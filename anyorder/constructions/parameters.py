@@ -14,7 +14,7 @@ import jax
 
 from anyorder.constructions.construction import OptionValue
 from anyorder.constructions.registry import construct, find, plan
-from anyorder.models import Layer, Transformer
+from anyorder.models import Layer, Recurrence, Transformer
 
 #: A model with a larger matrix than this is not built to be counted: it would fill the memory.
 LARGEST_WIDTH = 1024
@@ -73,7 +73,15 @@ def account(model: Transformer, length: int, norm_vectors: int = 2) -> dict[str,
     """The count of a model by the paper's rules, component by component."""
     d, counted = model.dimension, {"token embedding": model.embedding.size}
     for number, layer in enumerate(model.layers, start=1):
-        counted[f"layer {number}: positional encoding"] = sum(head.query.shape[0] for head in layer.heads) * length
+        if layer.convolution is not None:
+            counted[f"layer {number}: convolution"] = layer.convolution.size
+        tables = [head for head in layer.heads if isinstance(head, Recurrence)]
+        if tables:
+            counted[f"layer {number}: features and tables"] = sum(
+                head.bias.size + (0 if head.initial is None else head.initial.size) for head in tables
+            )
+        else:
+            counted[f"layer {number}: positional encoding"] = sum(head.query.shape[0] for head in layer.heads) * length
         counted[f"layer {number}: query, key, value"] = sum(
             head.query.size + head.key.size + head.value.size for head in layer.heads
         )
@@ -87,12 +95,34 @@ def account(model: Transformer, length: int, norm_vectors: int = 2) -> dict[str,
             counted[f"layer {number}: layer norms"] = _norms(layer) * norm_vectors * d
     if model.beginning is not None:
         counted["beginning token"] = d
+    if model.positions is not None:
+        counted["absolute positions"] = model.positions.size
     counted["output projection"] = model.embedding.size if model.output is None else model.output.size
     return counted
 
 
+def kept(model: Transformer, length: int) -> int:
+    """The numbers that a model keeps while it reads so many tokens.
+
+    Attention keeps the key and the value of every token in every head, a recurrence its table, a convolution the rows
+    that it still sees.
+
+    >>> kept(construct("recurrent", order=1, alphabet_size=2, length=8), 8)
+    10
+    """
+    state = 0
+    for layer in model.layers:
+        state += 0 if layer.convolution is None else (len(layer.convolution) - 1) * model.dimension
+        for head in layer.heads:
+            table = isinstance(head, Recurrence)
+            state += len(head.key) * len(head.value) if table else length * (len(head.key) + len(head.value))
+    return state
+
+
 def _norms(layer: Layer) -> int:
-    return sum(mlp.norm is not None for mlp in layer.mlp) + 2 * sum(head.normalise for head in layer.heads)
+    return sum(mlp.norm is not None for mlp in layer.mlp) + 2 * sum(
+        getattr(head, "normalise", False) for head in layer.heads
+    )
 
 
 def breakdown(construction: str, *, alphabet_size: int, length: int) -> Breakdown:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from anyorder.constructions.certificate import Request, unit_roundoff
 from anyorder.constructions.stream import Route, Stream, Value
+from anyorder.io.numerics import DTYPES
 from anyorder.models import Head, Layer, MLPLayer, Transformer, UnitNorm
 
 
@@ -48,6 +50,12 @@ def direction(stream: Stream, *routes: Route, skip: int, **bias: Value) -> MLPLa
 def vanishing_pull(request: Request) -> float:
     """A pull at which all other offsets together weigh at most u²: no trace in a sum with one."""
     return math.log(request.length + 1) - 2 * math.log(unit_roundoff(request.dtype))
+
+
+def vanishing_score(request: Request, halvings: int = 2) -> float:
+    """A whole score whose exponential is zero next to that of the score (2 - halvings)·log 2."""
+    smallest = float(jnp.finfo(DTYPES[request.dtype]).smallest_subnormal)
+    return float(math.floor(math.log(smallest) - halvings * math.log(2)))
 
 
 def anchor(request: Request) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import operator
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import jax
@@ -18,9 +19,12 @@ from anyorder.constructions.bayes import BAYES
 from anyorder.constructions.bigram import BIGRAM
 from anyorder.constructions.certificate import Analysis, Request, certify, default_target
 from anyorder.constructions.construction import Construction, OptionValue
+from anyorder.constructions.convolution import CONVOLUTION
 from anyorder.constructions.disentangled import DISENTANGLED
 from anyorder.constructions.dyadic import DYADIC
 from anyorder.constructions.k_head import K_HEAD, K_HEAD_BAYES
+from anyorder.constructions.one_layer import ONE_LAYER
+from anyorder.constructions.recurrent import RECURRENT, RECURRENT_BAYES
 from anyorder.constructions.steps import Step
 from anyorder.constructions.three_layer import THREE_LAYER
 from anyorder.constructions.two_head import TWO_HEAD, TWO_HEAD_QK
@@ -36,7 +40,7 @@ LARGEST_ORDER, LARGEST_ALPHABET = 128, 512
 
 _SHIPPED = (
     TWO_LAYER, TWO_LAYER_QK, TWO_HEAD, TWO_HEAD_QK, THREE_LAYER, K_HEAD, DISENTANGLED, BIGRAM, ASSOCIATIVE, DYADIC,
-    ATTENTION_ONLY, BAYES, K_HEAD_BAYES, UNROLLED, UNROLLED_BAYES,
+    ATTENTION_ONLY, BAYES, K_HEAD_BAYES, UNROLLED, UNROLLED_BAYES, ONE_LAYER, CONVOLUTION, RECURRENT, RECURRENT_BAYES,
 )  # fmt: skip
 
 
@@ -151,7 +155,12 @@ def plan(
     target = default_target(dtype) if target_error is None else as_number("target error", target_error)
     require(0 < target < 1, f"target error is {target}, must be between 0 and 1; 1e-5 is usual")
     order, alphabet_size, length = map(operator.index, (order, alphabet_size, length))  # NumPy has integers of its own
-    return _plan(entry, Request(order, alphabet_size, length, dtype, target), entry.settings(options), kappa)
+    made = _plan(entry, Request(order, alphabet_size, length, dtype, target), entry.settings(options), kappa)
+    require(
+        kappa is None or made.kappa == kappa,
+        f"kappa is {kappa}, `{entry.name}` has no softmax to sharpen; leave it out",
+    )
+    return made
 
 
 def construct(
@@ -230,10 +239,13 @@ def held(entry: Construction, request: Request, options: dict[str, OptionValue])
 def _relieved(entry: Construction, request: Request, options: dict[str, OptionValue]) -> Iterator[str]:
     """Options of which more would do, with the least value that suffices."""
     for option in entry.options:
-        higher = range(int(options[option.name]) + 1, request.order + 1) if option.relieves else ()
-        enough = next((value for value in higher if held(entry, request, options | {option.name: value})), None)
-        if enough is not None:
-            yield f"{enough} {option.name} (`{option.name}={enough}`)"
+        if not option.relieves:
+            continue
+        name = option.name
+        higher = range(int(options[option.name]) + 1, getattr(request, option.relieves) + 1)
+        enough = bisect.bisect_left(higher, True, key=lambda value: held(entry, request, options | {name: value}))
+        if enough < len(higher):
+            yield f"{higher[enough]} {name} (`{name}={higher[enough]}`)"
 
 
 def _other(entry: Construction, request: Request) -> Iterator[str]:
@@ -246,7 +258,7 @@ def _other(entry: Construction, request: Request) -> Iterator[str]:
 
 
 def _ways_out(refused: Plan) -> str:
-    """Wider dtype, more of what relieves, smaller order, other construction: those that work, best first."""
+    """Wider dtype, more of what relieves, smaller order or length, other construction: those that work, best first."""
     entry, request, options = refused.construction, refused.request, refused.options
 
     def holds(**other: Any) -> bool:
@@ -255,7 +267,10 @@ def _ways_out(refused: Plan) -> str:
     wider = (dtype for dtype in list(DTYPES)[list(DTYPES).index(request.dtype) + 1 :] if dtype != "float16")
     types = (dtype for dtype in wider if holds(dtype=dtype, target_error=default_target(dtype)))
     orders = (f"order ≤ {order}" for order in range(request.order - 1, 0, -1) if holds(order=order))
+    lengths = range(request.order + 1, request.length)
+    fitting = lengths[: bisect.bisect_left(lengths, True, key=lambda length: not holds(length=length))]
+    smaller = chain(orders, (f"length ≤ {length}" for length in fitting[-1:]))
     others = (way for name in entry.instead for way in _other(CONSTRUCTIONS[name], request))
     relieved = _relieved(entry, request, options)
-    ways = [*islice(types, 1), *relieved, *islice(orders, 1), *islice(others, 1)]
+    ways = [*islice(types, 1), *relieved, *islice(smaller, 1), *islice(others, 1)]
     return ", ".join(ways[:-1]) + (", or " if len(ways) > 1 else "") + ways[-1] if ways else "force to build it anyway"

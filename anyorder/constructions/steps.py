@@ -81,13 +81,26 @@ class Overlay:
 
 
 @dataclasses.dataclass(frozen=True)
+class Hidden:
+    """What a layer of the MLP that does not write to the stream gives: a number for every symbol.
+
+    With `keys` there is one for every position from k on and symbol, drawn at that position as their sum.
+    """
+
+    name: str
+    layer: int
+    place: int
+    keys: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
 class Prediction:
     """The next-token distribution of the model at n."""
 
     name: str = "prediction"
 
 
-Show = Block | Combined | Inside | Threshold | Attention | Scores | Overlay | Prediction
+Show = Block | Combined | Inside | Threshold | Attention | Scores | Overlay | Hidden | Prediction
 #: What is said about the position that is looked at: where its window lies, what matches it, what stood there.
 Here = Literal["", "window", "recent", "oldest", "matches", "counts", "smoothed"]
 

@@ -23,18 +23,16 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from anyorder.constructions.certificate import EQUAL_SCORES, WHOLE_SUMS, Analysis, Request, unit_roundoff
 from anyorder.constructions.construction import BETA, Case, Construction, Option
 from anyorder.constructions.digits import Group, digits, groups, read_so_far, shares
-from anyorder.constructions.parts import assemble, vanishing_pull
+from anyorder.constructions.parts import assemble, vanishing_pull, vanishing_score
 from anyorder.constructions.stream import Route, Stream, Value
 from anyorder.constructions.unrolled_proof import proof, proof_bayes
 from anyorder.errors import require
-from anyorder.io.numerics import DTYPES
 from anyorder.models import Head, Layer, MLPLayer, Transformer
 
 
@@ -153,18 +151,19 @@ def window_heads(request: Request, stream: Stream, heads: int, *, gate: bool) ->
 
 def _scores(request: Request, offset: int, count: int) -> Float[np.ndarray, "offsets 1"]:
     """(i - m)·log 2 in the window, the newest one's at offset 0, and elsewhere up to T what exp takes to zero."""
-    smallest = float(jnp.finfo(DTYPES[request.dtype]).smallest_subnormal)
     rows = 32 * (1 + request.length // 32)
-    scores = np.full(rows, math.floor(math.log(smallest) - (count + 1) * math.log(2)), np.float64)
+    scores = np.full(rows, vanishing_score(request, count + 1))
     scores[offset + 1 : offset + count + 1] = np.arange(1 - count, 1) * math.log(2)
     scores[0] = (1 - count) * math.log(2)
     return scores[:, None]
 
 
-def reading(request: Request, stream: Stream, rounds: list[list[Group]]) -> tuple[MLPLayer, ...]:
+def reading(
+    request: Request, stream: Stream, rounds: list[list[Group]], *, current: bool = True
+) -> tuple[MLPLayer, ...]:
     """Two layers for each round: t = ReLU(τ·2^low - r) with r what is left of a code, then ReLU(1 - t) = [r ≥ τ·2^low].
 
-    Whole numbers throughout: t is 0, or at least 1.
+    Whole numbers throughout: t is 0, or at least 1. With `current` the current token is in the code, and taken off.
     """
     m, names, layers = anchor(request), [name for name, _ in stream.blocks], []
     for turn, together in enumerate(rounds):
@@ -173,7 +172,7 @@ def reading(request: Request, stream: Stream, rounds: list[list[Group]]) -> tupl
         for one in together:
             taken = read_so_far(rounds[:turn], one.head)
             for value, block in one.blocks().items():
-                routes += [(f"code_{one.head + 1}", block, -1.0), ("token", block, 1.0)]
+                routes += [(f"code_{one.head + 1}", block, -1.0), *([("token", block, 1.0)] if current else [])]
                 routes += [(read, block, size) for read, size in taken]
                 thresholds[block] = m + value * 2.0**one.low
         if turn == 0 and "full" in names:
@@ -197,13 +196,14 @@ def matching_head(
     kappa: float,
     backs: dict[int, list[tuple[str, float]]],
     *,
-    query: Sequence[Route],
-    key: Sequence[Route],
+    query: Sequence[Route] = (),
+    key: Sequence[Route] = (),
     value: Sequence[Route] = (),
 ) -> Head:
     """Agreements x_{n-j+1} = x_{i-j}, j = 1 … k, kappa each; further routes go through `extra`."""
     s, k = request.alphabet_size, request.order
-    space, output = Stream(extra=1, **{f"back_{j}": s for j in range(1, k + 1)}), Stream(output=s)
+    extra = {"extra": 1} if query else {}
+    space, output = Stream(**extra, **{f"back_{j}": s for j in range(1, k + 1)}), Stream(output=s)
     current: list[Route] = [("token", "back_1", kappa)]
     current += [(block, f"back_{j + 1}", kappa * factor) for j in range(1, k) for block, factor in backs[j]]
     before: list[Route] = [(block, f"back_{j}", factor) for j in range(1, k + 1) for block, factor in backs[j]]
@@ -222,7 +222,7 @@ _OPTIONS = (
         "heads of layer one, each with its share of the offsets",
         least=1,
         usual="each further head carries as many offsets again",
-        relieves=True,
+        relieves="order",
     ),
     # Depth is 2⌈m/b⌉ and the MLP has (2^b - 1)/b times the weights of b = 1: b = 2 makes their product least.
     Option(
@@ -237,6 +237,7 @@ UNROLLED = Construction(
     dimension="(⌊3k/2⌋ + 3)S + 2",
     mlp=("2⌈k/2⌉", "3S + 1"),
     parameters="d(2kS + 6S + 6 + 2(⌊3k/2⌋S + 1) + ⌈k/2⌉) + ⌊3k/2⌋S + 1 + T(kS + 2)",
+    state="T(kS + 2S + 3)",
     margin="1",
     build=unrolled,
     analyse=analyse,

@@ -1,6 +1,6 @@
 """The explorer as a folder of plain files that needs no server: the same page, computing with exported weights.
 
-Every construction whose weights are few enough is there, at small orders and alphabets, in float32 and float64, next to
+Constructions are there at small orders and alphabets, if their weights are few enough, in float32 and float64, next to
 the model, the trajectories and the tours of the package. Weights are data in scripts: the page loads those of a model
 when it is first asked for.
 """
@@ -36,8 +36,10 @@ ORDERS, SIZES, LENGTH = range(1, 6), range(2, 9), 128
 DTYPES = ("float32", "float64")
 #: Steps of the page's slider of temperatures, as powers of two.
 TEMPERATURES = [step / 2 for step in range(-8, 25)]
-#: Bytes of one construction's data; one with dense weights does not fit and is left out.
-MOST_BYTES = 600_000
+#: Tokens where heads grow with the length.
+SHORT = 32
+#: Bytes of one construction's data, and of one order and size: what has dense weights does not fit and is left out.
+MOST_BYTES, MOST_MODEL = 600_000, 60_000
 
 
 @runtime_checkable
@@ -118,8 +120,11 @@ def construction_data(entry: Construction, orders: Sequence[int], sizes: Sequenc
         models: dict[int, object] = {}
         for symbols in sizes:
             with contextlib.suppress(InputError):  # a combination that is refused whatever the dtype
-                models[symbols] = _model_data(entry, order, symbols)
-                size += len(_json(models[symbols]))
+                made = _model_data(entry, order, symbols)
+                length = len(_json(made))
+                if length <= MOST_MODEL:
+                    models[symbols] = made
+                    size += length
             if size > MOST_BYTES:
                 return None
         if models:
@@ -129,7 +134,8 @@ def construction_data(entry: Construction, orders: Sequence[int], sizes: Sequenc
 
 
 def _plan(entry: Construction, order: int, symbols: int, dtype: str) -> Plan:
-    return plan(entry.name, order=order, alphabet_size=symbols, length=LENGTH, dtype=dtype)
+    length = SHORT if "T" in entry.heads else LENGTH
+    return plan(entry.name, order=order, alphabet_size=symbols, length=length, dtype=dtype)
 
 
 def _model_data(entry: Construction, order: int, symbols: int) -> dict[str, object]:
@@ -152,7 +158,8 @@ def _certificate(made: Plan) -> dict[str, object] | None:
         return None
     bounds = [certificate.bound for step in TEMPERATURES if (certificate := made.at(made.kappa / 2**step).certificate)]
     shown = [float(f"{bound:.4g}") for bound in bounds]
-    return {**vars(made.certificate), "bounds": shown, "refusal": made.refusal}
+    tempered = made.analysis is not None and made.analysis.tempered
+    return {**vars(made.certificate), "bounds": shown, "tempered": tempered, "refusal": made.refusal}
 
 
 def steps_data(steps: Sequence[Step]) -> list[dict[str, object]]:

@@ -18,14 +18,16 @@ from jaxtyping import Float
 from anyorder.constructions import steps
 from anyorder.constructions.stream import Stream
 from anyorder.estimators import matching
-from anyorder.models import Head, Transformer
+from anyorder.models import Head, Recurrence, Transformer
 from anyorder.models.arithmetic import linear, stored
+from anyorder.models.mlp import run_stack
 from anyorder.web import schema
 from anyorder.web.traced import Traced
 
 Numbers = Float[np.ndarray, "values"]
 #: Compiled once for every shape.
-_sides = eqx.filter_jit(Head.sides)
+_sides = eqx.filter_jit(lambda head, x: head.sides(x))
+_points = eqx.filter_jit(run_stack)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,6 +173,13 @@ def show(what: steps.Show, look: TracedPosition) -> schema.Part:
             return keys(look, what.name, read, scores / kappa, look.matches, unit=unit)
         case steps.Overlay():
             return overlay(what, look)
+        case steps.Hidden():
+            values, read = _hidden(look, what), f"layers.{what.layer}.mlp.{what.place}"
+            if not what.keys:
+                return bars(look, what.name, read, values)
+            by_position = values.reshape(-1, look.traced.alphabet_size).sum(axis=1)
+            values = np.concatenate([np.zeros(look.order + look.traced.begins), by_position])[: look.row + 1]
+            return keys(look, what.name, f"{read}, the sum over symbols", values, look.matches)
         case steps.Prediction():
             return bars(look, what.name, "output of the model", look.traced.predicted[look.position])
 
@@ -205,7 +214,7 @@ def overlay(what: steps.Overlay, look: TracedPosition) -> schema.Part:
     )
 
 
-def symbol_coordinates(model: Transformer, head: Head) -> tuple[list[int], list[int]]:
+def symbol_coordinates(model: Transformer, head: Head | Recurrence) -> tuple[list[int], list[int]]:
     """The coordinates of a head's keys that stand for symbols, and for which: gates, sinks and positions are left out.
 
     A coordinate stands for the symbol that its row of W_K reads more than the other rows do, in a block with a place
@@ -253,3 +262,10 @@ def _inside(look: TracedPosition, what: steps.Inside) -> Numbers:
     mlp = look.model.layers[what.layer].mlp[what.place]
     inputs = np.asarray(linear(look.traced.trace.stream(what.point), mlp.weight, mlp.bias), np.float64)
     return inputs[look.row, Stream(**dict(look.model.blocks or ())).place(what.of)]
+
+
+def _hidden(look: TracedPosition, what: steps.Hidden) -> Numbers:
+    layer = look.model.layers[what.layer]
+    stream = look.traced.trace.stream(f"attention {what.layer + 1}")
+    points = _points(layer.mlp[: what.place + 1], layer.mlp_norm, stream[look.row][None])
+    return np.asarray(points[-1], np.float64)[0]

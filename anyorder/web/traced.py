@@ -158,7 +158,8 @@ class Traced:
         matched = (ideal > 0).sum(axis=1, keepdims=True)
         total = matched + self.opened.beta * self.alphabet_size
         ideal *= matched / total
-        ideal[begins:, :1] = (1 - matched / total)[begins:]
+        if begins:  # a recurrence has no token that is the sink
+            ideal[begins:, :1] = (1 - matched / total)[begins:]
         return ideal
 
     @property

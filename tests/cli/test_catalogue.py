@@ -68,7 +68,7 @@ def test_one_file_and_one_entry_are_all_that_a_construction_needs(tmp_path):
     (package / "constructions" / "mine.py").write_text(MINE, encoding="utf-8")
     registry = package / "constructions" / "registry.py"
     text = registry.read_text(encoding="utf-8")
-    entered = text.replace("UNROLLED_BAYES,\n)", "UNROLLED_BAYES, MINE,\n)")
+    entered = text.replace("RECURRENT_BAYES,\n)", "RECURRENT_BAYES, MINE,\n)")
     assert entered != text
     registry.write_text(
         entered.replace("\nfrom anyorder", "\nfrom anyorder.constructions.mine import MINE\nfrom anyorder", 1),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,11 +27,3 @@ def worst_error(model, oracle, order, batch):
         positions += defined.sum()
         worst = max(worst, np.abs(output - expected)[defined].max(initial=0.0))
     return worst, positions
-
-
-def evaluated(formula, **values):
-    """The value of a formula as people write it."""
-    plain = re.sub(r"⌊(.*?)/2⌋", r"((\1)//2)", formula)
-    plain = re.sub(r"⌈(.*?)/2⌉", r"((\1+1)//2)", plain)
-    plain = re.sub(r"(?<=[0-9a-zA-Z)²])(?=[a-zA-Z(])", "*", plain).replace("²", "**2")
-    return eval(plain, values)

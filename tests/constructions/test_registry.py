@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import pytest
 
 from anyorder.constructions import CONSTRUCTIONS, certificate, construct, plan, registry
+from anyorder.constructions.formula import evaluated
 from anyorder.constructions.hard_sequences import hard_sequences
 from anyorder.errors import InputError
 from anyorder.io.numerics import DTYPES
-from tests.constructions.cases import CASES, ORACLES, evaluated, worst_error
+from tests.constructions.cases import CASES, ORACLES, worst_error
 from tests.models.small import jaxpr_dtypes
 
 
@@ -84,7 +85,9 @@ def test_the_registry_tells_the_truth(name):
     entry = CONSTRUCTIONS[name]
     k, s, t = (1 if entry.largest_order else 3), 2, 16
     model = construct(name, order=k, alphabet_size=s, length=t)
-    assert ", ".join(str(len(layer.heads)) for layer in model.layers) == entry.heads.replace("k", str(k))
+    assert [len(layer.heads) for layer in model.layers] == [
+        evaluated(heads, k=k, T=t) for heads in entry.heads.split(", ")
+    ]
     assert len(model.layers) == entry.layers
     if entry.dimension != "any":
         assert model.dimension == evaluated(entry.dimension, k=k, S=s, T=t)
@@ -92,7 +95,7 @@ def test_the_registry_tells_the_truth(name):
     found = [len(layer.mlp) for layer in model.layers if layer.mlp] or [0]
     assert found == [evaluated(part, k=k) for part in depth.split(", ")]
     widest = max((mlp.weight.shape[0] for layer in model.layers for mlp in layer.mlp[::2]), default=0)
-    assert widest == evaluated(width, d=model.dimension, S=s)
+    assert widest == evaluated(width, d=model.dimension, k=k, S=s, T=t)
     assert (model.certificate is None) == (entry.exactness == "approximate")
     if model.blocks:
         assert sum(width for _, width in model.blocks) == model.dimension

@@ -17,7 +17,18 @@ def tokens():
 
 @pytest.mark.parametrize(
     ("name", "order"),
-    [("two-layer", 2), ("two-head-qk", 2), ("k-head", 3), ("k-head-bayes", 2), ("dyadic", 4), ("attention-only", 3)],
+    [
+        ("two-layer", 2),
+        ("two-head-qk", 2),
+        ("k-head", 3),
+        ("k-head-bayes", 2),
+        ("dyadic", 4),
+        ("attention-only", 3),
+        ("one-layer", 2),
+        ("convolution", 3),
+        ("recurrent", 2),
+        ("recurrent-bayes", 3),
+    ],
 )
 def test_constructions_agree_to_the_last_bits(tmp_path, tokens, name, order):
     ours = anyorder.construct(name, order=order, alphabet_size=3, length=64)

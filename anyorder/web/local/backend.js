@@ -72,10 +72,19 @@ async function constructed(asked, sequence) {
   const found = (await loaded(asked.name)).orders[asked.order];
   if (!found)
     throw new Problem(`order is ${asked.order}, ${asked.name} is not for that order; choose dyadic or k-head`);
+  if (!found.sizes[size])
+    throw new Problem(
+      `this page has no ${asked.name} of order ${asked.order} over ${size} symbols, whose weights are many; the server has`,
+    );
   const { packed, certificates, info, coordinates } = found.sizes[size],
     certificate = certificates[asked.dtype],
-    kappa = certificate.kappa / asked.temperature,
+    kappa = certificate.kappa / (certificate.tempered ? asked.temperature : 1),
+    longest = certificate.length,
     warmth = Math.round(2 * (Math.log2(asked.temperature) - limits.coldest_step));
+  if (sequence.tokens.length > longest)
+    throw new Problem(
+      `the sequence has ${sequence.tokens.length} tokens, this page has ${asked.name} for ${longest}; shorten it`,
+    );
   return traced({
     packed: packed[asked.dtype] ?? packed.float64,
     dtype: asked.dtype,

@@ -45,7 +45,7 @@ export function pseudoAttention(matched, begins, sink) {
   matched.forEach((found, n) => {
     const row = (n + begins) * rows;
     for (const i of found) values[row + i + begins] = 1 / (found.length + sink);
-    if (sink) values[row] = sink / (found.length + sink);
+    if (sink && begins) values[row] = sink / (found.length + sink);
   });
   return values;
 }

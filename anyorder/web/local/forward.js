@@ -14,16 +14,15 @@ export function run(model, tokens, round) {
   const points = { embedding: x },
     attention = [];
   model.layers.forEach((layer, place) => {
-    const read = layer.attention_norm ? x.map((row) => norm(layer.attention_norm, row, round)) : x;
-    const heads = layer.heads.map((head) => attend(head, read, round));
+    let read = layer.attention_norm ? x.map((row) => norm(layer.attention_norm, row, round)) : x;
+    if (layer.convolution) read = points[`convolution ${place + 1}`] = convolve(layer.convolution, read, round);
+    const heads = layer.heads.map((head) => (head.bias ? gather : attend)(head, read, round));
     for (const { written } of heads) x = x.map((row, at) => sum(row, written[at]));
     attention.push(heads.map(({ weights }) => weights));
     points[`attention ${place + 1}`] = x;
-    const stack = [x];
-    layer.mlp.forEach((one, index) => {
-      const from = index || !layer.mlp_norm ? stack[index] : x.map((row) => norm(layer.mlp_norm, row, round));
-      stack.push(from.map((row, at) => mlp(one, row, stack, at, round)));
-      if (stack[index + 1][0].length === width) points[`mlp ${place + 1}.${index + 1}`] = stack[index + 1];
+    const stack = stacked(layer, x, round);
+    stack.forEach((point, index) => {
+      if (index && point[0].length === width) points[`mlp ${place + 1}.${index}`] = point;
     });
     x = stack[stack.length - 1];
   });
@@ -31,6 +30,29 @@ export function run(model, tokens, round) {
   if (model.beginning) x = x.slice(1);
   const logits = x.map((row) => linear(model.output ?? model.embedding, row, model.output_bias, round));
   return { probabilities: logits.map((row) => output(model.output_map, row, round)), attention, points };
+}
+
+// Every point of the MLP on some rows: the rows themselves, then the output of each layer.
+export function stacked(layer, x, round) {
+  const stack = [x];
+  layer.mlp.forEach((one, index) => {
+    const from = index || !layer.mlp_norm ? stack[index] : x.map((row) => norm(layer.mlp_norm, row, round));
+    stack.push(from.map((row, at) => mlp(one, row, stack, at, round)));
+  });
+  return stack;
+}
+
+// Each coordinate of a row with its own values in the rows before, where those exist.
+function convolve(taps, x, round) {
+  return x.map((_, n) => {
+    const mixed = new Float64Array(taps.width);
+    for (let offset = 0; offset < taps.rows && offset <= n; offset++)
+      taps.columns[offset].forEach((column, entry) => {
+        const value = round(taps.values[offset][entry] * x[n - offset][column]);
+        mixed[column] = round(mixed[column] + value);
+      });
+    return mixed;
+  });
 }
 
 export function linear(weight, row, bias, round) {
@@ -42,6 +64,11 @@ export function linear(weight, row, bias, round) {
 
 // What a head is asked and what it finds, before positions: the two sides of a score.
 export function sides(head, x, round) {
+  if (head.bias) {
+    const features = (weight) =>
+      x.map((row) => linear(weight, row, head.bias, round).map((value) => Math.max(value, 0)));
+    return { queries: features(head.query), keys: features(head.key) };
+  }
   let queries = x.map((row) => head.query.times(row, round)),
     keys = x.map((row) => head.key.times(row, round));
   if (head.normalise) [queries, keys] = [queries, keys].map((rows) => rows.map((row) => unit(row, round)));
@@ -81,6 +108,32 @@ function attend(head, x, round) {
     const output = mixed.map((value) => round(value / total));
     written.push(head.projection ? head.projection.times(output, round) : output);
     weights.push(parts.map((part) => round(part / total)));
+  }
+  return { written, weights };
+}
+
+// A head with a table: what was written under the features of a row, over its sum.
+function gather(head, x, round) {
+  const { queries, keys } = sides(head, x, round),
+    table = Array.from({ length: head.key.rows }, (_, feature) =>
+      head.initial ? head.initial.vector(feature) : new Float64Array(head.value.rows),
+    ),
+    written = [],
+    weights = [];
+  for (let n = 0; n < x.length; n++) {
+    const value = head.value.times(x[n], round),
+      read = new Float64Array(value.length);
+    keys[n].forEach((key, feature) => {
+      if (key) value.forEach((one, at) => (table[feature][at] = round(table[feature][at] + key * one)));
+    });
+    queries[n].forEach((query, feature) => {
+      if (query) table[feature].forEach((one, at) => (read[at] = round(read[at] + query * one)));
+    });
+    const total = read.reduce((sum, one) => round(sum + one), 0),
+      divisor = total > 0 ? total : 1;
+    const quotient = read.map((one) => round(one / divisor));
+    written.push(head.projection.times(quotient, round));
+    weights.push(keys.slice(0, n + 1).map((key) => round(dot(queries[n], key, round) / divisor)));
   }
   return { written, weights };
 }

@@ -1,6 +1,6 @@
 // A proof read off a running model: what its steps show, evaluated at one position. The steps are data of the package
 // (anyorder/constructions/steps.py); anyorder/web/story.py does the same on the server.
-import { dot, linear, sides } from "./forward.js";
+import { dot, linear, sides, stacked } from "./forward.js";
 import { sentence } from "./sentences.js";
 
 // `look` is a model on a sequence at one position: model, kappa, trace, round, tokens, symbols, position, order, begins,
@@ -162,6 +162,18 @@ const SHOWS = {
       over,
       unit: look.kappa ? "kappa" : "",
     });
+  },
+  Hidden(look, { name, layer, place: index, keys: byKey }) {
+    const stack = stacked(look.model.layers[layer], [last(look, `attention ${layer + 1}`)[row(look)]], look.round),
+      values = [...stack[index + 1][0]],
+      read = `layers.${layer}.mlp.${index}`,
+      size = look.symbols.length;
+    if (!byKey) return bars(name, read, look.symbols, values);
+    const sums = span(0, row(look)).map((at) => {
+      const from = (at - look.begins - look.order) * size;
+      return from < 0 ? 0 : values.slice(from, from + size).reduce((sum, value) => sum + value, 0);
+    });
+    return keys(look, name, `${read}, the sum over symbols`, sums);
   },
   Prediction: (look, { name }) =>
     bars(name, "output of the model", look.symbols, [...look.trace.probabilities[look.position]]),

@@ -49,6 +49,20 @@ ARRAYS = """([packed, kappa, dtype]) => {
 }"""
 
 
+NAMES = [
+    "two-layer",
+    "two-layer-qk",
+    "k-head",
+    "dyadic",
+    "attention-only",
+    "bayes",
+    "one-layer",
+    "convolution",
+    "recurrent",
+    "recurrent-bayes",
+]
+
+
 def planned(name, dtype, order=2, length=64):
     made = plan(name, order=order, alphabet_size=SYMBOLS, length=length, dtype=dtype)
     return made, json.dumps(pack_plan(made)[0])
@@ -59,7 +73,7 @@ def batch(symbols):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", ["two-layer", "two-layer-qk", "k-head", "dyadic", "attention-only", "bayes"])
+@pytest.mark.parametrize("name", NAMES)
 def test_constructions_give_what_jax_gives(javascript, name, dtype):
     made, packed = planned(name, dtype)
     tokens = batch(SYMBOLS)
@@ -68,7 +82,7 @@ def test_constructions_give_what_jax_gives(javascript, name, dtype):
     given = np.array(javascript.evaluate(RUN, [packed, made.kappa, dtype, tokens.tolist()]))
     # A score of size kappa is rounded to kappa units, and a sum of a few products once more each.
     assert np.abs(given - expected).max() <= 8 * made.kappa * UNITS[dtype]
-    exact = name in ("k-head", "dyadic", "two-layer")
+    exact = name in ("k-head", "dyadic", "two-layer", "one-layer", "convolution", "recurrent", "recurrent-bayes")
     assert not exact or np.abs(given - expected).max() <= 4 * UNITS[dtype]
 
 

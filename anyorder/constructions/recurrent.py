@@ -1,0 +1,170 @@
+"""`recurrent`: a linear recurrence of decay one with a table of S^k contexts, and the division that must follow.
+
+The convolution of `convolution` puts the last k tokens of every position side by side. One ReLU layer turns them into
+the one-hot vector φ of the context: the unit of context c counts agreements with c and takes k - 1 off. The table
+H ← H + φ(x_{n-k} … x_{n-1}) ⊗ e_{x_n} then holds the counts, and reading it with φ(x_{n-k+1} … x_n) and dividing by
+the sum gives the k-gram. `recurrent-bayes` starts from a table of β: add-β smoothing. The state has S^(k+1) counts,
+whatever the length; counts are whole numbers up to 2^p.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+from jaxtyping import Float
+
+from anyorder.constructions import steps
+from anyorder.constructions.certificate import Analysis, Request
+from anyorder.constructions.construction import BETA, Case, Construction
+from anyorder.constructions.convolution import blocks, copies, delay_step, delays
+from anyorder.constructions.parts import assemble
+from anyorder.constructions.steps import Step
+from anyorder.constructions.stream import Stream
+from anyorder.errors import require
+from anyorder.models import Layer, Recurrence, Transformer
+
+#: A layer of more contexts than this fills the memory with its activations.
+LARGEST_TABLE = 1 << 14
+
+
+def analyse(request: Request) -> Analysis:
+    """Counts up to T - k are whole numbers, and exact; one division."""
+    return Analysis(
+        margin=1.0,
+        miss_units=0.0,
+        output_units=1.0,
+        code_bits=_bits(request.length - request.order),
+        tempered=False,
+        assumes=(),
+    )
+
+
+def analyse_bayes(request: Request, beta: float = 1.0) -> Analysis:
+    """A count plus β is rounded where it passes a power of two and when it is read: three units altogether.
+
+    Their sum is rounded once more for each symbol, and the quotient once.
+    """
+    bits, units = _bits(request.length - request.order + beta), 6.0 + request.alphabet_size
+    return dataclasses.replace(analyse(request), code_bits=bits, output_units=units, estimator="bayes")
+
+
+def _bits(largest: int | float) -> int:
+    return max(1, math.ceil(math.log2(largest)))
+
+
+def recurrent(request: Request, kappa: float, beta: float = 0.0) -> Transformer:
+    """The weights, in float64; `beta` fills the table before the first token."""
+    k, s = request.order, request.alphabet_size
+    require(
+        s**k <= LARGEST_TABLE,
+        f"the table would have {s}^{k} = {s**k} contexts, at most {LARGEST_TABLE} fit; use order ≤ "
+        f"{int(math.log(LARGEST_TABLE, s) + 1e-9)}, or `convolution`",
+    )
+    stream, symbol = blocks(request), Stream(symbol=s)
+    backs = [f"back_{j}" for j in range(1, k + 1)]
+    head = Recurrence(
+        query=contexts(stream, ["token", *backs[:-1]]),
+        key=contexts(stream, backs),
+        bias=np.full(s**k, 1.0 - k),
+        value=stream.map(("token", "symbol", 1.0), to=symbol),
+        projection=symbol.map(("symbol", "output", 1.0), to=stream),
+        initial=np.full((s**k, s), beta) if beta else None,
+    )
+    return assemble(stream, Layer((head,), convolution=delays(request, stream)), constants=copies(request))
+
+
+def contexts(stream: Stream, recent: list[str]) -> Float[np.ndarray, "contexts d"]:
+    """One row for each context, oldest token first: ones where it agrees with blocks of tokens, the newest first."""
+    size = dict(stream.blocks)["token"]
+    rows = np.zeros((size ** len(recent), stream.dimension))
+    for number, context in enumerate(itertools.product(range(size), repeat=len(recent))):
+        for block, symbol in zip(recent, reversed(context), strict=True):
+            rows[number, stream.place(block).start + symbol] = 1.0
+    return rows
+
+
+def proof(request: Request) -> tuple[Step, ...]:
+    """Contexts, counts, a division."""
+    return (delay_step(request.order), _table_step("0"), _division_step("counts"))
+
+
+def proof_bayes(request: Request, beta: float = 1.0) -> tuple[Step, ...]:
+    """The same from a table of β."""
+    return (delay_step(request.order), _table_step("β"), _division_step("smoothed"))
+
+
+def _table_step(start: str) -> Step:
+    return Step(
+        "Count under the context",
+        "One ReLU unit for each of the S^k contexts is 1 where all k tokens agree, and 0 elsewhere. The table adds up "
+        "what came after each context; nothing is forgotten, and no earlier token is kept. Drawn are the tokens that "
+        "the row of this context adds up: those that an induction head would attend to.",
+        f"φ_c = ReLU(#agreements with c - k + 1),   H_n = H_(n-1) + φ_n ⊗ e_(x_n),   H_0 = {start}",
+        "ours",
+        {
+            "layers.0.heads.0.key": "agreements of the k tokens before n with every context",
+            "layers.0.heads.0.query": "agreements of the last k tokens up to n",
+            "layers.0.heads.0.bias": "1 - k",
+            "layers.0.heads.0.value": "e_x",
+        },
+        (steps.Attention("share of every token in what is read", 0), steps.Scores("φ(n) · φ(i)", 0, "convolution 1")),
+        "matches",
+    )
+
+
+def _division_step(here: steps.Here) -> Step:
+    return Step(
+        "Divide by the sum",
+        "Reading the table with the current context gives counts. A linear recurrence ends there; the k-gram is the "
+        "counts divided by their sum.",
+        "output = φ(n) H_n / Σ_s (φ(n) H_n)_s",
+        "Definition 2",
+        {"layers.0.heads.0.projection": "writes the quotient to `output`", "output": "W_o reads `output`"},
+        (steps.Block("output", "output", "attention 1"), steps.Prediction()),
+        here,
+    )
+
+
+RECURRENT = Construction(
+    name="recurrent",
+    title="a linear recurrence with a table of contexts, then a division",
+    advice="Take it to stream with constant memory: the state has S^(k+1) counts, however long the sequence is.",
+    heads="1",
+    dimension="(k + 2)S",
+    parameters="S^k(2d + 1) + d(4S + k + 1)",
+    state="S^(k + 1) + kd",
+    bounded="state",
+    margin="1",
+    build=recurrent,
+    analyse=analyse,
+    steps=proof,
+    last_order=7,
+    instead=("convolution",),
+    cases=(
+        Case("float32", (2,), range(1, 15, 6), 1e-6, sequences=4),
+        Case("float64", (4,), range(1, 8, 3), 1e-12, sequences=4),
+        Case("float16", (3,), range(3, 4), 2**-10, sequences=4),
+        Case("bfloat16", (3,), range(3, 4), 2**-7, length=256, sequences=4),
+    ),
+)
+
+RECURRENT_BAYES = dataclasses.replace(
+    RECURRENT,
+    name="recurrent-bayes",
+    title="recurrent from a table of β: add-β smoothing",
+    advice="Take it for the Bayes predictor in constant memory.",
+    parameters="S^k(2d + S + 1) + d(4S + k + 1)",
+    build=lambda request, kappa, beta=1.0: recurrent(request, kappa, beta),
+    analyse=analyse_bayes,
+    steps=proof_bayes,
+    options=(BETA,),
+    instead=("k-head-bayes",),
+    cases=(
+        Case("float32", (2, 4), range(1, 6, 2), 1e-6, sequences=4),
+        Case("float64", (3,), range(2, 3), 1e-12, sequences=4),
+        Case("bfloat16", (3,), range(3, 4), 2**-6, length=256, sequences=4),
+    ),
+)
