@@ -1,0 +1,158 @@
+"""Lower bounds: what a model must at least have to compute the k-gram of every sequence. The proofs: docs/price.md.
+
+Orders are k, alphabets have S symbols, sequences T tokens. A `word` is the number of bits of a stored number, `value`
+the numbers in the value of a head.
+"""
+
+from __future__ import annotations
+
+import math
+
+from anyorder.errors import check_alphabet, check_order, require
+
+
+def attention_bits(order: int, alphabet_size: int, length: int, wrong: float = 0.0) -> float:
+    """Theorem A: bits that the heads of a single attention layer pass on, if their sums merge.
+
+    wrong: the share of questions that may be answered wrongly.
+
+    >>> attention_bits(1, 3, 4201)
+    2100.0
+    """
+    _check(order, alphabet_size, length)
+    most = 1 - 1 / max(2, alphabet_size - 1)
+    require(0 <= wrong < most, f"wrong is {wrong}, must be at least 0 and below {most:.3g}, the share of guesses")
+    return max(0, _values(order, alphabet_size, length)) * _bits_each(alphabet_size, wrong)
+
+
+def attention_heads(order: int, alphabet_size: int, length: int, *, value: int, word: int) -> int:
+    """Theorem A: the least h with h(m + 2)W ≥ N log₂(S - 1): largest score, Z and A of a head are stored numbers.
+
+    >>> attention_heads(1, 3, 4300, value=64, word=32)
+    2
+    """
+    return max(1, math.ceil(attention_bits(order, alphabet_size, length) / ((value + 2) * word)))
+
+
+def attention_heads_exact_sums(order: int, alphabet_size: int, length: int, *, value: int, word: int) -> int:
+    """Theorem B: the least h if sums are exact and the outputs of heads are rounded to 2^W values; S ≥ 3.
+
+    >>> attention_heads_exact_sums(1, 3, 1 << 13, value=64, word=32)
+    3
+    """
+    values, each = _overwritten(order, alphabet_size, length)
+    message = word + math.log2(math.e * values) + order * each
+    return max(1, math.ceil(values * each / ((value + 1) * message)))
+
+
+def attention_heads_real(order: int, alphabet_size: int, length: int, *, value: int, depth: int, width: int) -> int:
+    """Theorem C: the least h over the reals, before a ReLU network of `depth` hidden layers of at most `width`; S ≥ 3.
+
+    >>> attention_heads_real(1, 3, 1 << 13, value=3, depth=2, width=256)
+    27
+    """
+    require(depth >= 1, f"depth is {depth}, must be at least 1: the hidden layers of the MLP")
+    require(width >= alphabet_size, f"width is {width}, must be at least the {alphabet_size} symbols")
+    values, each = _overwritten(order, alphabet_size, length)
+    message = math.log2(4 * math.e * width * values) + order * each
+    return max(1, math.ceil(values * each / ((value + 1) * (depth + 1) * message)))
+
+
+def state_bits(order: int, alphabet_size: int, length: int) -> float:
+    """Theorems D and E: bits of the state of a recurrence that is right on all sequences, after so many tokens.
+
+    D: one of S symbols for each context without the separator, (S - 1)^k of them, or as many as fit.
+    E: counts of S^k(S - 1) independent cycles.
+
+    >>> state_bits(1, 2, 1000)  # two cycles of three tokens, 333 in all
+    15.77...
+    """
+    _check(order, alphabet_size, length)
+    separated = min((alphabet_size - 1) ** order, length // (order + 2))
+    walks, cycles = (length - order) // (2 * order + 1), alphabet_size**order * (alphabet_size - 1)
+    return max(separated * math.log2(alphabet_size), _log2_choose(*sorted((walks, cycles))))
+
+
+def taps(order: int) -> int:
+    """Theorem F: the least number of taps, if what follows the convolution does not know positions.
+
+    >>> taps(3)
+    4
+    """
+    return order + 1
+
+
+def short_convolution_bits(order: int, alphabet_size: int, length: int, taps: int) -> float:
+    """Theorem G: bits that heads with positions, or states of fixed decay, pass on after 1 … k taps; S ≥ 3.
+
+    >>> short_convolution_bits(3, 3, 1028, 2)
+    205.0
+    """
+    _check(order, alphabet_size, length, least=3)
+    require(1 <= taps <= order, f"taps is {taps}, must be 1 … {order}: with {order + 1} there is no bound")
+    return (length - order) // (order + taps) * math.log2(alphabet_size - 1)
+
+
+def largest_order(heads: int, mantissa_bits: int) -> int:
+    """Theorem 2: the last order whose contexts H heads of layer one can tell apart in floating point.
+
+    >>> [largest_order(1, bits) for bits in (8, 11, 24, 53)]
+    [11, 14, 28, 57]
+    """
+    require(heads >= 1, f"heads is {heads}, must be at least 1")
+    require(mantissa_bits >= 2, f"mantissa_bits is {mantissa_bits}, must be at least 2")
+    order = 2 * heads
+    while order + 1 - 2 * heads <= heads * math.log2(_codes(order + 1 - 2 * heads, mantissa_bits)):
+        order += 1
+    return order
+
+
+def code_bits(order: int, heads: int) -> int:
+    """Theorem 2, the other way round: the least mantissa bits, at least 2, with which H heads carry an order.
+
+    >>> code_bits(28, 1), code_bits(29, 1), code_bits(4, 4)
+    (24, 25, 2)
+    """
+    return next(bits for bits in range(2, order + 3) if largest_order(heads, bits) >= order)
+
+
+def _codes(free: int, mantissa_bits: int) -> float:
+    """Pairs of stored numbers that a head can give while so many tokens of the window vary."""
+    return 2.0**mantissa_bits * (math.log2(free + 1) + 0.0861) + 3
+
+
+def _values(order: int, alphabet_size: int, length: int) -> int:
+    """N, the values that a sequence can hide: two tokens each, or in two symbols four, or three at order 1."""
+    if alphabet_size > 2:
+        return (length + 1) // 2 - order
+    return (length - 1) // 3 if order == 1 else (length - 2 * order + 2) // 4
+
+
+def _bits_each(alphabet_size: int, wrong: float) -> float:
+    """Fano's inequality for one value."""
+    choices = max(2, alphabet_size - 1)
+    unsure = 0.0 if wrong == 0 else -wrong * math.log2(wrong) - (1 - wrong) * math.log2(1 - wrong)
+    return math.log2(choices) - unsure - wrong * math.log2(choices - 1)
+
+
+def _overwritten(order: int, alphabet_size: int, length: int) -> tuple[int, float]:
+    """N for sequences with one token a value, and the bits of each."""
+    _check(order, alphabet_size, length, least=3)
+    least = 2 * order + 1
+    require(
+        length >= least, f"length is {length}, this bound begins at {least}; lengthen the sequence or lower the order"
+    )
+    return length - 2 * order, math.log2(alphabet_size - 1)
+
+
+def _log2_choose(few: int, many: int) -> float:
+    """log₂ of (few + many choose few), or a little less where `many` is beyond the whole numbers of float64."""
+    if many >= 1 << 53:
+        return few * math.log2(many) - math.lgamma(few + 1) / math.log(2)
+    return (math.lgamma(few + many + 1) - math.lgamma(few + 1) - math.lgamma(many + 1)) / math.log(2)
+
+
+def _check(order: int, alphabet_size: int, length: int, least: int = 2) -> None:
+    check_order(order, length)
+    check_alphabet(alphabet_size)
+    require(alphabet_size >= least, f"alphabet size is {alphabet_size}, this bound is for {least} symbols or more")

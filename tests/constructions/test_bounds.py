@@ -1,0 +1,316 @@
+"""Lower bounds: the exact k-gram tells all inputs of one party apart, certified models pay the price, cut ones fail."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from anyorder.constructions import bounds, construct
+from anyorder.constructions.parameters import kept
+from anyorder.errors import InputError
+from tests import oracles
+
+
+def following(tokens, order, symbols):
+    return oracles.kgram(tokens, len(tokens) - 1, order, symbols)
+
+
+def hidden(order, symbols, values, asked):
+    """The sequence of Theorem A with its values, and a question for one of them; and where the values stand."""
+    marker = symbols - 1
+    if symbols > 2:
+        tokens, before, block = [0] * (order - 1), 1, lambda chosen, value: [marker if chosen else 0, value]
+    elif order > 1:
+        tokens, before, block = [0] * (order - 2), 2, lambda chosen, value: [int(chosen), int(chosen), value, 0]
+    else:
+        tokens, before, block = [], 0, lambda chosen, value: [value, int(chosen), 0]
+    places, window = [], [1]
+    for place, value in enumerate(values):
+        places.append(len(tokens) + before)
+        tokens = tokens + block(place == asked, value)
+        if place == asked and before:
+            window = tokens[places[-1] - order : places[-1]]
+    return tokens + window, places
+
+
+def overwritten(order, symbols, values, asked):
+    """The sequence of Theorems B and C: a token for each value, the one before the value in question overwritten."""
+    tokens = [0] * order + list(values)
+    place = order + asked
+    tokens[place - 1] = symbols - 1
+    return tokens + tokens[place - order : place]
+
+
+HIDDEN = [
+    (1, 3, 4), (2, 3, 4), (3, 3, 4), (5, 3, 3), (1, 4, 4), (2, 4, 3), (3, 4, 3),
+    (1, 2, 5), (2, 2, 5), (3, 2, 5), (6, 2, 5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("order", "symbols", "count"), HIDDEN)
+def test_every_two_lists_of_values_are_told_apart(order, symbols, count):
+    lists = list(itertools.product(range(max(2, symbols - 1)), repeat=count))
+    for first, second in itertools.combinations(lists, 2):
+        asked = next(place for place in range(count) if first[place] != second[place])
+        one, places = hidden(order, symbols, first, asked)
+        other, _ = hidden(order, symbols, second, asked)
+        # The one who asks knows the values before, and writes the same tokens in both.
+        assert {place for place in range(len(one)) if one[place] != other[place]} <= set(places)
+        apart = max(abs(a - b) for a, b in zip(*(following(x, order, symbols) for x in (one, other)), strict=True))
+        if symbols > 2 or order > 2:
+            assert apart == 1
+        else:
+            assert apart >= (Fraction(1, 2) if order == 2 else Fraction(1, count + 1))
+    assert bounds.attention_bits(order, symbols, len(one)) == pytest.approx(math.log2(len(lists)))
+
+
+@pytest.mark.parametrize(("order", "symbols", "count"), [(1, 3, 5), (2, 3, 5), (3, 4, 3), (4, 3, 5)])
+def test_overwriting_one_token_is_enough(order, symbols, count):
+    for values in itertools.product(range(symbols - 1), repeat=count):
+        for asked in range(count):
+            tokens = overwritten(order, symbols, values, asked)
+            assert len(tokens) == count + 2 * order
+            assert following(tokens, order, symbols) == [int(s == values[asked]) for s in range(symbols)]
+
+
+def test_theorems_b_and_c_are_the_least_that_satisfy_them():
+    order, symbols, length, value = 2, 4, 5000, 8
+    many, each = length - 2 * order, math.log2(symbols - 1)
+    message = 16 + math.log2(math.e * many) + order * each
+    found = bounds.attention_heads_exact_sums(order, symbols, length, value=value, word=16)
+    assert found * (value + 1) * message >= many * each > (found - 1) * (value + 1) * message
+    message = 4 * math.log2(4 * math.e * 64 * many * (symbols - 1) ** order)
+    found = bounds.attention_heads_real(order, symbols, length, value=value, depth=3, width=64)
+    assert found * (value + 1) * message >= many * each > (found - 1) * (value + 1) * message
+
+
+def test_half_spaces_have_as_few_sign_patterns_as_theorem_b_says():
+    """Lines in the plane, in exact numbers: a point of every cell lies near a crossing, or far out."""
+    rng = np.random.default_rng(0)
+    lines = [tuple(map(int, row)) for row in rng.integers(-50, 50, (9, 3)) if row[0] and row[1]]
+    points = [(Fraction(x), Fraction(y)) for x in (-(10**6), 10**6) for y in range(-(10**8), 10**8, 10**6)]
+    for (a, b, c), (d, e, f) in itertools.combinations(lines, 2):
+        if a * e != b * d:
+            x, y = Fraction(b * f - c * e, a * e - b * d), Fraction(c * d - a * f, a * e - b * d)
+            shift = Fraction(1, 10**9)
+            steps = [(i * shift, j * shift) for i in (-7, -1, 1, 7) for j in (-7, -1, 1, 7)]
+            points += [(x + i, y + j) for i, j in steps] + [(x + j, y + i * 50) for i, j in steps]
+    patterns = {tuple(a * x + b * y + c >= 0 for a, b, c in lines) for x, y in points}
+    cells = 1 + len(lines) + math.comb(len(lines), 2)
+    assert len(lines) < len(patterns) <= cells <= (math.e * len(lines) / 2) ** 2
+
+
+def test_fewer_answers_need_fewer_bits():
+    full = bounds.attention_bits(1, 5, 201)
+    assert full == 100 * 2
+    # A quarter of the answers wrong, each of the three other values as likely: 2 - H(1/4, 1/4·3 others) bits are left.
+    chances = [0.75, *[0.25 / 3] * 3]
+    assert bounds.attention_bits(1, 5, 201, wrong=0.25) == pytest.approx(
+        100 * (2 + sum(chance * math.log2(chance) for chance in chances))
+    )
+    with pytest.raises(InputError, match=r"wrong is 0\.75, must be at least 0 and below 0\.75"):
+        bounds.attention_bits(1, 5, 201, wrong=0.75)
+
+
+def test_one_layer_pays_the_price_and_fails_below_it():
+    order, symbols, length = 1, 3, 165
+    model = construct("one-layer", order=order, alphabet_size=symbols, length=length, heads=28, dtype="bfloat16")
+    needed = bounds.attention_heads(order, symbols, length, value=symbols, word=16)
+    assert needed == 2 <= len(model.layers[0].heads) == 28
+    first, second = [0] * 82, [0] * 81 + [1]
+    inputs = [np.array(hidden(order, symbols, values, 81)[0]) for values in (first, second)]
+    assert [model(tokens)[-1].argmax() for tokens in inputs] == [0, 1]
+    (one, *rest), layer = model.layers[0].heads, model.layers[0]
+    silent = [dataclasses.replace(head, projection=0 * head.projection) for head in rest]
+    cut = dataclasses.replace(model, layers=(dataclasses.replace(layer, heads=(one, *silent)),))
+    assert cut(inputs[0])[-1].tolist() == cut(inputs[1])[-1].tolist()
+
+
+@pytest.mark.parametrize(("order", "symbols"), [(1, 3), (2, 3), (1, 4)])
+def test_the_state_knows_a_symbol_for_every_context(order, symbols):
+    separator = symbols - 1
+    contexts = list(itertools.product(range(symbols - 1), repeat=order))
+    for chosen in itertools.product(range(symbols), repeat=len(contexts)):
+        told = [x for context, b in zip(contexts, chosen, strict=True) for x in (separator, *context, b)]
+        for context, b in zip(contexts, chosen, strict=True):
+            row = following([*told, separator, *context], order, symbols)
+            others = [s for s in range(separator) if row[s] >= Fraction(1, symbols)]
+            assert others == ([] if b == separator else [b])
+            assert sum(row[s] > 0 for s in range(separator)) == len(others)
+    assert bounds.state_bits(order, symbols, len(told)) >= math.log2(symbols ** len(contexts))
+
+
+def table(tokens, order):
+    """What a recurrence must know: counts of all words of k + 1 tokens, and the last k tokens."""
+    words = Counter(tuple(tokens[i - order : i + 1]) for i in range(order, len(tokens)))
+    return tuple(sorted(words.items())), tuple(tokens[len(tokens) - order :])
+
+
+@pytest.mark.parametrize(
+    ("order", "symbols", "length", "further"), [(1, 2, 6, 4), (2, 2, 6, 7), (1, 3, 4, 5), (3, 2, 5, 9), (1, 2, 9, 4)]
+)
+def test_states_are_tables_of_counts(order, symbols, length, further):
+    """Sequences with different tables are separated by what follows, so that a state is needed for each table."""
+    classes = {}
+    for tokens in itertools.product(range(symbols), repeat=length):
+        classes.setdefault(table(tokens, order), tokens)
+    after = [w for more in range(further + 1) for w in itertools.product(range(symbols), repeat=more)]
+    rows = [[following((*tokens, *w), order, symbols) for w in after] for tokens in classes.values()]
+    for one, other in itertools.combinations(rows, 2):
+        assert any(a != b for a, b in zip(one, other, strict=True) if a is not None and b is not None)
+    assert 0 < bounds.state_bits(order, symbols, length) <= math.log2(len(classes))
+
+
+@pytest.mark.parametrize(("order", "symbols"), [(1, 2), (2, 2), (3, 2), (1, 3), (2, 3), (1, 4)])
+def test_walks_from_zeros_to_zeros_are_independent(order, symbols):
+    """0^k c s 0^k for every word c s: their counts, with that of the loop at 0^k, span S^k(S - 1) + 1 dimensions."""
+    words = {word: place for place, word in enumerate(itertools.product(range(symbols), repeat=order + 1))}
+    zeros, rows = (0,) * order, [np.eye(len(words))[0]]
+    for word in words:
+        walk, row = (*zeros, *word, *zeros), np.zeros(len(words))
+        for i in range(order, len(walk)):
+            row[words[walk[i - order : i + 1]]] += 1
+        assert row.sum() == 2 * order + 1
+        rows.append(row)
+    assert np.linalg.matrix_rank(np.array(rows)) == symbols**order * (symbols - 1) + 1
+
+
+def test_a_table_pays_the_price_and_fails_below_it():
+    order, symbols, length = 1, 2, 1001
+    model = construct("recurrent", order=order, alphabet_size=symbols, length=length + 1)
+    each = math.log2(length - order + 1)
+    needed = bounds.state_bits(order, symbols, length)
+    assert each + order < needed <= (kept(model, length) - order * model.dimension) * each + order
+    first, second = [0, 1, 1, 1, *[0, 1] * 498, 0, 1], [*[0, 1] * 501]
+    assert len(first) == len(second) == length + 1
+    assert model(np.array(first))[-1].tolist() == pytest.approx([float(x) for x in following(first, 1, 2)])
+    assert model(np.array(second))[-1].tolist() == [1.0, 0.0]
+    # Of four counts one is left, that of 00; it is zero in both.
+    head = model.layers[0].heads[0]
+    less = dataclasses.replace(head, key=head.key.at[1].set(-1.0), value=head.value.at[1].set(0.0))
+    cut = dataclasses.replace(model, layers=(dataclasses.replace(model.layers[0], heads=(less,)),))
+    assert cut(np.array(first))[-1].tolist() == cut(np.array(second))[-1].tolist()
+
+
+@pytest.mark.parametrize("order", range(1, 9))
+def test_k_taps_see_the_same_windows(order):
+    first, second = [0] * order + [1] + [0] * order, [0] * (order - 1) + [1] + [0] * (order + 1)
+    assert following(first, order, 2) == [0, 1]
+    assert following(second, order, 2) == [1, 0]
+
+    def windows(tokens, width):
+        padded = [None] * (width - 1) + tokens
+        return [tuple(padded[i : i + width]) for i in range(len(tokens))]
+
+    for width in range(1, bounds.taps(order)):
+        assert Counter(windows(first, width)) == Counter(windows(second, width))
+        assert windows(first, width)[-1] == windows(second, width)[-1]
+    width = bounds.taps(order)
+    assert Counter(windows(first, width)) != Counter(windows(second, width))
+
+
+@pytest.mark.parametrize(("order", "taps"), [(1, 1), (2, 1), (2, 2), (3, 2)])
+def test_windows_of_a_short_convolution_hold_the_marker_or_the_value(order, taps):
+    symbols, count = 3, 3
+    for values in itertools.product(range(symbols - 1), repeat=count):
+        for asked in range(count):
+            tokens, places = [], []
+            for place, value in enumerate(values):
+                tokens += [2 if place == asked else 0] + [0] * (order - 1)
+                places.append(len(tokens))
+                tokens += [value] + [0] * (taps - 1)
+            marker = places[asked] - order
+            tokens += [2] + [0] * (order - 1)
+            assert following(tokens, order, symbols) == [int(s == values[asked]) for s in range(symbols)]
+            assert all(not n - taps < marker <= n or not n - taps < p <= n for p in places for n in range(len(tokens)))
+    assert bounds.short_convolution_bits(order, symbols, len(tokens), taps) == count
+    with pytest.raises(InputError, match=f"taps is {order + 1}, must be 1 … {order}"):
+        bounds.short_convolution_bits(order, symbols, len(tokens), order + 1)
+
+
+def stored(number, bits):
+    """A positive whole number, rounded to so many significant bits, ties to even."""
+    if number == 0:
+        return Fraction(0)
+    unit = Fraction(2) ** (number.bit_length() - bits)
+    return round(Fraction(number) / unit) * unit
+
+
+def distinct(weights, bits, forced=None):
+    """Pairs of stored numbers of all heads, over all windows of two symbols."""
+    order, found = len(weights[0]), set()
+    for window in itertools.product((0, 1), repeat=order):
+        if forced is None or all(window[place] == symbol for place, symbol in forced.items()):
+            found.add(
+                tuple(
+                    stored(sum(w for w, x in zip(head, window, strict=True) if x == symbol), bits)
+                    for head in weights
+                    for symbol in (0, 1)
+                )
+            )
+    return len(found)
+
+
+def trials(order, heads):
+    rng = np.random.default_rng(order)
+    for _ in range(60):
+        yield [[int(w) for w in rng.integers(1, 10**6, order)] for _ in range(heads)]
+    for ratio in np.linspace(1.05, 3, 40):
+        powers = [int(10**6 * ratio**place) for place in range(order)]
+        yield [powers, *(list(rng.permutation(powers).astype(object)) for _ in range(heads - 1))]
+
+
+@pytest.mark.parametrize(("heads", "bits"), [(1, 2), (1, 3), (1, 4), (2, 2)])
+def test_no_weights_carry_more_than_theorem_2_allows(heads, bits):
+    order = bounds.largest_order(heads, bits) + 1
+    for weights in list(trials(order, heads))[:: 1 if order < 9 else 19]:
+        assert distinct(weights, bits) < 2**order
+    assert distinct([[2**place for place in range(bits)]], bits) == 2**bits  # and fewer offsets they do carry
+
+
+@pytest.mark.parametrize(("order", "bits"), [(6, 2), (7, 3), (8, 2)])
+def test_a_head_gives_as_few_codes_as_theorem_2_counts(order, bits):
+    most = 2**bits * (math.log2(order - 1) + 0.0861) + 3
+    for weights in trials(order, 1):
+        heaviest, next_one = sorted(range(order), key=lambda place: -weights[0][place])[:2]
+        assert distinct(weights, bits, {heaviest: 0, next_one: 1}) <= most
+
+
+def test_bits_and_orders_of_theorem_2_are_inverse():
+    for heads in (1, 2, 5):
+        for order in range(1, 60):
+            bits = bounds.code_bits(order, heads)
+            assert bounds.largest_order(heads, bits) >= order
+            assert bits == 2 or bounds.largest_order(heads, bits - 1) < order
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: bounds.state_bits(1, 1, 8), "alphabet size is 1, must be at least 2"),
+        (lambda: bounds.attention_bits(8, 2, 8), "order is 8, must be smaller than the length 8"),
+        (lambda: bounds.attention_heads_exact_sums(3, 2, 9, value=2, word=16), "this bound is for 3 symbols or more"),
+        (lambda: bounds.attention_heads_exact_sums(3, 3, 6, value=2, word=16), "length is 6, this bound begins at 7"),
+        (lambda: bounds.attention_heads_real(1, 3, 9, value=2, depth=0, width=9), "depth is 0, must be at least 1"),
+        (lambda: bounds.attention_heads_real(1, 3, 9, value=2, depth=1, width=2), "width is 2, must be at least the 3"),
+        (lambda: bounds.largest_order(0, 8), "heads is 0, must be at least 1"),
+        (lambda: bounds.largest_order(1, 1), "mantissa_bits is 1, must be at least 2"),
+    ],
+)
+def test_bad_input_is_refused(call, words):
+    with pytest.raises(InputError, match=words):
+        call()
+
+
+def test_states_beyond_the_whole_numbers_of_float64_are_bounded():
+    order, symbols, length = 8, 512, 1000
+    walks, cycles = (length - order) // (2 * order + 1), symbols**order * (symbols - 1)
+    exact = math.log2(math.comb(walks + cycles, walks))
+    assert exact - 1e-3 <= bounds.state_bits(order, symbols, length) <= exact + 1e-9
+    assert math.isfinite(bounds.state_bits(128, 512, 1 << 20))
