@@ -1,43 +1,105 @@
-"""The birth of an induction head: the match-length spectrum of layer 2 while a model is trained."""
+"""The birth of an induction head: does it come in stages, order by order, while a model is trained?
+
+Two measures. The *spectrum* of layer 2: attention by match length, over chance. And the *distance* to the predictors of
+every shorter order, D(order-j ‖ model) with j = 0 … k: a model that waits at the j-gram is near that predictor for a
+while. The rule for a stage stands in docs/rules.md, written before the runs.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
+from jaxtyping import Float
 
 from anyorder.io.atomic import Row
 from anyorder.papers.experiment import Budget, Result, Table, Task, experiment, of_preset, run_name
 from anyorder.papers.figure_data import Chart, Plot, Series
+from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data
 from anyorder.training.folder import read_metrics
 
-ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 3), "paper": (2, 3)}
-LENGTH = 32
-#: Steps between two measurements, and the sequences of each.
-EVERY, COUNT = 50, 512
+SEEDS = 8
+#: Sequences of a measurement, and the fraction of the steps between two of them.
+COUNT, EVERY = 512, 1 / 40
+#: A stage: the distance of an order to the model, as a share of its distance to the floor, and how long that lasts.
+NEAR, LONG, LASTING = 0.25, 3, 0.05
 
 
-def config(task: Task, order: int) -> Config:
+class Setting(NamedTuple):
+    """A source and a rate; the recipe is that of the preset `floor`."""
+
+    order: int
+    alphabet_size: int
+    length: int
+    rate: float
+    steps: int
+
+
+RATE = 3e-3
+SETTINGS: dict[Budget, tuple[Setting, ...]] = {
+    "tiny": (Setting(2, 2, 16, RATE, 80),),
+    "quick": (Setting(2, 2, 32, RATE, 2000), Setting(3, 2, 32, RATE, 2000)),
+    "paper": (
+        Setting(2, 2, 32, RATE, 2000),
+        Setting(3, 2, 32, RATE, 2000),
+        Setting(2, 2, 32, RATE / 10, 4000),
+        Setting(1, 3, 64, RATE / 10, 4000),
+        Setting(2, 3, 64, RATE, 2000),
+        Setting(2, 3, 64, RATE / 10, 4000),
+        Setting(1, 5, 64, RATE / 10, 4000),
+        Setting(2, 4, 64, RATE / 10, 4000),
+        Setting(2, 5, 64, RATE / 10, 4000),
+    ),
+}
+
+
+class Course(NamedTuple):
+    """How the models of a run developed: a row for each measurement, per seed."""
+
+    steps: Float[np.ndarray, "times"]
+    spectra: Float[np.ndarray, "seeds times lengths"]
+    distances: Float[np.ndarray, "seeds times orders"]
+    to_floor: Float[np.ndarray, "orders"]
+
+
+def enough_seeds(task: Task) -> Task:
+    """At least eight seeds, but for a try."""
+    return task if task.budget == "tiny" else dataclasses.replace(task, seeds=max(task.seeds, SEEDS))
+
+
+def config(task: Task, setting: Setting) -> Config:
     """The recipe that reaches the floor, measured often."""
-    count = 128 if task.budget == "tiny" else COUNT
-    return of_preset(task, "floor", Data(order=order, length=LENGTH), evaluate_every=EVERY, evaluation_count=count)
+    data = Data(order=setting.order, alphabet_size=setting.alphabet_size, length=setting.length)
+    measured = {"evaluate_every": max(int(setting.steps * EVERY), 1), "evaluation_count": COUNT}
+    return of_preset(task, "floor", data, learning_rate=setting.rate, steps=setting.steps, **measured)
 
 
-def curves(task: Task, config: Config) -> tuple[np.ndarray, np.ndarray]:
-    """Steps, and for each seed the spectrum of the last layer's first head at each of them."""
+def course(task: Task, config: Config) -> Course:
+    """Train, and read how the models developed from the metrics of the run."""
     task.train(config)
-    lines = [line for line in read_metrics(task.runs / run_name(config)) if line["kind"] == "evaluation"]
-    steps = np.unique([line["step"] for line in lines])
-    spectra = [
-        [line["attention"][-1][0]["spectrum"] for line in lines if line["model"] == model]
-        for model in range(task.seeds)
-    ]
-    return steps, np.array(spectra, float)
+    lines = read_metrics(task.runs / run_name(config))
+    reference = next(line for line in lines if line["kind"] == "reference")["predictors"]
+    k = config.data.order
+    names = [*(f"order-{order}" for order in range(k)), next(iter(reference))]  # the first is the floor
+    measured = [line for line in lines if line["kind"] == "evaluation"]
+    seeds = [[line for line in measured if line["model"] == model] for model in range(task.seeds)]
+    excess = np.array([reference[name]["mean"] for name in names])
+    return Course(
+        np.array([line["step"] for line in seeds[0]], float),
+        np.array([[line["attention"][-1][0]["spectrum"] for line in own] for own in seeds], float),
+        np.array([[[line["divergence"][name]["mean"] for name in names] for line in own] for own in seeds], float),
+        excess - excess[-1],
+    )
 
 
-def born(steps: np.ndarray, spectrum: np.ndarray, length: int) -> float | None:
+def born(steps: Float[np.ndarray, "times"], spectrum: Float[np.ndarray, "times lengths"], length: int) -> float | None:
     """The step at which keys of this match length first exceed those one shorter by half of the final excess.
 
-    >>> born(np.arange(4), np.array([[1.0, 1.0], [1.0, 1.2], [0.5, 1.8], [0.0, 2.0]]), 1)
+    >>> born(np.arange(4.0), np.array([[1.0, 1.0], [1.0, 1.2], [0.5, 1.8], [0.0, 2.0]]), 1)
     2.0
     """
     rise = spectrum[:, length] - spectrum[:, length - 1]
@@ -46,41 +108,115 @@ def born(steps: np.ndarray, spectrum: np.ndarray, length: int) -> float | None:
     return float(steps[int(np.argmax(rise >= rise[-1] / 2))])
 
 
+def has_stage(distances: Float[np.ndarray, "times orders"], to_floor: Float[np.ndarray, "orders"], order: int) -> bool:
+    """Whether one model waits at an order: the nearest one, and near by the rule, for long enough without a break.
+
+    >>> walk = np.array([[0.0, 0.3], [0.01, 0.3], [0.02, 0.3], [0.3, 0.1], [0.3, 0.0]])
+    >>> has_stage(walk, np.array([0.2, 0.0]), 0), has_stage(walk[1:], np.array([0.2, 0.0]), 0)
+    (True, False)
+    """
+    there = (distances.argmin(axis=1) == order) & (distances[:, order] <= NEAR * to_floor[order])
+    longest = run = 0
+    for now in there:
+        run = run + 1 if now else 0
+        longest = max(longest, run)
+    return longest >= max(LONG, math.ceil(LASTING * len(there)))
+
+
+def interval(hits: int, count: int) -> tuple[float, float]:
+    """Wilson's interval of 95% for a probability, from so many hits.
+
+    >>> [round(end, 2) for end in interval(8, 8)]
+    [0.68, 1.0]
+    """
+    z, share = 1.959964, hits / count
+    middle, half = share + z * z / (2 * count), z * math.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2)
+    whole = 1 + z * z / count
+    return max((middle - half) / whole, 0.0), min((middle + half) / whole, 1.0)
+
+
+def stage_row(found: Course, about: Row, order: int) -> Row:
+    """How many seeds wait at an order, with the interval of that share, and how near they come."""
+    waits = [has_stage(own, found.to_floor, order) for own in found.distances]
+    low, high = interval(sum(waits), len(waits))
+    return {
+        **about,
+        "shorter_order": order,
+        "seeds_with_stage": sum(waits),
+        "share_from": low,
+        "share_to": high,
+        "nearest_share_of_run": spread((found.distances.argmin(axis=2) == order).mean(axis=1)),
+        "closest": spread(found.distances[:, :, order].min(axis=1)),
+        "order_above_floor": float(found.to_floor[order]),
+        "end_above_floor": spread(found.distances[:, -1, -1]),
+    }
+
+
+def sentences(rows: Sequence[Row], seeds: int) -> list[str]:
+    """What the table of stages says of each setting."""
+    found: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in Setting._fields), []).append(row)
+    said = []
+    for (k, size, length, rate, _), own in found.items():
+        waits = [f"{row['seeds_with_stage']} of {seeds} wait at order {row['shorter_order']}" for row in own]
+        said.append(f"Order {k}, {size} symbols, T = {length}, rate {rate:g}: {', '.join(waits)}.")
+    return said
+
+
+STAGES = (
+    "Seeds that wait at an order below k, by the rule, with the 95% interval of their share; the share of the run in "
+    "which that order is the nearest; the smallest D(order-j ‖ model), next to what that order lies above the floor; "
+    "and D(floor ‖ model) at the end. Nats per token, mean ± standard deviation over seeds."
+)
+BORN = (
+    "The step at which keys of match length ℓ get more attention than those of ℓ - 1, by half of the difference at the "
+    "end: mean ± standard deviation over the seeds in which that step of the spectrum came."
+)
+
+
 @experiment(
-    "An induction head is born, order by order",
-    "ours; the probe's spectrum while training",
-    {"tiny": 0.4, "quick": 3, "paper": 3},
+    "Is an induction head born in stages?",
+    "ours; spectrum and distance to shorter orders while training",
+    {"tiny": 0.4, "quick": 8, "paper": 60},
+    reading="A model has a stage at order j < k if for at least three measurements in a row, and a twentieth of the "
+    "run, the add-one predictor of order j is the nearest of all orders to the model, and nearer than a quarter of its "
+    "own distance to the floor. A run has forty measurements, and eight seeds.",
 )
 def birth(task: Task) -> Result:
-    """Train models of each order and follow the spectrum of layer 2."""
-    rows: list[Row] = []
+    """Train models in each setting; follow the spectrum of layer 2, and the distance to every shorter order."""
+    task = enough_seeds(task)
+    dates: list[Row] = []
+    stages: list[Row] = []
     charts = []
-    orders = ORDERS[task.budget]
-    for part, order in task.parts(orders):
-        steps, found = curves(part, config(task, order))
-        for seed, spectrum in enumerate(found):
-            rows.append(
-                {
-                    "order": order,
-                    "seed": seed,
-                    **{f"step_{length}": born(steps, spectrum, length) for length in range(1, max(orders) + 1)},
-                    "final_spectrum": [round(float(value), 3) for value in spectrum[-1]],
-                }
-            )
-        series = [
-            Series(f"ℓ = {length}", steps.tolist(), found[:, :, length].mean(axis=0).tolist(), None, "-", length)
-            for length in range(order + 2)
-        ]
-        charts.append(Chart(f"step (order {order})", "attention over chance", series))
-    caption = (
-        "The step at which keys of match length ℓ get more attention than those of match length ℓ - 1, by half of the "
-        f"difference at the end; measured every {EVERY} steps. None: that step of the spectrum never came."
+    for part, setting in task.parts(SETTINGS[task.budget]):
+        found, about = course(part, config(task, setting)), setting._asdict()
+        for length in range(1, setting.order + 1):
+            came = [date for own in found.spectra if (date := born(found.steps, own, length)) is not None]
+            dates.append({**about, "match_length": length, "step": spread(came), "seeds_where_it_came": len(came)})
+        stages += [stage_row(found, about, order) for order in range(setting.order)]
+        charts.append(_chart(found, setting))
+    drawn = (
+        "D(order-j ‖ model) in nats while models are trained, mean over seeds. Dotted: what order j loses against the "
+        "Bayes floor."
     )
-    drawn = Plot("The spectrum of layer 2 while models are trained, mean over seeds.", charts, width=4.2)
     return Result(
-        {"born": Table(caption, rows)},
-        {"birth": drawn},
-        settings={"data": f"T = {LENGTH}, Dirichlet(1) rows"},
+        {"stages": Table(STAGES, stages), "born": Table(BORN, dates)},
+        {"birth": Plot(drawn, charts, width=3.0)},
+        notes=tuple(sentences(stages, task.seeds)),
+        settings={"data": "Dirichlet(1) rows", "seeds": task.seeds},
         preset="floor",
-        config=config(task, orders[0]),
+        config=config(task, SETTINGS[task.budget][0]),
     )
+
+
+def _chart(found: Course, setting: Setting) -> Chart:
+    steps = found.steps.tolist()
+    lines = []
+    for order, values in enumerate(found.distances.mean(axis=0).T):
+        lines.append(Series(f"order {order}", steps, values.tolist(), None, "-", order))
+        if order < setting.order:
+            level = [float(found.to_floor[order])] * 2
+            lines.append(Series("", [steps[0], steps[-1]], level, None, ":", order))
+    title = f"k = {setting.order}, S = {setting.alphabet_size}, rate {setting.rate:g}"
+    return Chart("step", "D(order-j ‖ model)", lines, title, from_zero=True)

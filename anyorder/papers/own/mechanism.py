@@ -10,6 +10,7 @@ at offset k shows whether the oldest token passes through there; random directio
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import equinox as eqx
@@ -24,7 +25,8 @@ from anyorder.io.atomic import Row
 from anyorder.models import Trace, Transformer
 from anyorder.models.mlp import run_stack
 from anyorder.papers.experiment import Result, Table, Task, experiment, of_preset
-from anyorder.papers.figure_data import Chart, Plot, Series
+from anyorder.papers.figure_data import Chart, Plot, Series, grouped
+from anyorder.papers.own.birth import enough_seeds, interval
 from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 
@@ -163,21 +165,44 @@ def interventions(model: Transformer, tokens: Int[np.ndarray, "count length"]) -
     }
 
 
-def verdict(row: Row) -> str:
-    """What the numbers say about the three parts of the mechanism."""
-    order = DATA.order
-    compares = max(row["key_side"][1 : order + 1]) < 0.5 and max(row["query_side"][:order]) < 0.5
-    if not compares:
-        return "layer 2 does not compare the whole window"
-    without = row["on_matches_without"][order]
-    if without < row["on_matches"] / 2:
-        carried = "matching depends on the MLP's direction of the oldest token"
-    elif without < min(row["on_matches_without_random"]):
-        carried = "the MLP's direction of the oldest token takes part, and most of the matching survives without it"
-    else:
-        carried = "without the MLP's direction of the oldest token matching is no worse than without a random one"
-    dropped = "has dropped" if row["query_side"][order] > 0.5 else "still depends on"
-    return f"the whole window is compared; the query {dropped} the oldest token; {carried}"
+def medians(rows: Sequence[Row]) -> Row:
+    """The median of every number over the seeds of one kind of model, for the figures."""
+    names = [name for name, value in rows[0].items() if isinstance(value, list | float)]
+    return {"model": rows[0]["model"]} | {
+        name: np.median([row[name] for row in rows], axis=0).tolist() for name in names
+    }
+
+
+#: What is said of a model, and whether its numbers say so.
+SAID: dict[str, Callable[[Row], bool]] = {
+    "compares all k tokens of key and query": lambda row: (
+        max(row["key_side"][1 : DATA.order + 1]) < 0.5 and max(row["query_side"][: DATA.order]) < 0.5
+    ),
+    "has dropped the oldest token of the query": lambda row: row["query_side"][DATA.order] > 0.5,
+    "keeps half of its matching without the MLP's direction of the oldest token": lambda row: (
+        row["on_matches_without"][DATA.order] >= row["on_matches"] / 2
+    ),
+    "loses more without that direction than without any random one": lambda row: (
+        row["on_matches_without"][DATA.order] < min(row["on_matches_without_random"])
+    ),
+}
+STATEMENTS = "In how many models each statement is so, with the 95% interval of their share."
+
+
+def statements(rows: Sequence[Row]) -> Iterator[Row]:
+    """How many models of each kind satisfy each statement."""
+    for kind, own in grouped(rows, "model").items():
+        for said, so in SAID.items():
+            hits = sum(so(row) for row in own)
+            low, high = interval(hits, len(own))
+            yield {"model": kind, "statement": said, "models": hits, "of": len(own), "from": low, "to": high}
+
+
+def sentences(rows: Sequence[Row]) -> Iterator[str]:
+    """The statements that hold in almost every model of a kind: all but one of eight."""
+    for kind, own in grouped(list(statements(rows)), "model").items():
+        held = [row["statement"] for row in own if row["models"] >= row["of"] * 7 / 8]
+        yield f"{kind} ({own[0]['of']} models): {'; '.join(held) or 'none of the statements holds'}."
 
 
 @experiment(
@@ -189,7 +214,8 @@ def verdict(row: Row) -> str:
     "one row alone and removing one direction can.",
 )
 def mechanism(task: Task) -> Result:
-    """Intervene on the construction, and on the best trained model of two recipes."""
+    """Intervene on the construction, and on every trained model of two recipes."""
+    task = enough_seeds(task)
     tokens = np.asarray(held_out(DATA, 64 if task.budget == "tiny" else SEQUENCES).tokens)[:, :-1]
     models: dict[str, Transformer] = {
         "two-layer (App. B.1)": construct("two-layer", order=DATA.order, alphabet_size=2, length=DATA.length)
@@ -197,21 +223,22 @@ def mechanism(task: Task) -> Result:
     recipes = ("floor",) if task.budget == "tiny" else ("floor", "paper")
     for part, name in task.parts(recipes):
         trained = part.train(of_preset(task, name, DATA))
-        best = min(range(len(trained.models)), key=lambda index: trained.summary.models[index].excess)
-        models[f"trained, {name}"] = trained.models[best]
-    rows = []
+        models |= {f"trained, {name}, seed {seed}": model for seed, model in enumerate(trained.models)}
+    rows: list[Row] = []
     for name, model in models.items():
+        kind, _, seed = name.partition(", seed ")
         found = interventions(dataclasses.replace(model, certificate=None), tokens)
-        rows.append({"model": name, **found, "verdict": verdict(found)})
+        rows.append({"model": kind, "seed": int(seed or 0), **found})
+    typical = [medians(own) for own in grouped(rows, "model").values()]
     caption = (
         "Median attention to a matching key after over before, with the token at offset 0, 1, … replaced in what layer "
         "1 reads for that key or for that query; share of layer 2 on the matches and distance that predictions move "
         "when the direction of the token at offset 0 … k is removed from what the MLP writes, next to random ones."
     )
     return Result(
-        {"mechanism": Table(caption, rows)},
-        {"replaced": _replaced(rows), "removed": _removed(rows)},
-        notes=tuple(f"{row['model']}: {row['verdict']}." for row in rows),
+        {"mechanism": Table(caption, rows), "statements": Table(STATEMENTS, list(statements(rows)))},
+        {"replaced": _replaced(typical), "removed": _removed(typical)},
+        notes=tuple(sentences(rows)),
         settings={"data": "order 2, T = 32, Dirichlet(1) rows", "sequences": len(tokens)},
     )
 

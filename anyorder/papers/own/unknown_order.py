@@ -10,6 +10,7 @@ from anyorder.io.atomic import Row
 from anyorder.models import Transformer
 from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import Chart, Plot, each, series
+from anyorder.papers.own.birth import enough_seeds
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data
 
@@ -92,6 +93,7 @@ def heads(models: Sequence[Transformer], longest: int, count: int) -> list[Row]:
 )
 def unknown_order(task: Task) -> Result:
     """Train every trial; where the models lie between the floor and the best fixed order."""
+    task = enough_seeds(task)
     trained = trials(task.budget)
     rows, fixed, looked = [], [], []
     for part, trial in task.parts(trained):

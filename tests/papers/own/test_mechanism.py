@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anyorder.constructions import construct
-from anyorder.papers.own.mechanism import DATA, interventions, verdict
+from anyorder.papers.own.mechanism import DATA, interventions, sentences, statements
 from anyorder.training.evaluation import held_out
 
 
@@ -25,4 +25,15 @@ def test_the_key_is_its_window_and_the_query_is_shifted_by_one(found):
 def test_without_the_direction_of_the_oldest_token_matching_is_lost(found):
     assert found["on_matches"] > 0.99
     assert found["on_matches_without"][2] < min(found["on_matches_without_random"])
-    assert "matching depends on the MLP's direction of the oldest token" in verdict(found)
+
+
+def test_a_statement_holds_if_seven_of_eight_models_satisfy_it(found):
+    """The construction compares the window and needs the direction; a model that compares nothing says neither."""
+    said = "two-layer (8 models): compares all k tokens of key and query; has dropped the oldest token of the query; "
+    last = "loses more without that direction than without any random one."
+    right, wrong = {"model": "two-layer", **found}, {"model": "two-layer", **found, "key_side": [1.0] * 5}
+    assert list(sentences([right] * 7 + [wrong])) == [said + last]
+    assert not next(sentences([right] * 6 + [wrong] * 2)).startswith(said[:40])
+    compares, _, survives, _ = statements([right] * 6 + [wrong] * 2)
+    assert (compares["models"], compares["of"], survives["models"]) == (6, 8, 0)
+    assert compares["from"] < 0.75 < compares["to"]
