@@ -9,15 +9,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from anyorder.chains import Kernel
-from anyorder.errors import require
-from anyorder.estimators import Estimate, WeightedEstimate
+from anyorder.chains import Chains, Kernel, Prior, Source, as_source
+from anyorder.chains.random import Seed
+from anyorder.errors import InputError, require
+from anyorder.estimators import Estimate, WeightedEstimate, references
 from anyorder.io.tokens import Tokens, spelled
 from anyorder.models import Transformer
 from anyorder.papers.figure_data import AttentionMap
@@ -37,7 +41,11 @@ from anyorder.training.run import Trained
 __all__ = ["attention", "dynamics", "kernel", "predictions", "probe", "sweep", "training"]
 
 
-def attention(model: Transformer, tokens: Tokens, *, alphabet: str | None = None) -> Figure:
+#: Tokens, or where one sequence of them is drawn from, with `seed`.
+TokensOrSource = Tokens | Source | Prior | Kernel
+
+
+def attention(model: Transformer, tokens: TokensOrSource, *, alphabet: str | None = None, seed: Seed = 0) -> Figure:
     """The attention map of every head: row n is the query, column i the key.
 
     >>> from anyorder.constructions import construct
@@ -45,7 +53,7 @@ def attention(model: Transformer, tokens: Tokens, *, alphabet: str | None = None
     >>> [axes.get_title() for axes in attention(model, [0, 1, 0, 1]).axes[:3]]
     ['layer 1, head 1', 'layer 1, head 2', 'layer 2, head 1']
     """
-    row = _row(tokens, alphabet)
+    row = _row(tokens, alphabet, seed)
     layers = [
         [
             AttentionMap(f"layer {number}, head {place}", np.asarray(values), row)
@@ -57,17 +65,28 @@ def attention(model: Transformer, tokens: Tokens, *, alphabet: str | None = None
     return draw_maps([together] if len(together) <= ACROSS else layers)
 
 
-def _row(tokens: Tokens, alphabet: str | None) -> np.ndarray:
+def _row(tokens: TokensOrSource, alphabet: str | None, seed: Seed) -> np.ndarray:
+    if isinstance(tokens, Source | Prior | Kernel):
+        tokens = _one(tokens, seed).tokens[0]
     return np.asarray(spelled(tokens, alphabet) if isinstance(tokens, str) else tokens)
+
+
+def _one(source: Source | Prior | Kernel, seed: Seed) -> Chains:
+    return dataclasses.replace(as_source(source), per_kernel=1).sample(seed, 1)
 
 
 @styled
 def predictions(
-    tokens: Tokens, *, alphabet: str | None = None, **predictors: Transformer | Estimate | WeightedEstimate | ArrayLike
+    tokens: TokensOrSource,
+    *,
+    alphabet: str | None = None,
+    seed: Seed = 0,
+    **predictors: Transformer | Estimate | WeightedEstimate | ArrayLike | Callable[..., Any],
 ) -> Figure:
     """The distribution of the next token after every position, a strip for each predictor; blank where undefined.
 
-    A predictor is a model, an estimate, or an array with a row for each position.
+    A predictor is a model, any callable from tokens to rows, an estimate, or an array with a row for each position. A
+    source without predictors is drawn with its reference predictors.
 
     >>> import anyorder
     >>> tokens = [0, 1, 0, 1, 1]
@@ -75,8 +94,10 @@ def predictions(
     >>> [axes.get_title() for axes in predictions(tokens, kgram=kgram).axes[:1]]
     ['kgram']
     """
+    if isinstance(tokens, Source | Prior | Kernel):
+        predictors = predictors or dict(references(tokens))
     require(len(predictors) > 0, "nothing to draw; name a predictor, as in predictions(tokens, kgram=estimate)")
-    row = _row(tokens, alphabet)
+    row = _row(tokens, alphabet, seed)
     figure = Drawing(figsize=(max(4.0, 0.16 * len(row)), 0.6 + 1.1 * len(predictors)))
     strips = figure.subplots(len(predictors), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (name, predictor) in zip(strips, predictors.items(), strict=True):
@@ -98,12 +119,19 @@ def predictions(
 
 
 @styled
-def kernel(kernel: Kernel | ArrayLike) -> Figure:
+def kernel(kernel: Kernel | Source | Prior | ArrayLike, *, seed: Seed = 0) -> Figure:
     """The rows of a kernel: for every context, oldest token first, the probability of each next token.
+
+    Of a source or a prior: the kernel of the sequence that the other functions draw with the same seed.
 
     >>> kernel([[0.9, 0.1], [0.5, 0.5]]).axes[0].get_ylabel()
     'context'
     """
+    if isinstance(kernel, Source | Prior):
+        drawn = _one(kernel, seed).kernels
+        if drawn is None:
+            raise InputError("the source has no kernels; draw its sequences with `plot.predictions`")
+        kernel = drawn[0]
     shown = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
     contexts = [" ".join(map(str, context)) for context in np.ndindex(shown.probabilities.shape[:-1])]
     figure = Drawing(figsize=(1.6 + 0.5 * shown.alphabet_size, 0.8 + min(0.25 * len(contexts), 8.0)))

@@ -63,3 +63,26 @@ def test_plotting_leaves_the_backend_of_the_user_alone():
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.stdout.strip() == "svg", result.stderr
+
+
+def shown(figure, place=0):
+    return figure.axes[place].images[0].get_array()
+
+
+def test_a_source_stands_for_a_sequence_or_a_kernel_of_it():
+    pool = anyorder.chains.Pool(1, 2, chains=3)
+    source = anyorder.chains.Source(pool, length=12, per_kernel=2)
+    drawn = anyorder.chains.Source(pool, length=12).sample(4, 1)
+    figure = anyorder.plot.predictions(source, seed=4)
+    names = ["retrieval", "order-0", "order-1", "unigram-retrieval"]
+    assert [axes.get_title() for axes in figure.axes[:4]] == names
+    expected = anyorder.estimators.retrieval(drawn.tokens[0], kernels=pool.kernels).probabilities
+    np.testing.assert_array_equal(shown(figure), np.asarray(expected).T)
+    again = anyorder.plot.predictions(source, seed=4, mine=lambda tokens: np.eye(2)[tokens])
+    np.testing.assert_array_equal(shown(again)[1], drawn.tokens[0])
+    np.testing.assert_array_equal(shown(anyorder.plot.kernel(source, seed=4)), drawn.kernels[0])
+    model = anyorder.construct("bigram", order=1, alphabet_size=2, length=12)
+    maps = (anyorder.plot.attention(model, one, seed=4) for one in (source, drawn.tokens[0]))
+    np.testing.assert_array_equal(*(shown(figure, 1) for figure in maps))
+    with pytest.raises(anyorder.InputError, match="the source has no kernels"):
+        anyorder.plot.kernel(anyorder.chains.Recall(order=1, alphabet_size=4))

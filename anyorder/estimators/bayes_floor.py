@@ -81,7 +81,8 @@ def floor(source: Source | Prior | Kernel) -> Floor:
     if type(prior).floor is not Prior.floor and noise is None and uniform:
         return Floor(as_predictor(prior.floor, source), name="floor")
     if not type(prior).__module__.startswith("anyorder."):
-        return Floor(None, f"no floor was given for the prior {prior.name}; pass one as `floor=`")
+        kind = type(prior).__name__
+        return Floor(None, f"no floor was given for {kind}; write its method floor(tokens), or pass `floor=`")
     if isinstance(noise, TokenNoise):
         return Floor(None, "token noise hides the chain: its Bayes predictor has no closed form")
     if not uniform and (known or isinstance(prior, Pool)):

@@ -24,10 +24,11 @@ from anyorder.probing.order import LEAST_CONTRAST, LEVEL, order
 from anyorder.probing.protocol import Model, OwnModel, Place, begun
 from anyorder.probing.result import Controls, HeldOut, Maps, Placebo, Probed, ProbedHead
 from anyorder.probing.spectrum import Rows, check_rows, join, rows, tally
+from anyorder.probing.stimuli import drawn_from, shortest
 from anyorder.probing.stimuli import sequences as draw
-from anyorder.probing.stimuli import shortest
 
 if TYPE_CHECKING:
+    from anyorder.chains import Kernel, Prior, Source
     from anyorder.models import Transformer
 
 #: Two independent halves at this level are together at `LEVEL`.
@@ -88,10 +89,14 @@ def probe(
     model: Model | Transformer,
     settings: Settings | None = None,
     *,
+    source: Source | Prior | Kernel | None = None,
     ablate: bool = False,
     watch: ProbeWatcher = lambda done, total: None,
 ) -> Probed:
     """Measure the order of every head of a model.
+
+    source: where test sequences come from, instead of those designed to have matches of every length; its symbols are
+    the first tokens of the vocabulary.
 
     >>> from anyorder.constructions import construct
     >>> model = construct("k-head", order=2, alphabet_size=3, length=96)
@@ -102,9 +107,17 @@ def probe(
     if not hasattr(model, "run"):  # a Transformer; to ask for its class would import JAX
         model = OwnModel(model, "model")
     model, settings = cast(Model, model), settings or Settings()
+    if source is not None:
+        from anyorder.chains import as_source
+
+        source = as_source(source, settings.test_length)
+        settings = dataclasses.replace(settings, length=source.length, symbols=source.alphabet_size)
     available, size, layers = settings.decided(model)
     length, longest, seed = settings.test_length, settings.max_length, settings.seed
-    drawn = draw(settings.sequences, length=length, symbols=size, max_length=longest, seed=seed)
+    if source is None:
+        drawn = draw(settings.sequences, length=length, symbols=size, max_length=longest, seed=seed)
+    else:
+        drawn = drawn_from(source, settings.sequences, max_length=longest, seed=seed)
     generator = np.random.default_rng([seed, 1])
     placebos = max(4, settings.sequences // 3) if len(available) >= length else 0
     done = itertools.count(1)
@@ -118,6 +131,8 @@ def probe(
 
     tested, blank = [], []
     ids = np.stack([generator.choice(available, size, replace=False) for _ in range(settings.sequences)])
+    if source is not None:  # symbols may differ in what they do
+        ids = np.broadcast_to(available[:size], ids.shape)
     for number, (symbols, queries) in enumerate(zip(drawn.tokens, drawn.queries, strict=True)):
         tokens = begun(model, ids[number][symbols])
         marked = np.pad(queries, (len(tokens) - length, 0))

@@ -11,11 +11,15 @@ are the ends of whole motifs after the first cycle: each of them has keys of eve
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from anyorder.errors import require
+
+if TYPE_CHECKING:
+    from anyorder.chains import Source
 
 #: Most fresh random symbols after a piece.
 FRESH = 3
@@ -58,6 +62,21 @@ def sequences(count: int = 48, *, length: int = 192, symbols: int = 4, max_lengt
     generator = np.random.default_rng(seed)
     drawn = [_one(generator, length, symbols, max_length) for _ in range(count)]
     return Sequences(np.stack([tokens for tokens, _ in drawn]), np.stack([queries for _, queries in drawn]))
+
+
+def drawn_from(source: Source, count: int, *, max_length: int = 5, seed: int = 0) -> Sequences:
+    """Sequences of a source instead; the queries are all positions from K on, and long matches may be rare.
+
+    >>> from anyorder.chains import Dirichlet, Source
+    >>> drawn_from(Source(Dirichlet(1, 2), length=64), 2).queries.sum(axis=1).tolist()
+    [59, 59]
+    """
+    require(
+        source.length > max_length,
+        f"the source has {source.length} tokens, must have more than the max length, {max_length}",
+    )
+    tokens = np.asarray(dataclasses.replace(source, per_kernel=1).sample(seed, count).tokens, np.int64)
+    return Sequences(tokens, np.broadcast_to(np.arange(source.length) >= max_length, tokens.shape))
 
 
 def _one(generator: np.random.Generator, length: int, symbols: int, longest: int) -> tuple[np.ndarray, np.ndarray]:

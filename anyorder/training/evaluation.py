@@ -283,7 +283,7 @@ def _compare(
 
 def evaluate(
     model: Any,
-    data: EvaluationSet | Data | Source | Prior | Kernel,
+    source: EvaluationSet | Data | Source | Prior | Kernel,
     *,
     count: int = 1024,
     seed: Seed = 0,
@@ -292,7 +292,7 @@ def evaluate(
 ) -> Evaluation:
     """Measure a model, ours or any callable from one sequence of T tokens to rows (T, S), on fresh sequences or a set.
 
-    count, seed: of the sequences, where `data` is no set.
+    count, seed: of the sequences, where the source is no set.
     floor: in place of the source's own Bayes predictor.
     output: what the rows of a callable are; by default probabilities if all are distributions, and logits otherwise.
 
@@ -301,7 +301,7 @@ def evaluate(
     >>> evaluate(model, Data(order=1, length=8), count=16).attention[1][0].matching_mass > 0.999
     True
     """
-    drawn = data if isinstance(data, EvaluationSet) else evaluation_set(data, count, seed, floor=floor)
+    drawn = source if isinstance(source, EvaluationSet) else evaluation_set(source, count, seed, floor=floor)
     found = _evaluated(model, drawn, output)
     if found.note is not None:
         warnings.warn(found.note, stacklevel=2)

@@ -116,8 +116,7 @@ def train(
 
     source: where sequences come from, in place of the config's; `prior=` takes such a prior too, or a class of priors.
     floor: its Bayes predictor where we know none: a function from one sequence to rows (T, S), an estimator or a name.
-    model: an architecture, an Equinox module from one sequence of tokens to logits (T, S), from whose weights every
-        seed starts, or a function from a key to one.
+    model: an architecture, an Equinox module from one sequence to logits (T, S), or a function from a key to a module.
     from_model: the model of ours to start from instead of random weights.
     watch: told after every round where the run stands.
     stop: asked after every round whether the run should end.

@@ -1,5 +1,7 @@
 """Sources of one's own that are no chains, and priors of one's own: what is checked of them."""
 
+import itertools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -8,6 +10,7 @@ import pytest
 
 from anyorder import chains, estimators
 from anyorder.errors import InputError
+from tests.test_promises import ROOT, blocks
 
 
 class Coin(chains.Process):
@@ -52,7 +55,7 @@ class Mine(chains.Prior):
 def test_a_prior_of_ones_own_overrides_one_method():
     assert chains.Source(Mine(1, 2), length=5).sample(0, 3).tokens.shape == (3, 5)
     found = estimators.floor(Mine(1, 2))
-    assert found.reason == "no floor was given for the prior given; pass one as `floor=`"
+    assert found.reason == "no floor was given for Mine; write its method floor(tokens), or pass `floor=`"
     assert list(estimators.references(Mine(1, 2))) == ["order-0", "order-1"]
 
 
@@ -70,3 +73,30 @@ def test_a_prior_of_ones_own_overrides_one_method():
 def test_what_draws_no_distributions_is_refused_in_a_line(prior, message):
     with pytest.raises(InputError, match=message):
         chains.Source(prior, length=4).sample(0, 2)
+
+
+def by_paths(tokens, stay=0.9, own=0.8):
+    """The distribution of the next token, by a sum over all hidden paths."""
+    weights = np.zeros(2)
+    for path in itertools.product((0, 1), repeat=len(tokens) + 1):
+        moves = np.prod([stay if one == two else 1 - stay for one, two in itertools.pairwise(path)])
+        seen = np.prod([own if state == token else 1 - own for state, token in zip(path, tokens, strict=False)])
+        weights += moves * seen * np.where(np.arange(2) == path[-1], own, 1 - own)
+    return weights / weights.sum()
+
+
+@pytest.mark.slow
+def test_the_hidden_markov_source_of_the_page_is_a_plug_in_with_its_forward_algorithm(plugin, run, tmp_path):
+    first, *rest = blocks(ROOT / "docs/bring-your-own.md")
+    (block,) = (block for block in rest if "class HiddenMarkov" in block)
+    path = plugin(first + block.partition("\nsource = ")[0])
+    prior = chains.named_prior("hidden-markov", 1, 2)
+    tokens = [0, 1, 1, 1, 0, 0, 1]
+    rows = estimators.floor(prior)(tokens).probabilities
+    np.testing.assert_allclose(rows, [by_paths(tokens[: n + 1]) for n in range(7)], rtol=1e-12)
+    small = {"order": 1, "length": 8, "seeds": 1, "steps": 2, "evaluation-count": 16}
+    words = [word for flag, value in small.items() for word in (f"--{flag}", value)]
+    assert run("train", "--plugin", path, "--out", tmp_path / "run", "--prior", "hidden-markov", *words)[0] == 0
+    code, shown, _ = run("evaluate", tmp_path / "run", "--plugin", path)
+    assert code == 0
+    assert "Bayes floor" in shown

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from anyorder import chains
 from anyorder.constructions import construct
-from anyorder.probing import OwnModel, Settings, probe
+from anyorder.errors import InputError
+from anyorder.probing import OwnModel, Settings, probe, spectrum
 from anyorder.probing.adapters.callables import CallableModel
 from tests.probing import heads
 from tests.probing.heads import FEW, with_heads
@@ -54,3 +56,24 @@ def test_heads_that_match_nothing_have_a_placebo_without_heads():
     result = probe(CallableModel(attend, vocabulary=200), FEW)
     assert result.heads[0].found.order == 2
     assert result.controls.no_repeat.heads_above == 0
+
+
+@pytest.mark.parametrize(
+    "source",
+    [chains.Dirichlet(2, 3), chains.Source(chains.Kernel([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.8, 0.1, 0.1]]), 96)],
+)
+def test_test_sequences_may_come_from_a_source(source):
+    model = construct("k-head", order=2, alphabet_size=3, length=96)
+    found = probe(model, Settings(sequences=8, length=96, max_length=3, seed=5), source=source)
+    assert [head.found.order for head in found.heads] == [None, None, 2]
+    tokens = np.asarray(chains.as_source(source, 96).sample(5, 8).tokens)
+    maps = np.stack([np.asarray(model.trace(row).attention[1]) for row in tokens])
+    np.testing.assert_allclose(found.heads[2].spectrum, spectrum(maps, tokens, max_length=3).ratio[0], rtol=1e-6)
+
+
+def test_a_source_must_fit_the_vocabulary_and_the_match_lengths():
+    model = construct("k-head", order=2, alphabet_size=3, length=96)
+    with pytest.raises(InputError, match="symbols is 4, must be 2 to 3"):
+        probe(model, source=chains.Dirichlet(2, 4))
+    with pytest.raises(InputError, match="the source has 5 tokens, must have more than the max length, 5"):
+        probe(model, source=chains.Source(chains.Dirichlet(2, 3), length=5))
