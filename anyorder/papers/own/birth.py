@@ -46,13 +46,11 @@ SETTINGS: dict[Budget, tuple[Setting, ...]] = {
     "paper": (
         Setting(2, 2, 32, RATE, 2000),
         Setting(3, 2, 32, RATE, 2000),
+        Setting(1, 3, 32, RATE / 10, 3000),
         Setting(2, 2, 32, RATE / 10, 4000),
-        Setting(1, 3, 64, RATE / 10, 4000),
         Setting(2, 3, 64, RATE, 2000),
-        Setting(2, 3, 64, RATE / 10, 4000),
-        Setting(1, 5, 64, RATE / 10, 4000),
-        Setting(2, 4, 64, RATE / 10, 4000),
-        Setting(2, 5, 64, RATE / 10, 4000),
+        Setting(2, 3, 64, RATE / 10, 3000),
+        Setting(2, 5, 64, RATE / 10, 3000),
     ),
 }
 
