@@ -59,7 +59,8 @@ def _section(record: Row) -> str:
     for one in record.get("earlier", []):
         names = " and ".join(f"`{name}`" for name in one["presets"])
         notes = " ".join(one["notes"])
-        lines.append(f"Rows of {names}: version {one['versions']['anyorder']}, {one['minutes']:.0f} minutes. {notes}\n")
+        made = f"version {one['versions']['anyorder']}, {one['minutes']:.0f} minutes"
+        lines.append(f"Rows of {names}: {made}. {notes}".rstrip() + "\n")
     judged = record["verdict"]
     if judged is not None:
         counts = "; ".join(f"`{name}` {count}" for name, count in judged["agree"].items())

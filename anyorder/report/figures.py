@@ -47,6 +47,9 @@ def _plot(plot: Plot) -> Figure:
     for panel, chart in zip(panels, plot.charts, strict=True):
         _chart(panel, chart)
         named |= {label: handle for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}
+    for panel, chart in zip(panels, plot.charts, strict=True):
+        if chart.from_zero:  # only now: panels that share an axis would not stretch it any more
+            panel.set_ylim(0, chart.top)
     for panel in panels[1:] if plot.shared else []:
         panel.set_ylabel("")
     if named:
@@ -67,8 +70,6 @@ def _chart(panel: Axes, chart: Chart) -> None:
         panel.minorticks_off()
     elif all(float(x).is_integer() for series in chart.series for x in series.x) and "x" not in chart.log:
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if chart.from_zero:
-        panel.set_ylim(0, chart.top)
     panel.set(xlabel=chart.x, ylabel=chart.y, title=chart.title)
 
 

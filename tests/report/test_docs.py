@@ -72,13 +72,11 @@ def test_a_bound_that_print_passes_is_said_and_one_that_it_keeps_is_not():
 
 
 def test_a_bound_is_not_held_against_a_level_that_agrees():
-    """At 0.5 reading B agrees by the rule with both kinds of noise, although print is below the bound."""
+    """Print is below the bound at 0.25 and 0.5 with both kinds of noise."""
     found = records()
     for id, end in (("token-noise", "): no mean over kernels"), ("transition-noise", "). The law")):
-        (paragraph,) = differences({id: found[id]})
-        assert "at 0.25" + end in paragraph
-        row = found[id]["tables"]["excess"]["rows"][-1]
-        assert row["over_clean_agrees"]
-        row["over_clean_agrees"] = False
-        (paragraph,) = differences({id: found[id]})
-        assert "at 0.5" + end in paragraph
+        judged = [row for row in found[id]["tables"]["excess"]["rows"] if row["preset"] == "published"]
+        for agrees, last in ((True, "at 0.25"), (False, "at 0.5")):
+            judged[-1]["over_clean_agrees"] = agrees
+            (paragraph,) = differences({id: found[id]})
+            assert last + end in paragraph

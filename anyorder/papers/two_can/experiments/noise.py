@@ -1,10 +1,13 @@
-"""Token substitution and perturbed transitions (App. H.3), each with three readings of "the true loss"."""
+"""Token substitution and perturbed transitions (App. H.3): one reading of "the true loss" is judged, two are beside it.
+
+The judged one is `over_clean`, the loss over the entropy of the undisturbed chain (docs/rules.md).
+"""
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 import equinox as eqx
@@ -16,19 +19,30 @@ from jaxtyping import Array, Float
 from anyorder import chains, estimators
 from anyorder.io.atomic import Row, Tables
 from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, of_preset
-from anyorder.papers.figure_data import Chart, Plot, series
+from anyorder.papers.figure_data import Chart, Figure, Plot, series
 from anyorder.papers.two_can.experiments import learned_code
 from anyorder.papers.two_can.experiments.depth import DATA
-from anyorder.papers.two_can.printed import TOKEN_NOISE, TRANSITION_NOISE, Printed, at_each, printed_series, rows_by
+from anyorder.papers.two_can.printed import (
+    JUDGED,
+    SHOWN,
+    TOKEN_NOISE,
+    TRANSITION_NOISE,
+    Printed,
+    at_each,
+    judged,
+    printed_series,
+    rows_by,
+)
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data, changed
 from anyorder.training.evaluation import evaluate_each, evaluation_set, held_out
 
 READING = (
-    "The paper subtracts the loss of the true transition probabilities and does not say of which. Reading A, "
-    "`excess`: the distribution that each observed token was really drawn from, {inside}. Reading B, `over clean`: "
-    "the entropy of the undisturbed chain at the same contexts. Reading C, `on clean`: the model, trained with noise, "
-    "is measured on sequences without. {verdict}"
+    "The paper subtracts the loss of the true transition probabilities, and calls P_d the true matrix. Reading B, "
+    "`over clean`, takes this word for word: the entropy of the undisturbed chain at the contexts that occur. It is "
+    "judged. Beside it, reading A, `excess`: the distribution that each observed token was really drawn from, "
+    "{inside}. Reading C, `on clean`: the model, trained with noise, is measured on sequences without. The models are "
+    "those of the preset `published`, and beside them of `paper`. {verdict}"
 )
 #: Before the names of columns where a token is replaced by any, itself included.
 ANY = "any_"
@@ -65,7 +79,7 @@ class References(NamedTuple):
     kernel_unknown: estimators.LossSummary
 
 
-@lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=8)
 def token_references(data: Data, count: int, points: int) -> References:
     """Both sides of what a predictor from noisy tokens can reach, on the first sequences of the evaluation set."""
     found = held_out(data, count)
@@ -87,18 +101,17 @@ def run(task: Task, kind: str, printed: Mapping[float, Printed], any_token: bool
     """Train at every level of a kind of noise, a field of `Data`; with `any_token` by a second reading of the level."""
     levels = sorted(printed) if task.budget != "tiny" else [min(printed), max(printed)]
     shares = {"": 1.0} | ({ANY: 0.5} if any_token else {})  # of the level that replaces a token by another one
-    cells = list(itertools.product(shares, levels))
     found: dict[str, list[Row]] = {"": [], ANY: []}
-    for part, (prefix, level) in task.parts(cells):
-        config = of_preset(task, "paper", DATA, **{kind: shares[prefix] * level})
-        found[prefix].append({"level": level} | noise_row(part, config, prefix, printed[level]))
+    for part, (preset, prefix, level) in task.parts(list(itertools.product(task.among(SHOWN[:2]), shares, levels))):
+        config = of_preset(task, preset, DATA, **{kind: shares[prefix] * level})
+        found[prefix].append({"preset": preset, "level": level} | noise_row(part, config, prefix, printed[level]))
     tables = {"excess": Table(CAPTION, found[""]), "any_token": Table(OTHER + CAPTION, found[ANY])}
     return Result(
         {name: table for name, table in tables.items() if table.rows},
-        {"noise": chart(found[""], found[ANY], printed)},
+        charts({"excess": found[""], "any_token": found[ANY]}, printed),
         settings={"data": "order 2, T = 32, Dirichlet(1) rows"},
-        preset="paper",
-        config=of_preset(task, "paper", DATA),
+        preset=JUDGED,
+        config=of_preset(task, JUDGED, DATA),
     )
 
 
@@ -130,21 +143,24 @@ def noise_row(task: Task, config: Config, prefix: str, printed: Printed) -> Row:
         "floor_error": error,
         "kernel_known": known,
         "clean_less_true": clean - reference.true_loss,
-        "matching_mass": float(np.mean([model.attention[1][0].matching_mass for model in models])),
+        "matching_mass": spread([model.attention[1][0].matching_mass for model in models]),
         "chance_mass": reference.chance_matching_mass,
         "distance": spread([model.attention[1][0].distance for model in models]),
         "uniform_distance": float(learned_code.uniform_distances(tokens, data.order).mean()),
     }
 
 
-def chart(rows: list[Row], again: list[Row], printed: Mapping[float, Printed]) -> Plot:
-    """All readings of the loss difference, what is printed and the references; attention on the matches."""
+def charts(tables: Tables, printed: Mapping[float, Printed]) -> dict[str, Figure]:
+    """All readings of the loss difference, the printed one and the references; attention on the matches."""
+    rows, again = judged(tables["excess"]), judged(tables.get("any_token", []))
+    ours = judged(tables["excess"], "paper")
     shown = {row["level"]: printed[row["level"]] for row in rows}
     losses = [
-        series("reading A: over the noisy truth", rows, "level", "excess", None, "o-", 0, -0.006),
-        series("reading B: over the clean truth", rows, "level", "over_clean", None, "o-", 2),
-        series("reading C: on clean sequences", rows, "level", "on_clean", None, "o-", 4),
+        series("B: over the clean truth (judged)", rows, "level", "over_clean", None, "o-", 2),
+        *([series("B, preset paper", ours, "level", "over_clean", None, "v:", 5)] if ours else []),
         *([series("B, replaced by any token", again, "level", "any_over_clean", None, "o:", 2)] if again else []),
+        series("A: over the noisy truth", rows, "level", "excess", None, "o-", 0, -0.006),
+        series("C: on clean sequences", rows, "level", "on_clean", None, "o-", 4),
         printed_series(shown.values(), [level + 0.006 for level in shown], "s:"),
         series("Bayes floor, reading A", rows, "level", "floor", None, "k--"),
     ]
@@ -154,14 +170,12 @@ def chart(rows: list[Row], again: list[Row], printed: Mapping[float, Printed]) -
         series("attention of layer 2", rows, "level", "matching_mass", None, "o-", 0),
         series("uniform attention", rows, "level", "chance_mass", None, ":", "0.5"),
     ]
-    return Plot(
-        "Loss difference by all readings next to the printed one, and attention of layer 2 on the matches.",
-        [
-            Chart("noise level", "loss difference (nats)", losses, from_zero=True),
-            Chart("noise level", "attention on matches", masses, from_zero=True, top=1.0),
-        ],
-        height=3.6,
-    )
+    caption = "Loss difference by all readings next to the printed one, and attention of layer 2 on the matches."
+    panels = [
+        Chart("noise level", "loss difference (nats)", losses, from_zero=True),
+        Chart("noise level", "attention on matches", masses, from_zero=True, top=1.0),
+    ]
+    return {"noise": Plot(caption, panels, height=3.6)}
 
 
 def passed(rows: Mapping[float, Row], column: str, printed: Mapping[float, Printed]) -> dict[float, float]:
@@ -180,8 +194,8 @@ def above(rows: Mapping[float, Row], name: str) -> dict[float, float]:
 
 
 def token_difference(recorded: Tables) -> str:
-    """Which reading of token noise comes to the printed numbers."""
-    rows, again = rows_by(recorded["excess"], "level"), rows_by(recorded["any_token"], "level")
+    """Compare every reading of token noise with print."""
+    rows, again = (rows_by(judged(recorded[name]), "level") for name in ("excess", "any_token"))
     below = passed(rows, "kernel_known", TOKEN_NOISE)
     agree = sum(row["any_over_clean_agrees"] for row in again.values())
     return (
@@ -199,8 +213,8 @@ def token_difference(recorded: Tables) -> str:
 
 
 def transition_difference(recorded: Tables) -> str:
-    """Which reading of transition noise comes to the printed numbers."""
-    rows = rows_by(recorded["excess"], "level")
+    """Compare every reading of transition noise with print."""
+    rows = rows_by(judged(recorded["excess"]), "level")
     below = passed(rows, "floor", TRANSITION_NOISE)
     agree = {name: sum(row[f"{column}_agrees"] for row in rows.values())
              for name, column in {"A": "excess", "B": "over_clean", "C": "on_clean"}.items()}  # fmt: skip
@@ -218,7 +232,7 @@ def transition_difference(recorded: Tables) -> str:
 @experiment(
     "Random token substitution",
     "App. H.3, first table",
-    {"tiny": 0.6, "quick": 3, "paper": 60},
+    {"tiny": 0.6, "quick": 3, "paper": 110},
     paper="The loss difference grows with the probability of substitution, from "
     f"{TOKEN_NOISE[0.0].mean:.2f} without noise to {TOKEN_NOISE[0.5].mean:.2f} at 0.5, and attention "
     "leaves the matching positions.",
@@ -229,7 +243,9 @@ def transition_difference(recorded: Tables) -> str:
         "second table it is replaced by any token. No predictor from the noisy tokens beats the filter that knows the "
         "kernel; the Bayes floor integrates over all kernels.",
     ),
-    recorded=OnPage(difference=token_difference),
+    recorded=OnPage(
+        figures=("noise",), difference=token_difference, charts=functools.partial(charts, printed=TOKEN_NOISE)
+    ),
 )
 def token_noise(task: Task) -> Result:
     """Tokens replaced by another one, and in a second table by any."""
@@ -239,7 +255,7 @@ def token_noise(task: Task) -> Result:
 @experiment(
     "Perturbed transition probabilities",
     "App. H.3, second table",
-    {"tiny": 0.5, "quick": 2.1, "paper": 40},
+    {"tiny": 0.5, "quick": 2.1, "paper": 75},
     paper="With (1 - α)·P_d + α·P_r and a fresh P_r at every step, the loss difference grows from "
     f"{TRANSITION_NOISE[0.0].mean:.3f} to {TRANSITION_NOISE[0.5].mean:.3f} at α = 0.5; up to 0.1 hardly "
     "anything changes. Models stand this noise better than substituted tokens.",
@@ -248,7 +264,9 @@ def token_noise(task: Task) -> Result:
         verdict="The Bayes floor is that of a predictor which knows α and sees only the tokens; it is relative to "
         "reading A.",
     ),
-    recorded=OnPage(difference=transition_difference),
+    recorded=OnPage(
+        figures=("noise",), difference=transition_difference, charts=functools.partial(charts, printed=TRANSITION_NOISE)
+    ),
 )
 def transition_noise(task: Task) -> Result:
     """Transitions that are perturbed at every step."""
