@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int
 
+from anyorder.errors import require
 from anyorder.probing.protocol import Model, Place, begun
 
 #: Heads that are switched off at once, at most; draws of random heads; sequences that the loss is taken on.
@@ -65,5 +66,7 @@ def _loss(model: Model, sequences: Int[np.ndarray, "count rows"], off: Sequence[
     losses = []
     for tokens in sequences:
         logs = model.run(tokens, off=off).log_probabilities
+        require(logs is not None, f"{model.name} gives no predictions to take a loss of; probe without ablation")
+        assert logs is not None
         losses.append(-np.maximum(logs[second, tokens[second + 1]], -30.0).mean())
     return float(np.mean(losses))

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -21,7 +22,7 @@ from anyorder.probing.ablation import SEQUENCES as REPEATS
 from anyorder.probing.ablation import ablation, repeats
 from anyorder.probing.behaviour import behaviour
 from anyorder.probing.order import LEAST_CONTRAST, LEVEL, order
-from anyorder.probing.protocol import Model, OwnModel, Place, begun
+from anyorder.probing.protocol import Model, Place, begun
 from anyorder.probing.result import Controls, HeldOut, Maps, Placebo, Probed, ProbedHead
 from anyorder.probing.spectrum import Rows, check_rows, join, rows, tally
 from anyorder.probing.stimuli import drawn_from, shortest
@@ -86,7 +87,7 @@ class Settings:
 
 
 def probe(
-    model: Model | Transformer,
+    model: Model | Transformer | str | Path | Callable[..., Any],
     settings: Settings | None = None,
     *,
     source: Source | Prior | Kernel | None = None,
@@ -94,6 +95,9 @@ def probe(
     watch: ProbeWatcher = lambda done, total: None,
 ) -> Probed:
     """Measure the order of every head of a model.
+
+    model: a model of anyorder, a run folder or another path that the command takes, a loaded model of `transformers`, a
+    `TransformerBridge`, a `Model`, or a function from token ids to attention by layer, with or without logits.
 
     source: where test sequences come from, instead of those designed to have matches of every length; its symbols are
     the first tokens of the vocabulary.
@@ -104,9 +108,10 @@ def probe(
     >>> [(head.layer, head.head, head.found.order) for head in result.heads]
     [(0, 0, None), (0, 1, None), (1, 0, 2)]
     """
-    if not hasattr(model, "run"):  # a Transformer; to ask for its class would import JAX
-        model = OwnModel(model, "model")
-    model, settings = cast(Model, model), settings or Settings()
+    from anyorder.probing.adapters.choose import as_model
+
+    settings = settings or Settings()
+    model = as_model(model, settings)
     if source is not None:
         from anyorder.chains import as_source
 
@@ -122,7 +127,7 @@ def probe(
     placebos = max(4, settings.sequences // 3) if len(available) >= length else 0
     done = itertools.count(1)
 
-    def look(tokens: Int[np.ndarray, "rows"]) -> tuple[np.ndarray, np.ndarray]:
+    def look(tokens: Int[np.ndarray, "rows"]) -> tuple[np.ndarray, np.ndarray | None]:
         found = model.run(tokens, layers=layers)
         attention = np.concatenate([found.attention[layer] for layer in layers])
         check_rows(attention)
@@ -137,8 +142,8 @@ def probe(
         tokens = begun(model, ids[number][symbols])
         marked = np.pad(queries, (len(tokens) - length, 0))
         attention, logs = look(tokens)
-        predicted = np.exp(np.asarray(logs, np.float64)[-length:, ids[number]])
-        tested.append(as_pass(attention, tokens, marked, longest, number, (symbols, predicted)))
+        known = None if logs is None else (symbols, np.exp(np.asarray(logs, np.float64)[-length:, ids[number]]))
+        tested.append(as_pass(attention, tokens, marked, longest, number, known))
         if number < placebos:
             distinct = begun(model, generator.choice(available, length, replace=False))
             # The match lengths are those that the test sequence would have had.

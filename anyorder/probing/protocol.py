@@ -20,9 +20,9 @@ NO_TOKEN = -1
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """One pass of a model: log-probabilities of the next token after every row, and attention by layer."""
+    """One pass of a model: log-probabilities of the next token after every row (None: unknown), attention by layer."""
 
-    log_probabilities: Float[np.ndarray, "rows vocabulary"]
+    log_probabilities: Float[np.ndarray, "rows vocabulary"] | None
     attention: Mapping[int, Float[np.ndarray, "heads rows rows"]]
 
 

@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
+import anyorder
 from anyorder.errors import InputError
 from anyorder.probing import Settings, probe
 from anyorder.probing.adapters.choose import open_model
@@ -56,6 +57,18 @@ def test_random_weights_have_no_order(folder):
     assert len(result.heads) == 8
     assert all(head.found.order is None for head in result.heads)
     assert result.controls.no_repeat.heads_above == 0
+
+
+def test_one_call_takes_a_loaded_model_and_tensors_with_gradients(folder):
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager")
+    read = [head.spectrum for head in anyorder.probe(loaded, FEW).heads]
+
+    def attend(tokens):
+        out = loaded(torch.as_tensor(tokens)[None], output_attentions=True)
+        return [layer[0] for layer in out.attentions], out.logits[0]
+
+    model = anyorder.probing.adapters.CallableModel(attend, start=1, ids=open_model(folder).ids)
+    np.testing.assert_allclose([head.spectrum for head in anyorder.probe(model, FEW).heads], read, rtol=1e-4)
 
 
 def test_heads_that_are_off_write_nothing(folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
@@ -12,18 +13,20 @@ from scipy.special import log_softmax
 from anyorder.errors import require
 from anyorder.probing.protocol import Look, Place
 
-Attend = Callable[[Int[np.ndarray, "rows"]], tuple[Sequence[ArrayLike], ArrayLike]]
-"""Token ids to attention, (heads, rows, rows) for each layer, and logits (rows, vocabulary)."""
+Attend = Callable[[Int[np.ndarray, "rows"]], Any]
+"""Token ids to attention, (heads, rows, rows) for each layer; or to a pair of this and logits (rows, vocabulary)."""
 
 
 class CallableModel:
-    """A function from token ids to attention by layer and logits, as arrays or tensors, seen as a model.
+    """A function from token ids to attention by layer, with or without logits, as arrays or tensors, seen as a model.
+
+    vocabulary: the number of tokens; None: that of the logits.
 
     >>> def attend(tokens):
     ...     uniform = np.tri(len(tokens)) / np.arange(1, len(tokens) + 1)[:, None]
     ...     return [uniform[None]], np.zeros((len(tokens), 8))
     >>> from anyorder.probing import Settings, probe
-    >>> result = probe(CallableModel(attend, vocabulary=8), Settings(sequences=8))
+    >>> result = probe(CallableModel(attend), Settings(sequences=8))
     >>> result.heads[0].found.order is None
     True
     """
@@ -32,21 +35,44 @@ class CallableModel:
         self,
         attend: Attend,
         *,
-        vocabulary: int,
+        vocabulary: int | None = None,
         start: int | None = None,
         ids: ArrayLike | None = None,
         name: str = "callable",
     ) -> None:
         self._attend, self.name, self.start = attend, name, start
-        self.ids = np.asarray([token for token in range(vocabulary) if token != start] if ids is None else ids)
+        attention, logits = self._call(np.asarray([0 if start is None else start] * 3))
+        self.heads = tuple(len(layer) for layer in attention)
+        if vocabulary is None and ids is None:
+            require(
+                logits is not None,
+                "the function gives no logits, its vocabulary is unknown; pass CallableModel(function, vocabulary=…)",
+            )
+            assert logits is not None
+            vocabulary = logits.shape[1]
+        self.ids = np.asarray([token for token in range(vocabulary or 0) if token != start] if ids is None else ids)
         self.about: dict[str, object] = {}
-        first = [] if start is None else [start]
-        attention, _ = attend(np.asarray([*first, *self.ids[:2]]))
-        self.heads = tuple(np.shape(layer)[0] for layer in attention)
 
     def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
         """Call the function on token ids."""
         require(not off, "heads of a function cannot be switched off; probe without ablation")
-        attention, logits = self._attend(tokens)
-        logs = log_softmax(np.asarray(logits, np.float64), axis=-1)
-        return Look(logs, {layer: np.asarray(attention[layer], np.float64) for layer in layers})
+        attention, logits = self._call(tokens)
+        logs = None if logits is None else log_softmax(logits, axis=-1)
+        return Look(logs, {layer: attention[layer] for layer in layers})
+
+    def _call(self, tokens: Int[np.ndarray, "rows"]) -> tuple[list[np.ndarray], np.ndarray | None]:
+        given, rows = self._attend(tokens), len(tokens)
+        pair = isinstance(given, tuple) and len(given) == 2 and (given[1] is None or len(np.shape(given[1])) == 2)
+        attention, logits = given if pair else (given, None)
+        maps = [_array(layer) for layer in attention]
+        for layer in maps:
+            require(
+                layer.ndim == 3 and layer.shape[1:] == (rows, rows),
+                f"attention of a layer has shape {layer.shape}, must be (heads, {rows}, {rows}) for {rows} tokens",
+            )
+        return maps, None if logits is None else _array(logits)
+
+
+def _array(values: Any) -> np.ndarray:
+    """NumPy's copy of an array, or of a tensor that may have a gradient or sit on another device."""
+    return np.asarray(values.detach().cpu().double() if hasattr(values, "detach") else values, np.float64)

@@ -1,10 +1,12 @@
-"""Which adapter opens what: the word that a user gives for a model."""
+"""Which adapter opens what: the object or the word that a user gives for a model."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 from anyorder.errors import InputError, require
+from anyorder.probing.adapters import CallableModel, HuggingFaceModel, TransformerLensModel
 from anyorder.probing.measurement import Settings
 from anyorder.probing.protocol import Model, OwnModel
 
@@ -16,6 +18,31 @@ _CONVERT = (
     "AutoModelForCausalLM.from_pretrained(DIR).save_pretrained(NEW, safe_serialization=True), then probe NEW"
 )
 _KINDS = "a run folder, a .safetensors model of anyorder, a Hugging Face folder, a .gguf or a .npz"
+
+
+def as_model(given: Any, settings: Settings | None = None) -> Model:
+    """Anything that can be probed as a `Model`; classes are told apart by what they offer, so none is imported.
+
+    >>> from anyorder.constructions import construct
+    >>> as_model(construct("k-head", order=2, alphabet_size=3, length=8)).heads
+    (2, 1)
+    """
+    if isinstance(given, str | Path):
+        return open_model(given, settings)
+    if hasattr(given, "run"):
+        return cast(Model, given)
+    if hasattr(given, "layers") and hasattr(given, "trace"):
+        return OwnModel(given, "model")
+    if hasattr(given, "run_with_hooks"):
+        return TransformerLensModel(given)
+    if hasattr(given, "named_modules") and hasattr(given, "config"):
+        return HuggingFaceModel(model=given)
+    require(
+        callable(given),
+        f"a {type(given).__name__} is no model that can be probed; give {_KINDS}, a model, or a function from token "
+        "ids to attention",
+    )
+    return CallableModel(given)
 
 
 def open_model(
@@ -68,6 +95,4 @@ def _folder(path: Path, member: int) -> Model:
     if not any(name.endswith(".safetensors") for name in weights):
         pickled = "only pickled weights, and opening a pickle can run any code"
         raise InputError(f"{path} holds {pickled if weights else 'no weights'}; {_CONVERT}")
-    from anyorder.probing.adapters.huggingface import HuggingFaceModel
-
     return HuggingFaceModel(path)

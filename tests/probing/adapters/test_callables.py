@@ -28,3 +28,17 @@ def test_it_has_the_heads_and_predictions_of_its_function():
 def test_heads_of_a_function_cannot_be_switched_off():
     with pytest.raises(InputError, match="cannot be switched off; probe without ablation"):
         CallableModel(attend, vocabulary=5).run(np.array([0, 1]), off=[(0, 0)])
+
+
+def test_attention_alone_is_enough_if_the_vocabulary_is_named():
+    with pytest.raises(InputError, match="gives no logits, its vocabulary is unknown"):
+        CallableModel(lambda tokens: attend(tokens)[0])
+    model = CallableModel(lambda tokens: attend(tokens)[0], vocabulary=5)
+    assert model.heads == (1, 3)
+    assert model.run(np.array([0, 1]), layers=[0]).log_probabilities is None
+    assert CallableModel(attend).ids.tolist() == [0, 1, 2, 3, 4]  # as many as there are logits
+
+
+def test_attention_of_another_shape_is_refused():
+    with pytest.raises(InputError, match=r"shape \(2, 3\), must be \(heads, 3, 3\)"):
+        CallableModel(lambda tokens: [np.zeros((2, 3))], vocabulary=5)
