@@ -186,21 +186,21 @@ def birth(task: Task) -> Result:
     task = enough_seeds(task)
     dates: list[Row] = []
     stages: list[Row] = []
-    charts = []
+    charts: dict[str, list[Chart]] = {}
     for part, setting in task.parts(SETTINGS[task.budget]):
         found, about = course(part, config(task, setting)), setting._asdict()
         for length in range(1, setting.order + 1):
             came = [date for own in found.spectra if (date := born(found.steps, own, length)) is not None]
             dates.append({**about, "match_length": length, "step": spread(came), "seeds_where_it_came": len(came)})
         stages += [stage_row(found, about, order) for order in range(setting.order)]
-        charts.append(_chart(found, setting))
+        charts.setdefault("birth" if setting.rate == RATE else "slow", []).append(_chart(found, setting))
     drawn = (
         "D(order-j ‖ model) in nats while models are trained, mean over seeds. Dotted: what order j loses against the "
         "Bayes floor."
     )
     return Result(
         {"stages": Table(STAGES, stages), "born": Table(BORN, dates)},
-        {"birth": Plot(drawn, charts, width=3.0)},
+        {name: Plot(drawn, own, width=2.7) for name, own in charts.items()},
         notes=tuple(sentences(stages, task.seeds)),
         settings={"data": "Dirichlet(1) rows", "seeds": task.seeds},
         preset="floor",
@@ -209,7 +209,7 @@ def birth(task: Task) -> Result:
 
 
 def _chart(found: Course, setting: Setting) -> Chart:
-    steps = found.steps.tolist()
+    steps = (found.steps / 1000).tolist()
     lines = []
     for order, values in enumerate(found.distances.mean(axis=0).T):
         lines.append(Series(f"order {order}", steps, values.tolist(), None, "-", order))
@@ -217,4 +217,4 @@ def _chart(found: Course, setting: Setting) -> Chart:
             level = [float(found.to_floor[order])] * 2
             lines.append(Series("", [steps[0], steps[-1]], level, None, ":", order))
     title = f"k = {setting.order}, S = {setting.alphabet_size}, rate {setting.rate:g}"
-    return Chart("step", "D(order-j ‖ model)", lines, title, from_zero=True)
+    return Chart("thousand steps", "D(order-j ‖ model)", lines, title, from_zero=True)

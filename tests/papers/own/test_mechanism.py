@@ -1,6 +1,8 @@
 """Interventions on the construction, whose mechanism is known."""
 
 import dataclasses
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,3 +39,18 @@ def test_a_statement_holds_if_seven_of_eight_models_satisfy_it(found):
     compares, _, survives, _ = statements([right] * 6 + [wrong] * 2)
     assert (compares["models"], compares["of"], survives["models"]) == (6, 8, 0)
     assert compares["from"] < 0.75 < compares["to"]
+
+
+def test_the_page_says_what_is_on_record():
+    root = Path(__file__).parents[3]
+    rows = json.loads((root / "results" / "own" / "mechanism.json").read_text(encoding="utf-8"))["tables"]
+    page = (root / "docs" / "probe.md").read_text(encoding="utf-8")
+    counted = {}
+    for row in rows["statements"]["rows"]:
+        counted.setdefault(row["statement"], []).append(row)
+    for statement, (built, *trained) in counted.items():
+        cells = ["yes" if built["models"] else "no", *(f"{row['models']} of {row['of']}" for row in trained)]
+        assert f"| {statement} | {' | '.join(cells)} |" in page
+    assert [row["models"] for row in statements(rows["mechanism"]["rows"])] == [
+        row["models"] for row in rows["statements"]["rows"]
+    ]
