@@ -1,7 +1,7 @@
-"""Measure every claim of the ledger, and keep what was found: the record of the package and the pages made from it.
+"""Measure every claim of every paper, and keep what was found: the record of each paper and the pages made from them.
 
 python -m benchmarks.claims                 # some minutes; says what differs from the record
-python -m benchmarks.claims --write [ID …]  # measures all, or these, and rewrites record and pages
+python -m benchmarks.claims --write [ID …]  # measures all, these, or those of a paper, and rewrites record and pages
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import jax
 
 from anyorder.io.atomic import write_json, write_text
 from anyorder.io.trees import as_json
-from anyorder.papers.check import check, read_results
+from anyorder.papers.check import Checked, check, read_results
+from anyorder.papers.entry import Claim
 from anyorder.papers.erratum import page as errata_page
 from anyorder.papers.ledger_page import page
-from anyorder.papers.results import FOLDER
-from anyorder.papers.two_can.claims import CLAIMS, LEDGER, Claim, find
+from anyorder.papers.registry import find_claims, ledgers, papers, prefix
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -25,7 +25,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 def _begin(claim: Claim) -> None:
     """Say what is measured; what is slow is measured from scratch, so that its cost is its own."""
     print(claim.id, file=sys.stderr, flush=True)
-    modules = [module for name, module in sys.modules.items() if name.startswith("anyorder.papers.two_can.claims.")]
+    modules = [module for name, module in sys.modules.items() if ".claims." in name and "papers" in name]
     for value in [value for module in modules for value in vars(module).values()] if not claim.quick else ():
         if hasattr(value, "cache_clear"):
             value.cache_clear()
@@ -34,26 +34,31 @@ def _begin(claim: Claim) -> None:
 
 
 def main() -> None:
-    words = [word for word in sys.argv[1:] if word != "--write"]
-    before = LEDGER.recorded()
-    checked = check(find(words), before, results=read_results(FOLDER), watch=_begin)
+    words, known = [word for word in sys.argv[1:] if word != "--write"], ledgers()
+    checked: dict[str, list[Checked]] = {}
+    for paper, claims in find_claims(words).items():
+        tables = read_results(papers()[paper].recorded)
+        checked[paper] = check(claims, known[paper].recorded(), results=tables, watch=_begin)
     differing = [
         "\n  ".join(
             [
-                f"{entry.claim.id}: {entry.before} → {entry.finding.verdict}",
+                f"{prefix(paper)}{entry.claim.id}: {entry.before} → {entry.finding.verdict}",
                 *map(str, entry.moved),
             ]
         )
-        for entry in checked
+        for paper, entries in checked.items()
+        for entry in entries
         if not entry.agrees
     ]
     print("\n".join(differing) or "all verdicts and numbers are those on record")
     if "--write" in sys.argv[1:]:
-        found = {entry.claim.id: entry.finding for entry in checked}
-        records = {id: found.get(id) or before[id] for id in CLAIMS}
-        write_json(LEDGER.record, as_json(records))
-        write_text(DOCS / "claims.md", page(records))
-        write_text(DOCS / "errata.md", errata_page(LEDGER.errata))
+        for paper, entries in checked.items():
+            ledger, found = known[paper], {entry.claim.id: entry.finding for entry in entries}
+            records = ledger.recorded() | found
+            write_json(ledger.record, as_json({id: records[id] for id in ledger.claims if id in records}))
+        errata = {prefix(name) + id: one for name, ledger in known.items() for id, one in ledger.errata.items()}
+        write_text(DOCS / "claims.md", page())
+        write_text(DOCS / "errata.md", errata_page(errata))
     elif differing:
         sys.exit("the record differs; keep what was measured with --write")
 

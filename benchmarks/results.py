@@ -1,8 +1,8 @@
 """Record results of the paper's budget in the repository, and write the parts of docs/reproduce.md that show them.
 
 anyorder reproduce grid --budget paper --out OUT   # hours; goes on where it stopped
-python -m benchmarks.results OUT                   # OUT's numbers and figures to results/paper, and the page
-python -m benchmarks.results OUT depth bits        # first runs these in OUT, with the judged preset alone
+python -m benchmarks.results OUT                   # OUT's numbers and figures to results/<paper>, and the page
+python -m benchmarks.results OUT depth bits        # first runs these in OUT, with the judged preset of two_can alone
 python -m benchmarks.results                       # the page alone
 
 Recorded rows of presets that OUT does not have stay as they are, below the new ones; the file says how they were made.
@@ -18,7 +18,7 @@ from anyorder.errors import require
 from anyorder.io.atomic import write_json, write_text
 from anyorder.papers import results
 from anyorder.papers.experiment import SEEDS, Task
-from anyorder.papers.registry import RECORDED, chosen
+from anyorder.papers.registry import chosen, recorded
 from anyorder.papers.runner import run_all
 from anyorder.papers.two_can.printed import JUDGED
 from anyorder.report.docs import regenerated
@@ -30,22 +30,25 @@ PAGE = Path(__file__).parents[1] / "docs" / "reproduce.md"
 
 
 def run(out: Path, ids: tuple[str, ...]) -> None:
-    """Run experiments at the paper's budget with the judged preset alone."""
-    for ran in run_all(chosen(ids), out, Task("paper", SEEDS["paper"], presets=(JUDGED,))):
+    """Run experiments at the paper's budget, those of `two_can` with the judged preset alone."""
+    experiments = chosen(ids)
+    presets = None if any("/" in one.id for one in experiments) else (JUDGED,)
+    for ran in run_all(experiments, out, Task("paper", SEEDS["paper"], presets=presets)):
         require(ran.failure is None, f"{ran.experiment.id} failed: {ran.failure}; see error.txt in {out}")
         section(out, ran)
 
 
 def record(out: Path) -> None:
     """Keep the numbers and figures of a finished reproduction at the paper's budget."""
-    for id, shown in RECORDED.items():
+    for id, shown in recorded().items():
         found = results.read_recorded(id, out)
         if found is None:
             continue
         require(found["budget"] == "paper", f"{out}/{id}.json is of budget {found['budget']}, must be of paper")
-        whole, folder = results.merged(found, results.read_recorded(id)), results.FOLDER / id
+        whole, file = results.merged(found, results.read_recorded(id)), results.recorded_file(id)
+        folder = file.with_suffix("")
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(results.FOLDER / f"{id}.json", whole)
+        write_json(file, whole)
         for name in found["figures"]:
             shutil.copyfile(out / id / f"{name}.png", folder / f"{name}.png")
         if shown.charts is not None:

@@ -79,6 +79,14 @@ def test_no_floor_imports_from_above():
     assert upward(PACKAGE) == []
 
 
+def test_what_papers_share_knows_no_paper():
+    shared = [path for path in (PACKAGE / "papers").glob("*.py") if path.stem != "__init__"]
+    folders = {f"anyorder.papers.{path.name}" for path in (PACKAGE / "papers").iterdir() if path.is_dir()}
+    assert {"anyorder.papers.two_can", "anyorder.papers.own"} <= folders
+    for file in shared:
+        assert {name for name in imported(PACKAGE, file) if ".".join(name.split(".")[:3]) in folders} == set(), file
+
+
 def test_every_room_has_a_floor():
     rooms = {path.stem for path in PACKAGE.iterdir() if path.is_dir() or path.suffix == ".py"}
     assert {room for room in rooms if not room.startswith("__")} == set.union(*FLOORS)

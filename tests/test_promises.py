@@ -90,6 +90,7 @@ def test_certificates_hold_in_programs_compiled_as_users_compile_them():
 
 #: Modules without a test file of their name: what is in them, or what tests them.
 TESTED_ELSEWHERE = {
+    "cli/papers": "papers/test_registry",
     "constructions/disentangled": "constructions/test_registry has every construction over its cases",
     "constructions/steps": "web/test_api tells every step of every proof",
     "io/markdown": "constructions/test_tables and report/test_docs",
@@ -99,7 +100,7 @@ TESTED_ELSEWHERE = {
     "papers/own/phase": "papers/test_runner",
     "papers/own/precision": "papers/test_runner",
     "papers/ledger": "papers/two_can/claims/test_registry",
-    "papers/registry": "cli/test_reproduce",
+    "papers/paper": "papers/test_registry",
     "papers/two_can/experiments/algorithms": "papers/test_runner",
     "papers/two_can/experiments/depth": "papers/test_runner runs every experiment",
     "papers/two_can/experiments/grid": "papers/test_runner",

@@ -14,7 +14,7 @@ from anyorder.io import cache, plugins
 
 
 def listed(what: str) -> Any:
-    """Constructions, their options, estimators, experiments or claims: as kept, unless their registry is imported.
+    """One of the lists below: as kept, unless its registry is imported.
 
     >>> [entry["id"] for entry in listed("experiments")][:2]
     ['table-1', 'attention-maps']
@@ -85,16 +85,48 @@ def _estimators() -> dict[str, str]:
     return {name: entry.meaning for name, entry in ESTIMATORS.items()}
 
 
-def _experiments() -> list[dict[str, object]]:
-    from anyorder.papers.registry import EXPERIMENTS
+def _papers() -> list[dict[str, object]]:
+    """Every paper with its experiments and claims, and with what else its folder or file brings."""
+    from anyorder.chains.config import PRIORS
+    from anyorder.constructions import CONSTRUCTIONS
+    from anyorder.estimators.registry import ESTIMATORS
+    from anyorder.papers.registry import PAPERS, ledgers, papers
+    from anyorder.sweeps.builtin import SWEEPS
+    from anyorder.training.config import PRESETS
+    from anyorder.training.mixers import MIXERS
 
-    return [facts(one, "id", "title", "where", "minutes") for one in EXPERIMENTS.values()]
+    registries: tuple[plugins.Registry[Any], ...] = (PRESETS, SWEEPS, PRIORS, ESTIMATORS, CONSTRUCTIONS, MIXERS)
+    found = []
+    for name, paper in papers().items():
+        home, ledger = PAPERS.home(name), ledgers().get(name)
+        others = {f"{one.kind}s": [thing for thing in one if one.home(thing) == home] for one in registries}
+        entry = facts(paper, "name", "title", "reference", "about")
+        entry |= {"home": home, "experiments": [one["id"] for one in _experiments() if one["paper"] == name]}
+        entry |= {"claims": 0 if ledger is None else len(ledger.claims), **others}
+        found.append(entry)
+    return found
+
+
+def _experiments() -> list[dict[str, object]]:
+    from anyorder.papers.registry import EXPERIMENTS, papers
+
+    return [
+        {"paper": paper.name, **facts(one, "id", "title", "where", "minutes")}
+        for paper in papers().values()
+        for one in EXPERIMENTS.values()
+        if one.home is paper
+    ]
 
 
 def _claims() -> list[dict[str, object]]:
-    from anyorder.papers.two_can.claims.registry import PARTS
+    from anyorder.papers.registry import ledgers, prefix
 
-    return [{"part": part, **facts(one, "id", "where", "says", "quick")} for part in PARTS for one in PARTS[part]]
+    return [
+        {"paper": paper, "part": part, **facts(one, "where", "says", "quick"), "id": prefix(paper) + one.id}
+        for paper, ledger in ledgers().items()
+        for part, entries in ledger.parts.items()
+        for one in entries
+    ]
 
 
 #: What is listed → the module of its registry, and how it is read there.
@@ -102,6 +134,7 @@ _REGISTRIES: dict[str, tuple[str, Callable[[], object]]] = {
     "constructions": ("anyorder.constructions.registry", _constructions),
     "options": ("anyorder.constructions.registry", _options),
     "estimators": ("anyorder.estimators.registry", _estimators),
+    "papers": ("anyorder.papers.ledger", _papers),
     "experiments": ("anyorder.papers.registry", _experiments),
-    "claims": ("anyorder.papers.two_can.claims.registry", _claims),
+    "claims": ("anyorder.papers.ledger", _claims),
 }

@@ -1,4 +1,4 @@
-"""`anyorder claims`: measure the claims of the paper and hold the verdicts against those on record."""
+"""`anyorder claims`: measure the claims of papers and hold the verdicts against those on record."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
@@ -23,18 +24,19 @@ if TYPE_CHECKING:  # JAX takes a second to import: not for --help
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Claims(Command):
-    """Measure what the paper claims, one function for each claim; exit 1 if one differs from the record.
+    """Measure what papers claim, one function for each claim; exit 1 if one differs from the record.
 
     Examples:
       anyorder claims list
       anyorder claims --quick
       anyorder claims thm-two-layer E9
+      anyorder claims two_can
       anyorder claims tab-depth tab-bits --results reproduced --json
     """
 
     ids: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ID …]")] = ()
-    """Which claims, by id, by the beginning of ids, or by erratum; all where none is given. `anyorder claims list`
-    names them."""
+    """Which claims, by id, by the beginning of ids, by erratum, or all of a paper by its name; all where none is given.
+    `anyorder claims list` names them."""
     quick: bool = False
     """Only those that decide in seconds."""
     results: str | None = None
@@ -46,30 +48,39 @@ class Claims(Command):
         if self.ids == ("list",):
             return _listed()
         from anyorder.papers.check import check, read_results
-        from anyorder.papers.results import FOLDER
-        from anyorder.papers.two_can.claims import find
-        from anyorder.papers.two_can.claims.registry import recorded
+        from anyorder.papers.registry import find_claims, ledgers, papers, prefix
 
-        results = read_results(self.results or FOLDER)
+        chosen = {
+            paper: [claim for claim in claims if claim.quick or not self.quick]
+            for paper, claims in find_claims(self.ids).items()
+        }
+        results = {
+            paper: read_results(papers()[paper].recorded if self.results is None else Path(self.results, prefix(paper)))
+            for paper in chosen
+        }
         require(
-            self.results is None or len(results) > 0,
+            self.results is None or any(results.values()),
             f"--results {self.results} holds no tables of experiments; pass the --out of anyorder reproduce",
         )
-        chosen = find(self.ids)
-        claims = [claim for claim in chosen if claim.quick or not self.quick]
-        require(len(claims) > 0, f"none of {', '.join(self.ids)} is in the quick set; drop --quick")
-        records = recorded()
-        seconds = sum(records[claim.id].seconds for claim in claims if claim.id in records)
+        count = sum(map(len, chosen.values()))
+        require(count > 0, f"none of {', '.join(self.ids)} is in the quick set; drop --quick")
+        records = {paper: ledgers()[paper].recorded() for paper in chosen}
+        known = [records[paper].get(claim.id) for paper, claims in chosen.items() for claim in claims]
+        seconds = sum(record.seconds for record in known if record is not None)
         if seconds >= 10:
-            Console(stderr=True).print(f"{len(claims)} claims, about {seconds:.0f} CPU seconds", highlight=False)
+            Console(stderr=True).print(f"{count} claims, about {seconds:.0f} CPU seconds", highlight=False)
         begun = itertools.count()
         with progress() as bar:
-            task = bar.add_task("claims", total=len(claims))
+            task = bar.add_task("claims", total=count)
 
             def watch(claim: Claim) -> None:
                 bar.update(task, completed=next(begun), description=claim.id)
 
-            checked = [_in_flags(one) for one in check(claims, records, results=results, watch=watch)]
+            checked = [
+                _in_flags(one)
+                for paper, claims in chosen.items()
+                for one in check(claims, records[paper], results=results[paper], watch=watch, prefix=prefix(paper))
+            ]
         verdicts = Counter(entry.finding.verdict.value for entry in checked)
         differing = [entry.claim.id for entry in checked if not entry.agrees]
         report = {

@@ -39,7 +39,8 @@ class Command(abc.ABC):
     json: bool = False
     """Print exactly one JSON object on standard output, and nothing else there."""
     plugin: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")] = ()
-    """Also take the priors, constructions, presets and so on of this Python file; may be given again for others."""
+    """Also take the priors, constructions, presets, papers and so on of this Python file or folder; may be given again
+    for others."""
 
     #: Flags that name a file to write, and a folder to write to: both are checked before any work is done.
     writes: ClassVar[tuple[str, ...]] = ()

@@ -34,9 +34,10 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "evaluate": ("training", "Evaluate", "measure the models of a run again"),
     "show": ("training", "Show", "draw a run or a sweep"),
     "sweep": ("sweep", "SweepCommand", "train a grid of runs into one table"),
+    "papers": ("papers", "Papers", "list papers with what each offers"),
     "reproduce": ("reproduce", "Reproduce", "every table and figure, next to what the paper prints"),
     "dynamics": ("dynamics", "Dynamics", "the paper's training algorithms on its reduced model"),
-    "claims": ("claims", "Claims", "measure what the paper claims"),
+    "claims": ("claims", "Claims", "measure what papers claim"),
     "probe": ("probe", "Probe", "the order of induction of every head of a model"),
     "explore": ("explore", "Explore", "a local web page that shows how a model computes"),
 }

@@ -31,6 +31,7 @@ class Reproduce(Command):
       anyorder reproduce list
       anyorder reproduce
       anyorder reproduce depth bits --out two
+      anyorder reproduce own
       anyorder reproduce depth bits attention-maps --budget paper --out paper
 
     The same command again goes on where it was interrupted; finished experiments are not run twice.
@@ -38,7 +39,8 @@ class Reproduce(Command):
 
     fills = ("out",)
     ids: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ID …]")] = ()
-    """Which experiments, by id; all where none is given. `anyorder reproduce list` names them."""
+    """Which experiments, by id, as PAPER/ID, or all of a paper by its name; all where none is given. `anyorder
+    reproduce list` names them."""
     budget: Literal["tiny", "quick", "paper"] = "quick"
     """quick: all in half an hour on two free cores. paper: the published steps. tiny: only to see that all runs."""
     seeds: int | None = None

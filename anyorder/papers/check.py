@@ -93,8 +93,11 @@ def check(
     *,
     results: Mapping[str, Tables] | None = None,
     watch: ClaimWatcher = lambda claim: None,
+    prefix: str = "",
 ) -> list[Checked]:
     """Measure claims; `results` has the tables of experiments by their id, as `read_results` gives them.
+
+    prefix: the beginning of the ids of their paper, added to those that are reported.
 
     >>> from anyorder.papers.two_can.claims.registry import find, recorded
     >>> [entry.agrees for entry in check(find(["eq-score"]), recorded())]
@@ -103,14 +106,15 @@ def check(
     checked = []
     for claim in claims:
         watch(claim)
-        checked.append(Checked(claim, _measure(claim, results or {}), records.get(claim.id)))
+        full = dataclasses.replace(claim, id=prefix + claim.id, see=tuple(prefix + other for other in claim.see))
+        checked.append(Checked(full, _measure(claim, results or {}, prefix), records.get(claim.id)))
     return checked
 
 
-def _measure(claim: Claim, results: Mapping[str, Tables]) -> Finding:
+def _measure(claim: Claim, results: Mapping[str, Tables], prefix: str) -> Finding:
     missing = [name for name in claim.experiments if name not in results]
     if missing:
-        commands = " and ".join(f"`anyorder reproduce {name} --out DIR`" for name in missing)
+        commands = " and ".join(f"`anyorder reproduce {prefix}{name} --out DIR`" for name in missing)
         return Finding(Verdict.UNMEASURED, f"{commands} fills it, then pass the tables in DIR with `results=`", {})
     start = time.process_time()
     finding = claim.measure(*(results[name] for name in claim.experiments))

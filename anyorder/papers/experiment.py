@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_ch
 from anyorder import training
 from anyorder.io.atomic import Tables, read_json, short_digest, write_json
 from anyorder.papers.figure_data import Figure
+from anyorder.papers.paper import Paper
 from anyorder.sweeps import spec
 from anyorder.sweeps.analysis import Spread
 from anyorder.sweeps.local import Local
@@ -182,6 +183,7 @@ class Experiment:
 
     `paper` and `reading` are None for experiments of our own and where nothing was left open. `minutes` are those
     of two free cores where no other experiment has trained its models. `recorded` is None where nothing is recorded.
+    The registry sets `home`, the paper that it belongs to.
     """
 
     id: str
@@ -192,6 +194,7 @@ class Experiment:
     minutes: dict[Budget, float]
     run: Callable[[Task], Result]
     recorded: OnPage | None = None
+    home: Paper | None = None
 
 
 def experiment(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import ArrayLike, Float, Int, Real
 
 from anyorder.io.atomic import Row
-from anyorder.papers.two_can.dynamics import Trajectory
-from anyorder.papers.two_can.dynamics.lengths import LengthSweep
 from anyorder.sweeps.analysis import Spread
 
 #: Marks that tell series apart without colour.
@@ -117,22 +115,6 @@ class Heat:
     less: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class OverSteps:
-    """The steps of one run of Algorithm 1 or 2."""
-
-    caption: str
-    trajectory: Trajectory
-
-
-@dataclasses.dataclass(frozen=True)
-class OverLengths:
-    """Algorithm 1 at several T, with fitted power laws."""
-
-    caption: str
-    sweep: LengthSweep
-
-
 def grouped(rows: Iterable[Row], column: str) -> dict[Any, list[Row]]:
     """The rows by their value in a column, in order of appearance.
 
@@ -177,4 +159,10 @@ def sequence_maps(title: str, maps: Iterable[ArrayLike], tokens: Iterable[ArrayL
     ]
 
 
-Figure = Plot | MapGrid | Heat | OverSteps | OverLengths
+@runtime_checkable
+class Figure(Protocol):
+    """A picture as data: one of the kinds above, or one of a paper's own."""
+
+    @property
+    def caption(self) -> str:
+        """The text below it."""

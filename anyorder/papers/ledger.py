@@ -47,6 +47,15 @@ class Ledger:
         #: Every claim by id.
         self.claims = {entry.id: entry for entries in self.parts.values() for entry in entries}
 
+    def __contains__(self, id: str) -> bool:
+        """Whether `find` knows this id.
+
+        >>> from anyorder.papers.two_can.claims import LEDGER
+        >>> [id in LEDGER for id in ("E9", "thm-second-order", "zzz")]
+        [True, True, False]
+        """
+        return id in self.claims or id in self.errata or any(name.startswith(f"{id}-") for name in self.claims)
+
     def find(self, ids: Iterable[str]) -> list[Claim]:
         """The claims of these ids; all of them where none is given.
 
@@ -79,16 +88,17 @@ class Ledger:
             raise InputError(f"no claim {id!r}; {ways}")
         return several
 
-    @functools.cached_property
-    def _recorded(self) -> dict[str, Finding]:
-        records = read_json(self.record, "the record that `make claims` writes")
-        return {id: Finding(Verdict(record.pop("verdict")), **record) for id, record in records.items()}
-
     def recorded(self) -> dict[str, Finding]:
-        """The findings on record, by id.
+        """The findings on record, by id; none of a new paper.
 
         >>> from anyorder.papers.two_can.claims import LEDGER
         >>> LEDGER.recorded()["eq-recursion"].verdict.value
         'fails'
         """
-        return self._recorded
+        return _recorded(self.record, self.record.stat().st_mtime_ns) if self.record.exists() else {}
+
+
+@functools.lru_cache(maxsize=8)
+def _recorded(path: Path, written: int) -> dict[str, Finding]:
+    records = read_json(path, "the record that `make claims` writes")
+    return {id: Finding(Verdict(record.pop("verdict")), **record) for id, record in records.items()}

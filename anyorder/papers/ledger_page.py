@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from anyorder.io.markdown import as_markdown
 from anyorder.papers.entry import Claim, Finding, Verdict, shown
 from anyorder.papers.erratum import Kind
-from anyorder.papers.two_can.claims.registry import ERRATA, PARTS, recorded
+from anyorder.papers.ledger import Ledger
+from anyorder.papers.registry import ledgers, papers, prefix
 
 _INTRODUCTION = """# Claims
 
-Every numbered statement of the paper, what is claimed in our words, a verdict, and the numbers behind it. A verdict is
+Every numbered statement of a paper, what is claimed in our words, a verdict, and the numbers behind it. A verdict is
 computed by a function that runs; none is written by hand. `make claims` measures all of them again and rewrites this
 page; `anyorder claims` measures them and exits with 1 if a verdict, or a number by more than its tolerance, differs
 from the one on record.
@@ -36,41 +37,46 @@ otherwise: the prior `Reversible` rejects the others.
 """
 
 
-def page(records: Mapping[str, Finding] | None = None) -> str:
-    """The page as Markdown."""
-    records = recorded() if records is None else records
-    lines = [_INTRODUCTION + _summary(records)]
-    for heading, entries in PARTS.items():
+def page() -> str:
+    """The page as Markdown: the ledgers of all papers as they are on record."""
+    parts = [_paper(name, ledger) for name, ledger in ledgers().items()]
+    return _INTRODUCTION + "\n".join(parts).rstrip() + "\n"
+
+
+def _paper(name: str, ledger: Ledger) -> str:
+    records = ledger.recorded()
+    lines = [f"*{papers()[name].title}*, {papers()[name].reference}\n", _summary(ledger, records)]
+    for heading, entries in ledger.parts.items():
         lines.append(f"## {heading}\n")
-        lines += [_entry(entry, records[entry.id]) for entry in entries]
-    return "\n".join(lines).rstrip() + "\n"
+        lines += [_entry(entry, records[entry.id], prefix(name)) for entry in entries if entry.id in records]
+    return "\n".join(lines)
 
 
-def _summary(records: Mapping[str, Finding]) -> str:
+def _summary(ledger: Ledger, records: Mapping[str, Finding]) -> str:
     counted = Counter(record.verdict for record in records.values())
-    quick = [entry for entries in PARTS.values() for entry in entries if entry.quick]
+    quick = [entry for entry in ledger.claims.values() if entry.quick and entry.id in records]
     seconds = sum(records[entry.id].seconds for entry in quick)
     rows = [(verdict, str(counted[verdict])) for verdict in Verdict if counted[verdict]]
     table = as_markdown(("verdict", "claims"), rows)
-    kinds = Counter(erratum.kind for erratum in ERRATA.values())
+    kinds = Counter(erratum.kind for erratum in ledger.errata.values())
     apart = (
         f"Counted apart: {kinds[Kind.ERROR]} errors of the paper and {kinds[Kind.MISPRINT]} misprints, "
         f"{kinds[Kind.READING]} readings of ours, which correct nothing ([errata](errata.md)), and "
         f"{counted[Verdict.TREND]} differences in reproduction (*trend holds, values differ*)."
     )
     cost = f"The {len(quick)} quick ones took {_rounded(seconds)} CPU seconds when the record was made."
-    return f"{table}\n\n{apart}\n\n{cost}\n"
+    return "\n\n".join([table, *([apart] if kinds else []), cost]) + "\n"
 
 
-def _entry(entry: Claim, record: Finding) -> str:
+def _entry(entry: Claim, record: Finding, prefix: str) -> str:
     detail = f": {record.detail}" if record.detail else ""
     measured = "; ".join(f"{name}: {shown(value)}" for name, value in record.numbers.items())
     cost = f"{_rounded(record.seconds)} CPU s" + ("" if entry.quick else ", not in the quick set")
     lines = [
-        f"**`{entry.id}`** ({entry.where}) {entry.says}",
+        f"**`{prefix}{entry.id}`** ({entry.where}) {entry.says}",
         f"**{record.verdict}**{detail}",
         f"Measured: {measured}." if measured else "",
-        f"See also: {', '.join(f'`{other}`' for other in entry.see)}." if entry.see else "",
+        f"See also: {', '.join(f'`{prefix}{other}`' for other in entry.see)}." if entry.see else "",
         "" if entry.experiments else f"Cost: {cost}.",
     ]
     return "  \n".join(filter(None, lines)).replace("L*", "L\\*") + "\n"  # L* is no emphasis

@@ -1,6 +1,7 @@
 """Results as JSON for people and other programs: what `anyorder reproduce` writes, and what the repository records.
 
-`results/paper/<id>.json` is such a file for every experiment that was run at the paper's budget.
+`results/<paper>/<id>.json` is such a file for every experiment that was run at the paper's budget; the folder of the
+paper that the project is built around, and of our own experiments, is `results/paper`.
 """
 
 from __future__ import annotations
@@ -12,12 +13,10 @@ from pathlib import Path
 from anyorder.io.atomic import Row, Tables, read_json
 from anyorder.io.trees import as_json
 from anyorder.papers.experiment import Experiment, TableRow
+from anyorder.papers.registry import chosen, prefix
 from anyorder.papers.runner import Record
-from anyorder.papers.two_can.printed import JUDGED, RULE
 from anyorder.sweeps.analysis import Spread
 
-#: Where results at the paper's budget are recorded, in a copy of the repository.
-FOLDER = Path(__file__).parents[2] / "results" / "paper"
 #: What every file has, and of which type; `preset`, `steps` and `config` are null where nothing is trained.
 KEYS: dict[str, type] = {
     "id": str, "title": str, "where": str, "budget": str, "seeds": list, "tables": dict, "figures": dict, "notes": list,
@@ -40,7 +39,7 @@ def public(experiment: Experiment, record: Record, seconds: float | None) -> Row
             "preset": result.preset,
             "steps": None if config is None else config.optimisation.steps,
             "seeds": list(range(record.seeds if config is None else config.seeds)),
-            "verdict": verdict(tables),
+            "verdict": verdict(tables, result.preset, experiment.home.rule() if experiment.home else ""),
             "tables": tables,
             "figures": {name: figure.caption for name, figure in result.figures.items()},
             "notes": result.notes,
@@ -94,17 +93,17 @@ def typed_tables(record: Row) -> Tables:
     return {name: folded(table["rows"]) for name, table in record["tables"].items()}
 
 
-def verdict(tables: Mapping[str, Row]) -> Row | None:
-    """How many numbers of the judged preset agree with print, by column; None where nothing is printed."""
+def verdict(tables: Mapping[str, Row], preset: str | None, rule: str) -> Row | None:
+    """How many numbers of an experiment's preset agree with print, by column; None where nothing is printed."""
     found: dict[str, list[bool]] = {}
     rows = itertools.chain.from_iterable(table["rows"] for table in tables.values())
-    for row in (row for row in rows if row.get("preset", JUDGED) == JUDGED):
+    for row in (row for row in rows if row.get("preset", preset) == preset):
         for column, agrees in row.items():
             if column.endswith("_agrees") and agrees is not None:
                 found.setdefault(column.removesuffix("_agrees"), []).append(agrees)
     if not found:
         return None
-    return {"rule": RULE, "agree": {name: f"{sum(values)} of {len(values)}" for name, values in found.items()}}
+    return {"rule": rule, "agree": {name: f"{sum(values)} of {len(values)}" for name, values in found.items()}}
 
 
 def merged(new: Row, old: Row | None) -> Row:
@@ -134,10 +133,23 @@ def merged(new: Row, old: Row | None) -> Row:
         if kept & set(one["presets"])
     ]
     figures = old["figures"] | new["figures"]
-    return new | {"tables": tables, "figures": figures, "verdict": verdict(tables), "earlier": earlier}
+    stated = new["verdict"] or old["verdict"]
+    judged = stated and verdict(tables, new["preset"], stated["rule"])
+    return new | {"tables": tables, "figures": figures, "verdict": judged, "earlier": earlier}
 
 
-def read_recorded(id: str, folder: Path = FOLDER) -> Row | None:
-    """A recorded result; None where the experiment has not been recorded."""
-    path = folder / f"{id}.json"
+def recorded_file(id: str) -> Path:
+    """Where the result of an experiment is recorded at the paper's budget; its figures are in a folder beside it.
+
+    >>> recorded_file("depth").parts[-3:]
+    ('results', 'paper', 'depth.json')
+    """
+    (experiment,) = chosen((id,))
+    assert experiment.home is not None
+    return experiment.home.recorded / f"{experiment.id.removeprefix(prefix(experiment.home.name))}.json"
+
+
+def read_recorded(id: str, folder: Path | None = None) -> Row | None:
+    """The recorded result of an experiment, or that in the folder of a report; None where there is none."""
+    path = recorded_file(id) if folder is None else folder / f"{id}.json"
     return read_json(path, "a recorded result", KEYS) if path.exists() else None

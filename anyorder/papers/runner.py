@@ -15,8 +15,7 @@ from anyorder.io.atomic import Row, holds, locked, read_json, write_json, write_
 from anyorder.io.trees import read_record, write_record
 from anyorder.papers import figure_data as figures
 from anyorder.papers.experiment import SECONDS, Budget, Experiment, Result, Table, Task, TaskWatcher, read_seconds
-from anyorder.papers.two_can.dynamics import PowerLaw, Preconditioned, Standing, Standings, Trajectory, TwoStage
-from anyorder.papers.two_can.dynamics.lengths import LengthPoint, LengthSweep
+from anyorder.papers.registry import papers
 from anyorder.sweeps.analysis import Spread
 from anyorder.training import config as configs
 from anyorder.training.versions import versions, versions_difference
@@ -36,12 +35,11 @@ class Record:
     versions: dict[str, str]
 
 
-#: All that a record is made of.
+#: The classes of a record; papers add their own.
 KINDS: tuple[type, ...] = (
     Record, Result, Table, Spread, figures.Series, figures.Chart, figures.Plot, figures.AttentionMap, figures.MapGrid,
-    figures.Heat, figures.OverSteps, figures.OverLengths, Trajectory, TwoStage, Preconditioned, Standings, Standing,
-    LengthSweep, LengthPoint, PowerLaw, configs.Config, configs.Data, configs.Architecture, configs.Initial,
-    configs.Optimisation, configs.Measurement,
+    figures.Heat, configs.Config, configs.Data, configs.Architecture, configs.Initial, configs.Optimisation,
+    configs.Measurement,
 )  # fmt: skip
 
 
@@ -108,7 +106,8 @@ def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:
 
 
 def _kept(experiment: Experiment, folder: Path) -> Ran:
-    record = read_record(folder / RESULT, FORM, KINDS)
+    own = [kind for paper in papers().values() for kind in paper.kinds()]
+    record = read_record(folder / RESULT, FORM, [*KINDS, *own])
     differs = versions_difference(record.versions)
     if differs:
         warnings.warn(f"the kept result of {experiment.id} was computed with {differs}", stacklevel=2)

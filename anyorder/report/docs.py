@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from anyorder.io.atomic import Row
 from anyorder.io.markdown import as_markdown, rewritten
-from anyorder.papers.registry import EXPERIMENTS, RECORDED
-from anyorder.papers.results import read_recorded, typed_tables
-from anyorder.papers.two_can.printed import RULE
+from anyorder.papers.paper import RESULTS
+from anyorder.papers.registry import EXPERIMENTS, papers, recorded
+from anyorder.papers.results import read_recorded, recorded_file, typed_tables
 from anyorder.report.page import shown
 from anyorder.sweeps.analysis import Spread
 
@@ -18,7 +20,7 @@ LONG = 24
 
 def regenerated(page: str) -> str:
     """The page with its parts as they are now; each stands between `<!-- part: NAME -->` and `<!-- end -->`."""
-    found = {id: record for id in RECORDED if (record := read_recorded(id)) is not None}
+    found = {id: record for id in recorded() if (record := read_recorded(id)) is not None}
     parts = {
         "experiments": _experiments(),
         "recorded": _recorded(found),
@@ -31,31 +33,42 @@ def differences(found: Mapping[str, Row]) -> list[str]:
     """A paragraph for every experiment that has printed numbers, from the tables that are recorded."""
     return [
         one.difference(typed_tables(found[id]))
-        for id, one in RECORDED.items()
+        for id, one in recorded().items()
         if one.difference is not None and id in found
     ]
 
 
 def _experiments() -> str:
-    rows = [
-        (f"`{one.id}`", one.title, one.where, f"{one.minutes['quick']:g} min", f"{one.minutes['paper']:g} min")
-        for one in EXPERIMENTS.values()
-    ]
-    return as_markdown(("id", "what", "where", "quick", "paper"), rows)
+    parts = []
+    for paper in papers().values():
+        rows = [
+            (f"`{one.id}`", one.title, one.where, f"{one.minutes['quick']:g} min", f"{one.minutes['paper']:g} min")
+            for one in EXPERIMENTS.values()
+            if one.home is paper
+        ]
+        table = as_markdown(("id", "what", "where", "quick", "paper"), rows)
+        parts.append(f"`{paper.name}`: *{paper.title}*, {paper.reference}: {paper.about}.\n\n{table}")
+    return "\n\n".join(parts)
 
 
 def _recorded(found: Mapping[str, Row]) -> str:
-    missing = ", ".join(f"`{id}`" for id in RECORDED if id not in found)
-    parts = [f"{RULE} ± is over seeds, in `bits` over sequences.", *map(_section, found.values())]
-    return "\n".join(parts) + (f"\n\nNot recorded yet: {missing}." if missing else "")
+    parts = []
+    for paper in papers().values():
+        ids = [id for id in recorded() if EXPERIMENTS[id].home is paper]
+        missing = ", ".join(f"`{id}`" for id in ids if id not in found)
+        said = [paper.rule(), f"Not recorded yet: {missing}." if missing else ""]
+        sections = [_section(found[id]) for id in ids if id in found]
+        if ids:
+            parts.append("\n".join([" ".join(filter(None, [f"**{paper.title}.**", *said])), *sections]))
+    return "\n\n".join(parts)
 
 
 def _section(record: Row) -> str:
     id, seeds = record["id"], record["seeds"]
-    on_page = RECORDED[id]
+    on_page, file = recorded()[id], Path(os.path.relpath(recorded_file(id), RESULTS.parent)).as_posix()
     models = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
-    trained = f"{record['steps']:,} steps, {models}" if record["steps"] else "no training"
-    lines = [f"\n### {record['title']} (`{id}`)\n", f"{record['where']}; preset `{record['preset']}`, {trained}.\n"]
+    trained = f"preset `{record['preset']}`, {record['steps']:,} steps, {models}" if record["steps"] else "no training"
+    lines = [f"\n### {record['title']} (`{id}`)\n", f"{record['where']}; {trained}.\n"]
     for one in record.get("earlier", []):
         names = " and ".join(f"`{name}`" for name in one["presets"])
         notes = " ".join(one["notes"])
@@ -75,8 +88,8 @@ def _section(record: Row) -> str:
         else:
             lines.append(f"{caption} {len(rows)} rows: table `{name}` of the file.\n")
     # A path that holds on GitHub and for Sphinx, which copies pictures from beside its root.
-    lines += [f"![{record['figures'][name]}](../results/paper/{id}/{name}.png)\n" for name in on_page.figures]
-    return "\n".join([*lines, f"All numbers and each seed: `results/paper/{id}.json`."])
+    lines += [f"![{record['figures'][name]}](../{file.removesuffix('.json')}/{name}.png)\n" for name in on_page.figures]
+    return "\n".join([*lines, f"All numbers and each seed: `{file}`."])
 
 
 def wide(rows: list[Row], keys: tuple[str, ...], by: str, value: str) -> list[Row]:

@@ -12,8 +12,10 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from anyorder.errors import InputError
 from anyorder.papers import figure_data as figures
-from anyorder.papers.figure_data import MARKS, AttentionMap, Chart, Heat, MapGrid, OverLengths, OverSteps, Plot, Series
+from anyorder.papers.figure_data import MARKS, AttentionMap, Chart, Heat, MapGrid, Plot, Series
+from anyorder.papers.two_can.figures import OverLengths, OverSteps
 from anyorder.report import descent as dynamics
 from anyorder.report.style import COLOURS, Drawing, styled
 
@@ -36,6 +38,10 @@ def draw(figure: figures.Figure) -> Figure:
             return dynamics.draw_run(trajectory)
         case OverLengths(sweep=sweep):
             return dynamics.draw_sweep(sweep)
+        case _:
+            raise InputError(
+                f"the figure {figure.caption!r} is a {type(figure).__name__}, must be a Plot, MapGrid or Heat"
+            )
 
 
 @styled

@@ -12,7 +12,7 @@ from anyorder.report.page import Section, captions, write_page, write_parts
 
 TITLE = "In-context learning of Markov chains, reproduced"
 LEAD = (
-    "Every table and figure of the paper, and our own, next to what is printed there. Losses are in nats per token. "
+    "Tables and figures of papers, and our own, next to what is printed there. Losses are in nats per token. "
     "Mean ± standard deviation is over seeds; the Bayes floor is what no predictor can beat on average."
 )
 
@@ -21,7 +21,13 @@ def section(folder: Path, ran: Ran) -> Section:
     """What the report says of one experiment; its files are written unless they lie there from an earlier call."""
     experiment, record = ran.experiment, ran.record
     notes = [] if record is None else record.result.notes
-    said = {"The paper says": experiment.paper, "How it is read": experiment.reading, "To note": " ".join(notes)}
+    paper = experiment.home and f"{experiment.home.title} ({experiment.home.reference})"
+    said = {
+        "Paper": paper,
+        "The paper says": experiment.paper,
+        "How it is read": experiment.reading,
+        "To note": " ".join(notes),
+    }
     facts = {term: text for term, text in said.items() if text}
     if record is None:
         return Section(experiment.id, experiment.title, experiment.where, facts, {}, {}, "", ran.failure)

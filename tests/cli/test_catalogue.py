@@ -45,12 +45,13 @@ def called(cache, *commands, folder=None):
 
 def test_lists_and_help_need_a_heavy_library_once(tmp_path):
     commands = ("estimate --help", "verify --help", "reproduce list", "claims list")  # each with a registry of its own
-    made = [called(tmp_path, *some).rpartition("heavy:") for some in (commands, ("constructions",))]
+    others = ("constructions", "papers")
+    made = [called(tmp_path, *some).rpartition("heavy:") for some in (commands, others)]
     assert all("jax" in heavy for _, _, heavy in made)
-    kept, _, heavy = called(tmp_path, *commands, "constructions").rpartition("heavy:")
+    kept, _, heavy = called(tmp_path, *commands, *others).rpartition("heavy:")
     assert heavy == " []\n"
     assert kept == "".join(shown for shown, _, _ in made)  # what is kept is what the registries hold
-    for said in ("unrolled-bayes", "attention-maps", "thm-two-layer", "context-tree weighting", "--no-gated"):
+    for said in ("unrolled-bayes", "attention-maps", "thm-two-layer", "Ekbote", "context-tree weighting", "--no-gated"):
         assert said in kept
 
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from anyorder.papers.two_can.claims import Verdict, registry
+from anyorder.papers.two_can.claims import LEDGER, Verdict
 from anyorder.papers.two_can.claims.registry import recorded
 
 KEYS = {"id", "where", "claim", "verdict", "detail", "numbers", "recorded", "moved", "agrees", "see", "seconds"}
@@ -26,7 +26,7 @@ def test_the_command_reports_every_claim_that_was_asked_for(run):
 
 def test_the_command_shows_numbers_and_says_how_long_it_takes(run, monkeypatch):
     slow = {id: dataclasses.replace(record, seconds=75.0) for id, record in recorded().items()}
-    monkeypatch.setattr(registry, "recorded", lambda: slow)
+    monkeypatch.setattr(LEDGER, "recorded", lambda: slow)
     code, text, error = run("claims", "E9")
     assert code == 0, text
     assert error == "1 claims, about 75 CPU seconds\n"
@@ -37,7 +37,7 @@ def test_the_command_shows_numbers_and_says_how_long_it_takes(run, monkeypatch):
 
 def test_a_verdict_that_differs_from_the_record_is_exit_1(run, monkeypatch):
     wrong = {**recorded(), "eq-score": dataclasses.replace(recorded()["eq-score"], verdict=Verdict.FAILS)}
-    monkeypatch.setattr(registry, "recorded", lambda: wrong)
+    monkeypatch.setattr(LEDGER, "recorded", lambda: wrong)
     code, text, _ = run("claims", "eq-score", "--json")
     report = json.loads(text)
     assert code == 1
@@ -52,7 +52,7 @@ def test_a_number_that_moved_is_named_and_is_exit_1(run, monkeypatch):
     record = recorded()["eq-recursion"]
     numbers = {**record.numbers, "by the recursion": [0.8, 0.7, 0.6], "gone": 1}
     other = dataclasses.replace(record, numbers=numbers)
-    monkeypatch.setattr(registry, "recorded", lambda: {**recorded(), "eq-recursion": other})
+    monkeypatch.setattr(LEDGER, "recorded", lambda: {**recorded(), "eq-recursion": other})
     code, text, _ = run("claims", "E9", "--json")
     report = json.loads(text)
     assert code == 1

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from anyorder.papers.check import check, read_results
-from anyorder.papers.results import FOLDER
+from anyorder.papers.paper import RESULTS
 from anyorder.papers.two_can.claims import CLAIMS, Checked, Finding, Verdict, find
 from anyorder.papers.two_can.claims.registry import PARTS, recorded
 from tests.papers.two_can.claims.small import DEPTH, TOKEN
@@ -28,7 +28,7 @@ def test_quick_claims_have_the_verdicts_on_record(heading):
 
 def test_claims_about_trained_models_have_the_verdicts_on_record():
     trained = [claim for claim in CLAIMS.values() if claim.experiments]
-    found = check(trained, recorded(), results=read_results(FOLDER))
+    found = check(trained, recorded(), results=read_results(RESULTS / "paper"))
     assert [(entry.claim.id, entry.finding.verdict, entry.moved) for entry in found if not entry.agrees] == []
     assert Verdict.UNMEASURED not in {entry.finding.verdict for entry in found}
 

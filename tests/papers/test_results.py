@@ -10,13 +10,14 @@ import pytest
 
 from anyorder.papers import results
 from anyorder.papers.experiment import Experiment, Result, Table
+from anyorder.papers.paper import RESULTS
 from anyorder.papers.runner import Record
 from anyorder.papers.two_can.printed import Printed
 from anyorder.sweeps.analysis import Spread
 from anyorder.training import config as configs
 from anyorder.training import config_text
 
-FILES = sorted(results.FOLDER.glob("*.json"))
+FILES = sorted((RESULTS / "paper").glob("*.json"))
 #: Experiments that take fewer seeds than five.
 SEEDS = {"presets": 3, "grid": 1, "unknown-order": 1, "depth-settings": 1}
 #: Steps of the first model, where they are not the paper's.
@@ -36,7 +37,7 @@ def test_a_recorded_result_is_whole_and_of_the_papers_budget(path):
     assert found["minutes"] > 0
     assert {"jax", "python", "anyorder"} <= set(found["versions"])
     for name in found["figures"]:
-        assert (results.FOLDER / path.stem / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+        assert (RESULTS / "paper" / path.stem / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
     assert path.stat().st_size < 200_000
     for table in found["tables"].values():
         for row in table["rows"]:
@@ -77,7 +78,8 @@ def test_the_authors_model_is_judged_and_stands_first(id):
 def test_rows_of_other_presets_stay_when_one_is_recorded_again():
     def record(version, minutes, figures, *rows):
         return {"tables": {"t": {"caption": version, "rows": list(rows)}}, "figures": figures, "notes": [version],
-                "minutes": minutes, "versions": {"anyorder": version}, "verdict": None}  # fmt: skip
+                "minutes": minutes, "versions": {"anyorder": version}, "preset": "published",
+                    "verdict": {"rule": "equal", "agree": {}}}  # fmt: skip
 
     old = record("0.1", 5.0, {"a": "old", "b": "old"}, {"preset": "paper", "x": 1}, {"preset": "floor", "x": 2})
     first = results.merged(record("0.2", 7.0, {"a": "new"}, {"preset": "published", "x": 3, "y": 4}), old)
@@ -95,7 +97,7 @@ def test_rows_of_other_presets_stay_when_one_is_recorded_again():
     second = results.merged(record("0.3", 9.0, {}, *rows), first)
     assert [row["x"] for row in second["tables"]["t"]["rows"]] == [5, 7, 2]
     assert second["earlier"] == [{"presets": ["floor"], **made}]
-    assert second["verdict"]["agree"] == {"x": "1 of 1"}  # of the judged preset
+    assert second["verdict"] == {"rule": "equal", "agree": {"x": "1 of 1"}}  # of the judged preset
     alone = record("0.4", 1.0, {}, {"x": 1})
     assert results.merged(alone, None) == results.merged(alone, record("0.3", 2.0, {}, {"x": 2})) == alone
 

@@ -5,12 +5,13 @@ import pathlib
 import re
 
 from anyorder.papers import results
-from anyorder.papers.registry import EXPERIMENTS, RECORDED
+from anyorder.papers.paper import RESULTS
+from anyorder.papers.registry import EXPERIMENTS, recorded
 from anyorder.report.docs import differences, markdown, regenerated
 
 
 def test_only_what_the_page_shows_is_recorded():
-    assert {path.stem for path in results.FOLDER.glob("*.json")} <= set(RECORDED) <= set(EXPERIMENTS)
+    assert {path.stem for path in (RESULTS / "paper").glob("*.json")} <= set(recorded()) <= set(EXPERIMENTS)
 
 
 def test_the_page_is_made_from_the_files():
@@ -24,7 +25,7 @@ def test_the_page_is_made_from_the_files():
 
 def test_every_column_of_a_record_is_shown():
     """Only the deviation and the seeds of a mean have no column of their own, and what no row has."""
-    for id in RECORDED:
+    for id in recorded():
         found = results.read_recorded(id)
         for table in found["tables"].values() if found else ():
             rows = table["rows"]
@@ -43,7 +44,7 @@ def test_every_column_of_a_record_is_shown():
 
 
 def records():
-    return {id: found for id in RECORDED if (found := results.read_recorded(id))}
+    return {id: found for id in recorded() if (found := results.read_recorded(id))}
 
 
 def test_every_experiment_with_printed_numbers_has_a_paragraph():

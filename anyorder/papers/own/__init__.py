@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from anyorder.papers.paper import Paper
+from anyorder.papers.paper import RESULTS, Paper
 
 if TYPE_CHECKING:
     from anyorder.papers.experiment import Experiment
@@ -26,5 +26,5 @@ PAPER = Paper(
     reference="the anyorder developers",
     about="the Bayes floor, precision, mechanism and birth of induction heads",
     experiments=_experiments,
-    results="own",
+    results=RESULTS / "paper",
 )

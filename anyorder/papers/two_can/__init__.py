@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from anyorder.papers.paper import Paper
+from anyorder.papers.paper import RESULTS, Paper
 
 if TYPE_CHECKING:
     from anyorder.papers.experiment import Experiment
@@ -28,6 +28,22 @@ def _ledger() -> Ledger:
     return LEDGER
 
 
+def _rule() -> str:
+    from anyorder.papers.two_can.printed import RULE
+
+    return RULE
+
+
+def _kinds() -> Sequence[type]:
+    from anyorder.papers.two_can import dynamics, figures
+    from anyorder.papers.two_can.dynamics.lengths import LengthPoint
+
+    return (
+        figures.OverSteps, figures.OverLengths, dynamics.Trajectory, dynamics.TwoStage, dynamics.Preconditioned,
+        dynamics.Standings, dynamics.Standing, dynamics.LengthSweep, LengthPoint, dynamics.PowerLaw,
+    )  # fmt: skip
+
+
 PAPER = Paper(
     name="two_can",
     title="What One Cannot, Two Can: Two-Layer Transformers Provably Represent Induction Heads on Any-Order Markov "
@@ -36,5 +52,7 @@ PAPER = Paper(
     about="two layers with one head each compute the k-gram of any order",
     experiments=_experiments,
     ledger=_ledger,
-    results="paper",
+    results=RESULTS / "paper",
+    rule=_rule,
+    kinds=_kinds,
 )

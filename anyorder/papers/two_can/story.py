@@ -16,10 +16,11 @@ from anyorder.estimators.matching import window_matches
 from anyorder.io.atomic import Row
 from anyorder.models import Certificate, Transformer
 from anyorder.papers.experiment import Result, Table, Task
-from anyorder.papers.figure_data import AttentionMap, Chart, Figure, MapGrid, OverSteps, Plot, Series
+from anyorder.papers.figure_data import AttentionMap, Chart, Figure, MapGrid, Plot, Series
 from anyorder.papers.own.floor import Comparison
 from anyorder.papers.two_can import dynamics
 from anyorder.papers.two_can.experiments.algorithms import standings
+from anyorder.papers.two_can.figures import OverSteps
 from anyorder.training.config import Config, preset
 from anyorder.training.evaluation import held_out
 

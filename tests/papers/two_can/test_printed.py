@@ -37,5 +37,4 @@ def test_verdicts_are_those_of_the_rule(place, values):
             allowed = 2 * math.hypot(row[f"{name}_std"], wanted.deviation) / math.sqrt(over) + wanted.rounding
             assert row[f"{name}_difference"] == pytest.approx(row[f"{name}_mean"] - wanted.mean)
             assert row[column] == (abs(row[f"{name}_mean"] - wanted.mean) <= allowed)
-    assert found["verdict"] == results.verdict(found["tables"])
-    assert found["verdict"]["rule"] == printed.RULE
+    assert found["verdict"] == results.verdict(found["tables"], found["preset"], printed.RULE)

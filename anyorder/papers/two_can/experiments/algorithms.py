@@ -10,9 +10,10 @@ from anyorder.chains import Dirichlet, Floored, Prior, Reversible
 from anyorder.io.atomic import Row
 from anyorder.io.trees import as_json
 from anyorder.papers.experiment import Budget, Result, Table, TableRow, Task, experiment
-from anyorder.papers.figure_data import Figure, OverLengths, OverSteps
+from anyorder.papers.figure_data import Figure
 from anyorder.papers.two_can import dynamics
 from anyorder.papers.two_can.dynamics import Preconditioned, Standings, TwoStage
+from anyorder.papers.two_can.figures import OverLengths, OverSteps
 
 LENGTHS: dict[Budget, tuple[int, ...]] = {
     "tiny": (16, 32, 64),
