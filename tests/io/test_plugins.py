@@ -1,6 +1,8 @@
 """Registries, and what plug-ins bring to them."""
 
 import os
+import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -10,6 +12,11 @@ from anyorder.errors import InputError
 from anyorder.io import plugins
 from anyorder.io.plugins import Registry
 from anyorder.training.config import PRESETS
+
+#: The page has a complete file of every kind.
+PAGE = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"^`(\w+\.py)`:\n\n```python\n(.*?)^```", PAGE, re.M | re.S))
+COMMANDS = re.findall(r"^anyorder (.*--plugin (\w+\.py).*)$", PAGE, re.M)
 
 
 @pytest.fixture
@@ -126,3 +133,19 @@ def test_entry_points_of_installed_packages_are_found(tmp_path, monkeypatch):
         plugins._declared.cache_clear()
         for name in ("theirs", "others"):
             sys.modules.pop(name, None)
+
+
+def test_every_kind_has_a_file_and_every_file_a_command():
+    assert len(FILES) == PAGE.count("```python") == len(re.findall("^## ", PAGE, re.M)) == 6
+    assert {file for _, file in COMMANDS} == set(FILES)
+
+
+@pytest.mark.parametrize("command", [command for command, _ in COMMANDS])
+def test_a_command_of_the_page_runs_with_its_file(command, tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANYORDER_PLUGINS", "")
+    for name, text in FILES.items():
+        Path(name).write_text(text, encoding="utf-8")
+    Path("x.txt").write_text("0 1 1 0 1 0 0 1", encoding="utf-8")
+    code, _, error = run(*shlex.split(command))
+    assert code == 0, error
