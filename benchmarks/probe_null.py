@@ -1,15 +1,15 @@
-"""How often the probe gives an order to heads that do no induction: `python -m benchmarks.probe_null`."""
+"""How often the probe gives a kind to heads that compare nothing: `python -m benchmarks.probe_null`."""
 
 import json
 
 import numpy as np
 
-from anyorder.probing import sequences
+from anyorder.probing.agreement import agreed, profiles
 from anyorder.probing.measurement import HALF_LEVEL
-from anyorder.probing.order import order
-from anyorder.probing.spectrum import Rows, join, match_lengths, tally
+from anyorder.probing.order import LEVEL
+from anyorder.probing.stimuli import uniform
 
-HEADS, BATCH, LONGEST = 2000, 200, 5
+HEADS, BATCH, LONGEST, LENGTH = 2000, 200, 5, 192
 
 
 def scores(kind, generator, tokens, places):
@@ -28,20 +28,16 @@ class Heads(np.random.Generator):
 
     def __init__(self, seed):
         super().__init__(np.random.PCG64(seed))
-        self.profile = 2 * self.standard_normal((BATCH, 192))
+        self.profile = 2 * self.standard_normal((BATCH, LENGTH))
         self.pairs = 2 * self.standard_normal((BATCH, 4, 4))
 
 
-def rows(kind, generator, drawn):
+def compared(kind, generator, drawn):
     parts = []
-    for number, (tokens, marked) in enumerate(zip(drawn.tokens, drawn.queries, strict=True)):
-        places = np.flatnonzero(marked)
-        weights = np.exp(scores(kind, generator, tokens, places))
-        weights *= (np.arange(len(tokens)) <= places[:, None])[:, None]
-        weights /= weights.sum(axis=-1, keepdims=True)
-        lengths = match_lengths(tokens, LONGEST)[places]
-        parts.append(Rows(weights.astype(np.float32), lengths, places, np.full(len(places), number)))
-    return join(parts)
+    for tokens in drawn.tokens:
+        weights = np.tril(np.exp(scores(kind, generator, tokens, np.arange(LENGTH))).swapaxes(0, 1))
+        parts.append(agreed(weights / weights.sum(axis=-1, keepdims=True), tokens, LONGEST))
+    return profiles(parts, LONGEST)
 
 
 def main():
@@ -49,16 +45,11 @@ def main():
     for kind in ("noise", "places", "tokens"):
         alone = confirmed = 0
         for batch in range(HEADS // BATCH):
-            kept = rows(kind, Heads(batch), sequences(48, seed=batch))
-            halves = [tally(kept.of(kept.sequence % 2 == half), LONGEST) for half in (0, 1)]
-            whole, even = tally(kept, LONGEST), tally(kept, LONGEST, "offsets")
-            for head in range(BATCH):
-                has = order(whole[head]).order is not None
-                alone += has
-                confirmed += has and all(order(part[head], level=HALF_LEVEL).order for part in halves) and bool(
-                    order(even[head]).order
-                )  # fmt: skip
-        found[kind] = {"heads": HEADS, "order_of_one_spectrum": alone, "order_of_the_probe": confirmed}
+            whole = compared(kind, Heads(batch), uniform(48, seed=batch))
+            alone += int(whole.compares(LEVEL).sum())
+            halves = [whole.of(slice(half, None, 2)).compares(HALF_LEVEL) for half in (0, 1)]
+            confirmed += int(np.all(halves, axis=0).sum())
+        found[kind] = {"heads": HEADS, "compare_on_all_sequences": alone, "compare_on_both_halves": confirmed}
     print(json.dumps(found, indent=2))
 
 

@@ -39,11 +39,11 @@ class Probe(Command):
     sequences: int = 48
     """Test sequences; errors are over these."""
     length: int | None = None
-    """Tokens in each; by default 192, or more where the match lengths need more."""
+    """Tokens in each; by default 192, or the length that the model was trained for or has positions for."""
     symbols: int | None = None
-    """Different tokens in a sequence; by default the smaller of 4 and the vocabulary."""
+    """Different tokens in a sequence; by default up to 4, as many as leave every pattern of agreement frequent."""
     max_length: int | None = None
-    """K: match lengths are told apart up to this; by default 5, or the order of a construction and one."""
+    """K: offsets are compared up to this; by default 5, or the order of a construction and one; fewer if too short."""
     layers: tuple[int, ...] | None = None
     """Layers to probe, counted from 0; all by default."""
     ablate: bool = False
@@ -103,26 +103,28 @@ class Probe(Command):
 
 
 def _table(result: Probed) -> Table:
-    best = result.strongest
-    title = f"{result.model}: {len(best)} of {len(result.heads)} heads have an order"
+    others = [head for head in result.heads if head.kind in ("skip", "diffuse")]
+    best = [*result.strongest, *sorted(others, key=lambda head: -head.contrast)]
+    title = f"{result.model}: {len(result.strongest)} of {len(result.heads)} heads have an order or are graded"
     rows = []
     for head in best[:SHOWN]:
-        found = head.found
-        order = f"{'≥ ' * found.capped}{found.order}{' graded' * found.graded}{' bag' * (head.kind == 'bag')}"
-        mean = f"{found.mean:.2f} ± {found.mean_error:.2f}"
-        spectrum = " ".join(f"{value:.1f}" for value in head.spectrum)
-        permuted = None if head.kind is None else head.scores["permuted"]
-        rows.append((f"L{head.layer} H{head.head}", order, mean, spectrum, head.scores["distractor"], permuted))
-    columns = {"head": "", "order": "", "mean step": "", "spectrum, ℓ = 0 …": "", "k - 1": ".2f", "permuted": ".2f"}
-    return table(columns, rows, title)
+        profile, needed = head.agreement, " ".join(map(str, head.needed)) or "–"
+        flipped, alone = (" ".join(f"{value:.1f}" for value in values) for values in (profile.flipped, profile.alone))
+        values = (f"{profile.all:.1f}", flipped, alone, f"{profile.none:.1f}")
+        rows.append((f"L{head.layer} H{head.head}", head.in_words, needed, *values))
+    columns = ("head", "reads", "needs", "all agree", "flipped 1 …", "alone 1 …", "none")
+    return table(dict.fromkeys(columns, ""), rows, title)
 
 
 def _notes(result: Probed) -> list[str]:
-    placebo, acts, off = result.controls.no_repeat, result.behaviour, result.ablation
+    placebo, acts, off, settings = result.controls.no_repeat, result.behaviour, result.ablation, result.settings
     notes = [
-        "spectrum: attention over chance by match length ℓ; k - 1 and permuted: attention to keys that share only the "
-        "last k - 1 tokens, or the last k in another order, over that to matches"
+        "attention over the row's mean on keys whose last tokens agree with the query's: all K, all but one, one "
+        f"alone, none; K is {result.max_length}, sequences have {settings['length']} tokens"
+        + (f", more than the {settings['made_for']} that the model was made for" if settings.get("beyond") else "")
     ]
+    if not result.strongest:
+        notes.append("no head has an order")
     if placebo is not None:
         notes.append(f"no-repeat control: {placebo.heads_above} of {placebo.heads} heads above their threshold")
     if acts is not None:

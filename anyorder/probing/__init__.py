@@ -2,6 +2,7 @@
 
 from anyorder.probing.ablation import Ablation, ablation
 from anyorder.probing.adapters.choose import open_model
+from anyorder.probing.agreement import Agreement, ScoreFit
 from anyorder.probing.behaviour import Behaviour, behaviour
 from anyorder.probing.measurement import ProbeWatcher, Settings, probe
 from anyorder.probing.order import Order, order
@@ -12,6 +13,7 @@ from anyorder.probing.stimuli import Sequences, sequences
 
 __all__ = [
     "Ablation",
+    "Agreement",
     "Behaviour",
     "Look",
     "Maps",
@@ -22,6 +24,7 @@ __all__ = [
     "ProbeWatcher",
     "Probed",
     "ProbedHead",
+    "ScoreFit",
     "Sequences",
     "Settings",
     "Spectrum",

@@ -1,7 +1,7 @@
-"""The whole measurement: run a model on test sequences, read the order of every head, and put the controls beside it.
+"""The whole measurement: run a model on test sequences, read the kind of every head, and put the controls beside it.
 
-A head has an order if it has one on the even sequences, on the odd ones, and against its own mean attention by offset:
-each half confirms what the other chose, and looking at certain distances is not enough. The order and the spectrum that
+A head compares something if its attention rises with agreement on the even sequences and on the odd ones: each half
+confirms what the other chose. Which offsets it needs is decided on both halves too. The profile and the spectrum that
 are reported are those of all sequences.
 """
 
@@ -20,13 +20,21 @@ from anyorder.errors import check_seed, require
 from anyorder.probing import controls
 from anyorder.probing.ablation import SEQUENCES as REPEATS
 from anyorder.probing.ablation import ablation, repeats
+from anyorder.probing.agreement import (
+    LEAST_CONTRAST,
+    Agreed,
+    agreed,
+    as_agreement,
+    kind_of,
+    profiles,
+    score_fits,
+)
 from anyorder.probing.behaviour import behaviour
-from anyorder.probing.order import LEAST_CONTRAST, LEVEL, order
+from anyorder.probing.order import LEVEL, order
 from anyorder.probing.protocol import Model, Place, begun
 from anyorder.probing.result import Controls, HeldOut, Maps, Placebo, Probed, ProbedHead
-from anyorder.probing.spectrum import Rows, check_rows, join, rows, tally
-from anyorder.probing.stimuli import drawn_from, shortest
-from anyorder.probing.stimuli import sequences as draw
+from anyorder.probing.spectrum import Rows, check_rows, jackknife, join, rows, tally
+from anyorder.probing.stimuli import drawn_from, fitting, uniform
 
 if TYPE_CHECKING:
     from anyorder.chains import Kernel, Prior, Source
@@ -34,6 +42,8 @@ if TYPE_CHECKING:
 
 #: Two independent halves at this level are together at `LEVEL`.
 HALF_LEVEL = LEVEL**0.5
+#: Tokens of a test sequence, unless the model was made for fewer.
+LENGTH = 192
 #: A head with this share of its attention on permuted windows compares bags of tokens.
 BAG_SHARE = 0.5
 
@@ -51,9 +61,11 @@ class ProbeWatcher(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What is run. `layers` None: all. `symbols` None: the smaller of 4 and the vocabulary. `length` None: enough.
+    """Test sequences. `layers` None: all. `length` None: 192, or as many tokens as the model was made for.
 
-    `ids` are the tokens that test sequences are drawn from; None: all that stand for text.
+    `symbols` None: up to 4, as many as leave every pattern of agreement frequent. Where not even 2 do, `max_length`,
+    the most offsets that are compared, is lowered; the settings of a result have the number that was used. `ids` are
+    the tokens that test sequences are drawn from; None: all that stand for text.
     """
 
     sequences: int = 48
@@ -66,16 +78,15 @@ class Settings:
 
     @property
     def test_length(self) -> int:
-        """Tokens of a test sequence."""
-        return max(192, 3 * shortest(self.max_length) // 2) if self.length is None else self.length
+        """Tokens of a test sequence for a model that takes any number."""
+        return LENGTH if self.length is None else self.length
 
-    def decided(self, model: Model) -> tuple[Int[np.ndarray, "count"], int, tuple[int, ...]]:
-        """For a model: the ids that test sequences are made of, how many of them each has, and the layers; checked."""
+    def decided(self, model: Model) -> Settings:
+        """All that was left open, for a model: ids, length, symbols, layers, and K if fewer match lengths fit."""
         ids = model.ids if self.ids is None else np.asarray(self.ids)
-        symbols = self.symbols or min(4, len(ids))
         require(
-            2 <= symbols <= len(ids),
-            f"symbols is {symbols}, must be 2 to {len(ids)}, the tokens of this model's vocabulary; "
+            2 <= (self.symbols or 2) <= len(ids),
+            f"symbols is {self.symbols or 2}, must be 2 to {len(ids)}, the tokens of this model's vocabulary; "
             + ("a model of one token has nothing to match" if len(ids) < 2 else "draw fewer symbols"),
         )
         layers = tuple(range(len(model.heads))) if self.layers is None else tuple(sorted(set(self.layers)))
@@ -83,7 +94,10 @@ class Settings:
             require(0 <= layer < len(model.heads), f"layer is {layer}, this model has 0 to {len(model.heads) - 1}")
         check_seed(self.seed)
         require(self.sequences >= 4, f"sequences is {self.sequences}, must be at least 4: two for each half")
-        return ids, symbols, layers
+        length = self.length or min(LENGTH, getattr(model, "context", None) or LENGTH)
+        choice = range(self.symbols, self.symbols + 1) if self.symbols else range(2, min(4, len(ids)) + 1)
+        symbols, longest = fitting(self.sequences, length, choice, self.max_length)
+        return dataclasses.replace(self, length=length, symbols=symbols, max_length=longest, layers=layers)
 
 
 def probe(
@@ -117,12 +131,14 @@ def probe(
 
         source = as_source(source, settings.test_length)
         settings = dataclasses.replace(settings, length=source.length, symbols=source.alphabet_size)
-    available, size, layers = settings.decided(model)
-    length, longest, seed = settings.test_length, settings.max_length, settings.seed
+        drawn = drawn_from(source, settings.sequences, max_length=settings.max_length, seed=settings.seed)
+    settings = settings.decided(model)
+    available = model.ids if settings.ids is None else np.asarray(settings.ids)
+    length, size, layers, longest, seed = (
+        settings.test_length, settings.symbols or 2, settings.layers or (), settings.max_length, settings.seed
+    )  # fmt: skip
     if source is None:
-        drawn = draw(settings.sequences, length=length, symbols=size, max_length=longest, seed=seed)
-    else:
-        drawn = drawn_from(source, settings.sequences, max_length=longest, seed=seed)
+        drawn = uniform(settings.sequences, length=length, symbols=size, max_length=longest, seed=seed)
     generator = np.random.default_rng([seed, 1])
     placebos = max(4, settings.sequences // 3) if len(available) >= length else 0
     done = itertools.count(1)
@@ -143,15 +159,23 @@ def probe(
         marked = np.pad(queries, (len(tokens) - length, 0))
         attention, logs = look(tokens)
         known = None if logs is None else (symbols, np.exp(np.asarray(logs, np.float64)[-length:, ids[number]]))
-        tested.append(as_pass(attention, tokens, marked, longest, number, known))
+        begins = len(tokens) - length
+        tested.append(as_pass(attention, tokens, marked, longest, number, known, begins))
         if number < placebos:
             distinct = begun(model, generator.choice(available, length, replace=False))
-            # The match lengths are those that the test sequence would have had.
-            blank.append(rows(look(distinct)[0], tokens, marked, longest, number))
+            # The patterns are those that the test sequence would have had.
+            blank.append(agreed(look(distinct)[0], tokens, longest, begins))
     scored = [controls.prefix_matching(look(tokens)[0], tokens) for tokens in repeats(model, length, seed)]
     places = [(layer, head) for layer in layers for head in range(model.heads[layer])]
-    decided = {"length": length, "symbols": size, "layers": layers}
-    about = {**dataclasses.asdict(settings), **decided, "start": model.start, **model.about}
+    made_for = getattr(model, "context", None)
+    beyond = made_for is not None and length > made_for
+    about = {
+        **dataclasses.asdict(settings),
+        "made_for": made_for,
+        "beyond": beyond,
+        "start": model.start,
+        **model.about,
+    }
     no_repeat = _placebo(blank, longest) if blank else None
     result = read_heads(model.name, places, tested, longest, np.mean(scored, axis=0), about, no_repeat)
     if not ablate:
@@ -175,6 +199,7 @@ class Pass(NamedTuple):
     previous: Float[np.ndarray, "heads"]
     beginning: Float[np.ndarray, "heads some some"] | None
     predictions: Predictions | None
+    agreed: Agreed
 
 
 def as_pass(
@@ -184,11 +209,13 @@ def as_pass(
     max_length: int,
     number: int,
     predictions: Predictions | None = None,
+    begins: int = 0,
 ) -> Pass:
-    """The pass on one sequence, by its number."""
+    """The pass on one sequence, by its number, with `begins` start tokens."""
     found = rows(attention, tokens, queries, max_length, number)
+    compared = agreed(attention, tokens, max_length, begins)
     beginning = None if number else attention[:, :MAP_ROWS, :MAP_ROWS].copy()
-    return Pass(tokens, found, controls.previous_token(attention), beginning, predictions)
+    return Pass(tokens, found, controls.previous_token(attention), beginning, predictions, compared)
 
 
 def read_heads(
@@ -214,32 +241,55 @@ def read_heads(
         attended = [one.rows.attention[..., begins:] @ names for one, names in zip(passes, at_keys, strict=True)]
         at_queries = predicted[joined.sequence, joined.position - begins]
         scores["copying"] = controls.copying(np.concatenate(attended), at_queries)
-    halves = [tally(joined.of(joined.sequence % 2 == half), longest) for half in (0, 1)]
     whole, balanced = tally(joined, longest), tally(joined, longest, "offsets")
     ratio, error = whole.ratio, whole.error
-    heads, chosen = [], 0
+    parts = [one.agreed for one in passes]
+    compared, fits = profiles(parts, longest), score_fits(parts, longest)
+    halves = [compared.of(slice(half, None, 2)) for half in (0, 1)]
+    one, other = (half.compares(HALF_LEVEL) for half in halves)
+    both = one & other
+    kept, alone = compared.shares(1), compared.shares(1 + longest)
+    kept_by_half = np.stack([half.shares(1) for half in halves], axis=1)
+    mean, deviation = compared.mean, jackknife(compared.replicates)
+    heads = []
     for number, (layer, head) in enumerate(places):
         found = order(whole[number])
-        half, other = (order(part[number], level=HALF_LEVEL) for part in halves)
-        even = order(balanced[number])
-        chosen += half.order is not None
-        if None in (half.order, other.order, even.order):
-            found = dataclasses.replace(found, order=None, graded=False, capped=False, mean=np.nan, mean_error=np.nan)
-        at = found.order
+        kind, needed = kind_of(kept[number], kept_by_half[number], alone[number]) if both[number] else ("none", ())
+        at = len(needed) if kind == "k-gram" else None
         mixed = np.nan if at is None else controls.permuted(joined.attention[:, number], joined, tokens, at)
+        if mixed > BAG_SHARE:
+            kind = "bag"
+        found = dataclasses.replace(found, order=at, graded=kind == "graded", capped=at == longest)
+        if kind == "none":
+            found = dataclasses.replace(found, mean=np.nan, mean_error=np.nan)
         beside = {
             **{score: float(values[number]) for score, values in scores.items()},
-            "held_out_contrast": other.contrast,
-            "recency_balanced_contrast": even.contrast,
+            "held_out_contrast": float(halves[1].contrast[number]),
+            "recency_balanced_contrast": order(balanced[number]).contrast,
             "distractor": np.nan if at is None else controls.distractor(whole[number], at),
             "permuted": mixed,
             "own_mass": float(whole.own_mass[number]),
         }
-        kind = None if np.isnan(mixed) else "bag" if mixed > BAG_SHARE else "k-gram"
-        curve, errors = tuple(ratio[number].tolist()), tuple(error[number].tolist())
-        heads.append(ProbedHead(layer, head, found, kind, curve, errors, float(whole.sink_mass[number]), beside))
-    confirmed = sum(head.found.order is not None for head in heads)
-    control = Controls(HeldOut(chosen, confirmed), LEVEL, no_repeat)
+        rising = kind in ("k-gram", "graded")
+        heads.append(
+            ProbedHead(
+                layer=layer,
+                head=head,
+                found=found,
+                kind=kind,
+                needed=needed,
+                mean_length=float((1 - kept[number]).sum()) if rising else np.nan,
+                weights=tuple(np.diff(kept[number], append=1.0).tolist()) if rising else (),
+                agreement=as_agreement(mean[number]),
+                agreement_error=as_agreement(deviation[number]),
+                score_fit=fits[number],
+                spectrum=tuple(ratio[number].tolist()),
+                spectrum_error=tuple(error[number].tolist()),
+                sink_mass=float(whole.sink_mass[number]),
+                scores=beside,
+            )
+        )
+    control = Controls(HeldOut(int(one.sum()), int(both.sum())), LEVEL, no_repeat)
     about = {**settings, "queries": len(joined.sequence), "least_contrast": LEAST_CONTRAST}
     result = Probed(name, tuple(heads), acts, control, about)
     first, strongest = passes[0], [head.place for head in result.strongest[:MAPS]]
@@ -248,12 +298,7 @@ def read_heads(
     return dataclasses.replace(result, maps=Maps(first.tokens[:MAP_ROWS], shown))
 
 
-def _placebo(blank: list[Rows], longest: int) -> Placebo:
-    spectra = tally(join(blank), longest)
-    found = [order(spectra[number]) for number in range(spectra.mass.shape[1])]
-    return Placebo(
-        sequences=len(blank),
-        heads=len(found),
-        heads_above=sum(one.order is not None for one in found),
-        largest_contrast=max(one.contrast for one in found),
-    )
+def _placebo(blank: list[Agreed], longest: int) -> Placebo:
+    found = profiles(blank, longest)
+    above = found.compares(LEVEL)
+    return Placebo(len(blank), len(above), int(above.sum()), float(np.max(np.nan_to_num(found.contrast, nan=-np.inf))))

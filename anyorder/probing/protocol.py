@@ -31,7 +31,8 @@ class Model(Protocol):
     """Anything that can be probed.
 
     `heads` is the number of heads of each layer, `ids` are the tokens to draw test sequences from, and `start` is
-    the id of the token that goes before every sequence, if there is one. `about` is kept with the result.
+    the id of the token that goes before every sequence, if there is one. `about` is kept with the result. A model may
+    have `context`, the number of tokens that it was trained for or has positions for: test sequences are made to fit.
     """
 
     name: str
@@ -58,8 +59,15 @@ class OwnModel:
     (2, 1)
     """
 
-    def __init__(self, model: Transformer, name: str, about: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self, model: Transformer, name: str, about: Mapping[str, object] | None = None, *, context: int | None = None
+    ) -> None:
         self.model, self.name = model, name
+        if context is None and model.certificate is not None:
+            context = model.certificate.length
+        elif context is None and model.positions is not None:
+            context = len(model.positions)
+        self.context = context
         self.about: dict[str, object] = dict(about or {})
         self.heads = tuple(len(layer.heads) for layer in model.layers)
         self.ids = np.arange(model.alphabet_size)

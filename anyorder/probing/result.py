@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from anyorder.io import trees
 from anyorder.io.notebook import as_html
 from anyorder.probing.ablation import Ablation
+from anyorder.probing.agreement import Agreement, ScoreFit
 from anyorder.probing.behaviour import Behaviour
 from anyorder.probing.order import Order
 from anyorder.probing.protocol import Place
@@ -18,12 +19,24 @@ from anyorder.probing.protocol import Place
 
 @dataclasses.dataclass(frozen=True)
 class ProbedHead:
-    """One head. `kind` is "k-gram" or "bag" for a head with an order of at least 2, None for others."""
+    """One head, with its agreement profile and its match-length spectrum.
+
+    `kind` is "k-gram" (needs offsets 1 … k and no other: order k), "bag" (the same, in any order), "graded" (compares
+    suffixes, and more agreement gives more attention: no single order), "skip" (needs other offsets than 1 … k),
+    "diffuse" (rises with agreement in another way) or "none". `needed` are the offsets without which a match is lost;
+    `mean_length` is the mean match length at which attention rises and `weights` the share of the rise at 1 … K.
+    """
 
     layer: int
     head: int
     found: Order
-    kind: str | None
+    kind: str
+    needed: tuple[int, ...]
+    mean_length: float
+    weights: tuple[float, ...]
+    agreement: Agreement
+    agreement_error: Agreement
+    score_fit: ScoreFit
     spectrum: tuple[float, ...]
     spectrum_error: tuple[float, ...]
     sink_mass: float
@@ -33,6 +46,20 @@ class ProbedHead:
     def place(self) -> Place:
         """Its layer, and its number there."""
         return self.layer, self.head
+
+    @property
+    def contrast(self) -> float:
+        """Attention if all offsets agree less that if none does, over the row's mean."""
+        return self.agreement.all - self.agreement.none
+
+    @property
+    def in_words(self) -> str:
+        """Its order, or its kind where it has none."""
+        if self.found.order is not None:
+            return f"of order {'≥ ' * self.found.capped}{self.found.order}{', a bag' * (self.kind == 'bag')}"
+        if self.found.graded:
+            return f"graded, mean length {self.mean_length:.1f}"
+        return "without order" if self.kind == "none" else f"{self.kind}, without order"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,16 +114,24 @@ class Probed:
 
     def __repr__(self) -> str:
         best = self.strongest[:3]
-        named = ", ".join(f"[{head.layer}, {head.head}] of order {head.found.order}" for head in best) or "none"
+        named = ", ".join(f"[{head.layer}, {head.head}] {head.in_words}" for head in best) or "none"
         more = ", …" if len(self.strongest) > len(best) else ""
-        return f"Probed({self.model!r}, {len(self.strongest)} of {len(self.heads)} heads with an order: {named}{more})"
+        return f"Probed({self.model!r}, {len(self.strongest)} of {len(self.heads)} heads match: {named}{more})"
 
     def _repr_html_(self) -> str:
         found = {
-            f"layer {head.layer}, head {head.head}": f"order {head.found.order}, contrast {head.found.contrast:.3g}"
+            f"layer {head.layer}, head {head.head}": f"{head.in_words}, contrast {head.contrast:.3g}"
             for head in self.strongest
         }
-        return as_html(f"{self.model}: {len(found)} of {len(self.heads)} heads with an order", found)
+        return as_html(f"{self.model}: {len(found)} of {len(self.heads)} heads match", found)
+
+    def detect(self, order: int | None = None) -> dict[str, list[Place]]:
+        """Heads, as (layer, head), by kind, the strongest first; only those of one order if it is given."""
+        found: dict[str, list[Place]] = {}
+        for head in sorted(self.heads, key=lambda head: -np.nan_to_num(head.contrast)):
+            if order is None or head.found.order == order:
+                found.setdefault(head.kind, []).append(head.place)
+        return found
 
     @property
     def max_length(self) -> int:
@@ -105,9 +140,9 @@ class Probed:
 
     @property
     def strongest(self) -> list[ProbedHead]:
-        """The heads that have an order, the largest contrast first."""
-        with_order = [head for head in self.heads if head.found.order is not None]
-        return sorted(with_order, key=lambda head: -head.found.contrast)
+        """The heads that have an order or are graded, the largest contrast first."""
+        matching = [head for head in self.heads if head.found.order is not None or head.found.graded]
+        return sorted(matching, key=lambda head: -head.contrast)
 
 
 def as_json(result: Probed, *, maps: bool = False) -> dict[str, object]:

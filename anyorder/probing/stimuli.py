@@ -1,7 +1,10 @@
-"""Test sequences in which keys of every match length occur often, whatever the number of symbols.
+"""Test sequences: uniform random tokens over few symbols, and sequences with keys of every match length.
 
-In uniform random tokens over m symbols a match of length ℓ has probability m^-ℓ: long matches hardly occur. Here every
-sequence has a motif of K random symbols and is made of pieces: a symbol that breaks the match, the last ℓ symbols of
+In uniform random tokens over m symbols K offsets agree with probability m^-K, and each pattern of agreement occurs
+independently of distances and of the token at the key: agreement is measured on these. `fitting` chooses m and K.
+
+With many symbols long matches hardly occur. In `sequences` they do, whatever the number of symbols: each
+has a motif of K random symbols and is made of pieces: a symbol that breaks the match, the last ℓ symbols of
 the motif with ℓ from 0 … K, and one to three fresh random symbols. One kind of piece has the last two symbols of the
 motif exchanged: a head that compares bags of tokens cannot tell these from the motif. Pieces come in cycles, each a
 random permutation of all kinds (the whole motif twice), so that no match length is more recent than another. Queries
@@ -16,13 +19,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Int
 
-from anyorder.errors import require
+from anyorder.errors import InputError, require
+from anyorder.estimators.match_lengths import match_lengths
 
 if TYPE_CHECKING:
     from anyorder.chains import Source
 
 #: Most fresh random symbols after a piece.
 FRESH = 3
+#: Pairs of a query and a key in which all K offsets agree that are expected in all sequences together, at least.
+PAIRS = 400
+#: Most queries of a uniform sequence whose rows are kept for the spectrum.
+QUERIES = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +70,40 @@ def sequences(count: int = 48, *, length: int = 192, symbols: int = 4, max_lengt
     generator = np.random.default_rng(seed)
     drawn = [_one(generator, length, symbols, max_length) for _ in range(count)]
     return Sequences(np.stack([tokens for tokens, _ in drawn]), np.stack([queries for _, queries in drawn]))
+
+
+def fitting(count: int, length: int, symbols: range, max_length: int) -> tuple[int, int]:
+    """The number of symbols, the largest of a range, and K, at most `max_length`, for which all patterns occur often.
+
+    >>> fitting(48, 192, range(2, 5), 5), fitting(48, 192, range(2, 5), 9), fitting(48, 32, range(2, 3), 9)
+    ((4, 5), (2, 9), (2, 5))
+    """
+    require(max_length >= 2, f"max length is {max_length}, must be at least 2")
+    for longest in range(max_length, 1, -1):
+        pairs = count * (length - longest) * (length - longest - 1) // 2 if length > longest else 0
+        for number in reversed(symbols):
+            if pairs >= PAIRS * number**longest:
+                return number, longest
+    raise InputError(
+        f"length is {length}, too short for {count} sequences of {symbols[0]} symbols; take longer or more sequences"
+    )
+
+
+def uniform(count: int = 48, *, length: int = 192, symbols: int = 4, max_length: int = 5, seed: int = 0) -> Sequences:
+    """Uniform random tokens; queries are positions of the second half, first those with a key that matches K tokens.
+
+    >>> drawn = uniform(2, length=96, symbols=4, max_length=3)
+    >>> drawn.tokens.shape, drawn.queries.sum(axis=1).tolist()
+    ((2, 96), [8, 8])
+    """
+    require(count >= 1, f"sequences is {count}, must be at least 1")
+    require(symbols >= 2, f"symbols is {symbols}, must be at least 2: with one symbol every key matches")
+    require(length > max_length + 1, f"length is {length}, must be at least {max_length + 2} for this max length")
+    generator = np.random.default_rng(seed)
+    tokens = generator.integers(symbols, size=(count, length))
+    rank = generator.random(tokens.shape) - 2 * (np.arange(length) < length // 2)
+    rank += [(match_lengths(row, max_length) == max_length).any(axis=1) for row in tokens]
+    return Sequences(tokens, rank >= np.sort(rank, axis=1)[:, -min(QUERIES, length // 2), None])
 
 
 def drawn_from(source: Source, count: int, *, max_length: int = 5, seed: int = 0) -> Sequences:

@@ -33,11 +33,12 @@ def _grid(axes: Axes, result: Probed) -> None:
     layers = sorted({head.layer for head in result.heads})
     orders = np.full((len(layers), max(head.head for head in result.heads) + 1), np.nan)
     for head in result.heads:
-        orders[layers.index(head.layer), head.head] = head.found.order or 0
+        length = head.found.order or (round(head.mean_length) if head.found.graded else 0)
+        orders[layers.index(head.layer), head.head] = min(length, longest)
     colours = ListedColormap(["#E8E8E8", *matplotlib.colormaps["viridis"](np.linspace(0.9, 0.0, longest))])
     norm = BoundaryNorm(np.arange(longest + 2) - 0.5, colours.N)
     image = axes.imshow(orders, cmap=colours, norm=norm, aspect="auto", origin="lower")
-    axes.set(xlabel="head", ylabel="layer", title="order of every head")
+    axes.set(xlabel="head", ylabel="layer", title="order, or mean length if graded")
     axes.set_xticks(range(orders.shape[1]))
     shown = range(0, len(layers), max(1, len(layers) // 10))
     axes.set_yticks(list(shown), [str(layers[place]) for place in shown])
@@ -49,7 +50,7 @@ def _spectra(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
     lengths = np.arange(result.max_length + 1)
     axes.axhline(1.0, color="grey", linewidth=0.8, linestyle="--")
     for head, colour in zip(best, COLOURS, strict=False):
-        label = f"layer {head.layer} head {head.head}: {head.found.order}{' graded' if head.found.graded else ''}"
+        label = f"layer {head.layer} head {head.head}: {head.in_words.removeprefix('of ')}"
         axes.errorbar(lengths, head.spectrum, yerr=head.spectrum_error, color=colour, label=label, capsize=2)
     median = np.nanmedian([head.spectrum for head in result.heads], axis=0)
     axes.plot(lengths, median, color="grey", label=f"median of {len(result.heads)} heads")

@@ -38,6 +38,7 @@ class ProbeHead(BaseModel):
     graded: bool
     capped: bool = False
     kind: str | None = None
+    mean_length: float | None = None
     spectrum: list[float | None]
     spectrum_error: list[float | None]
     sink_mass: float | None

@@ -23,7 +23,7 @@ def test_a_construction_reads_its_order_and_the_files_are_written(run, tmp_path)
         (["construction:nothing", "--order", "2"], "nothing"),
         (["construction:k-head", "--order", "2", "--symbols", "9"], "symbols is 9"),
         (["construction:k-head", "--order", "2", "--layers", "5"], "layer is 5"),
-        (["construction:k-head", "--order", "2", "--length", "40"], "length is 40"),
+        (["construction:k-head", "--order", "2", "--length", "8"], "length is 8"),
         (["construction:k-head", "--order", "2", "--sequences", "2"], "sequences is 2"),
     ],
 )

@@ -23,9 +23,9 @@ def test_calibration_every_kind_of_head_reads_what_it_is():
     result = probe(with_heads(*makes.values()), FEW)
     read = {name: (head.found.order, head.kind) for name, head in zip(makes, result.heads, strict=True)}
     assert read == {
-        "uniform": (None, None),
-        "previous": (None, None),
-        "noise": (None, None),
+        "uniform": (None, "none"),
+        "previous": (None, "none"),
+        "noise": (None, "none"),
         "bag of 3": (3, "bag"),
         "order 2": (2, "k-gram"),
     }

@@ -9,8 +9,8 @@ from tests.probing.heads import FEW, with_heads
 
 def test_the_json_has_the_keys_that_are_promised_and_no_nan():
     found = probe(with_heads(heads.uniform, lambda row: heads.induction(row, 2)), FEW)
-    assert repr(found) == "Probed('callable', 1 of 2 heads with an order: [0, 1] of order 2)"
-    assert "<th>layer 0, head 1</th><td>order 2, contrast" in found._repr_html_()
+    assert repr(found) == "Probed('callable', 1 of 2 heads match: [0, 1] of order 2)"
+    assert "<th>layer 0, head 1</th><td>of order 2, contrast" in found._repr_html_()
     report = as_json(found, maps=True)
     assert {"heads", "behaviour", "controls", "settings"} <= set(report)
     for head in report["heads"]:

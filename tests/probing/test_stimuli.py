@@ -3,6 +3,7 @@ import pytest
 
 from anyorder.errors import InputError
 from anyorder.probing import match_lengths, sequences
+from anyorder.probing.stimuli import fitting, uniform
 
 
 @pytest.mark.parametrize(("symbols", "max_length"), [(2, 9), (4, 5), (4, 3)])
@@ -24,6 +25,20 @@ def test_the_token_at_a_matching_key_is_fresh():
         for n in np.flatnonzero(queries):
             following += np.bincount((tokens[lengths[n] == 5] - tokens[n]) % 4, minlength=4)
     np.testing.assert_allclose(following / following.sum(), 0.25, atol=0.03)
+
+
+def test_uniform_sequences_have_every_pattern_often():
+    symbols, longest = fitting(48, 192, range(2, 5), 5)
+    tokens = uniform(48, symbols=symbols, max_length=longest).tokens
+    windows = np.lib.stride_tricks.sliding_window_view(tokens, longest, axis=1)
+    counts = []
+    for row in windows:  # the window that ends at n, and that which ends before i, i < n
+        same = row[:, None] == row[None]
+        earlier = np.tri(len(row), k=-2, dtype=bool)
+        counts.append([(same.all(-1) & earlier).sum(), (same[..., :-1].all(-1) & ~same[..., -1] & earlier).sum()])
+    whole, flipped = np.sum(counts, axis=0)
+    assert whole > 400
+    assert flipped > 400
 
 
 def test_the_seed_decides():

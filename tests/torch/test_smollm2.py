@@ -30,13 +30,12 @@ def test_it_knows_the_capital_of_france(model):
 
 def test_the_probe_finds_its_induction_heads(model):
     result = probe(model, Settings(sequences=24, layers=(2, 17, 18, 20)), ablate=True)
-    orders = {(head.layer, head.head): head.found.order for head in result.heads}
-    assert orders[18, 6] in (2, 3)
-    assert orders[17, 3] in (1, 2)
-    assert next(head for head in result.heads if (head.layer, head.head) == (17, 3)).found.graded
-    assert orders[20, 6] is not None
-    assert all(orders[2, head] is None for head in range(9))
-    assert sum(order is None for order in orders.values()) > len(orders) / 2
+    found = {head.place: head for head in result.heads}
+    assert found[18, 6].kind == found[17, 3].kind == "graded"
+    assert found[17, 3].mean_length < found[18, 6].mean_length < 4
+    assert found[18, 6].needed[0] == 1
+    assert all(found[2, head].kind == "none" for head in range(9))
+    assert sum(head.kind == "none" for head in found.values()) > len(found) / 2
     assert result.controls.no_repeat.heads_above == 0
     assert result.ablation.without > result.ablation.whole + 4
     assert max(result.ablation.random) < result.ablation.whole + 3

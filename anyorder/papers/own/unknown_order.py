@@ -74,8 +74,8 @@ def heads(models: Sequence[Transformer], longest: int, count: int) -> list[Row]:
                     "head": head.head,
                     "order": head.found.order,
                     "graded": head.found.graded,
-                    "mean_step": head.found.mean if head.found.order else None,
-                    "mean_step_error": head.found.mean_error if head.found.order else None,
+                    "mean_step": None if head.kind == "none" else head.found.mean,
+                    "mean_step_error": None if head.kind == "none" else head.found.mean_error,
                     "spectrum": [round(value, 3) for value in head.spectrum],
                 }
             )

@@ -84,12 +84,13 @@ def open_model(
 
 
 def _folder(path: Path, member: int) -> Model:
-    from anyorder.training.folder import METRICS, read_models
+    from anyorder.training.folder import METRICS, read_config, read_models
 
     if (path / METRICS).exists():
         step, models = read_models(path)
         require(0 <= member < len(models), f"member is {member}, the run in {path} has 0 to {len(models) - 1}")
-        return OwnModel(models[member], f"{path.name}, model {member}, step {step}", {"step": step})
+        name, context = f"{path.name}, model {member}, step {step}", read_config(path).data.length
+        return OwnModel(models[member], name, {"step": step}, context=context)
     require((path / "config.json").exists(), f"{path} holds no config.json; give {_KINDS}")
     weights = [file.name for file in sorted(path.iterdir()) if file.suffix in (".safetensors", *PICKLED)]
     if not any(name.endswith(".safetensors") for name in weights):

@@ -48,6 +48,8 @@ class HuggingFaceModel:
         self.ids = np.asarray(ids if len(ids) >= 2 else range(size))
         start = getattr(config, "bos_token_id", None)
         self.start = int(start) if isinstance(start, int) and 0 <= start < size else None
+        places = getattr(config, "max_position_embeddings", None)
+        self.context = None if places is None else int(places) - (self.start is not None)
         self.about: dict[str, object] = {"architecture": config.model_type}
 
     def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:

@@ -40,16 +40,17 @@ function grid(result) {
   const cell = (one) => {
     if (!one) return element("td");
     const order = one.order === null ? "no order" : `order ${one.capped ? "at least " : ""}${one.order}`;
+    const rises = one.order ?? (one.graded ? Math.round(one.mean_length) : null);
     const button = element(
       "button",
       {
         type: "button",
-        class: one.order === null ? "none" : `order-${Math.min(one.order, 5)}`,
+        class: rises === null ? "none" : `order-${Math.min(Math.max(rises, 1), 5)}`,
         "aria-label": `${name(one)}: ${order}${one.graded ? ", graded" : ""}`,
         "aria-pressed": "false",
         on: { click: () => choose(one) },
       },
-      one.order === null ? "·" : String(one.order),
+      rises === null ? "·" : String(rises),
     );
     one.button = button;
     return element("td", {}, button);
