@@ -93,7 +93,7 @@ def sweep(
     base: Config,
     axes: Mapping[str, object],
     *,
-    seeds: int | Sequence[int] = 1,
+    seeds: int | Sequence[Any] = 1,
     metric: str = "gap",
     success: Success | None = None,
 ) -> Sweep:

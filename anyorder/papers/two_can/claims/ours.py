@@ -59,26 +59,33 @@ ours_context_trees = claim(
     see=("ours-order-mixture",),
 )
 def ours_trained_unknown_order(unknown_order: Tables) -> Finding:
-    """Gaps of the trained models of the experiment; the error of a gap is that of the evaluation set."""
+    """Gaps of the trained models of the experiment: the largest over seeds is judged.
+
+    The error of a gap is that of the evaluation set.
+    """
     require("gaps" in unknown_order, "the results have no table 'gaps'; run the experiment again")
     rows = [row for row in unknown_order["gaps"] if row["source"] == "order-mixture"]
     shown = {row["model"]: row for row in rows if (row["K"], row["T"]) == (3, 64)}
     missing = [name for name in (RECIPE_NAME, ONE, ATTENTION) if name not in shown]
     require(not missing, f"the results have no row of {', '.join(missing)}; run the experiment again")
     recipe, others = shown[RECIPE_NAME], [shown[ONE], shown[ATTENTION]]
-    above = all(row["gap"].mean > row["best_fixed_order"] for row in others)
+    above = all(min(row["gap"].seeds) > row["best_fixed_order"] for row in others)
+    largest = max(recipe["gap"].seeds)
     made = [row for row in rows if row["model"] == RECIPE_NAME]
     return judge(
         {
             "gap of four heads": recipe["gap"].mean,
+            "its standard deviation over seeds": recipe["gap"].std,
+            "largest over seeds": largest,
+            "seeds": len(recipe["gap"].seeds),
             "its error": recipe["gap_error"],
             "gap of one layer, and of attention only": [row["gap"].mean for row in others],
             "best fixed order": recipe["best_fixed_order"],
             "K and T": [[row["K"], row["T"]] for row in made],
             "gap of four heads there": [row["gap"].mean for row in made],
         },
-        printed=recipe["gap"].mean <= NEAR and above,
-        corrected=recipe["gap"].mean < recipe["best_fixed_order"] and above,
+        printed=largest <= NEAR and above,
+        corrected=largest < recipe["best_fixed_order"] and above,
         correction="four heads do better than every fixed order, and not within 0.002 nats of the mixture",
         failure="four heads are no better than a fixed order, or one layer is",
     )
