@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "order": ("order", "OrderCommand", "how likely each order of a sequence is"),
     "constructions": ("constructions", "Constructions", "list the constructions"),
     "parameters": ("constructions", "Parameters", "count the parameters of a construction"),
+    "price": ("price", "PriceCommand", "what every construction costs, and what any model of its kind must pay"),
     "verify": ("constructions", "Verify", "compare a construction with the exact estimator"),
     "predict": ("constructions", "Predict", "run a construction on your own sequence"),
     "build": ("constructions", "Build", "write a construction to a file"),

@@ -44,7 +44,8 @@ Tokens = dict[int, list[tuple[str, float]]]
 
 def analyse(request: Request, heads: int = 0) -> Analysis:
     """Counts up to T - k and the numbers of the heads are whole; two roundings in N_s · (1/q)."""
-    longest = own_shares(request, heads)[0][1]
+    check_heads(request, heads)
+    longest = -(-request.length // heads) if heads else 1
     return Analysis(
         margin=1.0,
         miss_units=0.0,
@@ -57,9 +58,13 @@ def analyse(request: Request, heads: int = 0) -> Analysis:
 
 def own_shares(request: Request, heads: int) -> list[tuple[int, int]]:
     """The positions of each head, as (the first, how many)."""
+    return shares(request.length, heads or request.length)
+
+
+def check_heads(request: Request, heads: int) -> None:
+    """Refuse more heads than there are positions."""
     length = request.length
     require(heads <= length, f"heads is {heads}, must be at most the length {length}; pass `heads={length}` or less")
-    return shares(length, heads or length)
 
 
 def one_layer(request: Request, kappa: float, heads: int = 0) -> Transformer:

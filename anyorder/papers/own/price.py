@@ -1,0 +1,46 @@
+"""The price of an order as a figure: what certified models pay over k and over T, and the least that any must pay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from anyorder.constructions.price import price
+from anyorder.constructions.registry import LARGEST_ORDER
+from anyorder.papers.figure_data import MARKS, Chart, Plot, Series
+
+#: One construction for each kind of model whose price is counted in bits.
+SHOWN = ("one-layer", "recurrent", "unrolled")
+#: The figure goes at least to this order and to this power of two of the length.
+ORDERS, DOUBLINGS = 8, 14
+
+
+def chart(*, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> Plot:
+    """Bits over the order at one length, and over the length at one order.
+
+    >>> [panel.x for panel in chart(order=2, alphabet_size=2, length=64).charts]
+    ['order k', 'length T']
+    """
+
+    def panel(axis: str, places: Iterable[int], log: str, title: str) -> Chart:
+        lines, across = [], list(places)
+        for colour, name in enumerate(SHOWN):
+            asked = {"order": order, "alphabet_size": alphabet_size, "length": length}
+            found = [price(name, dtype=dtype, **asked | {axis: place}) for place in across]
+            label = f"{name}: {found[0].unit}"
+            paid, least = [float(one.pays or 0) for one in found], [float(one.least or 0) for one in found]
+            lines.append(Series(label, across, paid, style=MARKS[colour] + "-", colour=colour))
+            lines.append(Series(f"{name}, at least", across, least, style=MARKS[colour] + ":", colour=colour))
+        return Chart(f"{axis} {'k' if axis == 'order' else 'T'}", "bits", lines, title, log)
+
+    orders = range(1, min(max(order, ORDERS), length - 1, LARGEST_ORDER) + 1)
+    first, last = (2 * order + 2).bit_length(), max(DOUBLINGS, length.bit_length())
+    return Plot(
+        f"Solid: what certified models pay, {alphabet_size} symbols, {dtype}. Dotted: the least that any model of that "
+        "kind must pay. For two layers the price is the mantissa of the numbers in layer one.",
+        [
+            panel("order", orders, "y", f"T = {length}"),
+            panel("length", (1 << power for power in range(first, last + 1)), "xy", f"k = {order}"),
+        ],
+        width=4.0,
+        height=4.0,
+    )
