@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from anyorder.constructions import steps
-from anyorder.constructions.certificate import Analysis, Request
+from anyorder.constructions.certificate import Analysis, Request, cosine_units
 from anyorder.constructions.construction import Case, Construction
 from anyorder.constructions.parts import anchor, assemble, rounding_pull, window_head
 from anyorder.constructions.steps import Step
@@ -35,7 +35,9 @@ def analyse(request: Request) -> Analysis:
     c = code_total(request.order)
     return Analysis(
         margin=(BASE - 2) / (2 * c * (BASE * c + 1)),
-        miss_units=6.0,
+        # the error of a query meets a difference of directions that the margin outgrows: 3/C units of it are left
+        miss_units=cosine_units(min(request.alphabet_size, request.order), 0.0) + 3 / c,
+        measured=(6.0, 0.0),
         code_bits=math.ceil(request.order * math.log2(BASE)) + 4,
     )
 

@@ -21,8 +21,15 @@ from anyorder.models import Head, Layer, Transformer
 
 
 def analyse(request: Request, beta: float = 1.0) -> Analysis:
-    """As `dyadic`, but the sink meets rounded matches: six units, and a weight moves p by 1/4 at most."""
-    return dataclasses.replace(dyadic.analyse(request), match_units=6.0, sensitivity=0.25, estimator="bayes")
+    """As `dyadic`, but the sink meets rounded matches, and a weight moves p by 1/4 at most.
+
+    A match has two roundings of its key, four of its query and as many of the dot product as it has symbols, the sink
+    two.
+    """
+    derived = 8.0 + min(request.alphabet_size, request.order)
+    return dataclasses.replace(
+        dyadic.analyse(request), match_units=derived, measured=(6.0, derived), sensitivity=0.25, estimator="bayes"
+    )
 
 
 def bayes(request: Request, kappa: float, beta: float = 1.0) -> Transformer:

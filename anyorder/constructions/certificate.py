@@ -18,6 +18,9 @@ from anyorder.models import Certificate
 LEAKAGE_SHARE = 0.01
 #: What must be left of the margin after rounding, in units of u, for an order to count as held.
 SPARE_UNITS = 2.0
+#: Where the units of rounding come from: see docs/certificates.md, Rounding.
+DERIVED = "derived"
+EXTRAPOLATED = "extrapolated from all windows in float16 and bfloat16"
 #: What certificates assume of the backend.
 EQUAL_SCORES = "equal keys get bit-equal scores"
 WHOLE_SUMS = "the weights of a window add up to its number within 1/2"
@@ -38,9 +41,11 @@ class Request:
 class Analysis:
     """What a construction knows about its own scores, in units of kappa; u is the unit roundoff.
 
-    `miss_units`: rounding, in u, of the difference between a match and a miss.
+    `miss_units`: a derived bound, in u, on the rounding of the difference between a match and a miss.
     `match_units`: the same between two scores that should be equal; zero where equal windows have
-    bit-identical keys. `sensitivity`: error of a probability for a relative error of a weight.
+    bit-identical keys. `measured`: smaller units for the two, which all windows of small orders kept in float16 and
+    bfloat16; a promise rests on them where the derived ones do not meet the target.
+    `sensitivity`: error of a probability for a relative error of a weight.
     `size`: the largest score. `code_bits`: bits for the numbers of the code.
     `output_units`: rounding of the output; a count over a count has two stored sums and a division.
     `whole`: kappa becomes a power of two. `tempered`: False where no softmax has to be sharp; then kappa is 1.
@@ -51,6 +56,7 @@ class Analysis:
     margin: float
     miss_units: float
     match_units: float = 0.0
+    measured: tuple[float, float] | None = None
     sensitivity: float = 0.5
     size: float = 1.0
     code_bits: int = 0
@@ -59,6 +65,11 @@ class Analysis:
     tempered: bool = True
     estimator: str = "kgram"
     assumes: tuple[str, ...] = (EQUAL_SCORES,)
+
+    @property
+    def least_units(self) -> tuple[float, float]:
+        """Units of a miss and of matches: those measured, or the derived ones where no others are given."""
+        return self.measured or (self.miss_units, self.match_units)
 
 
 def nearest_miss(total: int) -> float:
@@ -104,29 +115,50 @@ def certify(
 
     A code that does not fit into the mantissa is wrong by a whole symbol, whatever the margin says: the bound is 1.
     """
-    u = unit_roundoff(request.dtype)
-    usable = analysis.margin - analysis.miss_units * u
-    wanted = math.log(request.length / (LEAKAGE_SHARE * request.target_error))
     if not analysis.tempered:
         kappa = 1.0
     elif kappa is None:
+        usable = analysis.margin - analysis.least_units[0] * unit_roundoff(request.dtype)
+        wanted = math.log(request.length / (LEAKAGE_SHARE * request.target_error))
         kappa = wanted / (usable if usable > 0 else analysis.margin)
         kappa = 2.0 ** math.ceil(math.log2(kappa)) if analysis.whole else kappa
-    leakage = request.length * math.exp(-kappa * max(usable, 0.0)) if analysis.tempered else 0.0
-    lost = float(analysis.code_bits > mantissa_bits(DTYPES[request.dtype]))
-    uneven = analysis.sensitivity * math.expm1(min(kappa * analysis.match_units * u, 700.0))
+    bound = error_bound(request, analysis, kappa, analysis.miss_units, analysis.match_units)
+    derived = analysis.measured is None or bound <= request.target_error
     return Certificate(
         construction=name,
         **dataclasses.asdict(request),
         estimator=analysis.estimator,
         margin=analysis.margin,
         kappa=kappa,
-        bound=min(1.0, leakage + uneven + analysis.output_units * u + lost),
+        bound=bound if derived else error_bound(request, analysis, kappa, *analysis.least_units),
+        rounding=DERIVED if derived else EXTRAPOLATED,
         bits_needed=bits_needed(request, analysis),
         mantissa_bits=mantissa_bits(DTYPES[request.dtype]),
         options=tuple((options or {}).items()),
         assumes=tuple(analysis.assumes),
     )
+
+
+def error_bound(request: Request, analysis: Analysis, kappa: float, miss_units: float, match_units: float) -> float:
+    """The largest error of a probability if rounding stays within these units of u; see docs/certificates.md."""
+    u = unit_roundoff(request.dtype)
+    usable = max(analysis.margin - miss_units * u, 0.0)
+    leakage = request.length * math.exp(-kappa * usable) if analysis.tempered else 0.0
+    uneven = analysis.sensitivity * math.expm1(min(kappa * match_units * u, 700.0))
+    lost = float(analysis.code_bits > mantissa_bits(DTYPES[request.dtype]))
+    return min(1.0, leakage + uneven + analysis.output_units * u + lost)
+
+
+def cosine_units(shared: int, margin: float, query_units: float = 3.0) -> float:
+    """Rounding, in u, of the difference of two cosines of exact integer codes with `shared` symbols in common.
+
+    Two keys, each with a rounded length and rounded quotients, two dot products of as many terms, and the query, whose
+    error meets the difference of two directions.
+
+    >>> round(cosine_units(2, nearest_miss(2**10 - 1)), 3)
+    8.003
+    """
+    return 4.0 + 2.0 * shared + query_units * math.sqrt(2 * margin)
 
 
 def bits_needed(request: Request, analysis: Analysis) -> int:
@@ -138,7 +170,8 @@ def bits_needed(request: Request, analysis: Analysis) -> int:
     """
     if not analysis.tempered:
         return analysis.code_bits
-    separation = math.log2((analysis.miss_units + SPARE_UNITS) / analysis.margin)
+    miss_units, match_units = analysis.least_units
+    separation = math.log2((miss_units + SPARE_UNITS) / analysis.margin)
     wanted = math.log(request.length / (LEAKAGE_SHARE * request.target_error)) / analysis.margin
-    evenness = analysis.sensitivity * wanted * analysis.match_units / request.target_error
+    evenness = analysis.sensitivity * wanted * match_units / request.target_error
     return max(math.ceil(separation), math.ceil(math.log2(max(evenness, 1.0))), analysis.code_bits)

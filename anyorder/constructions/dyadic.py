@@ -14,7 +14,7 @@ The architecture is that of `two-layer`: two layers, one head each, three MLP la
 from __future__ import annotations
 
 from anyorder.constructions import steps
-from anyorder.constructions.certificate import Analysis, Request, nearest_miss
+from anyorder.constructions.certificate import Analysis, Request, cosine_units, nearest_miss
 from anyorder.constructions.construction import Case, Construction
 from anyorder.constructions.parts import anchor, assemble, direction, rounding_pull, window_head
 from anyorder.constructions.steps import Step
@@ -24,8 +24,10 @@ from anyorder.models import Head, Layer, MLPLayer, Transformer
 
 
 def analyse(request: Request) -> Analysis:
-    """Codes add up to C = 2^k - 1; six units: two for each of two rounded keys, one for each dot product."""
-    return Analysis(margin=nearest_miss(2**request.order - 1), miss_units=6.0, code_bits=request.order + 4)
+    """Codes add up to C = 2^k - 1, and two windows share at most min(S, k) symbols."""
+    margin = nearest_miss(2**request.order - 1)
+    derived = cosine_units(min(request.alphabet_size, request.order), margin)
+    return Analysis(margin, miss_units=derived, measured=(6.0, 0.0), code_bits=request.order + 4)
 
 
 def dyadic(request: Request, kappa: float) -> Transformer:

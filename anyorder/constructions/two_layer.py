@@ -7,6 +7,8 @@ its margin is kappa·2·9^-k, which is why they end early and `dyadic` does not.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from anyorder.constructions import steps
@@ -30,18 +32,41 @@ def code_total(order: int) -> int:
 
 
 def analyse(request: Request) -> Analysis:
-    """Scores of size 1 + Z²; from order 3 on, Z_n may differ in its last bit from position to position."""
+    """Scores of size 1 + Z²; from order 3 on, Z_n may differ in its last bits from position to position."""
     # Z_n with a full window is Σ_i 3^i · 3^(i-1) / C = 3/4 (3^k + 1) (the paper prints 3^(k+1)/5, E2)
     size = 1 + (0.75 * (3.0**request.order + 1)) ** 2
-    uneven = size if request.order > 2 else 0.0  # a sum of two terms does not depend on their order
-    return Analysis(nearest_miss(code_total(request.order)), miss_units=4 * size, match_units=uneven, size=size)
+    k, shared = request.order, min(request.alphabet_size, request.order)
+    margin = nearest_miss(code_total(k))
+    keys = (4 * k + 2 * shared + 2) * size + shared + 4
+    uneven = float(k > 2)  # a sum of two terms does not depend on their order
+    return Analysis(
+        margin,
+        miss_units=keys + code_units(request, margin),
+        match_units=uneven * keys,
+        measured=(4 * size, uneven * size),
+        size=size,
+    )
 
 
 def analyse_qk(request: Request) -> Analysis:
     """Openings count too, and must be told apart: codes of k and of m < k tokens, on one scale C_k · C_m."""
-    total = code_total(request.order) * code_total(max(request.order - 1, 1))
-    uneven = 6.0 if request.order > 2 else 0.0
-    return Analysis(nearest_miss(total), miss_units=6.0, match_units=uneven, estimator="biased")
+    k, shared = request.order, min(request.alphabet_size, request.order)
+    margin = nearest_miss(code_total(k) * code_total(max(k - 1, 1)))
+    keys, uneven = 4 * k + 3 * shared + 2, float(k > 2)
+    return Analysis(
+        margin,
+        miss_units=keys + code_units(request, margin),
+        match_units=uneven * keys,
+        measured=(6.0, 6.0 * uneven),
+        estimator="biased",
+    )
+
+
+def code_units(request: Request, margin: float) -> float:
+    """Rounding in u of the weights of layer 1, common to all keys, and of the query; docs/certificates.md, Rounding."""
+    k, shared = request.order, min(request.alphabet_size, request.order)
+    exponent = vanishing_pull(request) + 2 * k * math.log(3) + 3
+    return (9 * exponent + 5 * k + shared + 36) * math.sqrt(2 * margin)
 
 
 def window(request: Request, stream: Stream) -> Head:

@@ -14,6 +14,8 @@ class Certificate:
 
     `margin` separates the score of an exact match from that of the nearest miss, in units of `kappa`;
     `bound` is the largest additive error of one probability, over all sequences up to `length`;
+    `rounding` says whether the rounding of scores is bounded by a derivation, or extrapolated from an exhaustive
+    measurement in small number types;
     `bits_needed` are the mantissa bits that the order needs and `mantissa_bits` those that the dtype has;
     `options` are the construction's own, as (name, value). `assumes` says what the promise rests on besides the
     weights: how the backend computes. A verification checks it first. `weights` is the digest of the weights that the
@@ -34,6 +36,7 @@ class Certificate:
     mantissa_bits: int
     options: tuple[tuple[str, bool | int | float], ...] = ()
     assumes: tuple[str, ...] = ()
+    rounding: str = ""
     weights: str = dataclasses.field(default="", compare=False)
 
     def as_dict(self) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def test_the_best_way_out_is_named(name, order, dtype, ways):
         ("two-head-qk", "float32", 2),
         ("two-head-qk", "float64", 5),
         ("bayes", "float32", 1),
-        ("bayes", "float64", 15),
+        ("bayes", "float64", 14),
     ],
 )
 def test_the_last_order_that_each_dtype_is_trusted_with(name, dtype, last):
