@@ -7,7 +7,7 @@ another level compiles nothing. Everything here is a pure function of a key and 
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -22,7 +22,7 @@ from anyorder.chains.priors import PointMass, Prior, dirichlet_rows
 from anyorder.chains.process import Process
 from anyorder.chains.random import Seed, as_key, split, uniform_pairs
 from anyorder.chains.sampling import Start, opening_rows, walk
-from anyorder.errors import InputError, check_order, check_whole, require
+from anyorder.errors import InputError, check_order, check_whole, in_a_line, require
 from anyorder.io.notebook import as_html
 from anyorder.io.tokens import check_tokens
 
@@ -151,15 +151,31 @@ def _check_draw(prior: Prior, length: int) -> None:
     if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(prior)):
         return
     name, key = type(prior).__name__, jax.random.key(0)
+
+    def draw(key: PRNGKeyArray) -> Any:
+        if isinstance(prior, Process):
+            return prior.sequence(key, length, jnp.float64)
+        return prior.draw(key, jnp.float64)
+
+    try:
+        first, again = draw(key), draw(key)
+        jax.eval_shape(draw, key)
+    except InputError:
+        raise
+    except Exception as error:
+        method = "sequence(key, length, dtype)" if isinstance(prior, Process) else "draw(key, dtype)"
+        raise InputError(f"{name}.{method} fails: {in_a_line(error)}") from error
+    same = jax.tree.all(jax.tree.map(np.array_equal, first, again))
+    require(same, f"{name} draws twice from one key and gets two results; draw with jax.random and the key alone")
     if not isinstance(prior, Process):
-        drawn, shape = prior.draw(key, jnp.float64), (prior.alphabet_size,) * (prior.order + 1)
+        drawn, shape = first, (prior.alphabet_size,) * (prior.order + 1)
         require(jnp.shape(drawn) == shape, f"{name} draws kernels of shape {jnp.shape(drawn)}, must be {shape}")
         try:
             Kernel(drawn)
         except InputError as error:
             raise InputError(f"{name} draws no kernel: {error}") from None
         return
-    tokens, truth = map(np.asarray, prior.sequence(key, length, jnp.float64))
+    tokens, truth = map(np.asarray, first)
     shapes, expected = (tokens.shape, truth.shape), ((length,), (length, prior.alphabet_size))
     require(shapes == expected, f"{name} draws tokens and rows of shapes {shapes}, must be {expected}")
     check_tokens(tokens, prior.alphabet_size, name)
@@ -178,8 +194,9 @@ def _sample(key: PRNGKeyArray, source: Source, count: int, dtype: DTypeLike) -> 
     if isinstance(source.prior, Process):
         process = source.prior
         clean, truth = jax.vmap(lambda key: process.sequence(key, length, dtype))(split(kernel_key, count))
-        return _observed(Chains(None, clean, clean, truth), noise_key, noise)
+        return _observed(Chains(None, clean, clean, truth.astype(dtype)), noise_key, noise)
     kernels = jax.vmap(lambda key: source.prior.draw(key, dtype))(split(kernel_key, count // source.per_kernel))
+    kernels = kernels.astype(dtype)
     if source.per_kernel > 1:
         kernels = jnp.repeat(kernels, source.per_kernel, axis=0)
     rows = kernels.reshape(count, -1, size)

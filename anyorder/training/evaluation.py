@@ -215,6 +215,13 @@ def evaluation_set(
     name = "floor" if given else best.name
     true, excesses, rows, missed, (masses, queries) = _compare(source, drawn.tokens, drawn.truth, given)
     true, excesses, missed, masses, queries = jax.tree.map(np.asarray, (true, excesses, missed, masses, queries))
+    if given:
+        wrong = np.argwhere(~np.isfinite(excesses["floor"]))
+        require(
+            len(wrong) == 0,
+            f"the floor gives NaN, or zero to a token that can come, at position {source.order + wrong[:1, 1].sum()}; "
+            "a Bayes predictor is defined and finite from a full window on",
+        )
     losses, zero = estimators.summarise(true), estimators.summarise(missed)
     measured = {name: _measured(excess) for name, excess in excesses.items()}
     bayes, orders = measured.get(name), source.prior.orders
@@ -243,10 +250,9 @@ def _given_rows(
 ) -> Float[Array, "count tokens symbols"]:
     """The rows of a floor of one's own, each held with the token that it predicts."""
     predictor: Any = floor
-    if not callable(floor):
-        found = floor if isinstance(floor, Estimator) else find_estimator(floor)
-        predictor = partial(found.predict, order=source.order, alphabet_size=source.alphabet_size)
-    rows, _ = predictions(predictor, tokens[:, :-1], source.alphabet_size, "probabilities")
+    if isinstance(floor, Estimator | str):
+        predictor = partial(find_estimator(floor).predict, order=source.order, alphabet_size=source.alphabet_size)
+    rows, _ = predictions(predictor, tokens[:, :-1], source.alphabet_size, "probabilities", "floor")
     return jnp.pad(jnp.asarray(rows), ((0, 0), (1, 0), (0, 0)))
 
 

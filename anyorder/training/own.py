@@ -15,7 +15,7 @@ import numpy as np
 
 from anyorder.chains import PRIORS, Source, TokenNoise, TransitionNoise
 from anyorder.chains.config import SourceConfig
-from anyorder.errors import require
+from anyorder.errors import InputError, in_a_line, require
 from anyorder.io.numerics import dtype_of
 from anyorder.training.config import Config
 from anyorder.training.initial import perturbed
@@ -112,13 +112,16 @@ class OwnModules(NamedTuple):
 def own_modules(config: Config, model: GivenModel) -> OwnModules:
     """The modules of a run, made and checked, in the dtype of its config."""
     make = (lambda key: model) if isinstance(model, eqx.Module) else model
-    made = [make(keys(member.seed).weights) for member in config.members]
+    wanted = "must be an Architecture, an Equinox module from tokens to logits, or a function from a key to one"
+    require(callable(make), f"the model is a {type(model).__name__}, {wanted}")
+    try:
+        made = [make(keys(member.seed).weights) for member in config.members]
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"no module from a key: {in_a_line(error)}; the model {wanted}") from error
     for one in made:
-        require(
-            isinstance(one, eqx.Module) and callable(one),
-            f"the model is a {type(one).__name__}, must be an Architecture, an Equinox module from tokens to logits, "
-            "or a function from a key to one",
-        )
+        require(isinstance(one, eqx.Module) and callable(one), f"the model is a {type(one).__name__}, {wanted}")
     prints = {fingerprint(one) for one in made}
     require(len(prints) == 1, f"the seeds have models of {len(prints)} kinds; all must have one tree and one code")
     require(config.optimisation.dropout == 0, "dropout is our architecture's; put it into the module, `dropout=0`")

@@ -20,42 +20,53 @@ BATCH = 32
 
 
 def predictions(
-    model: Any, tokens: Int[Array, "count length"], alphabet_size: int, output: Output | None = None
+    model: Any,
+    tokens: Int[Array, "count length"],
+    alphabet_size: int,
+    output: Output | None = None,
+    noun: str = "model",
 ) -> tuple[Float[np.ndarray, "count length symbols"], Output]:
     """The distributions that a model gives on every sequence, and whether its rows were probabilities or logits.
 
     model: a callable from one sequence to rows (T, S); a PyTorch module gets a batch of one.
     output: what its rows are; by default probabilities if all of them are distributions, and logits otherwise.
+    noun: what messages call the model.
 
     >>> rows, taken = predictions(lambda tokens: np.zeros((len(tokens), 2)), jnp.asarray([[0, 1, 0]]), 2)
     >>> rows[0, 0].tolist(), taken
     ([0.5, 0.5], 'logits')
     """
     require(output in (None, "probabilities", "logits"), f"output is {output!r}, must be 'probabilities' or 'logits'")
-    require(callable(model), f"the model is a {type(model).__name__}, must map tokens to rows (T, S)")
-    rows = _rows(model, tokens, alphabet_size)
+    require(callable(model), f"the {noun} is a {type(model).__name__}, must map tokens to rows (T, S)")
+    rows = _rows(model, tokens, alphabet_size, noun)
     defined = rows[~np.isnan(rows).any(axis=-1)]
+    require(len(defined) > 0, f"the {noun} gives NaN in every row; look for the first NaN inside it")
     tolerance = max(ROW_TOLERANCE, 4 * float(jnp.finfo(rows.dtype).eps))
     sums = defined.astype(np.float64).sum(axis=-1)
     distributions = bool((defined >= 0).all() and (np.abs(sums - 1) <= tolerance).all())
     require(
         distributions or output != "probabilities",
-        "the model's rows are not distributions; divide them by their sums, or pass `output='logits'`",
+        f"the rows of the {noun} are not distributions; divide them by their sums"
+        + (", or pass `output='logits'`" if noun == "model" else ""),
     )
     rows = rows.astype(np.float64)
     if output == "logits" or not distributions:
+        largest = rows.max(axis=-1)
+        require(
+            bool(np.isfinite(largest).all()), f"a row of logits has the largest value {largest.min()}, not a number"
+        )
         return np.exp(log_softmax(rows, axis=-1)), "logits"
     return rows / rows.sum(axis=-1, keepdims=True), "probabilities"
 
 
-def _rows(model: Any, tokens: Int[Array, "count length"], size: int) -> np.ndarray:
+def _rows(model: Any, tokens: Int[Array, "count length"], size: int, noun: str) -> np.ndarray:
     expected = (tokens.shape[1], size)
 
     def call(row: Any) -> Any:
         found = _of_result(model(row))
         found = found.detach().cpu().double().numpy() if hasattr(found, "detach") else found
         shape = np.shape(found)[1:] if is_torch(model) and np.shape(found)[:1] == (1,) else np.shape(found)
-        check_shape(shape, expected)
+        check_shape(shape, expected, noun)
         return found
 
     if is_torch(model):
@@ -79,11 +90,11 @@ def _of_result(found: Any) -> Any:
     return getattr(found, "probabilities", getattr(found, "logits", found))
 
 
-def check_shape(shape: tuple[int, ...], expected: tuple[int, int]) -> None:
+def check_shape(shape: tuple[int, ...], expected: tuple[int, int], noun: str = "model") -> None:
     """Refuse rows of another shape."""
     require(
         tuple(shape) == expected,
-        f"the model gives shape {tuple(shape)} for {expected[0]} tokens, must be {expected}: a row for every token, "
+        f"the {noun} gives shape {tuple(shape)} for {expected[0]} tokens, must be {expected}: a row for every token, "
         "a column for every symbol",
     )
 

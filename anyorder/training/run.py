@@ -22,7 +22,7 @@ from anyorder.io.atomic import Row
 from anyorder.io.trees import as_json
 from anyorder.models import Transformer, load
 from anyorder.training.checks import check_config
-from anyorder.training.config import Architecture, Config, Member, changed, preset
+from anyorder.training.config import GROUPS, Architecture, Config, Member, changed, preset
 from anyorder.training.engine import Round, placed, rounds
 from anyorder.training.evaluation import (
     Evaluation,
@@ -145,6 +145,10 @@ def train(
         config = preset(**changes)
     elif changes:
         config = changed(config, changes)
+    if model is not None:
+        require(from_model is None, "`model=` and `from_model=` together; pass one of them")
+        for name in changes:
+            require(GROUPS.get(name) != "architecture", f"`{name}=` beside `model=`, which has its own; drop it")
     if isinstance(model, Architecture):
         config, model = dataclasses.replace(config, architecture=model), None
     elif isinstance(model, Transformer):

@@ -75,6 +75,30 @@ def test_what_draws_no_distributions_is_refused_in_a_line(prior, message):
         chains.Source(prior, length=4).sample(0, 2)
 
 
+class OneArgument(chains.Prior):
+    def draw(self, key):
+        return jnp.full((2, 2), 0.5)
+
+
+class NotOfTheKey(chains.Prior):
+    def draw(self, key, dtype=jnp.float64):
+        return np.random.default_rng().dirichlet([1, 1], 2)
+
+
+class AlwaysDouble(chains.Prior):
+    def draw(self, key, dtype=jnp.float64):
+        return jax.random.dirichlet(key, jnp.ones(2, jnp.float64), (2,))
+
+
+def test_what_cannot_be_drawn_is_refused_and_what_can_has_the_type_that_is_asked_for():
+    with pytest.raises(InputError, match=r"OneArgument.draw\(key, dtype\) fails: TypeError: .* takes 2 positional"):
+        chains.Source(OneArgument(1, 2), length=8)
+    with pytest.raises(InputError, match="NotOfTheKey draws twice from one key and gets two results; draw with jax"):
+        chains.Source(NotOfTheKey(1, 2), length=8)
+    drawn = chains.Source(AlwaysDouble(1, 2), length=8).sample(0, 2, jnp.float32)
+    assert drawn.kernels.dtype == drawn.truth.dtype == jnp.float32
+
+
 def by_paths(tokens, stay=0.9, own=0.8):
     """The distribution of the next token, by a sum over all hidden paths."""
     weights = np.zeros(2)

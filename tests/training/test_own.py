@@ -132,6 +132,10 @@ def test_a_module_starts_every_seed_from_its_own_weights():
         anyorder.train(model=module, order=1, alphabet_size=3, **TINY)
     with pytest.raises(InputError, match="the model is a int, must be an Architecture, an Equinox module"):
         anyorder.train(model=lambda key: 3, order=1, **TINY)
+    with pytest.raises(InputError, match=r"no module from a key: TypeError: .*; the model must be an Architecture"):
+        anyorder.train(model=lambda: module, order=1, **TINY)
+    with pytest.raises(InputError, match="`layers=` beside `model=`, which has its own; drop it"):
+        anyorder.train(model=module, order=1, layers=3, **TINY)
 
 
 def test_our_architecture_and_our_models_are_models_too():

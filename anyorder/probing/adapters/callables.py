@@ -64,6 +64,10 @@ class CallableModel:
         given, rows = self._attend(tokens), len(tokens)
         pair = isinstance(given, tuple) and len(given) == 2 and (given[1] is None or len(np.shape(given[1])) == 2)
         attention, logits = given if pair else (given, None)
+        require(
+            np.ndim(attention) > 0 if not isinstance(attention, list | tuple) else len(attention) > 0,
+            f"the function gives a {type(given).__name__}, must give attention by layer, or that and logits",
+        )
         maps = [_array(layer) for layer in attention]
         for layer in maps:
             require(
