@@ -265,6 +265,7 @@ function map(now, which) {
   if (which === "pseudo") return made(ideal);
   const [layer, head] = nearest(now),
     given = weights(now, layer - 1, head - 1);
-  const defined = (row) => row >= now.begins && (sink(now) || now.matches[row - now.begins].length);
+  const promised = (row) => (now.begins && sink(now)) || now.matches[row - now.begins].length,
+    defined = (row) => row >= now.begins && promised(row);
   return made(given.map((value, at) => (defined(Math.floor(at / rows)) ? value - ideal[at] : NaN)));
 }
