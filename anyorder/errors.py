@@ -1,4 +1,4 @@
-"""What the user can correct is an `InputError`: one line that names the value, the limit and the way out.
+"""Errors that the user can correct: `InputError`, one line that names the value, the limit and the way out.
 
 Messages speak Python: an option stands in backquotes with its value after an equals sign, or nothing after it where
 any value will do. The command line puts its own flags there: `in_flags`.

@@ -89,7 +89,7 @@ class Head(_Part):
         self.pattern = nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
-        """What the head adds to the stream (rows, d)."""
+        """The head's contribution to the stream (rows, d)."""
         rows = len(x)
         queries, keys, values = x @ self.query.T, x @ self.key.T, x @ self.value.T
         if self.normalise:
@@ -147,7 +147,7 @@ class Mamba(_Part):
         self.pattern = nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
-        """What the head adds to the stream (rows, d)."""
+        """The head's contribution to the stream (rows, d)."""
         rows = torch.cat([x @ weight.T for weight in (self.query, self.key, self.value)], dim=1)
         mixed = functional.silu(_convolved(self.taps, rows) + self.taps_bias)
         queries, keys, values = mixed.split([len(self.query), len(self.key), len(self.value)], dim=1)
@@ -172,7 +172,7 @@ class Recurrence(_Part):
         self.pattern = nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
-        """What the head adds to the stream (rows, d)."""
+        """The head's contribution to the stream (rows, d)."""
         queries, keys = (torch.relu(x @ weight.T + self.bias) for weight in (self.query, self.key))
         seen = (queries @ keys.T).tril()
         read = seen @ (x @ self.value.T)
@@ -256,7 +256,7 @@ class Transformer(_Part):
 
 
 class Certificate(dict[str, object]):
-    """What was promised of a construction, by name."""
+    """The certificate of a construction, by name."""
 
 
 _KINDS = (Transformer, Layer, Head, Mamba, Recurrence, MLPLayer, UnitNorm, LayerNorm, Certificate)

@@ -77,7 +77,7 @@ def jobs(sweep: Path) -> dict[str, Job]:
 
 
 class Blow(NamedTuple):
-    """What happens to a command: a signal after some seconds or some changes of files, or a limit on their size."""
+    """A disturbance of a command: a signal after some seconds or some changes of files, or a limit on their size."""
 
     kind: str
     seconds: float | None = None
@@ -114,7 +114,7 @@ class Ring:
         self.took: dict[str, float] = {}
 
     def undisturbed(self, name: str) -> None:
-        """What a job gives by itself, twice: the second time with everything compiled, for its time."""
+        """The undisturbed result of a job, twice: the second time with everything compiled, for its time."""
         for turn in ("compiled", "whole"):
             out = self.folder / f"{name}-{turn}"
             begun = time.monotonic()

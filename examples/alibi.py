@@ -23,7 +23,7 @@ class AlibiHead(eqx.Module):
     slope: float = eqx.field(static=True)
 
     def __call__(self, x, *, keep_weights, hook=plain):
-        """What the head adds to the stream, and its attention weights if they are to be kept."""
+        """The head's contribution to the stream, and its attention weights if they are to be kept."""
         places = jnp.arange(len(x))
         offsets = places[:, None] - places[None, :]
         scores = linear(x, self.query) @ linear(x, self.key).T / len(self.key) ** 0.5 - self.slope * offsets

@@ -100,7 +100,7 @@ def entropy(row):
 
 
 def successors(tokens, n, order, first):
-    """What followed each context of this order among x_first … x_n: context → counts."""
+    """Counts of the symbols after each context of this order among x_first … x_n: context → counts."""
     table = {}
     for i in range(first, n + 1):
         table.setdefault(tuple(tokens[i - order : i]), Counter())[tokens[i]] += 1

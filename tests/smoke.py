@@ -1,4 +1,4 @@
-"""What an installed wheel must do, with nothing but its own dependencies beside it: python tests/smoke.py"""
+"""Smoke test of an installed wheel with nothing but its own dependencies: python tests/smoke.py"""
 
 import importlib.resources
 import json

@@ -1,4 +1,4 @@
-"""What errors say: Python messages speak Python, and the command line turns their options into flags."""
+"""Error messages: in Python they name arguments, and the command line turns these into flags."""
 
 import ast
 import pathlib

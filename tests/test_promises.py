@@ -1,4 +1,4 @@
-"""What the README promises."""
+"""The promises of the README."""
 
 import ast
 import doctest

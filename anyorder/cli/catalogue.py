@@ -1,4 +1,4 @@
-"""What the registries hold, as plain data: lists and `--help` appear at once, without importing JAX.
+"""The contents of the registries as plain data: lists and `--help` appear at once, without importing JAX.
 
 A list is made from its registry once, and kept until a file of the package changes: `cache.kept`.
 """

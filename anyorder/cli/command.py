@@ -1,4 +1,4 @@
-"""What a sub-command is: a frozen dataclass whose fields are its flags, with a `run` that gives an `Outcome`."""
+"""Sub-commands: frozen dataclasses whose fields are their flags, with a `run` that gives an `Outcome`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # NumPy and JAX take a second to import: not for --help
 
 
 class Outcome(NamedTuple):
-    """What a command found: a JSON-ready report, what a person is shown, and whether every check passed.
+    """The outcome of a command: a JSON-ready report, the text for a person, and whether every check passed.
 
     `then` is what goes on after that has been printed, such as a server.
     """
@@ -58,7 +58,7 @@ class Command(abc.ABC):
 
     @classmethod
     def description(cls) -> str:
-        """What `--help` says first: the docstring as it stands, because tyro's own reading of it drops the examples."""
+        """The opening of `--help`: the docstring unchanged, because tyro's own reading of it drops the examples."""
         return inspect.getdoc(cls) or ""
 
     @abc.abstractmethod
@@ -78,7 +78,7 @@ class SequenceCommand(Command):
     alphabet: str | None = None
     """Characters in the order of their numbers, or auto: distinct characters by first appearance. FASTA has ACGT."""
     line_ends: Literal["keep", "space", "drop", "split"] = "drop"
-    """What the end of a line in text is: a symbol, a space, nothing, or the end of a sequence."""
+    """The meaning of a line's end in text: a symbol, a space, nothing, or the end of a sequence."""
     row: int | None = None
     """Only this sequence of a file that holds several: row of the .npy, line of the text, record of FASTA."""
 

@@ -222,7 +222,7 @@ def sweep_table(sweep: LengthSweep) -> Group:
 
 
 def joint_tables(runs: JointRuns) -> list[RenderableType]:
-    """What every start found, and how good it is."""
+    """The point that every start found, and how good it is."""
     rows = []
     for name, one in runs.found.items():
         heads = (one.attention[: len(one.query_attention) + 2], one.query_attention)

@@ -111,7 +111,7 @@ class EstimateCommand(SequenceCommand):
 
 
 def infinite(zeros: int) -> str:
-    """What is said of a loss that tokens of probability zero made infinite."""
+    """The explanation of a loss that tokens of probability zero made infinite."""
     from anyorder.estimators.registry import ESTIMATORS
 
     finite = ", ".join(name for name, entry in ESTIMATORS.items() if entry.finite)

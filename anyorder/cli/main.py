@@ -90,7 +90,7 @@ def _say(message: Warning | str, category: object, file: str, line: int, *_: obj
 
 
 def overview() -> str:
-    """What `anyorder --help` says, without importing the commands."""
+    """The text of `anyorder --help`, without importing the commands."""
     width = max(map(len, COMMANDS))
     listed = [f"  {name:<{width}}  {summary}" for name, (_, _, summary) in COMMANDS.items()]
     usage = "usage: anyorder COMMAND [OPTIONS]; anyorder COMMAND --help says more; anyorder --version"

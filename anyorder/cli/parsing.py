@@ -233,7 +233,7 @@ def _entries(kind: Any) -> type | None:
 
 
 def _default(label: str) -> str:
-    """What stands after the help of a flag.
+    """The text after the help of a flag.
 
     >>> _default("8"), _default("True"), _default("None")
     ('(default: 8)', '(default: on)', '')

@@ -35,7 +35,7 @@ class Probe(Command):
 
     fills = ("out",)
     model: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL")]
-    """What to probe."""
+    """The model to probe."""
     sequences: int = 48
     """Test sequences; errors are over these."""
     length: int | None = None

@@ -119,7 +119,7 @@ class SweepCommand(Command):
 
 
 def _said(sweep: Sweep, planned: SweepPlan, workers: int | None) -> str:
-    """What is about to be done, on one line."""
+    """A line that announces the work."""
     runs, seconds = len(planned.runs), planned.core_seconds
     of = "" if runs == sweep.count else f" of {sweep.count:,}"
     done = runs - len(planned.missing)
@@ -178,7 +178,7 @@ def best_table(sweep: Sweep, rows: list[SweepRow]) -> RenderableType:
 
 
 def summary(sweep: Sweep, rows: list[SweepRow]) -> tuple[dict[str, object], RenderableType]:
-    """What the rows come to: counts, reasons of failure, the best cells and the command of the best."""
+    """A summary of the rows: counts, reasons of failure, the best cells and the command of the best."""
     from anyorder.sweeps.analysis import command, ranking
 
     ranked = ranking(sweep, rows)

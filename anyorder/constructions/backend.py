@@ -1,4 +1,4 @@
-"""What certificates assume of the machine, and checks that it is so: run at the start of a verification.
+"""The assumptions that certificates make about the arithmetic, and checks of them at the start of a verification.
 
 An exact certificate rests on how the backend computes, and not only on the weights. `equal scores` is what every
 construction with bit-identical keys needs; others bring their own assumptions.

@@ -28,7 +28,7 @@ WHOLE_SUMS = "the weights of a window add up to its number within 1/2"
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What the caller wants: every construction is built from this, and from its own options."""
+    """A request: every construction is built from this and from its own options."""
 
     order: int
     alphabet_size: int
@@ -39,7 +39,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Analysis:
-    """What a construction knows about its own scores, in units of kappa; u is the unit roundoff.
+    """The analysis of a construction's scores, in units of kappa; u is the unit roundoff.
 
     `miss_units`: a derived bound, in u, on the rounding of the difference between a match and a miss.
     `match_units`: the same between two scores that should be equal; zero where equal windows have

@@ -1,4 +1,4 @@
-"""What a construction is: one entry with everything that is particular to it, and the options that it takes."""
+"""The entry of a construction: everything that is particular to it, and the options that it takes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ BETA = Option(
 
 
 class Case(NamedTuple):
-    """What must hold, and is tested: the worst error at some orders in a dtype."""
+    """A tested promise: the worst error at some orders in a dtype."""
 
     dtype: str
     alphabet_sizes: tuple[int, ...]

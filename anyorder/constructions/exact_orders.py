@@ -95,7 +95,7 @@ def measured() -> dict[str, dict[str, ExactOrder]]:
 
 
 def label(entry: Construction, options: Mapping[str, OptionValue]) -> str:
-    """What a row of the table is called.
+    """The label of a row of the table.
 
     >>> label(find("unrolled"), {"heads": 2})
     'unrolled, 2 heads'

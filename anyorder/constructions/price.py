@@ -75,7 +75,7 @@ def prices(*, order: int, alphabet_size: int, length: int, dtype: str = "float64
 
 
 def _bounded(made: Plan, heads: tuple[int, ...], state: int, word: int) -> tuple[int | None, int | None]:
-    """What is paid of the quantity that is bounded, and the least that any model of this kind pays."""
+    """The bounded quantity of this model, and its lower bound over all models of the kind."""
     k, s, t = made.request.order, made.request.alphabet_size, made.request.length
     match made.construction.bounded:
         case "code":

@@ -131,7 +131,7 @@ def plan(
     kappa: float | None = None,
     **options: OptionValue,
 ) -> Plan:
-    """What a construction, by name or itself, would be: its analysis and certificate, and why it would be refused.
+    """The plan of a construction, by name or object: its analysis and certificate, and why it would be refused.
 
     >>> found = plan("unrolled", order=30, alphabet_size=2, length=1024, dtype="float32")
     >>> found.certificate.bits_needed, found.certificate.bound, found.shortcoming
@@ -213,7 +213,7 @@ def _plan(
     kappa: float | None = None,
     analysis: Analysis | None = None,
 ) -> Plan:
-    """What a request comes to at a temperature; None is the one that suffices."""
+    """The certificate of a request at a temperature; None takes the smallest that suffices."""
     if analysis is None and entry.analyse is not None:
         analysis = entry.analyse(request, **options)
     if kappa is not None:

@@ -33,7 +33,7 @@ class Combined:
 
 @dataclasses.dataclass(frozen=True)
 class Inside:
-    """What a ReLU of the MLP is given: W x + b in a block, x the stream at a point."""
+    """The input of the MLP's ReLU: W x + b in a block, x the stream at a point."""
 
     name: str
     layer: int
@@ -82,7 +82,7 @@ class Overlay:
 
 @dataclasses.dataclass(frozen=True)
 class Hidden:
-    """What a layer of the MLP that does not write to the stream gives: a number for every symbol.
+    """The output of an MLP layer that does not write to the stream: a number for every symbol.
 
     With `keys` there is one for every position from k on and symbol, drawn at that position as their sum.
     """
@@ -243,7 +243,7 @@ def match(
 
 
 def count(source: str, layer: int = 1) -> Step:
-    """What the last layer writes, and W_o reads."""
+    """The block that the last layer writes and W_o reads."""
     return Step(
         "Count what came next",
         "Each match adds the token that stands there. Uniform attention makes this the fraction of matches: the "
@@ -285,7 +285,7 @@ _LEARNT = {
 
 
 def learnt(order: int, heads: Sequence[int], kinds: Sequence[str] = ()) -> tuple[Step, ...]:
-    """What can be said of a model that nobody wrote down, with so many heads a layer: where each looks, what comes out.
+    """The steps of a model without a proof, with so many heads in each layer: where each head looks, and the output.
 
     `kinds` are the classes of the heads of each layer; by default all are attention.
 

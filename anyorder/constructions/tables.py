@@ -26,7 +26,7 @@ _COMPUTES = {"kgram": "k-gram", "biased": "biased k-gram", "bayes": "add-β smoo
 
 
 def computes(entry: Construction) -> str:
-    """What a construction computes, in words.
+    """The promise of a construction, in words.
 
     >>> computes(CONSTRUCTIONS["bayes"])
     'add-β smoothing'

@@ -78,7 +78,7 @@ def within(error: float, bound: float | None) -> bool:
 def expected(
     model: Transformer, tokens: Int[np.ndarray, "length"], order: int, beta: float = 1.0
 ) -> Float[np.ndarray, "length symbols"]:
-    """What a construction should give after every position, NaN where it makes no promise.
+    """The distribution that a construction promises after every position, NaN where it makes no promise.
 
     >>> from anyorder.constructions import construct
     >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
@@ -111,7 +111,7 @@ def distributions(
 def _counts(
     batch: Int[Array, "batch length"], order: int, alphabet_size: int, openings: bool
 ) -> Int[Array, "batch length symbols"]:
-    """What followed the last k tokens, or with `openings` also an opening that points the same way (E7)."""
+    """Counts of what followed the last k tokens; with `openings`, also openings with the same code direction (E7)."""
 
     def of_one(tokens: Int[Array, "length"]) -> Int[Array, "length symbols"]:
         found = matching.window_matches(tokens, order)

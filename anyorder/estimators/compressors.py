@@ -1,4 +1,4 @@
-"""What general-purpose compressors need for the same symbols: gzip, bzip2 and xz."""
+"""Code lengths of general-purpose compressors for the same symbols: gzip, bzip2 and xz."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a streaming estimator counts in: stores that double, and three ways to count what follows a context.
+"""The counters of streaming estimators: stores that double, and three ways to count what follows a context.
 
 `Windows` counts windows of k tokens, `Suffixes` every suffix of them in a compressed tree, `Paths` every suffix in a
 plain tree, whose nodes have room for more than counts. The compiled loops are in `hashing`.
@@ -133,7 +133,7 @@ def _empty_index(capacity: int) -> np.ndarray:
 
 
 class _Stores(Counter):
-    """What all ways of counting share: stores, how much of each is used, and how a compiled loop fills them."""
+    """The base of all counters: stores, how much of each is used, and how a compiled loop fills them."""
 
     def __init__(self, alphabet_size: int, columns: Sequence[_Column], windows: Sequence[_Column] = ()) -> None:
         require(

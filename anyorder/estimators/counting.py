@@ -93,7 +93,7 @@ add_beta = bayes
 
 
 def bag(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:
-    """What followed earlier occurrences of the last k tokens in any order: the limit of uniform weights 1/k.
+    """The distribution after earlier occurrences of the last k tokens in any order: the limit of uniform weights 1/k.
 
     >>> bag([0, 1, 1, 0], order=2, alphabet_size=2).probabilities[-1].tolist()
     [0.0, 1.0]

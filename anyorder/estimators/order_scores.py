@@ -1,4 +1,4 @@
-"""What Markov order describes a sequence: the code length of every order, and the posterior over them.
+"""The Markov order that describes a sequence: the code length of every order, and the posterior over them.
 
 The code of order k spends -log of what its add-β predictor gives to each token before it comes, so that an order pays
 for its rows as it learns them: the sum is the marginal likelihood under Dirichlet(β) rows. With orders up to K, every

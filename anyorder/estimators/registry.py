@@ -27,7 +27,7 @@ class Estimator:
 
     name: str
     meaning: str
-    """What it predicts, in a line."""
+    """Its prediction, in a line."""
     function: str | Callable[..., Any]
     """For all positions at once: of the tokens, with `alphabet_size`, the order, and `beta` where it smooths. It gives
     an `Estimate`, or an array of distributions with NaN where they are not defined."""
@@ -36,7 +36,7 @@ class Estimator:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """More arguments of the class for streams."""
     order: str = "order"
-    """What the function calls the order."""
+    """The function's name for the order."""
     beta: float | None = None
     """Smoothing unless another is given; None where there is none."""
     finite: bool = True
@@ -58,7 +58,7 @@ class Estimator:
         return Estimate(rows, ~jnp.isnan(rows).any(axis=1))
 
     def counter(self, order: int, alphabet_size: int, beta: float | None = None) -> Counter:
-        """What a stream is counted in."""
+        """The counter of a stream."""
         require(beta is None or 0 < beta < math.inf, f"beta is {beta}, must be positive and finite; 1 is usual")
         if self.streaming is None:
             from anyorder.estimators.counters import Recounted

@@ -1,4 +1,4 @@
-"""What every estimator gives: a distribution after each position, and where it is defined."""
+"""The result of every estimator: a distribution after each position, and where it is defined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be computed again at any time, in the user's cache folder: compiled programs, and values of the package."""
+"""The user's cache folder, for results that can be computed again: compiled programs, and values of the package."""
 
 from __future__ import annotations
 

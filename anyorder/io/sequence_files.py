@@ -35,7 +35,7 @@ Reader = Callable[[Counter[str]], Iterator[Piece]]
 
 @dataclasses.dataclass(frozen=True)
 class SequenceFile:
-    """What a file holds."""
+    """The contents of a file."""
 
     name: str
     alphabet_size: int
@@ -46,7 +46,7 @@ class SequenceFile:
     length: int
     """Tokens in all of them."""
     notes: tuple[str, ...]
-    """What was passed over, a sentence each."""
+    """Skipped parts, a sentence each."""
     read: Reader = dataclasses.field(repr=False)
 
     def chunks(self) -> Iterator[Piece]:
@@ -145,7 +145,7 @@ def _stream(source: str | Path) -> Iterator[IO[bytes]]:
 
 
 def _reader(stream: IO[bytes], name: str, alphabet: str | None, ends: LineEnds) -> tuple[Reader, str | None]:
-    """What reads this file in parts, and its characters if it is text."""
+    """The reader that takes this file in parts, and its characters if it is text."""
     start = stream.read(6)
     stream.seek(0)
     require(len(start) > 0, f"{name} is empty; it needs at least two tokens")

@@ -1,4 +1,4 @@
-"""What one sequence of tokens is: integers below the size of the alphabet, or a string over an alphabet."""
+"""One sequence of tokens: integers below the size of the alphabet, or a string over an alphabet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Tokens = Integer[Array, "length"] | Integer[np.ndarray, "length"] | Sequence[int
 def as_tokens(
     tokens: object, order: int | None, alphabet_size: int, *, alphabet: str | None = None
 ) -> Int[Array, "length"]:
-    """What is given as `Tokens`, as an array of int32; refused where it is not one sequence over the alphabet.
+    """Convert `Tokens` to an array of int32; refused unless they are one sequence over the alphabet.
 
     With an order the sequence must be longer than it, without one it must have a token. The characters of a string are
     numbered by their places in `alphabet`.

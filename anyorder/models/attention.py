@@ -82,7 +82,7 @@ class Head(eqx.Module):
     def __call__(
         self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
     ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
-        """What the head adds to the stream, and its attention weights if they are to be kept."""
+        """The head's contribution to the stream, and its attention weights if they are to be kept."""
         x = hook("read", x)
         queries, keys = self.sides(x, hook)
         values = hook("value", linear(x, self.value))
@@ -129,7 +129,7 @@ class Mixer(Protocol):
     def __call__(
         self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
     ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
-        """What the head adds to the stream, and how much each row reads of every row if that is to be kept."""
+        """The head's contribution to the stream and, if it is to be kept, how much each row reads of every row."""
 
 
 def run_heads(

@@ -1,4 +1,4 @@
-"""What a constructed model promises about itself; `anyorder.constructions` derives it."""
+"""The certificate of a constructed model; `anyorder.constructions` derives it."""
 
 from __future__ import annotations
 

@@ -100,13 +100,13 @@ class Mamba(eqx.Module):
         return self._run(state, x)[:2]
 
     def write(self, read: Float[Array, "rows value"]) -> Float[Array, "rows d"]:
-        """What the head adds to the stream."""
+        """The head's contribution to the stream."""
         return linear(read, self.projection)
 
     def __call__(
         self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
     ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
-        """What the head adds to the stream, and if asked for |M| with rows of sum one."""
+        """The head's contribution to the stream and, on request, |M| with rows of sum one."""
         x = hook("read", x)
         rows, width = x.shape
         if keep_weights or hook is not plain or rows <= SINGLE_BLOCK:

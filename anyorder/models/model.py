@@ -293,7 +293,7 @@ def predict(
 
 
 def _anchor(model: Transformer) -> Float[Array, "d"]:
-    """What all embeddings have in common, the beginning token's included, and zero elsewhere."""
+    """The coordinates that all embeddings share, the beginning token's included; zero elsewhere."""
     rows = model.embedding if model.beginning is None else jnp.vstack([model.embedding, model.beginning])
     return jnp.where((rows == rows[0]).all(axis=0), rows[0], 0)
 

@@ -54,13 +54,13 @@ class Recurrence(eqx.Module):
         return stored(table + stored(keys.T @ values)), stored(within + stored(queries @ table))
 
     def write(self, read: Float[Array, "rows value"]) -> Float[Array, "rows d"]:
-        """What the head adds to the stream: what was read, divided by its sum."""
+        """The head's contribution to the stream: its readout, divided by its sum."""
         return linear(quotient(read, _divisor(read)), self.projection)
 
     def __call__(
         self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
     ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
-        """What the head adds to the stream, and if asked for how much each row reads of every row.
+        """The head's contribution to the stream and, on request, how much each row reads of every row.
 
         A hook sees what the head reads and what it writes.
         """

@@ -17,7 +17,7 @@ from anyorder.models.model import Layer, Transformer, predict
 
 
 class Memory(eqx.Module):
-    """What a layer keeps: the rows that its convolution still sees, and the state of every head."""
+    """The streaming state of a layer: the rows that its convolution still sees, and the state of every head."""
 
     recent: Float[Array, "before d"]
     heads: tuple[Any, ...]

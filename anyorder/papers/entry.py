@@ -1,4 +1,4 @@
-"""What an entry of the ledger is: a statement of the paper, a function that measures it, and the verdict it comes to.
+"""Entries of the ledger: a statement of the paper, a function that measures it, and the resulting verdict.
 
 A verdict is never written down in an entry. A measuring function returns numbers, two comparisons made from
 them (does it hold as printed, does it hold as corrected), and the sentence that each answer would need.
@@ -28,7 +28,7 @@ ROUNDING = 1e-6
 
 
 class Verdict(enum.StrEnum):
-    """What a measurement can come to."""
+    """The possible outcomes of a measurement."""
 
     HOLDS = "holds"
     CONSISTENT = "consistent with"

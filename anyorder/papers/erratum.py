@@ -22,7 +22,7 @@ class Kind(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Erratum:
-    """What is printed where, and what we read instead; `claims` are the ids of those that measure it.
+    """An erratum: the printed text with its place, and our reading; `claims` are the ids of entries that measure it.
 
     A misprint is an error on which no claim depends.
     """

@@ -1,4 +1,4 @@
-"""What an experiment is: a task goes in, tables and figures come out, and both can be kept in a file."""
+"""Experiments: a task goes in, tables and figures come out, and both can be kept in a file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SECONDS = "seconds.json"
 
 Item = TypeVar("Item")
 CellValue: TypeAlias = bool | int | float | str | Sequence[float] | Spread | None
-"""What a table holds under a column: a number, a word, several numbers, their mean and deviation, or nothing."""
+"""The value of a table's cell: a number, a word, several numbers, their mean and deviation, or nothing."""
 TableRow: TypeAlias = Mapping[str, CellValue]
 
 
@@ -58,7 +58,7 @@ class Table(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What an experiment found, in numbers; figures hold the numbers that are drawn.
+    """The result of an experiment, in numbers; figures hold the numbers that are drawn.
 
     `preset` and `config` are those of the models that the first table is about, where models were trained.
     """

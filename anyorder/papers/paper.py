@@ -17,7 +17,7 @@ RESULTS = Path(__file__).parents[2] / "results"
 
 @dataclasses.dataclass(frozen=True)
 class Paper:
-    """What a paper offers. The parts are functions, so that listing papers imports none of them.
+    """The parts of a paper. They are functions, so that listing papers imports none of them.
 
     name: short, as the folder of the paper.
     about: the statement that the paper is known for, in a line.

@@ -1,4 +1,4 @@
-"""What heads are for: the loss on repeated tokens with them switched off, next to random heads of the same layers."""
+"""Ablation: the loss on repeated tokens with heads switched off, next to random heads of the same layers."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class Profiles:
         return (self.contrast >= LEAST_CONTRAST) & (self.contrast > critical * error)
 
     def shares(self, first: int) -> Float[np.ndarray, "heads K"]:
-        """What K patterns from this one on keep of the rise from none to all."""
+        """The share of the rise from none to all that K patterns, from this one on, keep."""
         mean = self.mean
         with np.errstate(divide="ignore", invalid="ignore"):
             return (mean[:, first : first + self.longest] - mean[:, -1:]) / self.contrast[:, None]

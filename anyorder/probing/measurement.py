@@ -188,7 +188,7 @@ Predictions: TypeAlias = tuple[Int[np.ndarray, "length"], Float[np.ndarray, "len
 
 
 class Pass(NamedTuple):
-    """What is kept of a pass: rows of attention at the queries, and the scores that need whole maps.
+    """The part of a forward pass that is kept: rows of attention at the queries, and scores that need whole maps.
 
     `beginning` are the maps at the first positions, of the first sequence only. `predictions`, where they are known,
     are the tokens after a start token as symbols 0 … m - 1, and the probabilities of all symbols after each of them.

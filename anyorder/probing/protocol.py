@@ -1,4 +1,4 @@
-"""What the probe asks of a model, and models of this package seen so."""
+"""The protocol of a model that can be probed, and its implementation for models of this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a measurement found, typed, and the JSON that the command prints."""
+"""The typed result of a measurement, and the JSON that the command prints."""
 
 from __future__ import annotations
 

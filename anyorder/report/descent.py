@@ -101,7 +101,7 @@ def attention_page(trajectory: Trajectory) -> str:
 
 
 def page_data(trajectory: Trajectory) -> Row:
-    """What the page shows, as JSON: labels, and for every frame the row and the numbers beside it."""
+    """The data of the page, as JSON: labels, and for every frame the row and the numbers beside it."""
     attention = trajectory.attention
     shown = min(SHOWN, attention.shape[1])
     rest = attention.shape[1] > shown

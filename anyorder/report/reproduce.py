@@ -18,7 +18,7 @@ LEAD = (
 
 
 def section(folder: Path, ran: Ran) -> Section:
-    """What the report says of one experiment; its files are written unless they lie there from an earlier call."""
+    """The report's section on one experiment; its files are written unless an earlier call left them."""
     experiment, record = ran.experiment, ran.record
     notes = [] if record is None else record.result.notes
     paper = experiment.home and f"{experiment.home.title} ({experiment.home.reference})"

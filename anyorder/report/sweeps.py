@@ -18,7 +18,7 @@ from anyorder.sweeps.table import SweepRow
 
 @styled
 def draw(sweep: Sweep, rows: Sequence[SweepRow]) -> Figure:
-    """What fits the axes that have more than one value."""
+    """The figure that fits the axes with more than one value."""
     axes = [axis for axis, values in sweep.axes.items() if len(values) > 1] or list(sweep.axes)[:1]
     if len(axes) == 1:
         return _curve(sweep, rows, axes[0])

@@ -105,7 +105,7 @@ def ranking(sweep: Sweep, rows: Sequence[SweepRow]) -> list[Cell]:
 
 
 def command(sweep: Sweep, cell: Cell) -> str:
-    """What trains the runs of a cell again, to copy; seeds that do not follow each other need one command each."""
+    """Commands that train the runs of a cell again; seeds that are not consecutive need one command each."""
     first, last = min(sweep.seeds), max(sweep.seeds)
     config = configs.changed(sweep.base, {**cell.values, "seed": first})
     if last - first + 1 == len(sweep.seeds):

@@ -1,4 +1,4 @@
-"""What a worker does: train runs that share a compiled program, and measure each at its end.
+"""The work of one worker: train runs that share a compiled program, and measure each at its end.
 
 The same code under every engine, with one thread for a model: a run becomes the same to the last bit wherever it is
 trained, on one kind of device. A run that fails is a result too, with its reason.

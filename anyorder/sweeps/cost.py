@@ -1,4 +1,4 @@
-"""What a run costs, before it is run: seconds of one core, from what its steps multiply and exponentiate.
+"""The estimated cost of a run: seconds of one core, from the multiplications and exponentials of its steps.
 
 The constants were fitted to four shapes on one free core of a server, where they hold within a third; other machines
 differ by a factor, which a running sweep corrects for as soon as its first run has ended.

@@ -1,4 +1,4 @@
-"""What an engine is: chunks of runs go in, results come out in any order.
+"""Engines: chunks of runs go in, results come out in any order.
 
 `anyorder.sweeps.local` has one worker process for each core, `anyorder.sweeps.ray_engine` hands chunks to a Ray
 cluster. Both move plain JSON and let `anyorder.sweeps.chunk` do the work.

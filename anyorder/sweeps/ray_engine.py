@@ -30,7 +30,7 @@ AHEAD = 4
 
 
 def work(packed: str, files: str) -> str:
-    """What a task does; the worker's compiled programs stay with its process for the next one."""
+    """One task; the worker's compiled programs stay with its process for the next one."""
     os.environ[plugins.VARIABLE] = files
     os.environ["NPROC"] = "1"  # as in the local engine: one thread for a model
     devices.prepare()

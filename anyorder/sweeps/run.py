@@ -16,7 +16,7 @@ from anyorder.training.versions import versions
 
 
 class SweepPlan(NamedTuple):
-    """What a sweep would do: its runs, those that are missing, programs to compile, and seconds of one core."""
+    """The plan of a sweep: its runs, those that are missing, programs to compile, and seconds of one core."""
 
     table: SweepFolder
     runs: list[Run]

@@ -1,4 +1,4 @@
-"""What a sweep is: a base config, axes over its fields, seeds and a metric; and the runs that it stands for.
+"""Sweeps: a base config, axes over its fields, seeds and a metric; and the runs that they stand for.
 
 Nothing here imports JAX: a sweep is read, checked and counted at once.
 """
@@ -29,7 +29,7 @@ MANY = 1_000_000
 
 
 class Metric(NamedTuple):
-    """What a sweep can be judged by: its words on an axis, and whether less of it is better."""
+    """A metric of sweeps: its label on an axis, and whether less of it is better."""
 
     label: str
     less: bool

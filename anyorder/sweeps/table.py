@@ -63,7 +63,7 @@ class Ended:
 
     @classmethod
     def from_json(cls, plain: Row) -> Ended:
-        """What `as_json` gave, back; further keys are left alone."""
+        """The inverse of `as_json`; further keys are ignored."""
         return cls(**{name: kind(plain[name]) for name, kind in KINDS.items() if plain.get(name) is not None})
 
 

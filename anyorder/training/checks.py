@@ -1,4 +1,4 @@
-"""What of a config cannot be run, said in one line before anything is done. Nothing here imports JAX."""
+"""Checks of a config before anything runs, each with a one-line message. Nothing here imports JAX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training run is: one frozen dataclass, which is at once the flags of the command and the JSON of the run.
+"""The config of a training run: one frozen dataclass that is at once the flags of the command and the JSON of the run.
 
 Fields are grouped by what reads them, and no two have the same name. The defaults are the preset `fast`. Nothing here
 imports JAX.
@@ -149,7 +149,7 @@ class Optimisation:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """What is measured, and when."""
+    """The evaluation settings: which set, and how often."""
 
     evaluate_every: int = 500
     """Steps between two measurements."""
@@ -221,13 +221,13 @@ class Config:
 
     @property
     def source(self) -> Source:
-        """What training draws its batches from."""
+        """The source of training batches."""
         self._known()
         return self.data.source_of(self.data.tokens, per_kernel=self.optimisation.per_kernel)
 
     @property
     def evaluation(self) -> tuple[Data, int, int]:
-        """What the evaluation set is drawn from: the chains, the number of sequences, and the seed."""
+        """The source of the evaluation set: the chains, the number of sequences, and the seed."""
         self._known()
         return self.data, self.measurement.evaluation_count, self.measurement.evaluation_seed
 

@@ -65,7 +65,7 @@ def config_difference(one: Config, other: Config) -> str:
 
 
 def flags(config: Config, base: Config) -> str:
-    """What must be added to `anyorder train` with the base to get the config.
+    """The flags that turn `anyorder train` with the base into this config.
 
     >>> flags(changed(Config(), {"order": 3, "beginning": False}), Config())
     '--order 3 --no-beginning'

@@ -1,4 +1,4 @@
-"""What must be decided before JAX starts: one core for every call of a program, as many calls as cores, a cache."""
+"""Settings that must precede the start of JAX: one core per call of a program, as many calls as cores, a cache."""
 
 from __future__ import annotations
 

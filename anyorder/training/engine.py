@@ -40,7 +40,7 @@ ROUND = 100
 
 
 class ProgramInputs(NamedTuple):
-    """What is particular to one model of a run, besides its state: inputs of the compiled program."""
+    """The inputs of the compiled program that belong to one model of a run, besides its state."""
 
     data: PRNGKeyArray
     numbers: Numbers
@@ -48,7 +48,7 @@ class ProgramInputs(NamedTuple):
 
 
 Taken = tuple[Float[np.ndarray, "models steps"], Bool[np.ndarray, "models"]]
-"""What some steps did to all models: the loss of each step, and whether all weights are still finite."""
+"""The outcome of several steps for all models: the loss of each step, and whether all weights are still finite."""
 
 
 def _calls(first: int, last: int) -> list[tuple[Int[Array, ""], Int[Array, ""]]]:

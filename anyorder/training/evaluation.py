@@ -1,4 +1,4 @@
-"""What is measured on a model: losses next to the true loss and the Bayes floor, and attention next to the ideal.
+"""Evaluation of a model: losses next to the true loss and the Bayes floor, attention next to the ideal.
 
 All on one evaluation set, whose key no training data can have. Losses are expectations over the true distribution of
 the next token, in nats, over the predictions from a full window (tokens k … T); model and floor are compared on
@@ -83,7 +83,7 @@ def _measured(values: Losses) -> Measured:
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """What an evaluation set says without a model: true loss, Bayes floor, k-gram, and what chance gives.
+    """The model-independent numbers of an evaluation set: true loss, Bayes floor, k-gram loss, and chance levels.
 
     `predictors` has the excess of every reference predictor (`estimators.references`).
     """

@@ -129,7 +129,7 @@ def _projection(head: Head) -> Float[Array, "d width"]:
 
 
 def _first_attention(head: Head, read: Float[Array, "distinct d"], one_hot: Features) -> Features:
-    """What a head of layer 1 reads: its attention to each of the distinct vectors."""
+    """The input of a head of layer 1: its attention to each of the distinct vectors."""
     queries, keys = read @ head.query.T, read @ head.key.T
     if head.normalise:
         queries, keys = unit(queries), unit(keys)
@@ -165,7 +165,7 @@ def _offsets(first: int, last: int, table: int) -> Int[np.ndarray, "rows keys"]:
 def _attend(
     head: Head, read: Rows, batch: int, output: Float[Array, "symbols d"] | None
 ) -> Float[Array, "rows written"]:
-    """What a head writes to the stream, or with `output` what that adds to the logits."""
+    """The head's contribution to the stream or, with `output`, to the logits."""
     width, d = head.query.shape
     folds = 2 * width > d  # else two narrow products are cheaper than one wide one
 

@@ -61,7 +61,7 @@ class Folder:
         self._written = hashlib.sha256()
 
     def begin(self, from_model: Transformer | None) -> None:
-        """What a run has from its first moment on; the config is written last, and makes the folder a run's."""
+        """Write the first files of a run; the config comes last and marks the folder as a run's."""
         if from_model is not None:  # the run must not depend on a file elsewhere
             save(from_model, self.path / START)
         (self.path / METRICS).unlink(missing_ok=True)

@@ -115,7 +115,7 @@ causal_softmax.defvjp(lambda scores: (causal_softmax(scores),) * 2, _causal_soft
 
 @jax.custom_vjp
 def mix(weights: Scores, values: Keys) -> Queries:
-    """What attention reads: values, added up with the weights.
+    """The output of attention: the weighted sum of values.
 
     >>> mix(jnp.asarray([[[0.5, 0.5]]]), jnp.asarray([[[1.0], [3.0]]])).tolist()
     [[[2.0]]]

@@ -21,7 +21,7 @@ _RMS = 0.2
 
 
 class Numbers(NamedTuple):
-    """What may differ between models that share a compiled program: its inputs, besides weights, keys and sources."""
+    """Hyper-parameters that may differ between models that share a compiled program, of which they are inputs."""
 
     learning_rate: Float[Array, ""]
     beta1: Float[Array, ""]

@@ -118,7 +118,7 @@ def _of_torch(model: Any, call: Any, tokens: Int[np.ndarray, "count length"]) ->
 
 
 def logits_of(model: Any, tokens: Int[Array, "length"], alphabet_size: int) -> Float[Array, "length symbols"]:
-    """What an Equinox module gives for one sequence, refused where that is not a row of logits for every token."""
+    """The logits of an Equinox module for one sequence; refused unless there is one row for every token."""
     try:
         found = model(tokens)
     except InputError:

@@ -165,7 +165,7 @@ def train(
 
 
 class Given(NamedTuple):
-    """What a program gives to a run beside its config: a source, its floor, and a module for every member."""
+    """Objects that a caller gives to a run besides its config: a source, its floor, and a module for every member."""
 
     source: Source | None = None
     floor: GivenFloor | None = None

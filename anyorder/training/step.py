@@ -36,14 +36,14 @@ SMALLEST = 1e-5
 
 
 class State(NamedTuple):
-    """What a step changes: the arrays of the model, and the optimiser's own."""
+    """The state that a step updates: the arrays of the model and of the optimiser."""
 
     weights: eqx.Module
     moments: optax.OptState
 
 
 class Keys(NamedTuple):
-    """What all randomness of one model comes from."""
+    """The key from which all randomness of one model derives."""
 
     weights: PRNGKeyArray
     data: PRNGKeyArray
@@ -119,7 +119,7 @@ def parts(batch: int, numbers: int) -> int:
 
 
 Batch = tuple[Array, Array, Array | None]
-"""What is read, what is wanted, and the keys of dropout, where there is any; a sequence in each row."""
+"""Inputs, targets and, with dropout, keys; one sequence per row."""
 PartLoss = Callable[[eqx.Module, Array | None, Array, Array, Array | None], Float[Array, ""]]
 """The mean loss of weights on a part of a batch; the second argument is the fraction that dropout sets to zero."""
 

@@ -1,4 +1,4 @@
-"""What the numbers of a run depend on besides its config."""
+"""The versions that the numbers of a run depend on, besides its config."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import metadata
 
 
 def versions() -> dict[str, str]:
-    """What the numbers of a run depend on besides its config.
+    """The versions that the numbers of a run depend on, besides its config.
 
     >>> sorted(versions())
     ['anyorder', 'equinox', 'jax', 'jaxlib', 'machine', 'numpy', 'optax', 'python']

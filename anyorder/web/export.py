@@ -52,7 +52,7 @@ class ExportWatcher(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Exported:
-    """What was written."""
+    """The files of an export."""
 
     index: Path
     constructions: list[str]

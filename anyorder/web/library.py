@@ -191,7 +191,7 @@ def fits(file: Path) -> None:
 
 
 def _search(folder: Path, path: str, depth: int) -> Iterator[StoredInfo]:
-    """What can be opened in a folder, and in those inside it; `path` is what the page calls it."""
+    """The models in a folder and its subfolders; `path` is the name that the page shows."""
     if (folder / CONFIG).is_file() and (folder / CHECKPOINT).is_file():
         with contextlib.suppress(InputError):  # a run that cannot be read is not offered
             yield run_info(folder, path)
@@ -253,7 +253,7 @@ def trajectory_info(file: Path, path: str) -> StoredInfo:
 
 
 def _named(file: Path, found: dict[str, object]) -> StoredInfo:
-    """What was found of a file, or said of it by its folder."""
+    """Facts about a file, read from it or from its folder."""
     said = None
     with contextlib.suppress(InputError):
         said = read_json(file.with_name("about.json"), "names of files").get(file.name)

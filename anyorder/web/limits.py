@@ -1,4 +1,4 @@
-"""What one request may ask for. Beyond these the answer is a 4xx that names the limit."""
+"""Limits on one request. Beyond them the answer is a 4xx that names the limit."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def tell(traced: Traced, position: int) -> schema.Story:
 
 
 def here(look: TracedPosition, kind: steps.Here) -> str:
-    """What is the case at this position, in one sentence."""
+    """The state at this position, in one sentence."""
     n, k, found = look.position, look.order, look.matches
     match kind:
         case "window" if n == 0:
@@ -138,7 +138,7 @@ def weight(model: Transformer, name: str, does: str) -> schema.Weight:
 
 
 def show(what: steps.Show, look: TracedPosition) -> schema.Part:
-    """What a step lets one see, at one position."""
+    """The values that a step shows at one position."""
     model, trace = look.model, look.traced.trace
     match what:
         case steps.Block():
@@ -238,7 +238,7 @@ def _direction(values: Numbers) -> list[float]:
 
 
 def _scale(model: Transformer) -> tuple[float, str]:
-    """What scores are divided by, and what it is called: kappa where there is one."""
+    """The divisor of scores and its name: kappa where there is one."""
     return (1.0, "") if model.certificate is None else (model.certificate.kappa, "kappa")
 
 

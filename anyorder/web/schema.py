@@ -63,7 +63,7 @@ def complaint(error: Mapping[str, Any]) -> str:
 
 
 class Asked(BaseModel):
-    """What a client sends: no conversion, no unknown field, no infinity."""
+    """Base of requests: no conversion, no unknown field, no infinity."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
@@ -214,7 +214,7 @@ class DynamicsRequest(Asked):
 
 
 class Problem(BaseModel):
-    """What every refusal looks like: one line for a person, and the limit where there is one."""
+    """The form of every refusal: one line for a person, and the limit where there is one."""
 
     error: str
     limit: limits.Limit | None = None
@@ -284,7 +284,7 @@ class Tour(BaseModel):
 
 
 class Options(BaseModel):
-    """What there is to choose from."""
+    """The choices that the page offers."""
 
     tours: list[Tour]
     opening: str | None = Field(None, description="the tour that a page without an address opens with")
@@ -299,7 +299,7 @@ class Options(BaseModel):
 
 
 class ModelInfo(BaseModel):
-    """What kind of model was run."""
+    """The kind of the model that ran."""
 
     title: str
     source: str

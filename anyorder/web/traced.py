@@ -1,4 +1,4 @@
-"""What a view and its stories are read from: a sequence, typed or drawn from a random chain, and a model on it."""
+"""A traced sequence, typed or drawn from a random chain, with a model's pass over it; views and stories read it."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class Traced:
         return np.asarray(self.trace.attention[layer - 1][head - 1, :rows, :rows], np.float64)
 
     def estimate(self, name: str, beta: float | None = None) -> Distributions:
-        """What an estimator of the registry predicts after every position, with the order of the model."""
+        """The predictions of a registered estimator after every position, at the order of the model."""
         order, size = self.opened.order, self.alphabet_size
         found = find_estimator(name).predict(self.padded, order=order, alphabet_size=size, beta=beta)
         return np.asarray(found.probabilities)[: self.length]

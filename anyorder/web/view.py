@@ -194,7 +194,7 @@ def _exactness(
 
 
 def how_exact(error: float, bound: float | None, dtype: str) -> schema.HowExact:
-    """What an error is called: `exact` at the level of rounding, `within` or `beyond` its bound, `open` without one.
+    """The class of an error: `exact` at the level of rounding, `within` or `beyond` its bound, `open` without one.
 
     >>> [how_exact(error, bound, "float64") for error, bound in ((1e-16, 1e-7), (1e-9, 1e-7), (0.1, 1.0))]
     ['exact', 'within', 'beyond']
@@ -224,7 +224,7 @@ def _losses(traced: Traced, bayes: Distributions, kgram: Distributions) -> schem
 
 
 def model_info(opened: Opened) -> schema.ModelInfo:
-    """What kind of model it is."""
+    """The kind of the model."""
     model = opened.model
     return schema.ModelInfo(
         title=opened.title,

@@ -37,7 +37,7 @@ MINE = dataclasses.replace(
 
 
 def called(cache, *commands, folder=None):
-    """What a new process prints that runs the commands one after the other, with the package of a folder."""
+    """The output of a new process that runs the commands in turn, with the package of a folder."""
     words = [sys.executable, "-c", PROGRAM, *commands]
     environment = {**os.environ, "ANYORDER_CACHE": str(cache)}
     return subprocess.run(words, capture_output=True, text=True, check=True, env=environment, cwd=folder).stdout

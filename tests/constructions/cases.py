@@ -1,4 +1,4 @@
-"""What must hold, as the entries of the registry say it, each with an oracle that knows nothing of them."""
+"""The promises of the registry's entries, each with an independent oracle."""
 
 from __future__ import annotations
 

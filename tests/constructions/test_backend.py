@@ -1,4 +1,4 @@
-"""What a certificate assumes of the backend."""
+"""Assumptions of certificates about the backend."""
 
 from anyorder.constructions import backend, plan
 from anyorder.constructions.verify import verify

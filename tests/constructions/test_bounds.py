@@ -147,7 +147,7 @@ def test_the_state_knows_a_symbol_for_every_context(order, symbols):
 
 
 def table(tokens, order):
-    """What a recurrence must know: counts of all words of k + 1 tokens, and the last k tokens."""
+    """The sufficient state of a recurrence: counts of all words of k + 1 tokens, and the last k tokens."""
     words = Counter(tuple(tokens[i - order : i + 1]) for i in range(order, len(tokens)))
     return tuple(sorted(words.items())), tuple(tokens[len(tokens) - order :])
 

@@ -35,7 +35,7 @@ def test_nearest_miss_is_the_minimum_over_all_pairs(base, symbols, longest):
 
 
 def last_stream(trace):
-    """What the last layer reads."""
+    """The input of the last layer."""
     last = len(trace.attention)
     return trace.stream([name for name in trace.points if name.split(".")[0].split()[-1] == str(last - 1)][-1])
 

@@ -1,4 +1,4 @@
-"""What the steps of the proof show is in the stream."""
+"""The values that proof steps show are those in the stream."""
 
 import numpy as np
 import pytest

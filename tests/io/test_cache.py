@@ -1,4 +1,4 @@
-"""What is kept between two calls of the command follows from the package, and is never needed."""
+"""The cache between two calls of the command follows from the package, and is never needed."""
 
 import os
 import pwd

@@ -1,4 +1,4 @@
-"""What passes as one sequence of tokens."""
+"""Which values pass as one sequence of tokens."""
 
 import inspect
 

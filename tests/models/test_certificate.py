@@ -1,4 +1,4 @@
-"""What a certificate says, and when a model goes beyond it."""
+"""The text of a certificate, and when a model exceeds it."""
 
 import warnings
 

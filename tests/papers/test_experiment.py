@@ -1,4 +1,4 @@
-"""What an experiment trains."""
+"""The trainings of an experiment."""
 
 from anyorder.io import atomic
 from anyorder.papers.experiment import Task

@@ -1,4 +1,4 @@
-"""What is recorded at the paper's budget: whole, of the paper's steps and seeds."""
+"""Results at the paper's budget are complete: all of the paper's steps and seeds."""
 
 import dataclasses
 import itertools

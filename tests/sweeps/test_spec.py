@@ -1,4 +1,4 @@
-"""What a sweep expands to, and what is refused."""
+"""The runs of a sweep, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a config may hold."""
+"""Allowed values of a config."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is decided before JAX starts."""
+"""Settings that precede the start of JAX."""
 
 import os
 

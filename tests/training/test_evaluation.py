@@ -1,4 +1,4 @@
-"""What is measured on a model, against loops over the definitions and against models whose numbers are known."""
+"""Evaluations against loops over the definitions and against models whose numbers are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown of a model beside the exact numbers."""
+"""The view of a model beside the exact numbers."""
 
 from fractions import Fraction
 

@@ -151,7 +151,7 @@ def stage_row(found: Course, about: Row, order: int) -> Row:
 
 
 def sentences(rows: Sequence[Row], seeds: int) -> list[str]:
-    """What the table of stages says of each setting."""
+    """The statement of the table of stages on each setting."""
     found: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         found.setdefault(tuple(row[name] for name in Setting._fields), []).append(row)

@@ -1,4 +1,4 @@
-"""What each construction pays for exactness: layers, heads, MLP, parameters, bits."""
+"""The cost of exactness in each construction: layers, heads, MLP, parameters, bits."""
 
 from __future__ import annotations
 

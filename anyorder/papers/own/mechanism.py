@@ -43,13 +43,13 @@ def first_stream(model: Transformer, tokens: Int[Array, "length"]) -> Float[Arra
 
 
 def written(model: Transformer, stream: Float[Array, "rows d"]) -> Float[Array, "rows d"]:
-    """What the MLP of layer 1 adds to that stream."""
+    """The contribution of layer 1's MLP to that stream."""
     first = model.layers[0]
     return run_stack(first.mlp, first.mlp_norm, stream)[-1] - stream
 
 
 def onwards(model: Transformer, stream: Float[Array, "rows d"], removed: Float[Array, "directions d"]) -> Trace:
-    """What layer 2 makes of a stream, with directions of unit length removed from what the MLP of layer 1 writes.
+    """The output of layer 2 with unit directions removed from the contribution of layer 1's MLP.
 
     The rest is a model of one layer, which has the stream as its positions and tokens that say nothing.
     """

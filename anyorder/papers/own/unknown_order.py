@@ -38,7 +38,7 @@ def mixture(max_order: int, length: int) -> Data:
 
 
 def trials(budget: Budget) -> list[Trial]:
-    """What is trained within a budget: the preset and less than it on one source, then the recipe over K and T."""
+    """The runs of a budget: the preset and less than it on one source, then the recipe over K and T."""
     one, attention = {"layers": 1}, {"mlp": "none", "last_mlp": False}
     tree = Data(prior="tree", depth=3, length=64)
     quick = [
@@ -63,7 +63,7 @@ def config(task: Task, trial: Trial) -> Config:
 
 
 def heads(models: Sequence[Transformer], longest: int, count: int) -> list[Row]:
-    """What the probe reads off every head of the last layer."""
+    """The probe's reading of every head of the last layer."""
     found = []
     for seed, model in enumerate(models):
         settings = probing.Settings(sequences=count, max_length=longest, layers=(len(model.layers) - 1,))

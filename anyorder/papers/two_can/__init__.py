@@ -1,4 +1,4 @@
-"""What One Cannot, Two Can (NeurIPS 2025): the paper that this laboratory is built around."""
+"""The paper "What One Cannot, Two Can" (NeurIPS 2025), which this laboratory is built around."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Printed(NamedTuple):
 
     @property
     def rounding(self) -> float:
-        """What the mean may have lost to rounding: half of its last digit."""
+        """The rounding error of the printed mean: half of its last digit."""
         return 0.5 * 10**-self.digits
 
     def agrees(self, mean: float, deviation: float | None) -> bool:
@@ -102,7 +102,7 @@ def verb(row: Row) -> str:
 
 
 def printed_series(values: Iterable[Printed], places: Iterable[float], style: str = "s") -> Series:
-    """What is printed, as a series at these places."""
+    """The printed numbers, as a series at these places."""
     means, deviations = zip(*((entry.mean, entry.deviation) for entry in values), strict=True)
     return Series("printed", list(places), means, deviations, style, 1)
 

@@ -1,4 +1,4 @@
-"""What is opened as a model, and what never is."""
+"""Which files open as models, and which never do."""
 
 import numpy as np
 import pytest

@@ -278,7 +278,7 @@ def claim_temperature() -> Finding:
 
 @claim("Sec. 2.2, output", "The output is f(W_o x + b_o) with f = ReLU, called logits.")
 def def_output() -> Finding:
-    """What a softmax on top would do to a construction that is exact without it."""
+    """The effect of a softmax on top of a construction that is exact without it."""
     order, model = 2, built("two-layer", 2)
     sums = max(apart(model(x).sum(axis=1)[order:], 1) for x in hard(order))
     error = distance_to_kgram(model, order)

@@ -1,4 +1,4 @@
-"""What several entries measure with: codes of contexts, verified constructions, kernels that were drawn."""
+"""Instruments that several entries share: codes of contexts, verified constructions, drawn kernels."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def asm_any_order() -> Finding:
 
 @functools.cache
 def any_order_assumption() -> tuple[Numbers, bool]:
-    """What is measured of Assumption 3, and whether some chain above order one can meet it.
+    """The measurement of Assumption 3, and whether some chain above order one can meet it.
 
     It needs β_m > 0, as printed, and a lifted chain that is self-adjoint.
     """

@@ -91,7 +91,7 @@ class _Stage(NamedTuple):
 
 
 class _Steps(NamedTuple):
-    """What steps leave behind: the state after each, the excess that it saw, and dL/dp, which is zero in stage two."""
+    """The record of steps: the state after each, its excess loss, and dL/dp, which is zero in stage two."""
 
     p: Float[Array, "*steps offsets"] | Float[np.ndarray, "steps offsets"]
     a_2: Float[Array, "*steps"] | Float[np.ndarray, "steps"]

@@ -50,7 +50,7 @@ class LimitDistances(NamedTuple):
 
 
 def limit(p: Float[np.ndarray, "offsets"], prior: Prior, key: Seed, *, length: int, count: int = 256) -> LimitDistances:
-    """What learned positional scalars compute once norms are back and a_2 goes to infinity (erratum E10)."""
+    """The limit of learned positional scalars once norms are back and a_2 goes to infinity (erratum E10)."""
     model = initial(length=length, a_2=SHARP, order=prior.order, normalise=True)
     model = dataclasses.replace(model, p=jnp.asarray(p))
     return LimitDistances(*map(float, _limit(model, prior, as_key(key), length, count)))

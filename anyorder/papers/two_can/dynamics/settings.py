@@ -17,7 +17,7 @@ Algorithm = Literal["two-stage", "preconditioned"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AlgorithmSettings:
-    """What both algorithms need to know."""
+    """Settings that both algorithms share."""
 
     length: int = 128
     """T: sequences have T + 1 tokens; preconditioned: 64."""

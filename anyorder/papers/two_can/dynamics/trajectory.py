@@ -1,4 +1,4 @@
-"""What a run leaves behind: the parameters at every step, the loss next to L* and the floor, and one `.npz` of it."""
+"""The trajectory of a run: parameters at every step, the loss next to L* and the floor, and its `.npz` file."""
 
 from __future__ import annotations
 

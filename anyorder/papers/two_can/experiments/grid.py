@@ -35,7 +35,7 @@ def sweep(budget: Budget) -> Sweep:
 
 
 def difference(recorded: Tables) -> str:
-    """What the settings of the grid change."""
+    """The config fields that the settings of the grid change."""
     cells = [row for row in recorded["cells"] if row["length"] == 32]
     each = []
     for rate, dropout in sorted({(row["learning_rate"], row["dropout"]) for row in cells}):

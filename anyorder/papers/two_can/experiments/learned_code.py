@@ -1,4 +1,4 @@
-"""What layer 1 of a trained model does: its weight at each offset, the base of its code, and what it confuses.
+"""Layer 1 of a trained model: its weight at each offset, the base of its code, and the contexts it confuses.
 
 Layer 1 mixes the embeddings of earlier tokens with weights that depend on the offset. The construction of App. B has
 weights ∝ 3^i at offsets i = 1 … k: they name every context by a number of its own. A learned code may have another

@@ -1,4 +1,4 @@
-"""What the words and the code of the paper may mean by "the model": the same data, several architectures."""
+"""Readings of "the model" in the paper's words and code: the same data, several architectures."""
 
 from __future__ import annotations
 

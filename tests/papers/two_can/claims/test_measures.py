@@ -1,4 +1,4 @@
-"""What entries measure with, against plain loops."""
+"""Instruments of entries, against plain loops."""
 
 from __future__ import annotations
 
