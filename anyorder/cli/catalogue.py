@@ -129,7 +129,7 @@ def _claims() -> list[dict[str, object]]:
     ]
 
 
-#: What is listed → the module of its registry, and how it is read there.
+#: Each list → the module of its registry, and its reader.
 _REGISTRIES: dict[str, tuple[str, Callable[[], object]]] = {
     "constructions": ("anyorder.constructions.registry", _constructions),
     "options": ("anyorder.constructions.registry", _options),

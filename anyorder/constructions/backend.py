@@ -77,7 +77,7 @@ def _written(head: Head, stream: Float[Array, "rows d"]) -> Float[Array, "rows d
     return head(stream, keep_weights=False)[0]
 
 
-#: What certificates may assume, and the checks.
+#: Possible assumptions of certificates, and their checks.
 ASSUMPTIONS: dict[str, Callable[[Transformer, Request], bool]] = {
     EQUAL_SCORES: equal_scores,
     WHOLE_SUMS: whole_sums,

@@ -16,12 +16,12 @@ from anyorder.models import Certificate
 
 #: kappa grows with the logarithm only, so leakage may use a hundredth of the target and rounding the rest.
 LEAKAGE_SHARE = 0.01
-#: What must be left of the margin after rounding, in units of u, for an order to count as held.
+#: The margin that must remain after rounding, in units of u, for an order to count as held.
 SPARE_UNITS = 2.0
 #: Where the units of rounding come from: see docs/certificates.md, Rounding.
 DERIVED = "derived"
 EXTRAPOLATED = "extrapolated from all windows in float16 and bfloat16"
-#: What certificates assume of the backend.
+#: Assumptions of certificates about the backend.
 EQUAL_SCORES = "equal keys get bit-equal scores"
 WHOLE_SUMS = "the weights of a window add up to its number within 1/2"
 

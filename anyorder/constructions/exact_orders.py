@@ -149,7 +149,7 @@ class PrecisionRow:
         return [cell(dtype) for dtype in DTYPES]
 
 
-#: What the cells of the precision table mean.
+#: Legend of the precision table.
 LEGEND = (
     "Largest order measured exact on hard sequences of 1,024 tokens (64 where matrices grow with the length): an error "
     "of at most 1e-5, or four units of roundoff in 16 bits. In brackets the largest order that the certificate "

@@ -101,7 +101,7 @@ class Prediction:
 
 
 Show = Block | Combined | Inside | Threshold | Attention | Scores | Overlay | Hidden | Prediction
-#: What is said about the position that is looked at: where its window lies, what matches it, what stood there.
+#: The subject of the sentence on the current position: its window, the matches, or the counts of what followed.
 Here = Literal["", "window", "recent", "oldest", "matches", "counts", "smoothed"]
 
 
@@ -151,7 +151,7 @@ def window_text(base: str) -> str:
     )
 
 
-#: What the anchor does, after the text of the step that it rounds.
+#: The anchor's sentence, after the text of the step that it rounds.
 ANCHORED = " The block holds a large constant M, so that the addition itself rounds the sum to a whole number."
 
 
@@ -271,7 +271,7 @@ def smoothed_count() -> Step:
     )
 
 
-#: What heads of a class add to the stream, and Definition 3 or where else it is defined.
+#: The formula of each class of heads, and where it is defined (Definition 3 or elsewhere).
 _LEARNT = {
     "Head": (
         "x_n + Σ_i att(n, i) (W_V x_i + p^V_{n-i}),   att(n, i) ∝ exp <W_K x_i + p^K_{n-i}, W_Q x_n>",

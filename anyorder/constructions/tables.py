@@ -59,7 +59,7 @@ def precision() -> Listing:
     return Listing(("construction", *DTYPES), [(row.label, *row.cells()) for row in precision_table()])
 
 
-#: What to take without reading further.
+#: The short answer to "which construction?".
 START = (
     "Start with unrolled, or with unrolled-bayes for the Bayes predictor. Take k-head or k-head-bayes for orders and "
     "number types that those cannot hold."

@@ -40,7 +40,7 @@ class Counter(Protocol):
 
     order: int
     dtype: np.dtype
-    #: What stands before the first token of a sequence.
+    #: The token that pads a sequence on the left.
     filler: int
 
     def feed(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:

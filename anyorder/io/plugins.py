@@ -53,7 +53,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
     __eq__, __hash__ = object.__eq__, object.__hash__  # part of annotations, which are compared
 
     def __getitem__(self, name: str) -> Thing:
-        # What is shipped is found without plug-ins, which may themselves ask for it while they are imported.
+        # Shipped entries are found without plug-ins, which may themselves ask for them while they are imported.
         if name not in self._shipped:
             return self._given[name] if name in self._given else self._all()[0][name]  # type: ignore[return-value]
         found = self._shipped[name]

@@ -24,7 +24,7 @@ BLOCK = 1 << 20  # bytes or tokens at a time
 _LONGEST_WORD = 64  # more digits are no token
 _WHITE_SPACE = b" \t\n\r\v\f"
 
-#: What the end of a line in a text is: a symbol, a space, nothing, or the end of a sequence.
+#: The meaning of a line's end in text: a symbol, a space, nothing, or the end of a sequence.
 LineEnds = Literal["keep", "space", "drop", "split"]
 
 

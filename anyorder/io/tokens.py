@@ -14,7 +14,7 @@ from anyorder.io import numerics as numerics  # 64-bit numbers
 
 LARGEST_ALPHABET = 1 << 16
 
-#: What stands for one sequence wherever tokens are asked for; a string needs its alphabet.
+#: Accepted forms of one sequence; a string needs its alphabet.
 Tokens = Integer[Array, "length"] | Integer[np.ndarray, "length"] | Sequence[int] | str
 
 

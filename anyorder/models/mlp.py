@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from anyorder.models.arithmetic import Weights, linear, stored, total, unit
 from anyorder.models.hooks import Hook, plain
 
-#: What a layer norm adds to the variance.
+#: The ε of layer norms, added to the variance.
 EPSILON = 1e-5
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "none": lambda x: x,

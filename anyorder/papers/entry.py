@@ -16,9 +16,9 @@ from typing import TypeAlias
 import numpy as np
 
 Value: TypeAlias = bool | int | float | str | np.generic | None
-#: What is measured under one name: a value, several, a table of them, or one for each case.
+#: A measurement under one name: a value, several, a table of them, or one for each case.
 Measure: TypeAlias = Value | np.ndarray | Sequence[Value | Sequence[Value]] | Mapping[str, Value | Sequence[Value]]
-#: What stands behind a verdict.
+#: The numbers behind a verdict.
 Numbers: TypeAlias = dict[str, Measure]
 
 #: A number on record is met where the difference is at most this share of it, unless its entry says otherwise.

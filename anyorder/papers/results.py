@@ -17,7 +17,7 @@ from anyorder.papers.registry import chosen, prefix
 from anyorder.papers.runner import Record
 from anyorder.sweeps.analysis import Spread
 
-#: What every file has, and of which type; `preset`, `steps` and `config` are null where nothing is trained.
+#: Keys of every file, with their types; `preset`, `steps` and `config` are null where nothing is trained.
 KEYS: dict[str, type] = {
     "id": str, "title": str, "where": str, "budget": str, "seeds": list, "tables": dict, "figures": dict, "notes": list,
     "settings": dict, "versions": dict, "minutes": float,

@@ -149,7 +149,7 @@ def as_json(result: Probed, *, maps: bool = False) -> dict[str, object]:
     """The result as JSON values, numbers that JSON does not have as null; `maps` adds attention, in thousandths."""
     report = trees.as_json(dataclasses.replace(result, maps=None))
     del report["maps"]
-    # What was found of a head stands beside its place.
+    # A head's findings stand beside its place, not below a key of their own.
     report["heads"] = [
         {"layer": head.pop("layer"), "head": head.pop("head"), **head.pop("found"), **head} for head in report["heads"]
     ]

@@ -67,7 +67,7 @@ class Ended:
         return cls(**{name: kind(plain[name]) for name, kind in KINDS.items() if plain.get(name) is not None})
 
 
-#: What stands under each key of a line, if anything does.
+#: The type of each key of a line, where it is present.
 KINDS: dict[str, type] = dict.fromkeys((field.name for field in dataclasses.fields(Ended)), float) | {
     "outcome": str,
     "reason": str,

@@ -155,7 +155,7 @@ def _inverse_lengths(rows: Float[Array, "batch rows width"]) -> Float[Array, "ba
 def _unit_products_back(kept: Any, pulled: Scores) -> tuple[Queries, Keys]:
     queries, keys, by_query, by_key, products = kept
     along, inner = pulled * products, pulled * by_query * by_key
-    # What lengthens a vector does not change its direction: that part of the gradient is taken out.
+    # A change of length does not change a direction: that part of the gradient is removed.
     of_queries = inner @ keys - queries * (_total(along) * jnp.square(by_query))
     of_keys = _outer(inner, queries) - keys * (_total(along.swapaxes(1, 2)) * jnp.square(by_key.swapaxes(1, 2)))
     return of_queries, of_keys

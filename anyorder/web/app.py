@@ -33,7 +33,7 @@ from anyorder.web.library import Library
 from anyorder.web.view import Explorer
 
 STATIC = Path(__file__).with_name("static")
-#: What browsers and proxies understand as "the client closed the request".
+#: The status that browsers and proxies understand as "the client closed the request".
 CLOSED = 499
 
 HEADERS = {

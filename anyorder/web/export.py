@@ -31,7 +31,7 @@ from anyorder.web.proof import symbol_coordinates
 from anyorder.web.schema import DynamicsRequest, Stored, StoredRun, Tour
 from anyorder.web.view import Explorer, model_info
 
-#: What the page without a server has: every order and alphabet size up to these, and sequences up to this length.
+#: Limits of the page without a server: every order and alphabet size up to these, sequences up to this length.
 ORDERS, SIZES, LENGTH = range(1, 6), range(2, 9), 128
 DTYPES = ("float32", "float64")
 #: Steps of the page's slider of temperatures, as powers of two.

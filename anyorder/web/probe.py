@@ -12,7 +12,7 @@ from anyorder.io.atomic import read_json
 from anyorder.web.library import DEEPEST, MOST_LISTED, Library, fits
 from anyorder.web.schema import Asked
 
-#: What the command calls its result.
+#: The file name of the command's result.
 NAME = "probe.json"
 
 

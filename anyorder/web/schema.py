@@ -30,7 +30,7 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Number = Annotated[float | None, Field(description="null where it is infinite or nothing is defined")]
 
 
-#: What pydantic finds wrong with a value, by its names for that.
+#: Messages for pydantic's error types.
 _COMPLAINTS = {
     "missing": "must be given",
     "extra_forbidden": "a field that is not known here",

@@ -26,7 +26,7 @@ from anyorder.errors import InputError, require
 from anyorder.web.library import SHIPPED
 from anyorder.web.schema import Stop, Tour, complaint
 
-#: What a stop may set: the names of the page's state, as its address has them.
+#: Fields that a stop may set: the names of the page's state, as in its address.
 _NAMES = (
     "page model order alphabet dtype estimator temperature beta gated dimension own index source text position step "
     "heads show chainOrder chainAlphabet chainLength chainSeed chainTokenNoise chainTransitionNoise "

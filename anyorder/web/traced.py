@@ -22,7 +22,7 @@ from anyorder.web import limits
 from anyorder.web.library import Opened
 from anyorder.web.schema import Chain, Text
 
-#: What may come after every position.
+#: One distribution for every position.
 Distributions: TypeAlias = Float[np.ndarray, "length symbols"]
 
 

@@ -237,7 +237,7 @@ def model_info(opened: Opened) -> schema.ModelInfo:
         mlp=[len(layer.mlp) for layer in model.layers],
         dimension=model.dimension,
         parameters=count_arrays(model),
-        # What suffices for the target error, or what a construction without a promise takes by itself.
+        # The kappa that suffices for the target error, or the default of a construction without a promise.
         certified_kappa=None if opened.plan is None else opened.plan.kappa,
         refusal=opened.refusal,
         certificate=model.certificate,

@@ -173,7 +173,7 @@ def medians(rows: Sequence[Row]) -> Row:
     }
 
 
-#: What is said of a model, and whether its numbers say so.
+#: Statements on a model, and the test of each on its numbers.
 SAID: dict[str, Callable[[Row], bool]] = {
     "compares all k tokens of key and query": lambda row: (
         max(row["key_side"][1 : DATA.order + 1]) < 0.5 and max(row["query_side"][: DATA.order]) < 0.5

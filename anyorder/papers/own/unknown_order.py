@@ -16,9 +16,9 @@ from anyorder.training.config import Config, Data
 
 #: A model within this of the floor, in nats, selects the order as the Bayes mixture does, for what can be measured.
 NEAR = 0.002
-#: What comes within that, as changes to the preset `floor`: several heads, so that it has counts of several orders.
+#: The recipe that comes within that, as changes to the preset `floor`: several heads count several orders.
 RECIPE = {"heads": [4], "optimiser": "muon", "learning_rate": [8e-3], "steps": 5000}
-#: What models are called in the tables.
+#: Names of models in the tables.
 RECIPE_NAME, ONE, ATTENTION = "two layers, four heads, Muon", "one layer", "attention only"
 #: Test sequences of the probe for each model.
 PROBED: dict[Budget, int] = {"tiny": 4, "quick": 24, "paper": 24}

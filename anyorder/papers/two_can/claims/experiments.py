@@ -28,7 +28,7 @@ from anyorder.sweeps.analysis import Spread
 from anyorder.training.config import values
 from anyorder.training.evaluation import held_out
 
-#: What a printed table is indexed by.
+#: The index of a printed table.
 Level = TypeVar("Level", int, float, str)
 #: A mean and the deviation beside it, zero for a single seed.
 Mean = tuple[float, float]
