@@ -56,7 +56,7 @@ def parsed(name: str, command: type[Command], words: list[str]) -> Command:
         check_seed(seed)
     for flag in (*command.writes, *command.fills):
         if (path := getattr(found, flag)) is not None:
-            from anyorder.io.atomic import check_writable
+            from anyorder.io.gates import check_writable
 
             check_writable(path, folder=flag in command.fills)
     return found

@@ -14,20 +14,19 @@ import json
 import os
 import secrets
 import socket
-import stat
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 import filelock
 import numpy as np
 
 from anyorder.errors import InputError, require
+from anyorder.io.gates import UNFINISHED, no_folder, read_bytes, target
 
-#: How the names of unfinished files begin. A process that was killed may leave some behind; nobody needs them.
-UNFINISHED = ".anyorder-unfinished-"
 _LOCK, _HOLDER = ".anyorder-lock", ".anyorder-lock-holder"
+_HOST = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 #: Errors of a write that do not name the file.
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))
 _WORDS = {int: "a whole number", float: "a number", str: "a text", dict: "an object", list: "a list"}
@@ -41,47 +40,43 @@ Tables = Mapping[str, list[Row]]
 @contextlib.contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
     """Give a temporary path in the same folder that is renamed to `path` when the block succeeds."""
-    target = Path(path)
-    require(not target.is_dir(), f"{target} is a folder; name a file to write to")
-    temporary = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}{target.suffix}")
+    final = target(path)
+    temporary = final.with_name(f"{UNFINISHED}{_HOST}-{os.getpid()}-{secrets.token_hex(8)}{final.suffix}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        final.parent.mkdir(parents=True, exist_ok=True)
         temporary.touch(exist_ok=False)
     except OSError as error:
-        raise _no_folder(target.parent, error) from None
+        raise no_folder(final.parent, error) from None
     try:
         yield temporary
         with temporary.open("rb+") as written:
             os.fsync(written.fileno())
-        os.replace(temporary, target)
+        os.replace(temporary, final)
     except OSError as error:  # of this file, or of no room for it; what the block does besides keeps its own error
-        if error.filename != str(temporary) and (error.filename or error.errno not in _NO_ROOM):
+        short = "requested and" in str(error)  # NumPy counts the bytes that were not written, and names nothing
+        if error.filename != str(temporary) and (error.filename or error.errno not in _NO_ROOM) and not short:
             raise
-        raise InputError(f"cannot write {target}: {error.strerror}; nothing was written") from None
+        reason = os.strerror(errno.ENOSPC) if short else error.strerror
+        raise InputError(f"cannot write {path}: {reason}; nothing was written") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the folder is gone
+            temporary.unlink(missing_ok=True)
 
 
-def check_writable(path: str | Path, *, folder: bool = False) -> None:
-    """Refuse, before any work is done, a file or folder that cannot be written.
-
-    >>> check_writable("/dev/null/figures/a.png")
-    Traceback (most recent call last):
-    anyorder.errors.InputError: /dev/null is a file where a folder is needed; choose another name
-    """
-    target = Path(path)
-    require(folder or not target.is_dir(), f"{target} is a folder; name a file to write to")
-    place = next(part for part in ([target] if folder else []) + [*target.parents] if part.exists())
-    if not place.is_dir() or not os.access(place, os.W_OK):
-        raise _no_folder(place, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
-
-
-def _no_folder(folder: Path, error: OSError) -> InputError:
-    """Why a folder cannot be written to."""
-    for part in (folder, *folder.parents):
-        if part.exists() and not part.is_dir():
-            return InputError(f"{part} is a file where a folder is needed; choose another name")
-    return InputError(f"cannot write to {folder}: {error.strerror}; choose a folder that you can write to")
+def _is_left_over(path: Path) -> bool:
+    """Whether an unfinished file is of a process of this machine that has ended, or of a version that wrote none."""
+    match path.name.removeprefix(UNFINISHED).split("-"):
+        case [host, number, _] if number.isdecimal():
+            if host != _HOST or os.name == "nt":  # where signal 0 is Ctrl-C
+                return False
+            try:
+                os.kill(int(number), 0)
+            except (ProcessLookupError, OverflowError):
+                return True
+            except OSError:  # of another user
+                return False
+            return False
+    return True
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -125,27 +120,6 @@ def append_lines(path: str | Path, rows: Iterable[Row]) -> bytes:
 
 def _lines(rows: Iterable[Row]) -> bytes:
     return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode("utf-8")
-
-
-def read_bytes(path: str | Path, expected: str) -> bytes:
-    """The content of a regular file."""
-    with open_regular(path, expected) as stream:
-        return stream.read()
-
-
-def open_regular(path: str | Path, expected: str) -> IO[bytes]:
-    """Open a regular file to read its bytes. Pipes and devices, which may never end, are refused."""
-    try:
-        # Without the flag a pipe that nobody writes to would be waited for; Windows has neither.
-        at_once = getattr(os, "O_NONBLOCK", 0)
-        stream = open(path, "rb", opener=lambda path, flags: os.open(path, flags | at_once))  # noqa: SIM115
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error  # a zero byte in the name
-        raise InputError(f"cannot read {path}: {reason}; give {expected}") from None
-    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-        stream.close()
-        raise InputError(f"{path} is not a regular file; give {expected}")
-    return stream
 
 
 def read_json(path: str | Path, expected: str, keys: Mapping[str, type] | None = None) -> Row:
@@ -240,13 +214,13 @@ def new_folder(parent: str | Path, name: str) -> Path:
             return path
         except OSError as error:
             if not path.exists():
-                raise _no_folder(path, error) from None
+                raise no_folder(path, error) from None
     raise AssertionError
 
 
 @contextlib.contextmanager
 def locked(folder: str | Path) -> Iterator[None]:
-    """Hold a folder and all in it for this process, and clear it of what a killed one left unfinished.
+    """Hold a folder and all in it for this process, and clear it of files that processes which ended left unfinished.
 
     The lock is the operating system's: it ends with the process, however that ends. Beside it stands who holds it.
     """
@@ -262,9 +236,9 @@ def locked(folder: str | Path) -> Iterator[None]:
             raise InputError(f"{path} is in use by {who}; wait for it, stop it, or choose another folder") from None
         raise InputError(f"{path} is in use by another process; wait for it, or choose another folder") from None
     except OSError as error:
-        raise _no_folder(path, error) from None
+        raise no_folder(path, error) from None
     try:
-        for entry in path.rglob(f"{UNFINISHED}*"):
+        for entry in filter(_is_left_over, path.rglob(f"{UNFINISHED}*")):
             entry.unlink(missing_ok=True)
         write_text(holder, f"process {os.getpid()} on {socket.gethostname()}")
         yield

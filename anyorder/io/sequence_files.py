@@ -21,7 +21,7 @@ from jaxtyping import Int
 
 from anyorder.errors import check_alphabet, require
 from anyorder.io import sequence_formats
-from anyorder.io.atomic import open_regular
+from anyorder.io.gates import open_regular
 from anyorder.io.sequence_formats import LineEnds, Piece
 from anyorder.io.tokens import LARGEST_ALPHABET, check_characters, check_tokens
 

@@ -26,7 +26,8 @@ import safetensors.numpy
 from numpy.typing import ArrayLike
 
 from anyorder.errors import InputError, require
-from anyorder.io.atomic import read_bytes, whole_file
+from anyorder.io.atomic import whole_file
+from anyorder.io.gates import read_bytes
 
 Arrays = dict[str, np.ndarray]
 _CODES = {

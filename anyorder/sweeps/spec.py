@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anyorder.errors import InputError, require
-from anyorder.io.atomic import Row, check_keys, read_bytes, read_json, short_digest
+from anyorder.io.atomic import Row, check_keys, read_json, short_digest
+from anyorder.io.gates import read_bytes
 from anyorder.io.trees import as_json
 from anyorder.training import config as configs
 from anyorder.training import config_text

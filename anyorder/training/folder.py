@@ -19,7 +19,8 @@ import jax
 import jax.numpy as jnp
 
 from anyorder.errors import InputError, require
-from anyorder.io.atomic import Row, append_lines, holds, locked, read_bytes, read_json, read_lines, write_json
+from anyorder.io.atomic import Row, append_lines, holds, locked, read_json, read_lines, write_json
+from anyorder.io.gates import read_bytes
 from anyorder.io.trees import as_json, check_finite, read_tensors, write_tensors
 from anyorder.models import Transformer, load, save
 from anyorder.training import config_text

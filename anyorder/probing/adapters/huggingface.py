@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Int
 
 from anyorder.errors import InputError, require
-from anyorder.io.atomic import read_bytes
+from anyorder.io.gates import read_bytes
 from anyorder.probing.protocol import Look, Place
 
 if TYPE_CHECKING:

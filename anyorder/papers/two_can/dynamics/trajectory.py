@@ -12,7 +12,8 @@ from jaxtyping import Float
 from scipy.special import softmax
 
 from anyorder.errors import require
-from anyorder.io.atomic import read_bytes, whole_file
+from anyorder.io.atomic import whole_file
+from anyorder.io.gates import read_bytes
 from anyorder.io.trees import described, rebuilt
 from anyorder.papers.two_can.dynamics.objective import Standing, Standings
 from anyorder.papers.two_can.dynamics.settings import Algorithm, Preconditioned, TwoStage

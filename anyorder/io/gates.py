@@ -1,0 +1,221 @@
+"""The gates that input passes: numbers, paths to read and paths to write.
+
+Every command and public function takes its input through these, so that one rule holds everywhere:
+
+- a number has a kind, a range, and what follows from it fits into memory;
+- a path to read leads to a regular file, of a size that is expected, inside the folder that was opened;
+- a path to write leads to a regular file or to none, has a suffix that is known, and is the target of one output only.
+  A symbolic link is followed: the file that it leads to is replaced, the link stays.
+
+Nothing here imports NumPy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import os
+import stat
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Literal
+
+from anyorder.errors import InputError, require
+
+Place = str | os.PathLike[str]
+"""A path as people give it."""
+#: How the names of unfinished files begin; a process number follows.
+UNFINISHED = ".anyorder-unfinished-"
+#: Suffixes of figures.
+FIGURES = (".png", ".svg", ".pdf")
+#: Part of the free memory that one piece of work may take.
+SHARE = 0.9
+
+
+@dataclasses.dataclass(frozen=True)
+class Gate:
+    """Mark of a flag that is a path: `Annotated[str, Gate("write", FIGURES)]`.
+
+    use: read; write, a file; fill, a folder.
+    suffixes: of the files that are written; none means any.
+    stream: `-` is standard input or output.
+    """
+
+    use: Literal["read", "write", "fill"]
+    suffixes: tuple[str, ...] = ()
+    stream: bool = False
+
+
+def free_memory() -> int | None:
+    """Bytes that this process may still take: of the machine, of its control group, and under its own limit."""
+    found = []
+    with contextlib.suppress(OSError, ValueError):
+        found.append(1024 * _entry("/proc/meminfo", "MemAvailable:"))
+    with contextlib.suppress(OSError, ValueError):  # the cache of files is given back when it is needed
+        group = Path("/sys/fs/cgroup")
+        most, used = (int((group / f"memory.{name}").read_text(encoding="ascii")) for name in ("max", "current"))
+        found.append(most - used + _entry(str(group / "memory.stat"), "file"))
+    with contextlib.suppress(OSError, ValueError, ImportError):  # Windows has no such limits
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            found.append(limit - 1024 * _entry("/proc/self/status", "VmSize:"))
+    return max(0, min(found)) if found else None
+
+
+def _entry(path: str, name: str) -> int:
+    """The number after a name at the beginning of a line."""
+    lines = Path(path).read_text(encoding="ascii").splitlines()
+    return next((int(line.split()[1]) for line in lines if line.split()[:1] == [name]), 0)
+
+
+def check_memory(needed: int, what: str, way_out: str) -> None:
+    """Refuse work that would take more memory than there is, before any is allocated.
+
+    >>> check_memory(10**18, "a batch of 10 sequences", "pass a smaller `batch=`")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    anyorder.errors.InputError: a batch of 10 sequences needs about 931 million GiB of memory, ... GiB are free; ...
+    """
+    free = free_memory()
+    if free is not None and needed > SHARE * free:
+        raise InputError(f"{what} needs about {_gibibytes(needed)} of memory, {_gibibytes(free)} are free; {way_out}")
+
+
+def _gibibytes(size: int) -> str:
+    count = size / 2**30
+    return f"{count:.2g} GiB" if count < 99 else f"{count:.0f} GiB" if count < 1e6 else f"{count / 1e6:.0f} million GiB"
+
+
+def open_regular(path: Place, expected: str, *, most: int | None = None, inside: Place | None = None) -> IO[bytes]:
+    """Open a regular file to read its bytes; pipes and devices, which may never end, are refused.
+
+    expected: the file to give instead, for the message.
+    most: bytes that it may have.
+    inside: folder that it must be in, with all symbolic links followed.
+    """
+    try:
+        # Without the flag a pipe that nobody writes to would be waited for; Windows has neither.
+        at_once = getattr(os, "O_NONBLOCK", 0)
+        stream = open(path, "rb", opener=lambda path, flags: os.open(path, flags | at_once))  # noqa: SIM115
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {_reason(error)}; give {expected}") from None
+    try:
+        found = os.fstat(stream.fileno())
+        require(stat.S_ISREG(found.st_mode), f"{path} is not a regular file; give {expected}")
+        large = most is not None and found.st_size > most
+        require(not large, f"{path} has {found.st_size:,} bytes, must be at most {most or 0:,}; give {expected}")
+        within = inside is None or Path(os.path.realpath(path)).is_relative_to(os.path.realpath(inside))
+        require(within, f"{path} leads out of {inside}; give {expected} in that folder")
+    except InputError:
+        stream.close()
+        raise
+    return stream
+
+
+def regular(path: Place, expected: str, *, most: int | None = None, inside: Place | None = None) -> Path:
+    """The path of a regular file, for libraries that open files themselves; arguments are those of `open_regular`."""
+    with open_regular(path, expected, most=most, inside=inside):
+        return Path(path)
+
+
+def read_bytes(path: Place, expected: str, *, most: int | None = None, inside: Place | None = None) -> bytes:
+    """The content of a regular file; arguments are those of `open_regular`."""
+    with open_regular(path, expected, most=most, inside=inside) as stream:
+        return stream.read()
+
+
+def target(path: Place, *, folder: bool = False, suffixes: tuple[str, ...] = ()) -> Path:
+    """The file or folder that a path to write leads to, links followed; refused where it is of another kind.
+
+    >>> target("/dev/null")
+    Traceback (most recent call last):
+    anyorder.errors.InputError: /dev/null is a device; outputs are regular files, choose another name
+    """
+    name = os.fspath(path)
+    require(name != "", f"the name of the {'folder' if folder else 'file'} to write is empty; give one")
+    stream = os.path.abspath(name).startswith(("/dev/fd/", "/dev/std", "/proc/"))
+    require(not stream, f"{name} belongs to the system; outputs are regular files, choose another name")
+    known = not suffixes or name.endswith(suffixes)
+    require(known, f"{name} must end in {' or '.join(suffixes)}; choose another name")
+    try:
+        mode = os.stat(name).st_mode
+    except (FileNotFoundError, NotADirectoryError):  # the latter is for the folder
+        mode = None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot write {name}: {_reason(error)}; choose another name") from None
+    if mode is not None and folder:
+        require(stat.S_ISDIR(mode), f"{name} is {_kind(mode)} where a folder is needed; choose another name")
+    elif mode is not None:
+        require(not stat.S_ISDIR(mode), f"{name} is a folder; name a file to write to")
+        require(stat.S_ISREG(mode), f"{name} is {_kind(mode)}; outputs are regular files, choose another name")
+    return Path(os.path.realpath(name))
+
+
+def check_writable(path: Place, *, folder: bool = False, suffixes: tuple[str, ...] = ()) -> None:
+    """Refuse, before any work is done, a file or folder that cannot be written; an unfinished file is tried.
+
+    >>> check_writable("/dev/null/figures/a.png")
+    Traceback (most recent call last):
+    anyorder.errors.InputError: /dev/null is a device where a folder is needed; choose another name
+    """
+    found = target(path, folder=folder, suffixes=suffixes)
+    place = next(part for part in ([found] if folder else []) + [*found.parents] if part.exists())
+    try:
+        with tempfile.TemporaryFile(dir=place, prefix=UNFINISHED):
+            pass
+    except OSError as error:
+        raise no_folder(place, error) from None
+
+
+def no_folder(folder: Path, error: OSError) -> InputError:
+    """The reason why a folder cannot be written to."""
+    for part in (folder, *folder.parents):
+        with contextlib.suppress(OSError):
+            mode = part.stat().st_mode
+            if not stat.S_ISDIR(mode):
+                return InputError(f"{part} is {_kind(mode)} where a folder is needed; choose another name")
+    return InputError(f"cannot write to {folder}: {_reason(error)}; choose a folder that you can write to")
+
+
+def check_paths(paths: Mapping[str, tuple[Gate, str]]) -> None:
+    """Refuse paths of a command, by the names of their flags, before any work is done: each, and two in one place.
+
+    >>> check_paths({"--out": (Gate("write"), "a.npy"), "--kernels": (Gate("write"), "./a.npy")})
+    Traceback (most recent call last):
+    anyorder.errors.InputError: --out and --kernels are both a.npy; an output needs a place of its own
+    """
+    taken: dict[str, str] = {}
+    for flag, (gate, path) in paths.items():
+        if path == "-":
+            way_out = "standard input and output are not used here; name a file"
+            require(gate.stream, f"{flag} is -, {way_out}")
+            continue
+        if gate.use == "read":
+            usable = True
+            with contextlib.suppress(OSError, ValueError):  # the reader says more
+                mode = os.stat(path).st_mode
+                usable = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+            require(usable, f"{path} is not a regular file; give a file or a folder")
+        else:
+            check_writable(path, folder=gate.use == "fill", suffixes=gate.suffixes)
+        place = os.path.realpath(path)
+        other = taken.setdefault(place, flag)
+        uses = {gate.use, paths[other][0].use}
+        clash = other != flag and uses not in ({"read"}, {"read", "fill"})
+        require(not clash, f"{other} and {flag} are both {paths[other][1]}; an output needs a place of its own")
+
+
+def _kind(mode: int) -> str:
+    """The kind of a file in words."""
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFREG: "a file"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """Why a file cannot be used: of the system, or of Python, which refuses zero bytes in names."""
+    if isinstance(error, OSError):
+        return error.strerror or (os.strerror(errno.ENOSPC) if error.errno is None else str(error))
+    return str(error)
