@@ -74,7 +74,7 @@ def main() -> None:
         ]
         show(f"{sweep.count} runs of {STEPS} steps, {devices.cores()} cores", rows)
         if importlib.util.find_spec("ray") is None:
-            print("  Ray is not installed, so there is nothing to compare with: pip install 'anyorder[ray]'")
+            print("  Ray is not installed, so there is nothing to compare with: pip install '.[ray]' in a clone")
             return
         from ray.cluster_utils import Cluster
 

@@ -1,6 +1,6 @@
 """Probe models of other frameworks: a Hugging Face model, TransformerLens, and any function that gives attention.
 
-Run with PyTorch and transformers installed (`pip install 'anyorder[torch]'`); the model is small and random.
+Run with PyTorch and transformers installed (`pip install '.[torch]'` in a clone); the model is small and random.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ class Claims(Command):
       anyorder claims tab-depth tab-bits --results reproduced --json
     """
 
+    next = "anyorder reproduce list"
     ids: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ID …]")] = ()
     """Which claims, by id, by the beginning of ids, by erratum, or all of a paper by its name; all where none is given.
     `anyorder claims list` names them."""

@@ -6,6 +6,7 @@ import abc
 import contextlib
 import dataclasses
 import inspect
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -45,6 +46,8 @@ class Command(abc.ABC):
     #: Flags that name a file to write, and a folder to write to: both are checked before any work is done.
     writes: ClassVar[tuple[str, ...]] = ()
     fills: ClassVar[tuple[str, ...]] = ()
+    #: The command that usually follows, printed last; {names} are flags of this one and keys of its report.
+    next: ClassVar[str] = ""
 
     @classmethod
     def default(cls, given: Mapping[str, Any]) -> Command | None:
@@ -60,6 +63,11 @@ class Command(abc.ABC):
     def description(cls) -> str:
         """The opening of `--help`: the docstring unchanged, because tyro's own reading of it drops the examples."""
         return inspect.getdoc(cls) or ""
+
+    def next_step(self, report: Mapping[str, object]) -> str:
+        """The line to copy once this command has succeeded."""
+        known = {**vars(self), **report}
+        return self.next.format_map({name: shlex.quote(str(value)) for name, value in known.items()})
 
     @abc.abstractmethod
     def run(self) -> Outcome:
@@ -81,6 +89,12 @@ class SequenceCommand(Command):
     """The meaning of a line's end in text: a symbol, a space, nothing, or the end of a sequence."""
     row: int | None = None
     """Only this sequence of a file that holds several: row of the .npy, line of the text, record of FASTA."""
+
+    def next_step(self, report: Mapping[str, object]) -> str:
+        """FILE stands for this file and its alphabet; it stays where standard input was read."""
+        alphabet = () if self.alphabet is None else ("--alphabet", self.alphabet)
+        words = "FILE" if self.file == "-" else shlex.join((self.file, *alphabet))
+        return super().next_step(report).replace("FILE", words)
 
     def opened(self) -> contextlib.AbstractContextManager[SequenceFile]:
         """The file, to be read in chunks."""

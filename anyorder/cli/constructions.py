@@ -77,6 +77,7 @@ class Verify(Chosen):
       anyorder verify two-layer --order 8 --force --json
     """
 
+    next = "anyorder build {name} --order {order} --alphabet-size {alphabet_size} --out {name}.safetensors"
     name: Name
     """Which construction; `anyorder constructions` lists them."""
     alphabet_size: int = 2
@@ -108,12 +109,13 @@ class Predict(Chosen, SequenceCommand):
     """Run a construction on your own sequence and compare it with the exact estimator.
 
     Examples:
-      anyorder predict tokens.txt --construction dyadic --order 3
-      anyorder predict book.txt --construction bayes --order 4 --alphabet auto --out distributions.npy
+      anyorder predict tokens.txt --order 3
+      anyorder predict examples/alice.txt --alphabet auto --construction unrolled-bayes --order 4 --limit 4096
     """
 
     writes = ("out",)
-    construction: str = "dyadic"
+    next = "anyorder explore"
+    construction: str = "unrolled"
     """Which construction; `anyorder constructions` lists them."""
     limit: int | None = None
     """Only the first N tokens of a long file."""
@@ -184,6 +186,7 @@ class Build(Chosen):
     """
 
     writes = ("out",)
+    next = "anyorder probe {out}"
     name: Name
     """Which construction; `anyorder constructions` lists them."""
     out: str
@@ -215,6 +218,8 @@ class Constructions(Command):
       anyorder constructions --json
     """
 
+    next = "anyorder verify unrolled --order 20 --dtype float32"
+
     def run(self) -> Outcome:
         """Read the registry and the measured orders."""
         found = listed("constructions")
@@ -234,6 +239,7 @@ class Parameters(Command):
       anyorder parameters --order 8 --alphabet-size 26 --length 1024 --json
     """
 
+    next = "anyorder price --order {order} --alphabet-size {alphabet_size} --length {length}"
     order: int
     """Order k."""
     alphabet_size: int

@@ -25,12 +25,11 @@ LEGEND = """\
 excess loss: nats per token over the true loss, ± standard error    to floor: over the Bayes predictor
 missed: probability of tokens given probability zero    distance: total variation to the true distribution
 """
-NEXT = """\
-try next:
+NEXT = """
   anyorder explore                                      look inside every model of this page, in a browser
   anyorder verify unrolled --order 20 --dtype float32   one head, twenty tokens back, certified
   anyorder train                                        three models to the Bayes floor
-  anyorder order book.txt --alphabet auto               which Markov order describes your own text?
+  anyorder order examples/alice.txt --alphabet auto     which Markov order describes a text?
   anyorder reproduce                                    every table and figure of the paper
 the command is .venv/bin/anyorder; after `source .venv/bin/activate` it is plain anyorder"""
 
@@ -45,6 +44,7 @@ class Demo(Command):
     """
 
     fills = ("out",)
+    next = NEXT
     out: str = "demo"
     """Folder for index.html, figures and tables."""
     orders: tuple[int, ...] = (1, 2, 3)
@@ -99,7 +99,7 @@ class Demo(Command):
         }
         shown = Group(*map(_table, comparisons), LEGEND, _certified(verified), *_learned(learned, descent))
         passed = all(verification.passed for verification in verified)
-        return Outcome(report, Group(shown, f"page: {index}\n", NEXT), passed)
+        return Outcome(report, Group(shown, f"page: {index}"), passed)
 
 
 def _learned(row: Row, descent: Row) -> list[str]:

@@ -40,6 +40,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
     """
 
     fills = ("out",)
+    next = "anyorder explore"
     algorithm: Annotated[Algorithm, tyro.conf.Positional] = "two-stage"
     """two-stage: Algorithm 1, first-order chains. preconditioned: Algorithm 2, any order."""
     out: str = "dynamics"

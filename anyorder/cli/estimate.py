@@ -22,11 +22,12 @@ class EstimateCommand(SequenceCommand):
 
     Examples:
       anyorder estimate tokens.txt --order 2
-      anyorder estimate book.txt --order 5 --alphabet auto --estimator bayes --json
+      anyorder estimate examples/alice.txt --order 5 --alphabet auto --estimator bayes --json
       anyorder sample --order 2 --length 500 | anyorder estimate - --order 2 --out distributions.npy
     """
 
     writes = ("out",)
+    next = "anyorder predict FILE --order {order}"
     order: int
     """Order k of the estimator; the largest order of mixture, the depth of ctw."""
     estimator: Annotated[str, tyro.conf.arg(metavar="NAME")] = "kgram"

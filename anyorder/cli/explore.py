@@ -22,6 +22,7 @@ class Explore(Command):
     """
 
     fills = ("export",)
+    next = "anyorder probe construction:unrolled --order 3 --alphabet-size 4"
     models: tuple[str, ...] = ()
     """Folders whose runs and .safetensors models may be opened; nothing outside them is read."""
     host: str = "127.0.0.1"

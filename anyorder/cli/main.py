@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.showwarning = _say  # type: ignore[assignment]
             command = parse(words)
             outcome = command.run()
-            return _print(outcome, command.json)
+            return _print(outcome, command)
     except InputError as error:
         print(f"anyorder: {in_flags(str(error))}", file=sys.stderr)
         return 2
@@ -109,15 +109,18 @@ def parse(words: list[str]) -> Command:
     return parsed(name, getattr(importlib.import_module(f"anyorder.cli.{module}"), attribute), rest)
 
 
-def _print(outcome: Outcome, wanted: bool) -> int:
-    if wanted:
+def _print(outcome: Outcome, command: Command) -> int:
+    if command.json:
         from anyorder.io.trees import as_json
 
         print(json.dumps(as_json(outcome.report), allow_nan=False))
     elif outcome.shown is not None:
         from rich.console import Console
 
-        Console(soft_wrap=True, markup=False, emoji=False).print(outcome.shown)
+        console = Console(soft_wrap=True, markup=False, emoji=False, highlight=False)
+        console.print(outcome.shown)
+        if outcome.passed and (step := command.next_step(outcome.report)):
+            console.print(f"\nnext: {step}")
     sys.stdout.flush()
     if outcome.then is not None:
         outcome.then()

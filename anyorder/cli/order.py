@@ -25,7 +25,7 @@ class OrderCommand(SequenceCommand):
 
     Examples:
       anyorder order genome.fa
-      anyorder order book.txt --alphabet auto --line-ends space --max-order 6 --figure orders.png
+      anyorder order examples/alice.txt --alphabet auto --max-order 6 --figure orders.png
       anyorder sample --order 2 --length 2000 | anyorder order - --max-order 5 --json
 
     Every order predicts the same symbols, those from position K on, from what it has counted before each of them, so
@@ -34,6 +34,7 @@ class OrderCommand(SequenceCommand):
     """
 
     writes = ("figure",)
+    next = "anyorder estimate FILE --order {selected} --estimator bayes"
     max_order: int = 8
     """The largest order K; also the depth of context-tree weighting."""
     beta: float = 0.5

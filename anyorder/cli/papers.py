@@ -22,6 +22,8 @@ class Papers(Command):
       anyorder reproduce two_can
     """
 
+    next = "anyorder reproduce list"
+
     def run(self) -> Outcome:
         """A few lines for each."""
         found = listed("papers")

@@ -26,6 +26,7 @@ class PriceCommand(Command):
     """
 
     writes = ("figure",)
+    next = "anyorder verify unrolled --order {order} --alphabet-size {alphabet_size}"
     order: int
     """Order k."""
     alphabet_size: int = 2

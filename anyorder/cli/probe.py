@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +15,7 @@ from rich.table import Table
 from anyorder.cli.command import Command, Outcome, progress, table
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
+    from anyorder.papers.experiment import TableRow
     from anyorder.probing import Probed
 
 #: Heads that the table shows.
@@ -57,7 +60,14 @@ class Probe(Command):
     seed: int = 0
     """The same seed gives the same sequences."""
     out: str | None = None
-    """Folder for probe.json, with attention maps for the explorer, and probe.png."""
+    """Folder for index.html, probe.png, and probe.json with attention maps for the explorer."""
+
+    def next_step(self, report: Mapping[str, object]) -> str:
+        """Keep the result, or look at the one that is kept."""
+        if self.out is not None:
+            return shlex.join(["anyorder", "explore", "--models", self.out])
+        order = [] if self.order is None else ["--order", str(self.order), "--alphabet-size", str(self.alphabet_size)]
+        return shlex.join(["anyorder", "probe", self.model, *order, "--out", "probed"])
 
     def run(self) -> Outcome:
         """Open, measure, draw, and tabulate."""
@@ -67,15 +77,11 @@ class Probe(Command):
         report = as_json(result)
         shown: list[RenderableType] = [_table(result), *_notes(result)]
         if self.out is not None:
-            from anyorder.io.atomic import write_json
-            from anyorder.report.probe import draw_probe
-            from anyorder.report.style import write_figure
+            from anyorder.report.probe import write_probe
 
-            paths = {name: Path(self.out) / f"probe.{name}" for name in ("json", "png")}
-            write_json(paths["json"], as_json(result, maps=True))
-            write_figure(draw_probe(result), paths["png"])
-            report["out"] = self.out
-            shown.append(f"written: {paths['json']}, {paths['png']}")
+            page = write_probe(Path(self.out), result, _rows(result), _notes(result), self.next_step(report))
+            report |= {"out": self.out, "page": str(page)}
+            shown.append(f"page: {page}, beside probe.json and probe.png")
         return Outcome(report, Group(*shown))
 
     def _measure(self) -> Probed:
@@ -102,18 +108,32 @@ class Probe(Command):
             )
 
 
-def _table(result: Probed) -> Table:
+def _rows(result: Probed) -> list[TableRow]:
+    """The heads to show, best first; the page has the same."""
     others = [head for head in result.heads if head.kind in ("skip", "diffuse")]
     best = [*result.strongest, *sorted(others, key=lambda head: -head.contrast)]
-    title = f"{result.model}: {len(result.strongest)} of {len(result.heads)} heads have an order or are graded"
-    rows = []
+    rows: list[TableRow] = []
     for head in best[:SHOWN]:
         profile, needed = head.agreement, " ".join(map(str, head.needed)) or "–"
         flipped, alone = (" ".join(f"{value:.1f}" for value in values) for values in (profile.flipped, profile.alone))
-        values = (f"{profile.all:.1f}", flipped, alone, f"{profile.none:.1f}")
-        rows.append((f"L{head.layer} H{head.head}", head.in_words, needed, *values))
-    columns = ("head", "reads", "needs", "all agree", "flipped 1 …", "alone 1 …", "none")
-    return table(dict.fromkeys(columns, ""), rows, title)
+        rows.append(
+            {
+                "head": f"L{head.layer} H{head.head}",
+                "reads": head.in_words,
+                "needs": needed,
+                "all agree": f"{profile.all:.1f}",
+                "flipped 1 …": flipped,
+                "alone 1 …": alone,
+                "none": f"{profile.none:.1f}",
+            }
+        )
+    return rows
+
+
+def _table(result: Probed) -> Table:
+    title = f"{result.model}: {len(result.strongest)} of {len(result.heads)} heads have an order or are graded"
+    rows = _rows(result)
+    return table(dict.fromkeys(rows[0] if rows else (), ""), (row.values() for row in rows), title)
 
 
 def _notes(result: Probed) -> list[str]:

@@ -38,6 +38,7 @@ class Reproduce(Command):
     """
 
     fills = ("out",)
+    next = "anyorder claims --quick"
     ids: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ID …]")] = ()
     """Which experiments, by id, as PAPER/ID, or all of a paper by its name; all where none is given. `anyorder
     reproduce list` names them."""

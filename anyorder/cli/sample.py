@@ -23,6 +23,7 @@ class Sample(SourceConfig, Command):
     """
 
     writes = ("out", "kernels")
+    next = "anyorder order {out} --alphabet-size {alphabet_size}"
     length: int = 64
     """Tokens in each sequence."""
     count: int = 1
@@ -42,6 +43,10 @@ class Sample(SourceConfig, Command):
     def default(cls, given: Mapping[str, Any]) -> Sample:
         """The priors that have their own order bring it along."""
         return cls(order=cls(**given).window)
+
+    def next_step(self, report: Mapping[str, object]) -> str:
+        """Nothing after tokens on standard output, which another command may read."""
+        return "" if self.out == "-" else super().next_step(report)
 
     def run(self) -> Outcome:
         """Sample, write, and say what was written."""

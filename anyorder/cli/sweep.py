@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -43,6 +44,7 @@ class SweepCommand(Command):
     """
 
     fills = ("out",)
+    next = "anyorder show {out}"
     source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE|NAME")]
     """A TOML file (see docs/sweeps.md), or paper-grid, phase or learning-rate."""
     out: str | None = None
@@ -61,6 +63,12 @@ class SweepCommand(Command):
     """Only say what would be done."""
     yes: bool = False
     """Go ahead with more than a million runs."""
+
+    def next_step(self, report: Mapping[str, object]) -> str:
+        """After a dry run the sweep itself."""
+        if self.dry_run:
+            return f"anyorder sweep {self.source} --out {self.out or report['sweep']}"
+        return super().next_step(report)
 
     def run(self) -> Outcome:
         """Plan, say what it will take, run, and tabulate."""

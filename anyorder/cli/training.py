@@ -13,7 +13,7 @@ import tyro
 from rich.console import Group
 
 from anyorder import training
-from anyorder.cli.command import Command, Outcome, facts, table
+from anyorder.cli.command import Command, Outcome, facts, table, working
 from anyorder.cli.signals import asked_to_stop
 from anyorder.errors import in_flags, require
 from anyorder.training import config as configs
@@ -36,8 +36,10 @@ class Train(Command):
     """
 
     fills = ("out",)
+    next = "anyorder show {out}"
     out: str | None = None
-    """Folder for config, metrics, checkpoint, models and summary, new or empty; by default a new one under runs."""
+    """Folder for index.html, figures, config, metrics, checkpoint, models and summary, new or empty; by default a new
+    one under runs."""
     preset: str = "fast"
     """Defaults of all flags below: paper (the published setting), floor (the recipe of the recorded results) or
     fast (the shortest time to the floor; steps and rate by the order); also published and gpt2."""
@@ -86,8 +88,12 @@ class Train(Command):
                 return Outcome(report, in_flags(f"{error}; {kept}"), passed=False)
         if not result.finished:
             raise KeyboardInterrupt(f"interrupted at step {result.step}; go on with: anyorder train --resume {folder}")
-        report = {"out": folder, **vars(result.summary)}
-        return Outcome(report, Group(models_table(result.summary), f"run: {folder}"))
+        from anyorder.report.training import write_run
+
+        with working("drawing"):
+            page = write_run(Path(folder), Path(folder))["page"]
+        report = {"out": folder, "page": str(page), **vars(result.summary)}
+        return Outcome(report, Group(models_table(result.summary), f"run: {folder}\npage: {page}"))
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[str]:
@@ -150,6 +156,7 @@ class Evaluate(Command):
       anyorder evaluate run --order 3 --transition-noise 0.1
     """
 
+    next = "anyorder show {run_folder}"
     run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
     """The --out folder of a training run; its last checkpoint is measured."""
     order: int | None = None
@@ -192,14 +199,19 @@ class Show(Command):
     """
 
     fills = ("out",)
+    next = "anyorder probe {run_folder}"
     run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
     """The --out folder of a training run or a sweep, finished or not."""
     out: str | None = None
-    """Folder for the figures; by default that of the run."""
+    """Folder for index.html and the figures; by default that of the run."""
     model: int = 0
     """Which model's attention is drawn: 0 is that of the first seed."""
-    sequence: int = 0
-    """Which sequence of the evaluation set it is drawn on."""
+    sequence: int | None = None
+    """Which sequence of the evaluation set it is drawn on; by default one whose last tokens came a few times before."""
+
+    def next_step(self, report: Mapping[str, object]) -> str:
+        """After a sweep the command of its best config."""
+        return str(report["command"] or "") if "sweep" in report else super().next_step(report)
 
     def run(self) -> Outcome:
         """Read the run, draw, and say where the figures are."""
@@ -210,24 +222,8 @@ class Show(Command):
         if is_sweep(Path(self.run_folder)):
             return sweep.show(Path(self.run_folder), folder)
         devices.prepare()
-        from anyorder.report import training as figures
-        from anyorder.report.style import write_figure
+        from anyorder.report.training import write_run
 
-        config = training.read_config(Path(self.run_folder))
-        step, models = training.read_models(self.run_folder)
-        for flag, value, count in (
-            ("model", self.model, len(models)),
-            ("sequence", self.sequence, config.measurement.evaluation_count),
-        ):
-            require(0 <= value < count, f"--{flag} is {value}, the run has 0 to {count - 1}")
-        metrics = training.read_metrics(Path(self.run_folder))
-        drawn = {
-            "loss": figures.draw_loss(metrics),
-            "positions": figures.draw_positions(metrics),
-            "attention": figures.draw_attention(models[self.model], config, self.sequence),
-        }
-        paths = {name: folder / f"{name}.png" for name in drawn}
-        for name, figure in drawn.items():
-            write_figure(figure, paths[name])
-        report = {"run": self.run_folder, "step": step, **{name: str(path) for name, path in paths.items()}}
+        paths = write_run(folder, Path(self.run_folder), self.model, self.sequence)
+        report = {"run": self.run_folder, **{name: str(path) for name, path in paths.items()}}
         return Outcome(report, "\n".join(f"{name}: {path}" for name, path in paths.items()))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.resources
 import re
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 
 from anyorder.papers.experiment import Result, Table, TableRow
 from anyorder.papers.two_can.story import Followed
-from anyorder.report.page import Section, as_table, write_page, write_parts
+from anyorder.report.page import Section, as_strip, as_table, write_page, write_parts
+from anyorder.report.style import letters as letters_of
 
 TITLE = "One sequence, followed"
 LEAD = (
@@ -43,14 +43,18 @@ def write_story(
 
 
 def _sequence(followed: Followed) -> dict[str, object]:
-    letters, certified = _letters(followed.tokens), followed.certified_orders
-    window = letters[-followed.order :]
+    letters, certified = "".join(letters_of(followed.tokens)), followed.certified_orders
+    window, alphabet = letters[-followed.order :], letters_of(range(len(followed.counts)))
+
+    def strip(label: str, heights: Sequence[float] = ()) -> str:
+        return as_strip(followed.tokens, followed.order, followed.matches, label, heights)
+
     counts: list[TableRow] = [
-        {"next letter": _letters([symbol]), "times": count, "k-gram": count / sum(followed.counts)}
-        for symbol, count in enumerate(followed.counts)
+        {"next letter": letter, "times": count, "k-gram": count / sum(followed.counts)}
+        for letter, count in zip(alphabet, followed.counts, strict=True)
     ]
     predictions: list[TableRow] = [
-        {"predictor": name, **{f"next is {_letters([symbol])}": value for symbol, value in enumerate(row)}}
+        {"predictor": name, **{f"next is {letter}": value for letter, value in zip(alphabet, row, strict=True)}}
         for name, row in followed.predictions.items()
     ]
     return {
@@ -59,26 +63,15 @@ def _sequence(followed: Followed) -> dict[str, object]:
         "length": len(letters),
         "window": window,
         "matches": len(followed.matches),
-        "strip": _strip(followed, None, f"The sequence {letters}; {window} came {len(followed.matches)} times before"),
-        "strip_constructed": _strip(followed, "constructed", "Constructed: attention is equal on all marked letters"),
-        "strip_trained": _strip(followed, "trained", "Trained: attention of the last position on every letter"),
+        "strip": strip(f"The sequence {letters}; {window} came {len(followed.matches)} times before"),
+        "strip_constructed": strip(
+            "Constructed: attention is equal on all marked letters", followed.attention["constructed"]
+        ),
+        "strip_trained": strip(
+            "Trained: attention of the last position on every letter", followed.attention["trained"]
+        ),
         "counts": as_table(Table(f"What followed {window} so far", counts)),
         "predictions": as_table(Table("What each says about the next letter", predictions)),
         "own_order": certified[followed.certificate.construction],
         "paper_order": certified["two-layer"],
     }
-
-
-def _letters(tokens: Sequence[int]) -> str:
-    return "".join("abcdefghijklmnopqrstuvwxyz"[token] for token in tokens)
-
-
-def _strip(followed: Followed, model: str | None, label: str) -> str:
-    """The sequence as letters: the window framed, what followed it earlier marked; bars are a model's attention."""
-    heights = None if model is None else followed.attention[model]
-    first, cells = len(followed.tokens) - followed.order, []
-    for place, letter in enumerate(_letters(followed.tokens)):
-        kind = " match" * (place in followed.matches) + " window" * (place >= first)
-        bar = "" if heights is None else f'<b><i style="height:{100 * heights[place] / max(heights):.1f}%"></i></b>'
-        cells.append(f'<span class="token{kind}">{bar}{letter}</span>')
-    return f'<div class="strip" role="img" aria-label="{escape(label)}">{"".join(cells)}</div>'

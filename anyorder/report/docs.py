@@ -113,7 +113,7 @@ def markdown(rows: list[Row]) -> str:
     >>> print(markdown([{"k": 1, "loss": Spread(0.5, 0.01, [0.49, 0.51]), "loss_agrees": True}]))
     | k | loss | loss agrees |
     |---|---|---|
-    | 1 | 0.5 ± 0.01 | yes |
+    | 1 | 0.500 ± 0.010 | yes |
     """
 
     def missing(value: object) -> bool:

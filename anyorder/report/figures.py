@@ -17,7 +17,7 @@ from anyorder.papers import figure_data as figures
 from anyorder.papers.figure_data import MARKS, AttentionMap, Chart, Heat, MapGrid, Plot, Series
 from anyorder.papers.two_can.figures import OverLengths, OverSteps
 from anyorder.report import descent as dynamics
-from anyorder.report.style import COLOURS, Drawing, styled
+from anyorder.report.style import COLOURS, Drawing, letters, styled
 
 #: Panels in a row of small multiples.
 ACROSS = 4
@@ -117,7 +117,7 @@ def _name_tokens(place: Axes, panel: AttentionMap) -> None:
     place.spines[["right", "top"]].set_visible(True)
     if panel.tokens is None or len(panel.tokens) > LABELLED:
         return
-    names = ["·"] * (len(panel.values) - len(panel.tokens)) + [str(token) for token in panel.tokens]
+    names = ["·"] * (len(panel.values) - len(panel.tokens)) + letters(panel.tokens.tolist())
     for axis in (place.xaxis, place.yaxis):
         axis.set_ticks(range(len(names)), names, fontsize=5)
         axis.set_tick_params(length=0)

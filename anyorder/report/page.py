@@ -6,6 +6,7 @@ import base64
 import csv
 import importlib.resources
 import io
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -16,7 +17,7 @@ from anyorder.papers.experiment import Table
 from anyorder.papers.figure_data import Figure
 from anyorder.papers.results import expanded
 from anyorder.report.figures import draw
-from anyorder.report.style import write_figure
+from anyorder.report.style import letters, write_figure
 from anyorder.sweeps.analysis import Spread
 
 #: Tables with more rows than this are folded away.
@@ -91,16 +92,36 @@ def _section(folder: Path, section: Section, open_rows: int) -> str:
     parts.append(f"<dl>{facts}</dl>" if facts else "")
     parts.append(section.body)
     for name, text in section.figures.items():
-        data = base64.b64encode((folder / section.id / f"{name}.png").read_bytes()).decode()
-        caption = escape(text)
-        parts.append(
-            f'<figure><img src="data:image/png;base64,{data}" alt="{caption}"><figcaption>{caption} '
-            f'<a href="{section.id}/{name}.svg">SVG</a></figcaption></figure>'
-        )
+        link = f' <a href="{section.id}/{name}.svg">SVG</a>'
+        parts.append(as_figure(folder / section.id / f"{name}.png", text, link))
     parts += [_table(section.id, name, table, open_rows) for name, table in section.tables.items() if table.rows]
     if section.how:
         parts.append(f'<p class="how">{escape(section.how)}</p>')
     return "".join(parts) + "</section>"
+
+
+def as_figure(picture: Path, caption: str, link: str = "") -> str:
+    """A PNG inside the page, over its caption."""
+    data, caption = base64.b64encode(picture.read_bytes()).decode(), escape(caption)
+    image = f'<img src="data:image/png;base64,{data}" alt="{caption}">'
+    return f"<figure>{image}<figcaption>{caption}{link}</figcaption></figure>"
+
+
+def following(commands: Mapping[str, str]) -> Section:
+    """The last part of a page: commands to copy, and what each does."""
+    listed = "".join(f"<dt><code>{escape(line)}</code></dt><dd>{escape(text)}</dd>" for line, text in commands.items())
+    return Section("next", "Where to go next", "", {}, {}, {}, "", body=f'<dl class="next">{listed}</dl>')
+
+
+def as_strip(tokens: Sequence[int], window: int, matches: Sequence[int], label: str, heights: Sequence[float]) -> str:
+    """A sequence as letters: its last `window` framed, matches marked, and a bar over each if there are heights."""
+    cells = []
+    for place, letter in enumerate(letters(tokens)):
+        kind = " match" * (place in matches) + " window" * (place >= len(tokens) - window)
+        height = 100 * heights[place] / max(heights) if heights else 0.0
+        bar = f'<b><i style="height:{height:.1f}%"></i></b>' if heights else ""
+        cells.append(f'<span class="token{kind}">{bar}{letter}</span>')
+    return f'<div class="strip" role="img" aria-label="{escape(label)}">{"".join(cells)}</div>'
 
 
 def _table(id: str, name: str, table: Table, open_rows: int) -> str:
@@ -132,10 +153,15 @@ def shown(value: object) -> str:
     >>> shown(0.08647123), shown(-1e-17), shown(None), shown(True), shown(1234567), shown("k")
     ('0.08647', '0', '–', 'yes', '1,234,567', 'k')
     >>> shown(Spread(0.5, 0.0123)), shown(Spread(0.5, None))
-    ('0.5 ± 0.012', '0.5')
+    ('0.500 ± 0.012', '0.5')
+    >>> shown(Spread(0.110712, 0.003651)), shown(Spread(1234.5, 21.0)), shown(Spread(0.5, 0.0))
+    ('0.1107 ± 0.0037', '1234 ± 21', '0.5 ± 0')
     """
     if isinstance(value, Spread):
-        return shown(value.mean) if value.std is None else f"{shown(value.mean)} ± {value.std:.2g}"
+        if not value.std or value.mean is None:
+            return shown(value.mean) + " ± 0" * (value.std == 0)
+        digits = min(8, max(0, 1 - math.floor(math.log10(value.std))))  # two digits of the deviation
+        return f"{value.mean:.{digits}f} ± {value.std:.{digits}f}"
     if value is None:
         return "–"
     if isinstance(value, bool):

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from html import escape
+from pathlib import Path
+
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
+from anyorder.io.atomic import write_json
+from anyorder.papers.experiment import Table, TableRow
+from anyorder.probing import as_json
 from anyorder.probing.result import Probed, ProbedHead
-from anyorder.report.style import COLOURS, Drawing, styled
+from anyorder.report.page import Section, as_figure, as_table, following, write_page
+from anyorder.report.style import COLOURS, Drawing, styled, write_figure
 
+LEAD = (
+    "An induction head attends to positions whose last tokens agree with the last tokens at the query. Its order is "
+    "the number of tokens that must agree. Here tokens repeat at random, so each pattern of agreement occurs by "
+    "itself, and attention to it is compared with the mean over all keys."
+)
+FIGURE = (
+    "Left: every head, coloured by its order. Middle: attention to keys by the number of tokens that agree (the match "
+    "length), over the attention that the same mass would have if it were spread evenly. Right: controls."
+)
 #: Spectra that are drawn.
 BEST = 6
 
@@ -74,3 +90,15 @@ def _controls(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
     if best:
         axes.set_ylim(len(best) + 0.6, -0.6)  # room for the legend below the bars
         axes.legend(fontsize="small", loc="lower right")
+
+
+def write_probe(folder: Path, result: Probed, rows: list[TableRow], notes: list[str], next_step: str) -> Path:
+    """The result as JSON, its figure, and the page over both; `rows` and `notes` are those of the terminal."""
+    write_json(folder / "probe.json", as_json(result, maps=True))
+    write_figure(draw_probe(result), folder / "probe.png")
+    found = len(result.strongest)
+    table = as_table(Table(f"{found} of {len(result.heads)} heads have an order or are graded.", rows)) if rows else ""
+    text = "".join(f"<p>{escape(note[0].upper() + note[1:])}.</p>" for note in notes)
+    heads = Section("heads", "Heads", "", {}, {}, {}, "", body=table + text + as_figure(folder / "probe.png", FIGURE))
+    last = following({next_step: "the grid of heads and the attention maps of each, in a browser"})
+    return write_page(folder, f"Which order has each head? {result.model}", LEAD, [heads, last])

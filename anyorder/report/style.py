@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,17 @@ _STYLE: Any = {
 }
 #: Decorates what draws a figure.
 styled = matplotlib.rc_context(_STYLE)
+
+
+def letters(tokens: Iterable[int]) -> list[str]:
+    """Names of tokens in text and figures: a, b, c, …; numbers where there are more than 26.
+
+    >>> letters([0, 2, 1]), letters([0, 30])
+    (['a', 'c', 'b'], ['0', '30'])
+    """
+    found = list(tokens)
+    named = max(found, default=0) < 26
+    return [chr(ord("a") + token) if named else str(token) for token in found]
 
 
 class Drawing(Figure):

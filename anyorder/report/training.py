@@ -1,23 +1,35 @@
-"""The figures of a training run, from its metrics and its models."""
+"""The page of a training run and its figures, from its metrics and its models."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import jax
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from anyorder import estimators
 from anyorder.errors import require
 from anyorder.io.atomic import Row
 from anyorder.models import Transformer
+from anyorder.papers.experiment import Table, TableRow
 from anyorder.papers.figure_data import AttentionMap
+from anyorder.papers.two_can.story import telling
 from anyorder.report.figures import ACROSS, draw_maps
-from anyorder.report.style import FLOOR, Drawing, styled
+from anyorder.report.page import Section, as_figure, as_strip, as_table, following, write_page
+from anyorder.report.style import FLOOR, Drawing, styled, write_figure
+from anyorder.sweeps.analysis import Spread
+from anyorder.training import read_config, read_metrics, read_models
 from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
 
+LOSS = "Above: loss on training batches, next to the true loss and the Bayes floor. Below: gap, ± two standard errors."
+POSITIONS = "Excess at every position and, below, its gap to the floor, with bands of two standard errors."
+ATTENTION = (
+    "Layer 1 averaged over sequences, later layers on one, next to the pseudo-attention: uniform over the matches."
+)
 #: Sequences over which the maps of layer 1 are averaged.
 AVERAGED = 256
 
@@ -50,7 +62,7 @@ def draw_loss(metrics: Metrics) -> Figure:
     figure = Drawing(figsize=(6.4, 5.0))
     above, below = figure.subplots(2, 1, sharex=True)
     for name, lines in _by_model(metrics, "loss").items():
-        above.plot(_column(lines, "step"), _column(lines, "loss"), linewidth=1.0, label=name)
+        above.plot(_column(lines, "step"), _column(lines, "loss"), marker=".", linewidth=1.0, label=name)
     above.axhline(true, color="0.5", linestyle=":", label="true loss")
     if floor is not None:
         above.axhline(true + floor, **FLOOR)
@@ -59,6 +71,7 @@ def draw_loss(metrics: Metrics) -> Figure:
         below.errorbar(steps, values, 2 * errors, marker="o", markersize=3, linewidth=1.0)
     below.set_yscale("log")
     below.set_xlabel("step")
+    below.xaxis.set_major_locator(MaxNLocator(integer=True))
     above.set_ylabel("training loss (nats)")
     below.set_ylabel("excess loss (nats)" if floor is None else "gap to the floor (nats)")
     figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=4)
@@ -114,3 +127,74 @@ def draw_attention(model: Transformer, config: Config, sequence: int) -> Figure:
     shown |= {"pseudo-attention": ideal, "difference, nearest head": np.abs(nearest - ideal)}
     panels = [AttentionMap(title, values, row) for title, values in shown.items()]
     return draw_maps([panels[start : start + ACROSS] for start in range(0, len(panels), ACROSS)])
+
+
+def write_run(folder: Path, run: Path, member: int = 0, sequence: int | None = None) -> dict[str, Path]:
+    """Figures of a run, and the page over them; `member` and `sequence` are those whose attention is drawn."""
+    config, metrics = read_config(run), read_metrics(run)
+    step, models = read_models(run)
+    for flag, value, count in (
+        ("model", member, len(models)),
+        ("sequence", sequence or 0, config.measurement.evaluation_count),
+    ):
+        require(0 <= value < count, f"--{flag} is {value}, the run has 0 to {count - 1}")
+    drawn = {"loss": draw_loss(metrics), "positions": draw_positions(metrics)}
+    if sequence is None:
+        sequence, _ = telling(held_out(*config.evaluation).tokens[:AVERAGED, :-1], config.data.window)
+    if attends := hasattr(models[member], "trace"):
+        drawn["attention"] = draw_attention(models[member], config, sequence)
+    paths = {name: folder / f"{name}.png" for name in drawn}
+    for name, figure in drawn.items():
+        write_figure(figure, paths[name])
+    sections = [_against_floor(metrics, paths)]
+    if attends:
+        looks = _strip(models[member], config, sequence) + as_figure(paths["attention"], ATTENTION)
+        sections.append(Section("attention", "Where it looks", "", {}, {}, {}, "", body=looks))
+    data = config.data
+    lead = (
+        f"{len(models)} model{'s' * (len(models) > 1)} after {step:,} steps on fresh chains of order {data.order} over "
+        f"{data.alphabet_size} symbols, {data.length} tokens each. Every number is measured on "
+        f"{config.measurement.evaluation_count:,} sequences that no model was trained on."
+    )
+    commands = {
+        f"anyorder probe {run}": "which order has each head?",
+        f"anyorder evaluate {run} --length 64": "longer?",
+    }
+    page = write_page(folder, f"Against the Bayes floor: {run.name}", lead, [*sections, following(commands)])
+    return {"page": page, **paths}
+
+
+def _against_floor(metrics: Metrics, paths: Mapping[str, Path]) -> Section:
+    reference = _reference(metrics)
+    rows: list[TableRow] = []
+    for name, lines in _by_model(metrics, "evaluation").items():
+        last = lines[-1]
+        measured: dict[str, str | float | Spread] = {
+            "model": name,
+            "excess loss": Spread(last["excess"], last["excess_error"]),
+        }
+        if reference["floor_excess"] is not None:
+            measured |= {"Bayes floor": reference["floor_excess"], "gap": Spread(last["gap"], last["gap_error"])}
+        rows.append(measured)
+    caption = (
+        f"Excess: nats per token above the true loss, {reference['true_loss']:.4f}. Gap: excess above the Bayes floor, "
+        "which no predictor beats on average. ± one standard error over sequences."
+    )
+    body = as_table(Table(caption, rows)) + as_figure(paths["loss"], LOSS) + as_figure(paths["positions"], POSITIONS)
+    return Section("floor", "How far from the best possible", "", {}, {}, {}, "", body=body)
+
+
+def _strip(model: Transformer, config: Config, sequence: int) -> str:
+    """A sequence, and the attention of its last position in the head of the last layer that looks most at matches."""
+    rows, order = held_out(*config.evaluation).tokens[:, :-1], config.data.window
+    tokens, (_, matches) = rows[sequence], telling(rows[sequence : sequence + 1], order)
+    layers = model.trace(tokens).attention
+    heads = [np.asarray(head[-1, -len(tokens) :], np.float64) for head in layers[-1]]
+    best = max(range(len(heads)), key=lambda head: heads[head][matches].sum())
+    mass, chance = heads[best][matches].sum(), len(matches) / len(tokens)
+    where = f"attention of the last position in layer {len(layers)}, head {best + 1}"
+    return (
+        f"<p>The last {order} letters are framed, the letters that followed them earlier are marked. Bars are the "
+        f"{where}: {mass:.0%} of it is on the marks, uniform attention would have {chance:.0%} there.</p>"
+        + as_strip(tokens.tolist(), order, matches, where.capitalize(), heads[best].tolist())
+    )

@@ -47,7 +47,7 @@ class Ray:
         try:
             self._ray = ray = importlib.import_module("ray")
         except ImportError:
-            raise InputError("the engine needs Ray; install it with: pip install 'anyorder[ray]'") from None
+            raise InputError("the engine needs Ray; pip install '.[ray]' in a clone") from None
         if address is not None:
             _knock(address)
         _connect(ray, address, workers)

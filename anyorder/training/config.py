@@ -149,7 +149,7 @@ class Optimisation:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """The evaluation settings: which set, and how often."""
+    """Evaluation: on which set, and how often."""
 
     evaluate_every: int = 500
     """Steps between two measurements."""

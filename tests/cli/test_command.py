@@ -1,10 +1,13 @@
 """Tables as a person sees them."""
 
 import io
+import shlex
 
+import pytest
 from rich.console import Console
 
 from anyorder.cli.command import key_value_table, table
+from anyorder.cli.main import COMMANDS, parse
 
 
 def lines(made):
@@ -27,3 +30,53 @@ def test_a_report_is_two_columns():
         ["reason", "–"],
         ["orders", "float32:", "10"],
     ]
+
+
+#: A call of each command that needs words, and the keys of its report that its next step takes up.
+CALLS = {
+    "sample": (["--out", "a b.txt"], {}),
+    "estimate": (["book.txt", "--alphabet", "auto", "--order", "3"], {}),
+    "order": (["book.txt", "--alphabet", "ab c"], {"selected": 2}),
+    "parameters": (["--order", "2", "--alphabet-size", "2", "--length", "64"], {}),
+    "price": (["--order", "2"], {}),
+    "verify": (["unrolled", "--order", "3"], {}),
+    "predict": (["book.txt", "--order", "3"], {}),
+    "build": (["unrolled", "--order", "3", "--out", "m.safetensors"], {}),
+    "train": ([], {"out": "runs/fast-1"}),
+    "evaluate": (["runs/fast-1"], {}),
+    "show": (["runs/fast-1"], {}),
+    "sweep": (["learning-rate", "--dry-run"], {"sweep": "learning-rate"}),
+    "probe": (["construction:unrolled", "--order", "3"], {}),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_ends_with_a_next_step_that_parses(name):
+    words, report = CALLS.get(name, ([], {}))
+    step = parse([name, *words]).next_step(report)
+    first = step.strip().splitlines()[0].split("   ")[0]
+    program, *rest = shlex.split(first)
+    assert program == "anyorder"
+    parse(rest)
+    assert "{" not in step
+
+
+@pytest.mark.parametrize(
+    ("words", "report", "step"),
+    [
+        (["train"], {"out": "runs/fast-1"}, "anyorder show runs/fast-1"),
+        (["show", "runs/fast-1"], {}, "anyorder probe runs/fast-1"),
+        (["show", "rates"], {"sweep": "rates", "command": "anyorder train --seeds 3"}, "anyorder train --seeds 3"),
+        (["probe", "run", "--out", "probed"], {}, "anyorder explore --models probed"),
+        (["estimate", "-", "--order", "1"], {}, "anyorder predict FILE --order 1"),
+        (["sample"], {}, ""),
+        (["sweep", "phase", "--out", "p"], {"out": "p"}, "anyorder show p"),
+    ],
+)
+def test_next_steps_take_up_what_was_done(words, report, step):
+    assert parse(words).next_step(report) == step
+
+
+def test_the_next_step_is_printed_last_and_not_with_json(run):
+    assert run("papers")[1].endswith("\n\nnext: anyorder reproduce list\n")
+    assert "next:" not in run("papers", "--json")[1]

@@ -13,6 +13,10 @@ def test_a_construction_reads_its_order_and_the_files_are_written(run, tmp_path)
     kept = json.loads((tmp_path / "p" / "probe.json").read_text())
     assert kept["maps"]["heads"][0]["layer"] == 1
     assert (tmp_path / "p" / "probe.png").stat().st_size > 1000
+    page = (tmp_path / "p" / "index.html").read_text()
+    assert report["page"] == str(tmp_path / "p" / "index.html")
+    assert "<td>of order 2</td>" in page
+    assert f"anyorder explore --models {tmp_path / 'p'}</code>" in page
 
 
 @pytest.mark.parametrize(

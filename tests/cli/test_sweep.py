@@ -39,7 +39,7 @@ def test_bad_axes_get_one_line_and_touch_nothing(axes, run, tmp_path, monkeypatc
 
 
 def test_an_address_where_nobody_answers_is_said_within_ten_seconds(run, tmp_path):
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'anyorder[ray]'")
+    pytest.importorskip("ray", reason="Ray is not installed: pip install '.[ray]' in a clone")
     out = tmp_path / "out"
     code, text, error = run("sweep", "phase", "--engine", "ray", "--address", "127.0.0.1:1", "--out", out)
     assert (code, text) == (2, "")
@@ -53,7 +53,7 @@ def test_an_address_where_nobody_answers_is_said_within_ten_seconds(run, tmp_pat
 
 
 def test_an_address_where_something_else_listens_is_said_within_ten_seconds(tmp_path):
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'anyorder[ray]'")
+    pytest.importorskip("ray", reason="Ray is not installed: pip install '.[ray]' in a clone")
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         words = [sys.executable, "-m", "anyorder", "sweep", "phase", "--engine", "ray", "--address", address]

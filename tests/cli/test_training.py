@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -47,7 +48,8 @@ def test_train_reports_every_rate_and_seed(trained):
     ]  # fmt: skip
     assert report["finished"]
     assert report["largest_gap"] >= report["mean_gap"] > 0
-    assert {key: report[key] for key in report if key != "out"} == json.loads((folder / "summary.json").read_text())
+    summary = json.loads((folder / "summary.json").read_text())
+    assert report == {"out": str(folder), "page": str(folder / "index.html"), **summary}
     assert load(folder / "model-3.safetensors").dimension == 4
 
 
@@ -79,6 +81,10 @@ def test_show_draws_three_figures(trained, run, tmp_path):
     for name in ("loss", "positions", "attention"):
         assert (tmp_path / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
         assert json.loads(text)[name] == str(tmp_path / f"{name}.png")
+    page = (tmp_path / "index.html").read_text()
+    assert page.count("data:image/png;base64,") == 3
+    assert page.count("<td>seed ") == 4
+    assert re.search(r'<div class="strip".*?<i style="height:100.0%">', page)
     assert run("show", folder, "--model", 4)[2] == "anyorder: --model is 4, the run has 0 to 3\n"
     assert run("show", folder, "--sequence", 16)[2] == "anyorder: --sequence is 16, the run has 0 to 15\n"
 

@@ -17,7 +17,7 @@ from tests.sweeps.small import TINY
 
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("ray", reason="Ray is not installed: pip install 'anyorder[ray]'")
+pytest.importorskip("ray", reason="Ray is not installed: pip install '.[ray]' in a clone")
 
 #: Six runs of one shape, each about a second; the last rate diverges.
 GRID = spec.sweep("six", TINY, {"steps": [3000], "learning_rate": [1e-3, 1e-2, 1e38]}, seeds=2)

@@ -28,7 +28,7 @@ def test_no_answer_violates_the_description(tmp_path, monkeypatch):
     # A fresh run compiles for seconds at every length and order, and `test_dynamics` has one: here any film will do.
     for algorithm in ("two_stage", "preconditioned"):
         monkeypatch.setattr(f"anyorder.web.films.{algorithm}", lambda *_: exploring.trajectory(steps=4))
-    pytest.importorskip("schemathesis", reason="pip install 'anyorder[test]'")
+    pytest.importorskip("schemathesis", reason="pip install '.[test]' in a clone")
     words = [sys.executable, "-m", "schemathesis.cli", "run", "--checks", CHECKS, "--phases", "coverage,fuzzing"]
     bounds = ["--max-examples", "4", "--seed", "1", "--request-timeout", "120", "--suppress-health-check", "all"]
     (tmp_path / "models").mkdir()

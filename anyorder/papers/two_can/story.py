@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from jaxtyping import Array, Int
 
 from anyorder import estimators
 from anyorder.chains import Chains, Floored
@@ -128,15 +129,24 @@ class Followed:
     certified_orders: dict[str, int]
 
 
-def followed(model: Transformer, chains: Chains, order: int) -> Followed:
-    """The first sequence whose last tokens came three to six times before, not just now, with different ones after."""
-    size = model.alphabet_size
-    for tokens, truth in zip(chains.tokens[:, :-1], chains.truth[:, -1], strict=True):
-        row = truth.tolist()
+def telling(sequences: Int[Array, "count length"], order: int) -> tuple[int, list[int]]:
+    """The first sequence whose last tokens came three to six times before, not just now, with different ones after.
+
+    Its row, and the positions that follow those earlier occurrences; the last sequence if there is none.
+    """
+    for row, tokens in enumerate(sequences):
         matches = np.flatnonzero(np.asarray(window_matches(tokens, order))[-1]).tolist()
-        counts = np.bincount(np.asarray(tokens)[matches], minlength=size)
-        if 3 <= counts.sum() <= 6 and (counts > 0).sum() > 1 and matches[-1] < len(tokens) - order:
-            break
+        different = len({int(tokens[place]) for place in matches})
+        if 3 <= len(matches) <= 6 and different > 1 and matches[-1] < len(tokens) - order:
+            return row, matches
+    return row, matches
+
+
+def followed(model: Transformer, chains: Chains, order: int) -> Followed:
+    """A telling sequence, and what the model, the construction and the estimators make of it."""
+    size, (chosen, matches) = model.alphabet_size, telling(chains.tokens[:, :-1], order)
+    tokens, row = chains.tokens[chosen, :-1], chains.truth[chosen, -1].tolist()
+    counts = np.bincount(np.asarray(tokens)[matches], minlength=size)
     built = construct("unrolled", order=order, alphabet_size=size, length=len(tokens), dtype="float32")
     exact = estimators.kgram(tokens, order=order, alphabet_size=size)
     bayes = estimators.add_beta(tokens, order=order, alphabet_size=size)
