@@ -13,6 +13,7 @@ from . import torch as torch
 from . import training as training
 from . import web as web
 from .chains import sample as sample
+from .constructions.gpt2 import export as export
 from .constructions.registry import construct as construct
 from .constructions.registry import plan as plan
 from .constructions.verify import verify as verify

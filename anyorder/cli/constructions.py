@@ -1,10 +1,10 @@
-"""`anyorder constructions`, `parameters`, `verify`, `predict` and `build`."""
+"""`anyorder constructions`, `parameters`, `verify`, `predict`, `build` and `export`."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 from rich.console import Group
@@ -207,6 +207,49 @@ class Build(Chosen):
         about = {"out": self.out, "dimension": model.dimension, "parameters": count_arrays(model)}
         report = {"construction": self.name, **about, "certificate": certificate or None}
         return Outcome(report, key_value_table(about | certificate))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Export(Command):
+    """Write a construction as a stock GPT-2 that `transformers` loads, with its ground truth and a model card.
+
+    Examples:
+      anyorder export k-head --order 3 --alphabet-size 4 --length 128 --to gpt2 --out induction
+      anyorder export k-head-bayes --order 2 --beta 0.5 --out smoothing
+    """
+
+    fills = ("out",)
+    name: Name
+    """Which construction: k-head, k-head-bayes or bigram; GPT-2 cannot hold the others."""
+    order: int
+    """Order k."""
+    out: str
+    """Folder for config.json, model.safetensors, ground_truth.json and README.md, new or empty."""
+    to: Literal["gpt2"] = "gpt2"
+    """The architecture."""
+    alphabet_size: int = 4
+    """Number of symbols S: token ids 0 to S - 1; the beginning token is id S."""
+    length: int = 128
+    """Longest sequence, without the beginning token."""
+    beta: float | None = None
+    """Smoothing of k-head-bayes: added to every count; 1 by default."""
+    sequences: int = 8
+    """Hard sequences on which the errors in the model card are measured."""
+    seed: int = 0
+    """Seed of these sequences."""
+
+    def run(self) -> Outcome:
+        """Write the weights, measure them, and write what was found."""
+        from anyorder.constructions.gpt2 import export
+
+        asked = facts(self, "order", "alphabet_size", "length", "beta", "sequences", "seed")
+        with working(f"exporting {self.name}"):
+            made = export(self.name, self.out, **asked)  # type: ignore[arg-type]
+        size = {name: made.config[name] for name in ("n_layer", "n_head", "n_embd", "n_inner")}
+        count = sum(array.size for array in made.weights.values())
+        report = {"out": self.out, "construction": self.name, **size, "parameters": count, **made.truth["measured"]}
+        next_step = f"anyorder probe {self.out}, or AutoModelForCausalLM.from_pretrained({self.out!r})"
+        return Outcome(report, Group(key_value_table(report), f"Next: {next_step}"))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

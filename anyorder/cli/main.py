@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "verify": ("constructions", "Verify", "compare a construction with the exact estimator"),
     "predict": ("constructions", "Predict", "run a construction on your own sequence"),
     "build": ("constructions", "Build", "write a construction to a file"),
+    "export": ("constructions", "Export", "write a construction as a stock GPT-2, with its ground truth"),
     "train": ("training", "Train", "train transformers and measure them against the Bayes floor"),
     "evaluate": ("training", "Evaluate", "measure the models of a run again"),
     "show": ("training", "Show", "draw a run or a sweep"),
