@@ -12,11 +12,20 @@ if TYPE_CHECKING:
 
 
 def _experiments() -> Sequence[Experiment]:
-    from anyorder.papers.own import birth, floor, head_trade_off, mechanism, phase, precision, unknown_order
+    from anyorder.papers.own import (
+        birth,
+        floor,
+        head_trade_off,
+        mechanism,
+        phase,
+        precision,
+        trained_price,
+        unknown_order,
+    )
 
     return (
         precision.precision, floor.floor, phase.phase, head_trade_off.head_trade_off, birth.birth,
-        mechanism.mechanism, unknown_order.unknown_order,
+        mechanism.mechanism, unknown_order.unknown_order, trained_price.trained_price,
     )  # fmt: skip
 
 
@@ -24,7 +33,7 @@ PAPER = Paper(
     name="own",
     title="Our own experiments",
     reference="the anyorder developers",
-    about="the Bayes floor, precision, mechanism and birth of induction heads",
+    about="the Bayes floor, precision, mechanism and birth of induction heads, the price of an order",
     experiments=_experiments,
     results=RESULTS / "paper",
 )
