@@ -1,0 +1,52 @@
+"""What training finds at a price: sizes of models, the guess by frequency, and the page against the record."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+
+from anyorder.constructions import construct
+from anyorder.constructions.parameters import count_arrays
+from anyorder.papers.experiment import Task
+from anyorder.papers.own.trained_price import KINDS, Trial, accuracy, by_frequency, chains, config, pays, recall
+from anyorder.training.checks import check_config
+from anyorder.training.evaluation import held_out
+from anyorder.training.initial import initial_model
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_models_have_the_parameters_of_their_size_and_pay_what_their_arrays_hold(kind):
+    models = {}
+    for size in ("1e4", "1e5"):
+        asked = config(Task("paper", 5), Trial(kind, size, chains(2, 32)))
+        check_config(asked)
+        models[size] = initial_model(asked, jax.random.key(0))
+        assert 0.8 <= count_arrays(models[size]) / float(size) <= 1.2
+    expected = {
+        "one-layer attention": 4 * (8 + 2) * 32,
+        "two-layer attention": 24,
+        "convolution + attention": 3,
+        # Four heads: a table of 32 by 12, and two rows of queries, keys and values before the convolution.
+        "one-layer Mamba": 4 * (32 * 12 + 2 * (32 + 32 + 12)) * 32,
+    }
+    assert pays(kind, models["1e4"]) == expected[kind]
+
+
+def test_a_guess_by_frequency_is_right_as_often_as_counting_says():
+    """Two pairs of two values: equal ones are always right, different ones if the smaller is asked for."""
+    sequences = [
+        [*pair, 3, values[asked]]
+        for values in itertools.product((1, 2), repeat=2)
+        for asked in (0, 1)
+        for pair in [[x for place in (0, 1) for x in (3 if place == asked else 0, values[place])]]
+    ]
+    assert by_frequency(np.array(sequences)) == 0.75
+
+
+def test_a_certified_model_recalls_everything():
+    tokens = np.asarray(held_out(recall(4), 64).tokens)
+    model = construct("convolution", order=1, alphabet_size=9, length=recall(4).length)
+    assert accuracy(model, tokens) == 1 > by_frequency(tokens)
