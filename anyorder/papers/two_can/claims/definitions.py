@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from fractions import Fraction
 
 import jax
@@ -14,9 +15,11 @@ from scipy.special import softmax
 
 from anyorder import chains, estimators
 from anyorder.chains import Dirichlet, Kernel, PointMass
+from anyorder.constructions import bounds
+from anyorder.constructions.price import price
 from anyorder.models import Head, Transformer
 from anyorder.models.mlp import run_stack
-from anyorder.papers.entry import Finding, Verdict, claim, judge
+from anyorder.papers.entry import Finding, claim, judge
 from anyorder.papers.own import floor
 from anyorder.papers.two_can.claims.measures import LENGTH, TOLERANCE, apart, built, directions, drawn, hard, verified
 from anyorder.probing import matched
@@ -233,13 +236,38 @@ def claim_layer_norm() -> Finding:
 
 
 @claim(
-    "Abstract, Sec. 1", "One layer with one head cannot represent an induction head unless it is exponentially wide."
+    "Abstract, Sec. 1",
+    "One layer with one head cannot represent an induction head unless its hidden dimension is exponentially larger "
+    "than that of the two-layer model.",
 )
 def claim_one_layer() -> Finding:
-    """A lower bound over all weights, cited from elsewhere."""
-    return Finding(
-        Verdict.UNTESTABLE,
-        "a lower bound over all weights, cited from Sanford et al.; no finite number of runs decides it. Trained "
-        "one-layer models are in tab-depth",
-        {},
+    """Theorem A of docs/price.md at S = 3: all lists of five values are told apart, and the width that follows for T.
+
+    The sequence is κ_1 v_1 … κ_5 v_5 ?, with κ = ? before the value that is asked for and 0 elsewhere.
+    """
+    size, word, lengths = 3, 32, [1 << power for power in range(8, 21, 4)]
+    lists, right = list(itertools.product((0, 1), repeat=5)), 0
+    for values, asked in itertools.product(lists, range(5)):
+        pairs = [token for place, value in enumerate(values) for token in (2 if place == asked else 0, value)]
+        found = estimators.kgram(jnp.asarray([*pairs, 2]), order=1, alphabet_size=size).probabilities[-1]
+        right += bool(found[values[asked]] == 1)
+    bits = [bounds.attention_bits(1, size, length) for length in lengths]
+    one = [math.ceil(found / word) - 2 for found in bits]
+    two = [price("bigram", order=1, alphabet_size=size, length=length).dimension for length in lengths]
+    ratios = [after / before for before, after in itertools.pairwise(bits)]
+    return judge(
+        {
+            "answers of the 1-gram that give the value away": right,
+            "questions": 5 * len(lists),
+            "lengths": lengths,
+            "bits that one layer must pass on": bits,
+            "least width of its head, float32": one,
+            "width of the certified two-layer model": two,
+        },
+        printed=right == 5 * len(lists) and len(set(two)) == 1 and all(abs(r / 16 - 1) < 0.02 for r in ratios),
+        note='with "exponentially" read as linear in T against log T (N21): one layer of h heads, whose values are m '
+        "numbers of W bits, needs h(m + 2)W ≥ N log₂(S - 1), N = ⌊(T + 1)/2⌋ - 1, if its sums merge (Theorem A of "
+        "docs/price.md; B and C are for exact sums and for real numbers). The width of the two-layer model does not "
+        "grow, and its numbers need about log₂ T bits. Linear is enough: `one-layer` has about T heads. At T = 32 the "
+        "bound is 15 bits, less than one number of float32, and does not explain trained models (tab-depth)",
     )
