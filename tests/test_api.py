@@ -125,6 +125,7 @@ TRIED = {
 }
 
 
+@pytest.mark.slow
 def test_what_people_try_gets_an_answer_in_one_line():
     """In a process of its own: the annotations are not checked there."""
     program = f"""
@@ -146,6 +147,7 @@ for call in {list(TRIED)}:
     assert wrong == {}
 
 
+@pytest.mark.slow
 def test_every_public_name_is_reachable_in_a_fresh_process():
     program = (
         "import anyorder; names = [name for name in dir(anyorder) if name != 'torch']; "
@@ -190,6 +192,7 @@ def test_what_needs_pytorch_says_how_to_get_it():
         anyorder.torch  # noqa: B018
 
 
+@pytest.mark.slow
 def test_public_names_type_check_from_outside(tmp_path):
     (tmp_path / "outside.py").write_text(OUTSIDE + MISSPELT, encoding="utf-8")
     kept = f"--cache-dir={os.environ['ANYORDER_CACHE']}/mypy"
@@ -211,6 +214,7 @@ def test_an_integer_seeds_what_a_key_does():
     assert not np.array_equal(drawn.tokens, other.tokens)
 
 
+@pytest.mark.slow
 def test_an_integer_is_a_key_for_every_public_function():
     """In the shapes of other tests. `Prior.draw`, which others override, takes keys alone."""
     prior = anyorder.chains.Dirichlet(2, 2)

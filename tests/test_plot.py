@@ -69,6 +69,7 @@ def shown(figure, place=0):
     return figure.axes[place].images[0].get_array()
 
 
+@pytest.mark.slow
 def test_a_source_stands_for_a_sequence_or_a_kernel_of_it():
     pool = anyorder.chains.Pool(1, 2, chains=3)
     source = anyorder.chains.Source(pool, length=12, per_kernel=2)

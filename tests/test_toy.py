@@ -45,6 +45,7 @@ def test_it_is_built_and_verified(toy):
     assert verify("toy", order=2, alphabet_size=2, length=32, sequences=4).passed
 
 
+@pytest.mark.slow
 def test_the_command_line_lists_it_and_has_its_options(toy, run):
     code, text, _ = run("constructions", "--json")
     listed = {row["construction"]: row for row in json.loads(text)["constructions"]}
@@ -55,6 +56,7 @@ def test_the_command_line_lists_it_and_has_its_options(toy, run):
     assert (code, error) == (2, "anyorder: volume is 12, must be 1 to 11\n")
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_docs_have_it(toy):
     assert f"| `toy` | {toy.advice} |" in tables.markdown(tables.advice())
     assert next(row for row in precision_table() if row.label == "toy").cells() == ["– (2)"] * 4

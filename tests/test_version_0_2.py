@@ -40,6 +40,7 @@ def test_a_finished_run_opens_and_measures_the_same():
 
 
 @pytest.mark.filterwarnings("ignore:.*was begun with")
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_same_end(tmp_path):
     folder = shutil.copytree(WRITTEN / "stopped", tmp_path / "run")
     # The name of a preset is no part of the run: the folder has none.

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
 import anyorder
 
 #: Calls commands and says which libraries that took a while to import.
@@ -43,6 +45,7 @@ def called(cache, *commands, folder=None):
     return subprocess.run(words, capture_output=True, text=True, check=True, env=environment, cwd=folder).stdout
 
 
+@pytest.mark.slow
 def test_lists_and_help_need_a_heavy_library_once(tmp_path):
     commands = ("estimate --help", "verify --help", "reproduce list", "claims list")  # each with a registry of its own
     others = ("constructions", "papers")
@@ -61,6 +64,7 @@ def test_other_help_needs_none_at_all(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_one_file_and_one_entry_are_all_that_a_construction_needs(tmp_path):
     package, cache = tmp_path / "anyorder", tmp_path / "cache"
     shutil.copytree(pathlib.Path(anyorder.__file__).parent, package)

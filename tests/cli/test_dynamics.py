@@ -27,6 +27,7 @@ def page_data(path):
     return json.loads(re.search(r"const data = (.*);\n", text).group(1))
 
 
+@pytest.mark.slow
 def test_two_stage_writes_its_files(run, tmp_path):
     code, text, errors = run(
         "dynamics", "two-stage", "--alphabet-size", 2, *SMALL, "--batch", 64, "--steps-2", 50,
@@ -52,6 +53,7 @@ def test_two_stage_writes_its_files(run, tmp_path):
         assert sum(frame["row"]) == pytest.approx(1, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_preconditioned_runs_on_a_prior_that_violates_an_assumption(run, tmp_path):
     kernel = tmp_path / "kernel.npy"
     zero = np.array([[0.9, 0.8], [0.95, 0.3]])  # π(0|10) > π(0|00): no transition preference

@@ -52,6 +52,7 @@ def test_an_address_where_nobody_answers_is_said_within_ten_seconds(run, tmp_pat
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_an_address_where_something_else_listens_is_said_within_ten_seconds(tmp_path):
     pytest.importorskip("ray", reason="Ray is not installed: pip install '.[ray]' in a clone")
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -101,6 +101,7 @@ def test_exhaustive_counts_are_those_of_the_oracle(name, oracle):
             np.testing.assert_allclose(exact, getattr(oracles, oracle)(row, order, 2), atol=1e-15)
 
 
+@pytest.mark.slow
 def test_a_model_is_measured_as_it_is(tmp_path):
     made = plan("k-head", order=2, alphabet_size=2, length=64)
     save(made.build(), tmp_path / "model.safetensors")

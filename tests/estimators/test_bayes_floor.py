@@ -10,6 +10,7 @@ from anyorder.training.config import Data
 from tests.chains.test_shared_rows import KEY, drawn
 
 
+@pytest.mark.slow
 def test_the_floor_is_the_bayes_predictor_by_enumeration():
     """The posterior mean of the next row over many kernels of the prior, weighted by what they give to the tokens."""
     tokens = [0, 1, 1, 0, 1, 1, 1, 0]

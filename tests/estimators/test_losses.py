@@ -81,6 +81,7 @@ def test_bayes_floor(order, last):
     assert abs(measured.mean - printed) < 4 * measured.standard_error + rounding
 
 
+@pytest.mark.slow
 def test_transition_noise_floor_beats_ignoring_the_noise():
     noise = chains.TransitionNoise(0.25)
     drawn = chains.sample(chains.Dirichlet(2, 2), length=33, count=4096, noise=noise, seed=1)

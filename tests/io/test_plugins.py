@@ -142,6 +142,7 @@ def test_every_kind_has_a_file_and_every_file_a_command():
 
 
 @pytest.mark.parametrize("command", [command for command, _ in COMMANDS])
+@pytest.mark.slow
 def test_a_command_of_the_page_runs_with_its_file(command, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ANYORDER_PLUGINS", "")

@@ -15,6 +15,7 @@ from tests.papers.two_can.claims.small import DEPTH, TOKEN
 
 
 @pytest.mark.parametrize("heading", PARTS)
+@pytest.mark.slow
 def test_quick_claims_have_the_verdicts_on_record(heading):
     quick = [claim for claim in PARTS[heading] if claim.quick]
     found = check(quick, recorded())

@@ -1,10 +1,13 @@
 """The trainings of an experiment."""
 
+import pytest
+
 from anyorder.io import atomic
 from anyorder.papers.experiment import Task
 from anyorder.training.config import Data
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_goes_on(tmp_path):
     from anyorder.papers.experiment import of_preset, run_name
 

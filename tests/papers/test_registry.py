@@ -120,6 +120,7 @@ def test_it_is_listed_with_what_it_offers(toy, run):
     assert "toy/eq-symmetric" in [one["id"] for one in json.loads(text)["claims"] if one["paper"] == "toy"]
 
 
+@pytest.mark.slow
 def test_it_is_reproduced_measured_recorded_and_shown(toy, run, tmp_path, monkeypatch):
     out = tmp_path / "out"
     code, text, _ = run("reproduce", "toy", "--budget", "paper", "--out", out)

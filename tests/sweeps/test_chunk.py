@@ -13,6 +13,7 @@ from anyorder.training.run import train
 from tests.sweeps.small import GRID, TINY, in_process
 
 
+@pytest.mark.slow
 def test_numbers_never_recompile():
     base = configs.changed(TINY, {"transition_noise": 0.1})
     compiled = []
@@ -33,6 +34,7 @@ def test_numbers_never_recompile():
     assert result.gap is not None
 
 
+@pytest.mark.slow
 def test_a_row_is_what_train_measures_to_the_last_bit():
     config = dataclasses.replace(TINY, seeds=2, optimisation=dataclasses.replace(TINY.optimisation, weight_decay=0.01))
     summary = train(config).summary
@@ -47,6 +49,7 @@ def test_a_row_is_what_train_measures_to_the_last_bit():
         assert row.attention == pytest.approx((head.matching_share - chance) / (1 - chance))
 
 
+@pytest.mark.slow
 def test_in_a_stack_one_that_diverges_leaves_the_others_alone():
     configs = [run.config for run in spec.runs(GRID)][2:10:2]
     rows = chunk.train_together(configs, stacked=True)

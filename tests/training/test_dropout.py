@@ -14,6 +14,7 @@ from anyorder.training.step import batch_loss
 from tests.training.small import VALUE_POSITIONS, settings
 
 
+@pytest.mark.slow
 def test_dropout_keeps_the_mean_of_what_it_drops():
     config = settings({"layers": 1, "mlp": "none", "key_positions": "none"}, dropout=0.5)
     model = initial_model(config, jax.random.key(0))
@@ -32,6 +33,7 @@ def test_dropout_keeps_the_mean_of_what_it_drops():
 
 
 @pytest.mark.parametrize("architecture", [{}, VALUE_POSITIONS])
+@pytest.mark.slow
 def test_a_step_with_dropout_takes_another_loss_and_none_takes_the_plain_one(architecture):
     model = initial_model(settings(architecture), jax.random.key(0))
     source = settings(architecture).source

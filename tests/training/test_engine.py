@@ -19,6 +19,7 @@ def test_stacked_models_are_the_same_up_to_rounding(finished):
             np.testing.assert_allclose(one, two, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_stack_is_spread_over_devices(finished, tmp_path):
     """Two devices hold one model each of the stack."""
     program = (

@@ -116,6 +116,7 @@ def test_masses_are_means_over_queries():
     assert evaluation.queries == queries
 
 
+@pytest.mark.slow
 def test_transition_noise_has_a_floor_and_token_noise_has_none():
     noisy = Data(order=2, length=16, transition_noise=0.25)
     evaluation = evaluation_set(noisy, 256, 0)

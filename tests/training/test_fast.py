@@ -26,8 +26,12 @@ ARCHITECTURES = {
     "published": {"mlp": "published", "positions_through_key": True, "heads": (2, 1), "key_positions": "all"},
 }
 
+QUICK = {"paper", "GPT-2", "published"}
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK)) for name in ARCHITECTURES]
+)
 def test_the_fast_form_has_the_values_and_gradients_of_the_definition(name, monkeypatch):
     if name in ("Q/K norm", "beginning token", "three layers, many heads"):
         monkeypatch.setattr(fast, "BLOCK", 4)  # queries attend in blocks, of which the last is no multiple

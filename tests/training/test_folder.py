@@ -77,6 +77,7 @@ def test_what_was_left_before_the_first_whole_file_is_not_in_the_way(whole, tmp_
     assert contents(run) == contents(whole)
 
 
+@pytest.mark.slow
 def test_a_model_to_start_from_without_a_config_is_not_in_the_way(tmp_path):
     source, run = tmp_path / "model.safetensors", tmp_path / "run"
     models.save(construct("k-head-bayes", order=1, alphabet_size=2, length=8), source)

@@ -16,6 +16,7 @@ from anyorder.training.initial import initial_model
 from tests.training.small import settings
 
 
+@pytest.mark.slow
 def test_a_given_model_is_perturbed_and_loses_its_promise():
     model = initial_model(settings({}, dtype="float32"), jax.random.key(0))
     config = dataclasses.replace(settings({}), initial=Initial(from_model="x", perturbation=0.5))

@@ -77,6 +77,7 @@ def test_muon_moves_matrices_by_nearly_orthogonal_changes():
     np.testing.assert_allclose(np.abs(gain), 0.01 * (1 + 0.09 / 0.19), rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_muon_is_that_of_optax():
     config = settings({"mlp": "gpt2", "tied": False}, optimiser="muon", weight_decay=0.1, clip=0.0)
     weights = eqx.filter(initial_model(config, keys(0).weights), eqx.is_inexact_array)

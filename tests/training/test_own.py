@@ -138,6 +138,7 @@ def test_a_module_starts_every_seed_from_its_own_weights():
         anyorder.train(model=module, order=1, layers=3, **TINY)
 
 
+@pytest.mark.slow
 def test_our_architecture_and_our_models_are_models_too():
     small = training.Architecture(layers=1, dimension=4, mlp="none")
     one = anyorder.train(model=small, order=1, **TINY | {"steps": 1})

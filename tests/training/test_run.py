@@ -237,6 +237,7 @@ def _read(data, folder):
     return contents
 
 
+@pytest.mark.slow
 def test_training_can_start_from_a_construction(tmp_path):
     """A Bayes construction is at the floor and small steps leave it there; the run survives the loss of its file."""
     source = tmp_path / "bayes.safetensors"
@@ -264,6 +265,7 @@ def test_training_can_start_from_a_construction(tmp_path):
     assert not (tmp_path / "second").exists()
 
 
+@pytest.mark.slow
 def test_two_layers_learn_in_context_what_one_layer_cannot():
     """Order 1, 300 steps: two layers come within 0.01 nats of the Bayes floor, one layer stays above 0.02."""
 

@@ -20,6 +20,7 @@ def promised(name):
 
 
 @pytest.mark.parametrize("name", CONSTRUCTIONS)
+@pytest.mark.slow
 def test_every_construction_has_a_view_and_a_story(client, name):
     order = CONSTRUCTIONS[name].largest_order or 2
     asked = body(name=name, order=order)

@@ -11,6 +11,7 @@ from tests.web.exploring import matrix, refused
 
 
 @pytest.mark.parametrize(("algorithm", "order"), [(1, 1), (2, 2)])
+@pytest.mark.slow
 def test_a_fresh_run_is_that_of_the_package(client, monkeypatch, algorithm, order):
     # Short sequences and few steps: compiling them takes most of the time.
     monkeypatch.setattr(films, "BATCH", 16)

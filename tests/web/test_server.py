@@ -16,6 +16,7 @@ ENDED = "anyorder: told to end; nothing was written half-way\n"
     ("sent", "code", "said"),
     [([signal.SIGINT], 0, ""), ([signal.SIGINT] * 2, 0, ""), ([signal.SIGTERM], 143, ENDED)],
 )
+@pytest.mark.slow
 def test_a_signal_ends_a_busy_server_within_a_second(sent, code, said):
     """In the middle of a computation that cannot be interrupted: the first view is being compiled."""
     words = [sys.executable, "-m", "anyorder", "explore", "--no-browser", "--port", "0", "--json"]

@@ -18,6 +18,7 @@ def test_rotary_positions_replace_relative_ones():
 
 
 @pytest.mark.parametrize("mlp", ["paper", "gpt2"])
+@pytest.mark.slow
 def test_the_stream_of_twelve_layers_starts_like_that_of_three(mlp):
     deep, shallow = (
         initial_model(preset(layers=layers, mlp=mlp, zero_output=False), 0).trace(TOKENS) for layers in (12, 3)

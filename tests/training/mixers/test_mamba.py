@@ -33,6 +33,7 @@ def test_the_recipe_has_one_tap_more_than_the_order():
 
 
 @pytest.mark.parametrize("name", MIXERS)
+@pytest.mark.slow
 def test_a_run_is_stopped_resumed_and_read(name, tmp_path):
     config = preset(**TINY | MIXERS[name])
     whole = train(config, tmp_path / "whole")
@@ -61,6 +62,7 @@ def test_configs_of_version_0_2_mean_attention():
     assert not config.architecture.rotary_positions
 
 
+@pytest.mark.slow
 def test_a_plug_in_brings_a_mixer(tmp_path, monkeypatch):
     monkeypatch.setenv(plugins.VARIABLE, str(ROOT / "examples" / "alibi.py"))
     config = preset(**TINY | {"mixer": "alibi"})

@@ -14,6 +14,7 @@ from anyorder.report import descent as figures
 from anyorder.report.style import write_figure
 
 
+@pytest.mark.slow
 def test_a_sweep_is_fitted_tabulated_and_drawn(tmp_path):
     prior = chains.PointMass(chains.Kernel([[0.2, 0.8], [0.7, 0.3]]))
     settings = dynamics.TwoStage(steps=50, steps_2=50, batch=16)

@@ -8,6 +8,7 @@ from tests.papers.two_can.experiments.small import TOKENS, model
 
 
 @pytest.mark.parametrize("preset", ["paper", "floor"])
+@pytest.mark.slow
 def test_no_format_gives_a_nan(preset):
     # A small start makes queries and keys tiny, where a rounded denominator gave 0/0.
     for q in FORMATS.values():
