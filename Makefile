@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SMOLLM2 := models/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs notebooks package bench bench-torch smollm2 test-all test-torch claims figures clean
+.PHONY: help demo test lint format docs site notebooks package bench bench-torch smollm2 test-all test-torch claims figures picture address clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ format: $(VENV)/.test ## rewrite the code in the common format
 docs: $(VENV)/.test ## build the documentation site into build/docs, to be read without a network
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 
+site: docs ## the documentation with the exported explorer in build/docs/explorer: what the project page shows
+	$(BIN)/anyorder explore --export build/docs/explorer
+
 notebooks: $(VENV)/.test ## run the notebooks of the documentation and keep their results in them
 	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
 
@@ -55,10 +58,16 @@ test-torch: .venv-torch/.test $(SMOLLM2) ## test what needs PyTorch, and the pro
 claims: $(VENV)/.core ## measure every claim of the paper; rewrites docs/claims.md and the record
 	$(BIN)/python -m benchmarks.claims --write
 
-figures: $(VENV)/.test ## redraw the pictures of the README; that of the explorer needs a Chromium
+figures: $(VENV)/.test ## redraw the pictures of README and docs
 	$(BIN)/anyorder demo --out build/figures
 	cp build/figures/floor/excess.png docs/images/floor.png
+	$(MAKE) picture
+
+picture: $(VENV)/.test ## photograph the explorer for the README; needs a Chromium
 	$(BIN)/python examples/explorer_picture.py docs/images/explorer.png
+
+address: ## set the address of the repository: make address URL=https://…
+	$(PYTHON) .ci/address.py $(URL)
 
 clean: ## remove the environment and all that is generated
 	rm -rf $(VENV) .venv-torch demo .pytest_cache .mypy_cache .ruff_cache build dist

@@ -1,15 +1,27 @@
-"""Settings of the documentation site: `make docs` builds it into build/docs, to be read without a network."""
+"""Settings of the documentation site: `make docs` builds it into build/docs, to be read without a network.
 
+Pages are plain Markdown that reads well on a code host too; directives of Sphinx are put in here, while it reads them.
+"""
+
+import importlib
 import re
+import tomllib
+from pathlib import Path
+
+from docutils.nodes import SkipNode
+from latex2mathml.converter import convert
 
 import anyorder
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 project = "anyorder"
 author = "The anyorder developers"
 release = version = anyorder.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # notebooks carry their results; tests run them
 suppress_warnings = ["mystnb.unknown_mime_type"]
@@ -21,10 +33,65 @@ add_module_names = False
 
 html_theme = "furo"
 html_title = "anyorder"
-html_static_path = []
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_math_renderer = "mathml"
 html_theme_options = {"navigation_with_keys": True}
+if address := PROJECT.get("urls", {}).get("Repository"):  # set by `make address`
+    html_theme_options |= {"source_repository": address, "source_branch": "main", "source_directory": "docs/"}
 exclude_patterns = ["_build"]
+
+#: Pages whose text lies at the root of the repository.
+AT_ROOT = {"contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
+
+
+def _with_directives(app, page, source):
+    """Put in what plain Markdown cannot say: contents, files at the root, docstrings."""
+    if page == "index":
+        source[0] += _contents(source[0])
+    elif page in AT_ROOT:
+        text = (ROOT / AT_ROOT[page]).read_text(encoding="utf-8")
+        source[0] = re.sub(r"\]\((?:docs/)?([\w/-]+\.md)(#[\w-]+)?\)", _inside, text)
+    elif page == "api":
+        source[0] = re.sub(r"^- `(anyorder[\w.]*)`$", _documented, source[0], flags=re.MULTILINE)
+
+
+def _inside(link):
+    """A link from the root of the repository, as a page of the site has it."""
+    pages = {file: f"{page}.md" for page, file in AT_ROOT.items()}
+    return f"]({pages.get(link[1], link[1])}{link[2] or ''})"
+
+
+def _contents(index):
+    """The contents of the site: sections of the first page, with the pages that they link to."""
+    trees = []
+    for section in index.split("\n## ")[1:]:
+        pages = re.findall(r"\]\(([\w/-]+)\.(?:md|ipynb)\)", section)
+        trees.append(
+            "\n".join(["", "```{toctree}", f":caption: {section.splitlines()[0]}", ":hidden:", "", *pages, "```"])
+        )
+    return "\n".join(trees) + "\n"
+
+
+def _documented(line):
+    """A name of the package, as the directive that shows its docstrings."""
+    module, _, last = line[1].rpartition(".")
+    if callable(getattr(importlib.import_module(module), last)):
+        directive = f".. autofunction:: {line[1]}\n"
+    else:
+        directive = f".. automodule:: {line[1]}\n   :members:\n   :imported-members:\n   :noindex:\n"
+    return f"```{{eval-rst}}\n{directive}```\n"
+
+
+def _formula(display):
+    """Set formulas as MathML, which browsers typeset by themselves."""
+
+    def visit(writer, node):
+        writer.body.append(convert(node.astext(), display=display))
+        raise SkipNode
+
+    return visit, None
 
 
 def _as_restructured_text(app, what, name, obj, options, lines):
@@ -42,5 +109,7 @@ def _plain_types(app, what, name, obj, options, signature, returned):
 
 def setup(app):
     """Called by Sphinx."""
+    app.add_html_math_renderer("mathml", _formula("inline"), _formula("block"))
+    app.connect("source-read", _with_directives)
     app.connect("autodoc-process-signature", _plain_types)
     app.connect("autodoc-process-docstring", _as_restructured_text)
