@@ -219,6 +219,7 @@ class Export(Command):
     """
 
     fills = ("out",)
+    next = "anyorder probe {out}"
     name: Name
     """Which construction: k-head, k-head-bayes or bigram; GPT-2 cannot hold the others."""
     order: int
@@ -248,8 +249,9 @@ class Export(Command):
         size = {name: made.config[name] for name in ("n_layer", "n_head", "n_embd", "n_inner")}
         count = sum(array.size for array in made.weights.values())
         report = {"out": self.out, "construction": self.name, **size, "parameters": count, **made.truth["measured"]}
-        next_step = f"anyorder probe {self.out}, or AutoModelForCausalLM.from_pretrained({self.out!r})"
-        return Outcome(report, Group(key_value_table(report), f"Next: {next_step}"))
+        return Outcome(
+            report, Group(key_value_table(report), f"AutoModelForCausalLM.from_pretrained({self.out!r}) loads it")
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -42,6 +42,7 @@ CALLS = {
     "verify": (["unrolled", "--order", "3"], {}),
     "predict": (["book.txt", "--order", "3"], {}),
     "build": (["unrolled", "--order", "3", "--out", "m.safetensors"], {}),
+    "export": (["k-head", "--order", "2", "--out", "induction"], {}),
     "train": ([], {"out": "runs/fast-1"}),
     "evaluate": (["runs/fast-1"], {}),
     "show": (["runs/fast-1"], {}),
