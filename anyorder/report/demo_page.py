@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anyorder.papers.experiment import Result, Table, TableRow
+from anyorder.papers.own.price import priced
 from anyorder.papers.two_can.story import Followed
 from anyorder.report.page import Section, as_strip, as_table, write_page, write_parts
 from anyorder.report.style import letters as letters_of
@@ -26,7 +27,15 @@ def write_story(
     folder: Path, followed: Followed, compared: Result, certified: Result, trained: Result, two_stage: Result
 ) -> Path:
     """All parts of the story with their files, and the page over them."""
-    results = {"construction": certified, "training": trained, "floor": compared, "two-stage": two_stage}
+    promise = followed.certificate
+    asked = {"order": promise.order, "alphabet_size": promise.alphabet_size, "length": promise.length}
+    results = {
+        "construction": certified,
+        "price": priced(dtype=promise.dtype, **asked),
+        "training": trained,
+        "floor": compared,
+        "two-stage": two_stage,
+    }
     facts = two_stage.tables["facts"].rows[0]
     values = {
         **_sequence(followed),

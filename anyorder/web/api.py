@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 from fastapi import APIRouter, Request, Response
@@ -13,6 +14,7 @@ from anyorder.constructions.verify import verify
 from anyorder.errors import require
 from anyorder.estimators.registry import ESTIMATORS
 from anyorder.io.numerics import DTYPES
+from anyorder.papers.own.price import chart
 from anyorder.web import limits, probe, schema
 from anyorder.web.films import film
 from anyorder.web.jobs import CheckCancelled, Work
@@ -96,10 +98,28 @@ def choices(explorer: Explorer) -> schema.Options:
             "warmest": limits.WARMEST,
         },
         example=schema.EXAMPLE,
+        price=prices(),
         tours=explorer.tours,
         opening=explorer.opening,
         features=["noise", "verify", "fresh"],
     )
+
+
+@functools.cache
+def prices() -> list[schema.PricePanel]:
+    """The figure of `anyorder price`, as numbers.
+
+    >>> [panel.title for panel in prices()]
+    ['T = 1024', 'k = 3']
+    """
+    panels = []
+    for panel in chart(order=3, alphabet_size=2, length=1024).charts:
+        lines = []
+        for paid, least in zip(panel.series[::2], panel.series[1::2], strict=True):
+            name, unit = paid.label.split(": ")
+            lines.append(schema.PriceLine(name=name, unit=unit, pays=list(paid.y), least=list(least.y)))
+        panels.append(schema.PricePanel(title=panel.title, x=panel.x, places=list(panel.series[0].x), lines=lines))
+    return panels
 
 
 def story_at(explorer: Explorer, asked: schema.StoryRequest, check: CheckCancelled) -> schema.Story:

@@ -283,6 +283,24 @@ class Tour(BaseModel):
     stops: list[Stop]
 
 
+class PriceLine(BaseModel):
+    """What one construction pays, and the least that any model of its kind must pay."""
+
+    name: str
+    unit: str
+    pays: list[float]
+    least: list[float]
+
+
+class PricePanel(BaseModel):
+    """The price of an order over the order or over the length."""
+
+    title: str
+    x: str
+    places: list[float]
+    lines: list[PriceLine]
+
+
 class Options(BaseModel):
     """The choices that the page offers."""
 
@@ -296,6 +314,7 @@ class Options(BaseModel):
     stored: list[StoredInfo]
     limits: dict[str, float]
     example: str
+    price: list[PricePanel] = Field(description="the price of an order at two symbols: over k, and over T")
 
 
 class ModelInfo(BaseModel):

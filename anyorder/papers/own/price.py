@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from anyorder.constructions.price import price
 from anyorder.constructions.registry import LARGEST_ORDER
+from anyorder.papers.experiment import Result, Table
 from anyorder.papers.figure_data import MARKS, Chart, Plot, Series
 
 #: One construction for each kind of model whose price is counted in bits.
@@ -44,3 +45,26 @@ def chart(*, order: int, alphabet_size: int, length: int, dtype: str = "float64"
         width=4.0,
         height=4.0,
     )
+
+
+def priced(*, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> Result:
+    """The price of one construction of each kind, and the figure.
+
+    >>> [row["pays"] for row in priced(order=2, alphabet_size=2, length=64).tables["price"].rows]
+    [16640, 1536, 4, 3]
+    """
+    asked = {"order": order, "alphabet_size": alphabet_size, "length": length}
+    found = [price(name, dtype=dtype, **asked) for name in (*SHOWN, "convolution")]
+    rows = [
+        {
+            "construction": one.construction,
+            "layers": one.layers,
+            "parameters": one.parameters,
+            "pays": one.pays,
+            "at least": one.least,
+            "of": one.unit,
+        }
+        for one in found
+    ]
+    caption = f"Order {order}, {alphabet_size} symbols, T = {length}, {dtype}"
+    return Result({"price": Table(caption, rows)}, {"price": chart(dtype=dtype, **asked)})
