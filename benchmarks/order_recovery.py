@@ -14,9 +14,9 @@ from anyorder.constructions import construct
 from anyorder.probing import match_lengths, order, spectrum
 from anyorder.probing.agreement import agreed, kind_of, profiles
 from anyorder.probing.measurement import HALF_LEVEL
-from anyorder.probing.stimuli import uniform
+from anyorder.probing.stimuli import sequences
 
-LONGEST, COUNT, LENGTH = 9, 48, 160
+LONGEST, COUNT, LENGTH = 9, 48, 192
 
 
 def agreement(tokens):
@@ -54,7 +54,7 @@ def softmax(scores):
 
 def recorded():
     """Tokens, attention (sequences, heads, T, T), names and answers."""
-    drawn = uniform(COUNT, length=LENGTH, symbols=2, max_length=LONGEST)
+    drawn = sequences(COUNT, length=LENGTH, symbols=2, max_length=LONGEST)
     names, answers, scores = zip(*heads(), strict=True)
     attention = np.array([[softmax(score(row)) for score in scores] for row in drawn.tokens], np.float32)
     built = [(name, k) for name in ("k-head", "dyadic") for k in range(1, 9)]
@@ -67,7 +67,8 @@ def recorded():
 
 
 def by_agreement(drawn, attention):
-    whole = profiles([agreed(maps, row, LONGEST) for maps, row in zip(attention, drawn.tokens, strict=True)], LONGEST)
+    given = zip(attention, drawn.tokens, drawn.pairs, strict=True)
+    whole = profiles([agreed(maps, row, LONGEST, 0, pairs) for maps, row, pairs in given], LONGEST)
     halves = [whole.of(slice(half, None, 2)) for half in (0, 1)]
     both = np.all([half.compares(HALF_LEVEL) for half in halves], axis=0)
     shares = np.stack([half.shares(1) for half in halves], axis=1)

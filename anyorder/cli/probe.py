@@ -51,6 +51,8 @@ class Probe(Command):
     """Layers to probe, counted from 0; all by default."""
     ablate: bool = False
     """Also switch off the best heads, and random ones, and measure the loss on repeated tokens."""
+    paths: bool = False
+    """Also find the earlier heads that bring the tokens to the eight strongest heads, by path patching."""
     order: int | None = None
     """Order of a construction."""
     alphabet_size: int = 4
@@ -104,6 +106,7 @@ class Probe(Command):
                 model,
                 settings,
                 ablate=self.ablate,
+                follow=self.paths,
                 watch=lambda done, total: bar.update(task, completed=done, total=total),
             )
 
@@ -159,4 +162,6 @@ def _notes(result: Probed) -> list[str]:
             f"loss on repeats {off.whole:.2f} nats; without the {len(off.heads)} best heads {off.without:.2f}; "
             f"without as many random ones of their layers {random}"
         )
+    if result.paths is not None:
+        notes += [path.in_words for path in result.paths] or ["no head has an earlier layer that it gets tokens from"]
     return notes

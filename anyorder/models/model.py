@@ -217,7 +217,7 @@ class Transformer(eqx.Module):
         if self.certificate is not None and len(numbered) > self.certificate.length:
             _warn_of_length(self.certificate)
         # A hook may hold traced arrays, and would be compiled anew at every call.
-        trace = _compiled(program, numbered, keep) if hook is plain else _forward(program, numbered, keep, hook)
+        trace = _compiled(program, numbered, keep) if hook is plain else forward(program, numbered, keep, hook)
         return dataclasses.replace(trace, blocks=self.blocks)
 
 
@@ -251,7 +251,8 @@ def embedded(model: Transformer, tokens: Int[Array, "length"]) -> Float[Array, "
     return x if model.beginning is None else jnp.concatenate([model.beginning[None], x])
 
 
-def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool, hook: Hook = plain) -> Trace:
+def forward(model: Transformer, tokens: Int[Array, "length"], keep: bool, hook: Hook = plain) -> Trace:
+    """The whole forward pass on symbols, to be compiled or traced; `keep`: with attention and streams."""
     x = hook("embedding", embedded(model, tokens))
     points, attention = {"embedding": x}, []
     for number, layer in enumerate(model.layers, start=1):
@@ -280,7 +281,7 @@ def _forward(model: Transformer, tokens: Int[Array, "length"], keep: bool, hook:
     )
 
 
-_compiled = eqx.filter_jit(_forward)
+_compiled = eqx.filter_jit(forward)
 
 
 def predict(

@@ -6,6 +6,7 @@ from anyorder.probing.agreement import Agreement, ScoreFit
 from anyorder.probing.behaviour import Behaviour, behaviour
 from anyorder.probing.measurement import ProbeWatcher, Settings, probe
 from anyorder.probing.order import Order, order
+from anyorder.probing.paths import Path, paths
 from anyorder.probing.protocol import Look, Model, OwnModel
 from anyorder.probing.result import Maps, Placebo, Probed, ProbedHead, as_json
 from anyorder.probing.spectrum import Spectrum, match_lengths, matched, spectrum
@@ -20,6 +21,7 @@ __all__ = [
     "Model",
     "Order",
     "OwnModel",
+    "Path",
     "Placebo",
     "ProbeWatcher",
     "Probed",
@@ -35,6 +37,7 @@ __all__ = [
     "matched",
     "open_model",
     "order",
+    "paths",
     "probe",
     "sequences",
     "spectrum",

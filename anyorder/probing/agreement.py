@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy import stats
 
 from anyorder.probing.spectrum import jackknife, quotient
@@ -62,11 +62,16 @@ class Agreed(NamedTuple):
 
 
 def agreed(
-    attention: Float[np.ndarray, "heads rows rows"], tokens: Int[np.ndarray, "rows"], longest: int, begins: int = 0
+    attention: Float[np.ndarray, "heads rows rows"],
+    tokens: Int[np.ndarray, "rows"],
+    longest: int,
+    begins: int = 0,
+    pairs: Bool[np.ndarray, "length length"] | None = None,
 ) -> Agreed:
     """Sum over the pairs of one sequence, which has `begins` start tokens.
 
-    Patterns are: all, flipped 1 … K, alone 1 … K, none.
+    Patterns are: all, flipped 1 … K, alone 1 … K, none. `pairs` are the queries and keys, without start tokens, that
+    profiles are taken over; None: all. Means of rows and the fit are over all keys of rows that have a pair.
 
     >>> tokens = np.array([0, 1, 0, 1, 1, 0, 0, 1])
     >>> sums = agreed(np.tri(8)[None] / np.arange(1, 9)[:, None], tokens, 2)
@@ -74,12 +79,14 @@ def agreed(
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
     rows = np.arange(len(tokens))
-    query, key = np.nonzero((rows[:, None] > rows) & (rows >= longest + begins))
+    taken = np.ones((len(rows), len(rows)), bool) if pairs is None else np.pad(pairs, (begins, 0))
+    query, key = np.nonzero((rows[:, None] > rows) & (rows >= longest + begins) & taken.any(axis=1, keepdims=True))
     agree = np.stack([tokens[key - offset] == tokens[query - offset + 1] for offset in range(1, longest + 1)])
     number = agree.sum(axis=0)
     patterns = np.concatenate(
         [[number == longest], (number == longest - 1) & ~agree, (number == 1) & agree, [number == 0]]
-    ).astype(np.float32)
+    )
+    patterns = (patterns & taken[query, key]).astype(np.float32)
     weights = attention[:, query, key].astype(np.float32)
     starts, row = np.unique(query, return_index=True, return_inverse=True)[1:]
     keys = np.bincount(row)
@@ -88,9 +95,8 @@ def agreed(
     pairs = seen[:, row].astype(np.float32) @ patterns.T
     sums = (weights * np.where(seen, 1 / np.maximum(mean, 1e-12), 0)[:, row].astype(np.float32)) @ patterns.T
     distance = np.log2(query - key).astype(int)
-    features = np.concatenate(
-        [agree, np.logical_and.accumulate(agree)[1:], distance == np.arange(1, distance.max() + 1)[:, None]]
-    ).astype(np.float32)
+    far = distance == np.arange(1, np.log2(len(tokens)).astype(int) + 1)[:, None]
+    features = np.concatenate([agree, np.logical_and.accumulate(agree)[1:], far]).astype(np.float32)
     features -= (np.add.reduceat(features, starts, axis=1) / keys)[:, row].astype(np.float32)
     moment = np.log(np.maximum(weights, LEAST_ATTENTION)) @ features.T
     return Agreed(sums, pairs, features @ features.T, moment)

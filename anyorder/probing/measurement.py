@@ -31,10 +31,11 @@ from anyorder.probing.agreement import (
 )
 from anyorder.probing.behaviour import behaviour
 from anyorder.probing.order import LEVEL, order
+from anyorder.probing.paths import paths
 from anyorder.probing.protocol import Model, Place, begun
 from anyorder.probing.result import Controls, HeldOut, Maps, Placebo, Probed, ProbedHead
 from anyorder.probing.spectrum import Rows, check_rows, jackknife, join, rows, tally
-from anyorder.probing.stimuli import drawn_from, fitting, uniform
+from anyorder.probing.stimuli import complete, drawn_from, fitting
 
 if TYPE_CHECKING:
     from anyorder.chains import Kernel, Prior, Source
@@ -96,7 +97,7 @@ class Settings:
         require(self.sequences >= 4, f"sequences is {self.sequences}, must be at least 4: two for each half")
         length = self.length or min(LENGTH, getattr(model, "context", None) or LENGTH)
         choice = range(self.symbols, self.symbols + 1) if self.symbols else range(2, min(4, len(ids)) + 1)
-        symbols, longest = fitting(self.sequences, length, choice, self.max_length)
+        symbols, longest = fitting(length, choice, self.max_length)
         return dataclasses.replace(self, length=length, symbols=symbols, max_length=longest, layers=layers)
 
 
@@ -106,12 +107,17 @@ def probe(
     *,
     source: Source | Prior | Kernel | None = None,
     ablate: bool = False,
+    follow: bool = False,
     watch: ProbeWatcher = lambda done, total: None,
 ) -> Probed:
     """Measure the order of every head of a model.
 
     model: a model of anyorder, a run folder or another path that the command takes, a loaded model of `transformers`, a
     `TransformerBridge`, a `Model`, or a function from token ids to attention by layer, with or without logits.
+
+    ablate: also measure the loss on repeated tokens without the strongest heads.
+
+    follow: also find the earlier heads that bring the tokens to the eight strongest heads, by path patching.
 
     source: where test sequences come from, instead of those designed to have matches of every length; its symbols are
     the first tokens of the vocabulary.
@@ -138,7 +144,7 @@ def probe(
         settings.test_length, settings.symbols or 2, settings.layers or (), settings.max_length, settings.seed
     )  # fmt: skip
     if source is None:
-        drawn = uniform(settings.sequences, length=length, symbols=size, max_length=longest, seed=seed)
+        drawn = complete(settings.sequences, length=length, symbols=size, max_length=longest, seed=seed)
     generator = np.random.default_rng([seed, 1])
     placebos = max(4, settings.sequences // 3) if len(available) >= length else 0
     done = itertools.count(1)
@@ -160,11 +166,12 @@ def probe(
         attention, logs = look(tokens)
         known = None if logs is None else (symbols, np.exp(np.asarray(logs, np.float64)[-length:, ids[number]]))
         begins = len(tokens) - length
-        tested.append(as_pass(attention, tokens, marked, longest, number, known, begins))
+        pairs = None if drawn.pairs is None else drawn.pairs[number]
+        tested.append(as_pass(attention, tokens, marked, longest, number, known, begins, pairs))
         if number < placebos:
             distinct = begun(model, generator.choice(available, length, replace=False))
             # The patterns are those that the test sequence would have had.
-            blank.append(agreed(look(distinct)[0], tokens, longest, begins))
+            blank.append(agreed(look(distinct)[0], tokens, longest, begins, pairs))
     scored = [controls.prefix_matching(look(tokens)[0], tokens) for tokens in repeats(model, length, seed)]
     places = [(layer, head) for layer in layers for head in range(model.heads[layer])]
     made_for = getattr(model, "context", None)
@@ -178,10 +185,15 @@ def probe(
     }
     no_repeat = _placebo(blank, longest) if blank else None
     result = read_heads(model.name, places, tested, longest, np.mean(scored, axis=0), about, no_repeat)
-    if not ablate:
-        return result
     best = [head.place for head in result.strongest]
-    return dataclasses.replace(result, ablation=ablation(model, best, length=length, seed=seed))
+    if ablate:
+        result = dataclasses.replace(result, ablation=ablation(model, best, length=length, seed=seed))
+    if follow:
+        found = paths(
+            model, best, max_length=longest, length=length, symbols=size, ids=available, seed=seed, watch=watch
+        )
+        result = dataclasses.replace(result, paths=found)
+    return result
 
 
 Predictions: TypeAlias = tuple[Int[np.ndarray, "length"], Float[np.ndarray, "length symbols"]]
@@ -210,10 +222,11 @@ def as_pass(
     number: int,
     predictions: Predictions | None = None,
     begins: int = 0,
+    pairs: Bool[np.ndarray, "length length"] | None = None,
 ) -> Pass:
-    """The pass on one sequence, by its number, with `begins` start tokens."""
+    """The pass on one sequence, by its number, with `begins` start tokens; profiles are over `pairs`."""
     found = rows(attention, tokens, queries, max_length, number)
-    compared = agreed(attention, tokens, max_length, begins)
+    compared = agreed(attention, tokens, max_length, begins, pairs)
     beginning = None if number else attention[:, :MAP_ROWS, :MAP_ROWS].copy()
     return Pass(tokens, found, controls.previous_token(attention), beginning, predictions, compared)
 

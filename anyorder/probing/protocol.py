@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
 
 if TYPE_CHECKING:
     from anyorder.models import Transformer
+    from anyorder.models.model import Trace
 
 #: A head: its layer, and its number there.
 Place: TypeAlias = tuple[int, int]
@@ -33,6 +35,8 @@ class Model(Protocol):
     `heads` is the number of heads of each layer, `ids` are the tokens to draw test sequences from, and `start` is
     the id of the token that goes before every sequence, if there is one. `about` is kept with the result. A model may
     have `context`, the number of tokens that it was trained for or has positions for: test sequences are made to fit.
+    For path patching a model has `written(tokens)`, the outputs of all heads, and `run` takes `write`, outputs that
+    heads, as (layer, head), have instead of their own.
     """
 
     name: str
@@ -73,25 +77,65 @@ class OwnModel:
         self.ids = np.arange(model.alphabet_size)
         self.start = None if model.beginning is None else NO_TOKEN
 
-    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
+    def run(
+        self,
+        tokens: Int[np.ndarray, "rows"],
+        *,
+        layers: Sequence[int] = (),
+        off: Sequence[Place] = (),
+        write: Mapping[Place, Any] | None = None,
+    ) -> Look:
         """Run on symbols; a start token is the model's own beginning token, after which it predicts nothing."""
         begins = int(self.start is not None)
-        trace = _without(self.model, off).trace(tokens[begins:])
+        instead = dict.fromkeys(off, 0.0) | dict(write or {})
+        trace = self._replaced(tokens[begins:], instead)[0] if instead else self.model.trace(tokens[begins:])
         with np.errstate(divide="ignore"):
             logs = np.log(np.maximum(np.asarray(trace.probabilities, np.float64), 0.0))
         logs = np.concatenate([np.full((begins, logs.shape[1]), np.nan), logs])
         return Look(logs, {layer: np.asarray(trace.attention[layer], np.float64) for layer in layers})
 
+    def written(self, tokens: Int[np.ndarray, "rows"]) -> dict[Place, Any]:
+        """The output of every head on symbols, for `run(…, write=…)`."""
+        return self._replaced(tokens[int(self.start is not None) :], {})[1]
 
-def _without(model: Transformer, off: Sequence[Place]) -> Transformer:
-    """The model with the values of some heads set to zero: they attend as before and write nothing."""
+    def _replaced(
+        self, tokens: Int[np.ndarray, "length"], instead: Mapping[Place, Any]
+    ) -> tuple[Trace, dict[Place, Any]]:
+        """The trace with other outputs of some heads, and the outputs of all; one program for all choices of heads."""
+        import jax.numpy as jnp
+
+        # In the order in which they write; -1 is the MLP of a layer.
+        owners = [
+            (number, head)
+            for number, layer in enumerate(self.model.layers)
+            for head in [*range(len(layer.heads)), *[-1] * bool(layer.mlp)]
+        ]
+        rows = len(tokens) + (self.start is not None)
+        shape, dtype = (rows, self.model.dimension), self.model.dtype
+        values = [jnp.broadcast_to(jnp.asarray(instead.get(owner, 0.0), dtype), shape) for owner in owners]
+        chosen = jnp.asarray([owner in instead for owner in owners])
+        program = dataclasses.replace(self.model, certificate=None, blocks=None)
+        trace, written = _replacing()(program, jnp.asarray(tokens), values, chosen)
+        return trace, dict(zip(owners, written, strict=True))
+
+
+@functools.cache
+def _replacing() -> Callable[..., tuple[Trace, list[Any]]]:
+    """The forward pass with other outputs of chosen heads, compiled when it is first called."""
     import equinox as eqx
     import jax.numpy as jnp
 
-    def values(model: Transformer) -> list[object]:
-        heads = [model.layers[layer].heads[head] for layer, head in off]
-        return [
-            part for head in heads for part in (head.value, getattr(head, "value_positions", None)) if part is not None
-        ]
+    from anyorder.models.model import forward
 
-    return eqx.tree_at(values, model, replace_fn=jnp.zeros_like)
+    def run(model: Transformer, tokens: Any, values: list[Any], chosen: Any) -> tuple[Trace, list[Any]]:
+        written: list[Any] = []
+
+        def replace(place: str, own: Any, /) -> Any:
+            if place == "written":
+                own = jnp.where(chosen[len(written)], values[len(written)], own)
+                written.append(own)
+            return own
+
+        return forward(model, tokens, True, replace), written
+
+    return eqx.filter_jit(run)

@@ -14,6 +14,7 @@ from anyorder.probing.ablation import Ablation
 from anyorder.probing.agreement import Agreement, ScoreFit
 from anyorder.probing.behaviour import Behaviour
 from anyorder.probing.order import Order
+from anyorder.probing.paths import Path
 from anyorder.probing.protocol import Place
 
 
@@ -110,6 +111,7 @@ class Probed:
     controls: Controls
     settings: Mapping[str, object]
     ablation: Ablation | None = None
+    paths: tuple[Path, ...] | None = None
     maps: Maps | None = None
 
     def __repr__(self) -> str:

@@ -1,14 +1,13 @@
-"""Test sequences: uniform random tokens over few symbols, and sequences with keys of every match length.
+"""Test sequences in which every pattern of agreement occurs, in the same rows and at the same distances.
 
-In uniform random tokens over m symbols K offsets agree with probability m^-K, and each pattern of agreement occurs
-independently of distances and of the token at the key: agreement is measured on these. `fitting` chooses m and K.
-
-With many symbols long matches hardly occur. In `sequences` they do, whatever the number of symbols: each
-has a motif of K random symbols and is made of pieces: a symbol that breaks the match, the last ℓ symbols of
-the motif with ℓ from 0 … K, and one to three fresh random symbols. One kind of piece has the last two symbols of the
-motif exchanged: a head that compares bags of tokens cannot tell these from the motif. Pieces come in cycles, each a
-random permutation of all kinds (the whole motif twice), so that no match length is more recent than another. Queries
-are the ends of whole motifs after the first cycle: each of them has keys of every match length.
+Softmax gives the attention of a row without a match to the nearest miss, so patterns are compared inside rows that have
+all of them. Two kinds of sequences have such rows. In `uniform` random tokens over m symbols K offsets agree with
+probability m^-K: with few symbols and a small K many rows are complete. In `sequences` patterns are planted: each
+has a motif of K random symbols and is made of pieces, the motif whole, with one offset flipped, with all but one
+flipped, or with all flipped. Pieces come in cycles, each a random permutation of all kinds. Queries are the ends of
+whole motifs after the first cycle, keys the tokens after the pieces of the cycles before: for each query every pattern
+occurs equally often, independently of the distance and, where there is room for a random token after each piece, of the
+token at the key. `complete` draws the one that fits, and `fitting` chooses m and K.
 """
 
 from __future__ import annotations
@@ -20,90 +19,100 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from anyorder.errors import InputError, require
-from anyorder.estimators.match_lengths import match_lengths
 
 if TYPE_CHECKING:
     from anyorder.chains import Source
 
-#: Most fresh random symbols after a piece.
-FRESH = 3
-#: Pairs of a query and a key in which all K offsets agree that are expected in all sequences together, at least.
-PAIRS = 400
-#: Most queries of a uniform sequence whose rows are kept for the spectrum.
-QUERIES = 8
+#: Whole motifs, as queries, in every cycle after the first beside one piece of every kind.
+MOTIFS = 4
+#: Keys of each pattern that a late row of uniform sequences has on average, at least.
+PER_ROW = 1.5
+#: Most rows of a uniform sequence that profiles are taken over, and most queries whose rows are kept for the spectrum.
+ROWS, QUERIES = 24, 8
 
 
 @dataclasses.dataclass(frozen=True)
 class Sequences:
-    """Symbols 0 … m - 1 of every sequence, and the positions at which heads are looked at."""
+    """Symbols 0 … m - 1 of every sequence, and the positions at which heads are looked at.
+
+    `pairs` are the queries and keys that agreement profiles are taken over; None: all.
+    """
 
     tokens: Int[np.ndarray, "sequences length"]
     queries: Bool[np.ndarray, "sequences length"]
+    pairs: Bool[np.ndarray, "sequences length length"] | None = None
 
 
 def shortest(max_length: int) -> int:
-    """The length of a sequence in which one query is certain: two cycles of the longest pieces.
+    """The length of a sequence with one query: a cycle of all kinds of pieces, and the motif.
 
-    >>> shortest(5)
-    110
+    >>> shortest(5), shortest(9)
+    (65, 189)
     """
-    pieces = max_length + 3
-    return 2 * (pieces * (1 + FRESH) + max_length * (max_length + 1) // 2 + 2 * max_length) - 4
+    return max_length * (2 * max_length + 3)
 
 
 def sequences(count: int = 48, *, length: int = 192, symbols: int = 4, max_length: int = 5, seed: int = 0) -> Sequences:
-    """Draw sequences for `spectrum`.
+    """Draw sequences with planted patterns.
 
     >>> drawn = sequences(2, length=96, symbols=4, max_length=3)
     >>> drawn.tokens.shape, bool(drawn.queries.any(axis=1).all())
     ((2, 96), True)
     """
-    require(count >= 1, f"sequences is {count}, must be at least 1")
-    require(symbols >= 2, f"symbols is {symbols}, must be at least 2: with one symbol every key matches")
-    require(max_length >= 2, f"max length is {max_length}, must be at least 2")
-    least = shortest(max_length)
-    require(
-        length >= least,
-        f"length is {length}, must be at least {least} for match lengths up to {max_length}; "
-        "lengthen the sequences or lower the max length",
-    )
+    _check(count, symbols, max_length, length, shortest(max_length))
     generator = np.random.default_rng(seed)
-    drawn = [_one(generator, length, symbols, max_length) for _ in range(count)]
-    return Sequences(np.stack([tokens for tokens, _ in drawn]), np.stack([queries for _, queries in drawn]))
+    tokens, pairs = map(
+        np.stack, zip(*(_one(generator, length, symbols, max_length) for _ in range(count)), strict=True)
+    )
+    return Sequences(tokens, _some(generator, np.asarray(pairs.any(axis=2)), QUERIES), pairs)
 
 
-def fitting(count: int, length: int, symbols: range, max_length: int) -> tuple[int, int]:
-    """The number of symbols, the largest of a range, and K, at most `max_length`, for which all patterns occur often.
+def fitting(length: int, symbols: range, max_length: int) -> tuple[int, int]:
+    """The number of symbols, the largest of a range, and K, at most `max_length`, for which rows are complete.
 
-    >>> fitting(48, 192, range(2, 5), 5), fitting(48, 192, range(2, 5), 9), fitting(48, 32, range(2, 3), 9)
-    ((4, 5), (2, 9), (2, 5))
+    >>> fitting(192, range(2, 5), 5), fitting(192, range(2, 5), 9), fitting(32, range(2, 3), 9)
+    ((4, 5), (4, 9), (2, 4))
     """
     require(max_length >= 2, f"max length is {max_length}, must be at least 2")
     for longest in range(max_length, 1, -1):
-        pairs = count * (length - longest) * (length - longest - 1) // 2 if length > longest else 0
         for number in reversed(symbols):
-            if pairs >= PAIRS * number**longest:
+            if _frequent(length, number, longest) or length >= shortest(longest):
                 return number, longest
     raise InputError(
-        f"length is {length}, too short for {count} sequences of {symbols[0]} symbols; take longer or more sequences"
+        f"length is {length}, must be at least {shortest(2)} for {symbols[0]} symbols; take longer sequences"
     )
 
 
-def uniform(count: int = 48, *, length: int = 192, symbols: int = 4, max_length: int = 5, seed: int = 0) -> Sequences:
-    """Uniform random tokens; queries are positions of the second half, first those with a key that matches K tokens.
+def complete(count: int = 48, *, length: int = 192, symbols: int = 4, max_length: int = 5, seed: int = 0) -> Sequences:
+    """Sequences with complete rows: uniform ones if patterns are frequent in them, else planted ones.
 
-    >>> drawn = uniform(2, length=96, symbols=4, max_length=3)
+    >>> complete(2, length=32, symbols=2, max_length=4).pairs.any(axis=2).sum() > 0
+    np.True_
+    """
+    draw = uniform if _frequent(length, symbols, max_length) else sequences
+    return draw(count, length=length, symbols=symbols, max_length=max_length, seed=seed)
+
+
+def uniform(count: int = 48, *, length: int = 192, symbols: int = 2, max_length: int = 5, seed: int = 0) -> Sequences:
+    """Uniform random tokens; pairs are of rows that have a key for every flip and one that agrees everywhere.
+
+    >>> drawn = uniform(2, length=96, symbols=2, max_length=3)
     >>> drawn.tokens.shape, drawn.queries.sum(axis=1).tolist()
     ((2, 96), [8, 8])
     """
-    require(count >= 1, f"sequences is {count}, must be at least 1")
-    require(symbols >= 2, f"symbols is {symbols}, must be at least 2: with one symbol every key matches")
-    require(length > max_length + 1, f"length is {length}, must be at least {max_length + 2} for this max length")
+    _check(count, symbols, max_length, length, max_length + 2)
     generator = np.random.default_rng(seed)
     tokens = generator.integers(symbols, size=(count, length))
-    rank = generator.random(tokens.shape) - 2 * (np.arange(length) < length // 2)
-    rank += [(match_lengths(row, max_length) == max_length).any(axis=1) for row in tokens]
-    return Sequences(tokens, rank >= np.sort(rank, axis=1)[:, -min(QUERIES, length // 2), None])
+    keys = np.tri(length, k=-1, dtype=bool) & (np.arange(length) >= max_length)
+    whole = []
+    for row in tokens:
+        equal = row[:, None] == row
+        agree = np.stack([np.pad(equal, ((j - 1, 0), (j, 0)))[:length, :length] for j in range(1, max_length + 1)])
+        number = agree.sum(axis=0)
+        patterns = np.concatenate([[number == max_length], (number == max_length - 1) & ~agree]) & keys
+        whole.append(patterns.any(axis=2).all(axis=0))
+    rows = _some(generator, np.array(whole), ROWS)
+    return Sequences(tokens, _some(generator, rows, QUERIES), rows[..., None] & keys)
 
 
 def drawn_from(source: Source, count: int, *, max_length: int = 5, seed: int = 0) -> Sequences:
@@ -121,31 +130,51 @@ def drawn_from(source: Source, count: int, *, max_length: int = 5, seed: int = 0
     return Sequences(tokens, np.broadcast_to(np.arange(source.length) >= max_length, tokens.shape))
 
 
+def _frequent(length: int, symbols: int, longest: int) -> bool:
+    return length - longest >= PER_ROW * symbols**longest
+
+
+def _check(count: int, symbols: int, max_length: int, length: int, least: int) -> None:
+    require(count >= 1, f"sequences is {count}, must be at least 1")
+    require(symbols >= 2, f"symbols is {symbols}, must be at least 2: with one symbol every key matches")
+    require(max_length >= 2, f"max length is {max_length}, must be at least 2")
+    require(
+        length >= least,
+        f"length is {length}, must be at least {least} for match lengths up to {max_length}; "
+        "lengthen the sequences or lower the max length",
+    )
+
+
+def _some(
+    generator: np.random.Generator, places: Bool[np.ndarray, "sequences length"], most: int
+) -> Bool[np.ndarray, "sequences length"]:
+    """At most so many of the places of each sequence, at random."""
+    rank = np.where(places, generator.random(places.shape), -1.0)
+    return places & (rank >= np.sort(rank, axis=1)[:, -min(most, rank.shape[1]), None])
+
+
 def _one(generator: np.random.Generator, length: int, symbols: int, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """One sequence: cycles of pieces of every kind, each in random order."""
-
-    def other(than: int) -> int:
-        return int((than + generator.integers(1, symbols)) % symbols)
-
-    motif = generator.integers(symbols, size=longest).tolist()
-    motif[-2] = other(motif[-1])  # so that the motif with its last two symbols exchanged is another word
-    exchanged = [*motif[:-2], motif[-1], motif[-2]]
-    cycle = [*range(longest + 1), longest, -1]  # -1: the exchanged motif
-    left: list[int] = []
-    tokens: list[int] = []
-    queries: list[int] = []
-    first = True
-    while len(tokens) < length:
-        if not left:
-            first = not tokens
-            left = generator.permutation(cycle).tolist()
-        kind = left.pop()
-        word = exchanged if kind < 0 else motif[longest - kind :]
-        before = motif[-len(word) - 1] if len(word) < longest else int(generator.integers(symbols))
-        tokens += [other(before), *word]
-        if kind == longest and not first:
-            queries.append(len(tokens) - 1)
-        tokens += generator.integers(symbols, size=generator.integers(1, FRESH + 1)).tolist()
-    marked = np.zeros(length, bool)
-    marked[[place for place in queries if place < length]] = True
-    return np.asarray(tokens[:length], np.int64), marked
+    """Tokens and pairs of one sequence; the pieces end at its last token, and random tokens go before them."""
+    single = np.eye(longest, dtype=bool)
+    kinds = np.concatenate([single[:1] | True, ~single, single, single[:1] & False])  # offsets 1 … K that agree
+    size = longest + (length >= (longest + 1) * (len(kinds) + 1))  # a random token after each piece, if there is room
+    count = (length + size - longest) // size
+    whole = len(kinds)  # a motif that is a query and no key
+    cycles = [generator.permutation(len(kinds))]
+    while sum(map(len, cycles)) < count:
+        cycles.append(generator.permutation([*range(len(kinds)), *[whole] * MOTIFS]))
+    order = np.concatenate(cycles)[:count]
+    order[-1] = whole
+    starts = length - longest - size * np.arange(count)[::-1]
+    motif = generator.integers(symbols, size=longest)
+    tokens, pairs = generator.integers(symbols, size=length), np.zeros((length, length), bool)
+    for kind, start in zip(order, starts, strict=True):
+        other = (motif + generator.integers(1, symbols, size=longest)) % symbols
+        agree = np.append(kinds, single[:1] | True, axis=0)[kind, ::-1]  # the newest offset is the last token
+        tokens[start : start + longest] = np.where(agree, motif, other)
+    ends = np.cumsum([len(cycle) for cycle in cycles])
+    for piece in np.flatnonzero((order == 0) | (order == whole)):
+        before = ends[ends <= piece].max(initial=0)
+        keys = np.flatnonzero(order[:before] != whole)
+        pairs[starts[piece] + longest - 1, starts[keys] + longest] = True
+    return tokens, pairs

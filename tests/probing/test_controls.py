@@ -17,7 +17,7 @@ def one_head(make, order):
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_permuted_windows_tell_bags_from_grams(order):
     assert one_head(lambda row: heads.induction(row, order), order) < 0.01
-    assert one_head(lambda row: heads.bag(row, order), order) == pytest.approx(1, abs=0.1)
+    assert one_head(lambda row: heads.bag(row, order), order) == pytest.approx(1, abs=0.2)
 
 
 def test_of_one_token_there_is_no_other_order():

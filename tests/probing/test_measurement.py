@@ -36,16 +36,27 @@ def test_calibration_every_kind_of_head_reads_what_it_is():
 
 
 @pytest.mark.parametrize(
-    ("name", "order"), [("k-head", 1), ("dyadic", 2), ("two-layer", 3), ("dyadic", 4), ("k-head-bayes", 5)]
+    ("order", "name"),
+    [
+        (1, "k-head"),
+        (2, "dyadic"),
+        (3, "two-layer"),
+        (4, "unrolled"),
+        (5, "k-head-bayes"),
+        (6, "k-head"),
+        (7, "unrolled"),
+        (8, "dyadic"),
+    ],
 )
 def test_calibration_certified_constructions_read_their_order(name, order):
-    settings = Settings(sequences=6, length=170, max_length=6)
-    model = construct(name, order=order, alphabet_size=3, length=170)
+    settings = Settings(sequences=10, length=192, max_length=9)
+    model = construct(name, order=order, alphabet_size=2, length=192)
     result = probe(OwnModel(model, name), settings)
     *others, last = result.heads
-    assert last.found.order == order
-    assert not last.found.graded
+    assert (last.found.order, last.kind, last.found.capped) == (order, "k-gram", False)
     assert all(head.found.order is None for head in others)
+    shares = (np.array(last.agreement.flipped) - last.agreement.none) / last.contrast
+    np.testing.assert_allclose(shares, np.arange(1, 10) > order, atol=0.05)
     assert result.behaviour.order[-1] == order
 
 

@@ -11,7 +11,7 @@ tokenizers = pytest.importorskip("tokenizers")
 
 import anyorder
 from anyorder.errors import InputError
-from anyorder.probing import Settings, probe
+from anyorder.probing import Settings, paths, probe
 from anyorder.probing.adapters.choose import open_model
 from anyorder.probing.adapters.huggingface import HuggingFaceModel
 
@@ -134,3 +134,26 @@ def test_transformer_lens_reads_as_hugging_face_does(folder):
         left, right = (model.run(tokens, layers=[0, 1], off=off) for model in (lens, hugging))
         np.testing.assert_allclose(left.log_probabilities, right.log_probabilities, atol=1e-4)
         np.testing.assert_allclose(left.attention[1], right.attention[1], atol=1e-5)
+    other = np.array([1, 5, 8, 5, 9, 7])
+    left, right = (
+        model.run(tokens, layers=[1], write={(0, 3): model.written(other)[0, 3]}) for model in (lens, hugging)
+    )
+    np.testing.assert_allclose(left.attention[1], right.attention[1], atol=1e-5)
+
+
+def test_outputs_of_heads_can_be_replaced(folder):
+    """The own outputs change nothing; those on other tokens change the layer after them, and only from there on."""
+    model = open_model(folder)
+    tokens, other = np.array([1, 5, 9, 5, 9, 7]), np.array([1, 5, 8, 5, 9, 7])
+    plain, outputs = model.run(tokens, layers=[0, 1]), model.written(other)
+    same = model.run(tokens, layers=[1], write=model.written(tokens))
+    np.testing.assert_allclose(same.attention[1], plain.attention[1], atol=1e-6)
+    changed = model.run(tokens, layers=[0, 1], write={(0, head): outputs[0, head] for head in range(4)})
+    np.testing.assert_array_equal(changed.attention[0], plain.attention[0])
+    np.testing.assert_array_equal(changed.attention[1][:, :2, :2], plain.attention[1][:, :2, :2])
+    assert np.abs(changed.attention[1][:, 3:] - plain.attention[1][:, 3:]).max() > 1e-6
+
+
+def test_tokens_are_followed_to_heads(folder):
+    followed = paths(open_model(folder), [(1, 2)], max_length=2, length=40)
+    assert all((path.layer, path.head, path.from_layer) == (1, 2, 0) for path in followed)

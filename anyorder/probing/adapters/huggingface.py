@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -52,13 +52,28 @@ class HuggingFaceModel:
         self.context = None if places is None else int(places) - (self.start is not None)
         self.about: dict[str, object] = {"architecture": config.model_type}
 
-    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
+    def run(
+        self,
+        tokens: Int[np.ndarray, "rows"],
+        *,
+        layers: Sequence[int] = (),
+        off: Sequence[Place] = (),
+        write: Mapping[Place, Tensor] | None = None,
+    ) -> Look:
         """Log-probabilities after every token, and the attention of the layers that are named."""
         torch = self._torch
-        with torch.no_grad(), _silenced(self.model, self.heads, off):
+        instead = dict.fromkeys(off, 0.0) | dict(write or {})
+        with torch.no_grad(), _changed(self.model, self.heads, instead):
             out = self.model(torch.as_tensor(tokens)[None], output_attentions=bool(layers), use_cache=False)
         logs = torch.log_softmax(out.logits[0].double(), dim=-1).numpy()
         return Look(logs, {layer: out.attentions[layer][0].float().numpy() for layer in layers})
+
+    def written(self, tokens: Int[np.ndarray, "rows"]) -> dict[Place, Tensor]:
+        """The output of every head, before the matrix after it, for `run(…, write=…)`."""
+        kept: dict[Place, Tensor] = {}
+        with self._torch.no_grad(), _changed(self.model, self.heads, {}, kept):
+            self.model(self._torch.as_tensor(tokens)[None], use_cache=False)
+        return kept
 
 
 def frameworks(needing: str) -> tuple[ModuleType, ModuleType]:
@@ -107,9 +122,14 @@ def load_pretrained(transformers: ModuleType, torch: ModuleType, path: Path, **h
 
 
 @contextlib.contextmanager
-def _silenced(model: PreTrainedModel, heads: tuple[int, ...], off: Sequence[Place]) -> Iterator[None]:
-    """Set to zero what these heads give to the matrix after them."""
-    if not off:
+def _changed(
+    model: PreTrainedModel,
+    heads: tuple[int, ...],
+    instead: Mapping[Place, Tensor | float],
+    kept: dict[Place, Tensor] | None = None,
+) -> Iterator[None]:
+    """Replace what some heads give to the matrix after them, and keep what all of them give."""
+    if not instead and kept is None:
         yield
         return
     found = [
@@ -119,22 +139,24 @@ def _silenced(model: PreTrainedModel, heads: tuple[int, ...], off: Sequence[Plac
     ]
     require(
         len(found) == len(heads),
-        f"heads cannot be switched off: {len(found)} matrices after attention found for {len(heads)} layers; "
-        "probe without ablation",
+        f"heads cannot be switched off or replaced: {len(found)} matrices after attention found for {len(heads)} "
+        "layers; probe without ablation and paths",
     )
 
-    def hook(count: int, silent: list[int]) -> Callable[[Module, tuple[Tensor, ...]], tuple[Tensor, ...]]:
-        def zero(_: Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def hook(layer: int) -> Callable[[Module, tuple[Tensor, ...]], tuple[Tensor, ...]]:
+        def change(_: Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             mixed = inputs[0].clone()
-            mixed.unflatten(-1, (count, -1))[..., silent, :] = 0
+            by_head = mixed.unflatten(-1, (heads[layer], -1))
+            for head in range(heads[layer]):
+                if (layer, head) in instead:
+                    by_head[..., head, :] = instead[layer, head]
+                if kept is not None:
+                    kept[layer, head] = by_head[..., head, :]
             return (mixed, *inputs[1:])
 
-        return zero
+        return change
 
-    handles = [
-        module.register_forward_pre_hook(hook(heads[layer], [head for at, head in off if at == layer]))
-        for layer, module in enumerate(found)
-    ]
+    handles = [module.register_forward_pre_hook(hook(layer)) for layer, module in enumerate(found)]
     try:
         yield
     finally:

@@ -1,8 +1,8 @@
-"""Models of TransformerLens 4: a `TransformerBridge`, read at `hook_pattern` and switched off at `hook_z`."""
+"""Models of TransformerLens 4: a `TransformerBridge`, read at `hook_pattern` and changed at `hook_z`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +30,14 @@ class TransformerLensModel:
         self.start: int | None = getattr(tokenizer, "bos_token_id", None)
         self.about: dict[str, object] = {"architecture": str(getattr(config, "original_architecture", "unknown"))}
 
-    def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
+    def run(
+        self,
+        tokens: Int[np.ndarray, "rows"],
+        *,
+        layers: Sequence[int] = (),
+        off: Sequence[Place] = (),
+        write: Mapping[Place, Tensor] | None = None,
+    ) -> Look:
         """Log-probabilities after every token, and the attention of the layers that are named."""
         kept: dict[int, np.ndarray] = {}
 
@@ -40,18 +47,34 @@ class TransformerLensModel:
 
             return hook
 
-        def silence(silent: list[int]) -> Callable[[Tensor, object], Tensor]:
+        hooks = [(f"blocks.{layer}.attn.hook_pattern", keep(layer)) for layer in layers]
+        instead = dict.fromkeys(off, 0.0) | dict(write or {})
+        hooks += self._at_outputs(sorted({layer for layer, _ in instead}), instead.get)
+        with self._torch.no_grad():
+            logits = self.bridge.run_with_hooks(self._torch.as_tensor(tokens)[None], fwd_hooks=hooks)
+        return Look(self._torch.log_softmax(logits[0].double(), dim=-1).numpy(), kept)
+
+    def written(self, tokens: Int[np.ndarray, "rows"]) -> dict[Place, Tensor]:
+        """The output of every head, before the matrix after it, for `run(…, write=…)`."""
+        kept: dict[Place, Tensor] = {}
+        hooks = self._at_outputs(range(len(self.heads)), lambda place, own: kept.setdefault(place, own.clone()))
+        with self._torch.no_grad():
+            self.bridge.run_with_hooks(self._torch.as_tensor(tokens)[None], fwd_hooks=hooks)
+        return kept
+
+    def _at_outputs(
+        self, layers: Iterable[int], instead: Callable[[Place, Tensor], Tensor | float]
+    ) -> list[tuple[str, Callable[[Tensor, object], Tensor]]]:
+        """Hooks that replace the output of each head of these layers by a function of its place and the output."""
+
+        def at(layer: int) -> Callable[[Tensor, object], Tensor]:
             def hook(value: Tensor, hook: object) -> Tensor:
                 value = value.clone()
-                by_head = value if value.ndim == 4 else value.unflatten(-1, (self.heads[0], -1))
-                by_head[..., silent, :] = 0
+                by_head = value if value.ndim == 4 else value.unflatten(-1, (self.heads[layer], -1))
+                for head in range(self.heads[layer]):
+                    by_head[..., head, :] = instead((layer, head), by_head[..., head, :])
                 return value
 
             return hook
 
-        hooks = [(f"blocks.{layer}.attn.hook_pattern", keep(layer)) for layer in layers]
-        for layer in sorted({layer for layer, _ in off}):
-            hooks.append((f"blocks.{layer}.attn.hook_z", silence([head for at, head in off if at == layer])))
-        with self._torch.no_grad():
-            logits = self.bridge.run_with_hooks(self._torch.as_tensor(tokens)[None], fwd_hooks=hooks)
-        return Look(self._torch.log_softmax(logits[0].double(), dim=-1).numpy(), kept)
+        return [(f"blocks.{layer}.attn.hook_z", at(layer)) for layer in layers]
