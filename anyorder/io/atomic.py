@@ -29,6 +29,8 @@ _LOCK, _HOLDER = ".anyorder-lock", ".anyorder-lock-holder"
 _HOST = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 #: Errors of a write that do not name the file.
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))
+#: Bytes of a JSON object in a file of its own: in memory it may take 20 times as many.
+MOST_JSON = 1 << 25
 _WORDS = {int: "a whole number", float: "a number", str: "a text", dict: "an object", list: "a list"}
 
 Row = dict[str, Any]
@@ -124,7 +126,7 @@ def _lines(rows: Iterable[Row]) -> bytes:
 
 def read_json(path: str | Path, expected: str, keys: Mapping[str, type] | None = None) -> Row:
     """The JSON object in a file, with the keys, each of its type; `expected` says what to give instead."""
-    return _object(read_bytes(path, expected), str(path), f"give {expected}", keys or {})
+    return _object(read_bytes(path, expected, most=MOST_JSON), str(path), f"give {expected}", keys or {})
 
 
 def read_lines(path: str | Path, keys: Mapping[str, type] | None = None) -> list[Row]:
@@ -146,6 +148,8 @@ def read_lines(path: str | Path, keys: Mapping[str, type] | None = None) -> list
 def _object(data: bytes, source: str, way_out: str, keys: Mapping[str, type]) -> Row:
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=_not_json)
+        if b"\\ud" in data.lower():
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # raises for half a surrogate pair
     except RecursionError:
         raise InputError(f"{source} is nested too deeply to be JSON of ours; {way_out}") from None
     except ValueError as error:  # of Unicode too

@@ -80,13 +80,15 @@ def routes(explorer: Explorer, quick: Work, long: Work) -> APIRouter:
 
 def choices(explorer: Explorer) -> schema.Options:
     """The registry, the dtypes, the stored models and the limits."""
+    stored, left_out = explorer.library.listed()
     return schema.Options(
         constructions=[
             schema.ConstructionInfo.model_validate(entry, from_attributes=True) for entry in CONSTRUCTIONS.values()
         ],
         dtypes=list(DTYPES),
         estimators={name: entry.meaning for name, entry in ESTIMATORS.items()},
-        stored=explorer.library.listed(),
+        stored=stored,
+        left_out=left_out,
         limits={
             "tokens": limits.MOST_TOKENS,
             "symbols": limits.MOST_SYMBOLS,

@@ -15,7 +15,6 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -138,9 +137,11 @@ def _http(request: Request, error: HTTPException) -> Response:
     if isinstance(error.__cause__, InputError):  # refused while the body was read
         return _refused(error.__cause__)
     status, said = error.status_code, str(error.detail).lower()
+    if status == 400:
+        return problem(400, "the body is nested too deeply, or has a number of thousands of digits; shorten it")
     # The page is mounted at the root and gets what no route of the API takes: other methods of their paths too.
     described = request.app.openapi()["paths"].get(request.url.path, {})
-    if described:
+    if described and request.method.lower() not in described:
         status, said = 405, "method not allowed"
     response = problem(status, f"{request.method} {_short(request.url.path)}: {said}")
     if status == 405:
@@ -189,7 +190,7 @@ class Guard:
         if not self.known(name):
             return problem(421, f"host is {_short(name)}, this explorer answers to localhost; use its own address")
         origin = headers.get("origin")
-        if origin is not None and scope["method"] != "GET" and urlsplit(origin).netloc != headers.get("host"):
+        if origin is not None and scope["method"] != "GET" and origin.partition("://")[2] != headers.get("host"):
             return problem(403, f"origin is {_short(origin)}; only the explorer's own page may ask this")
         length = headers.get("content-length", "0")
         if length.isdigit() and int(length[:20]) > limits.MOST_BODY:

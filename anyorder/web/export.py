@@ -84,7 +84,7 @@ def export(
         if found is not None:
             models[name] = found
     constructions, films = list(models), {}
-    for entry in library.listed():
+    for entry in library.listed()[0]:
         if entry.kind == "file":
             opened = library.open(Stored(kind="stored", path=entry.path))
             info, steps = model_info(opened).model_dump(), steps_data(opened.steps)

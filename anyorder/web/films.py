@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from jaxtyping import Int
 
 from anyorder.chains import Floored, Reversible
 from anyorder.errors import InputError, require
+from anyorder.io.archives import unpacked_size
 from anyorder.papers.two_can.dynamics import (
     Preconditioned,
     Trajectory,
@@ -69,15 +69,14 @@ def _stored(asked: StoredRun, library: Library) -> Film:
     target = target / "trajectory.npz" if target.is_dir() else target
     fits(target)
     try:
-        with zipfile.ZipFile(target) as archive:  # a file that unpacks to more than the limit is not unpacked
-            size = sum(entry.file_size for entry in archive.infolist())
+        size = unpacked_size(target, "a trajectory")
         limits.at_most(
             limits.MOST_FILE, size, "bytes", f"the trajectory has {size} bytes, at most {limits.MOST_FILE} are read"
         )
         return _frames(read_trajectory(target), asked.path)
     except limits.BeyondLimit:
         raise
-    except (OSError, zipfile.BadZipFile, InputError):
+    except InputError:
         raise InputError(f"{asked.path} is not a trajectory of anyorder dynamics; write it again") from None
 
 

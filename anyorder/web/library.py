@@ -10,30 +10,38 @@ import contextlib
 import dataclasses
 import datetime
 import itertools
-import math
-import zipfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-import numpy as np
+import pydantic
+from pydantic_core import PydanticSerializationError, to_json
 
 from anyorder.constructions import Plan, plan
 from anyorder.constructions.registry import find, planned
 from anyorder.constructions.steps import Step, learnt
 from anyorder.errors import InputError, require
+from anyorder.io.archives import read_npz
 from anyorder.io.atomic import read_json
 from anyorder.models import Transformer, load
 from anyorder.models.storage import read_summary
-from anyorder.training.folder import CHECKPOINT, CONFIG, START, read_config, read_models
+from anyorder.training.folder import CHECKPOINT, CONFIG, START, SUMMARY, read_config, read_models
 from anyorder.web import limits
-from anyorder.web.schema import Constructed, Stored, StoredInfo
+from anyorder.web.schema import Constructed, Kind, LeftOut, Stored, StoredInfo, complaint
 
 #: The model and the trajectories that come with the package, and what their folder is called in paths.
 SHIPPED, SHIPPED_NAME = Path(__file__).with_name("shipped"), "package"
-#: Entries of the folders that are listed, and how deep they are searched.
-MOST_LISTED, DEEPEST = 500, 3
+#: Entries of the folders that are listed, how deep they are searched, and for how many seconds.
+MOST_LISTED, DEEPEST, PATIENCE = 500, 3, 5.0
+#: Bytes of the two entries of a trajectory that a list needs, and characters of a reason.
+_MOST_HEADER, _MOST_REASON = 1 << 12, 300
+_TRAJECTORY, _ABOUT, PROBE = "trajectory.npz", "about.json", "probe.json"
 _PRIVATE = (CHECKPOINT, START)
-_OF_A_RUN = (CONFIG, CHECKPOINT, START, "trajectory.npz")
+_OF_A_RUN = (CONFIG, CHECKPOINT, START, SUMMARY, _TRAJECTORY)
+_ALGORITHMS = {"two-stage": 1, "preconditioned": 2}
+
+Info = TypeVar("Info", bound=pydantic.BaseModel)
 
 
 class Refused(InputError):
@@ -115,12 +123,59 @@ class Library:
                 name += "+"
             self.roots[name] = self._all[name] = root
 
-    def listed(self) -> list[StoredInfo]:
-        """Every run, without the files inside it, and every model file: the package's first, by order and title."""
-        found = itertools.chain.from_iterable(_search(root, name, DEEPEST) for name, root in self._all.items())
+    def listed(self) -> tuple[list[StoredInfo], list[LeftOut]]:
+        """Every run, without the files inside it, and every model file: the package's first, by order and title.
+
+        Entries that cannot be read come second, each with the reason.
+        """
+        shown, left_out = self.looked(("file", "run", "trajectory"), self._info)
         ours = f"{SHIPPED_NAME}/"
-        shown = itertools.islice(found, MOST_LISTED)
-        return sorted(shown, key=lambda one: (not one.path.startswith(ours), one.order or 0, one.title))
+        return sorted(shown, key=lambda one: (not one.path.startswith(ours), one.order or 0, one.title)), left_out
+
+    def looked(self, kinds: Sequence[Kind], look: Callable[[Kind, str], Info]) -> tuple[list[Info], list[LeftOut]]:
+        """Look at every entry of these kinds; those for which `look` raises anything are left out, with the reason."""
+        shown: list[Info] = []
+        left_out: list[LeftOut] = []
+        found = itertools.chain.from_iterable(_search(root, name, DEEPEST) for name, root in self._all.items())
+        end = time.monotonic() + PATIENCE
+        for kind, path in itertools.islice((entry for entry in found if entry[0] in kinds), MOST_LISTED):
+            try:
+                require(time.monotonic() < end, "the folders take too long to look through; name smaller ones")
+                info = look(kind, path)
+                to_json(info)  # raises where a name or a title is not Unicode
+                shown.append(info)
+            except Exception as error:  # a stranger's file may hold anything
+                left_out.append(LeftOut(path=_unicode(path), kind=kind, why=_unicode(self._why(error, path))))
+        return shown, left_out
+
+    def _why(self, error: Exception, path: str) -> str:
+        """The reason why an entry is left out, in one line and without paths of this machine."""
+        if isinstance(error, Refused):
+            said = "it is or holds a link that leads out of its folder, or nowhere; copy the file"
+        elif isinstance(error, InputError):
+            name = path.partition("/")[0]
+            said = " ".join(str(error).replace(str(self._all[name]), name).split())
+        elif isinstance(error, pydantic.ValidationError):
+            first = error.errors()[0]
+            said = f"its {'.'.join(map(str, first['loc'])) or 'content'} {complaint(first)}"
+        elif isinstance(error, PydanticSerializationError):
+            said = "its name or its title is not Unicode text; rename it"
+        else:
+            said = f"it cannot be read ({type(error).__name__}); write it again"
+        return said if len(said) <= _MOST_REASON else f"{said[:_MOST_REASON]}…"
+
+    def _info(self, kind: Kind, path: str) -> StoredInfo:
+        """An entry by its headers, or by the names that its folder gives to its files."""
+        _, target = self.locate(path)
+        if kind == "run":
+            return run_info(target, path)
+        found = file_info(target, path) if kind == "file" else trajectory_info(target, path)
+        said = None
+        with contextlib.suppress(InputError):
+            _, about = self.locate(f"{path.rpartition('/')[0]}/{_ABOUT}")
+            said = read_json(about, "names of files").get(target.name)
+        found |= said if isinstance(said, dict) else {}
+        return StoredInfo.model_validate(found | {"path": path, "kind": kind})
 
     def locate(self, path: str) -> tuple[Path, Path]:
         """The root and the resolved path that a listed name stands for; links out of the folder are refused."""
@@ -173,7 +228,7 @@ class Library:
                 title, order = f"saved {promise.construction}", promise.order
                 made = planned(promise) if asked.order in (None, order) else None
             else:
-                named = file_info(target, asked.path)
+                named = self._info("file", asked.path)
                 title, order = "saved model" if named.title == asked.path else named.title, named.order or 1
         beta = asked.beta if made is None else made.beta  # the weights have a β of their own
         return Opened(model, title, asked.path, made, asked.order or order, beta)
@@ -190,41 +245,49 @@ def fits(file: Path) -> None:
     )
 
 
-def _search(folder: Path, path: str, depth: int) -> Iterator[StoredInfo]:
-    """The models in a folder and its subfolders; `path` is the name that the page shows."""
-    if (folder / CONFIG).is_file() and (folder / CHECKPOINT).is_file():
-        with contextlib.suppress(InputError):  # a run that cannot be read is not offered
-            yield run_info(folder, path)
-        return
+def _unicode(text: str) -> str:
+    """A text with what is not Unicode replaced: names of files may hold any bytes."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _search(folder: Path, path: str, depth: int, in_run: bool = False) -> Iterator[tuple[Kind, str]]:
+    """Entries of a folder, and of those inside it, by their names alone; `path` is the folder's name on the page.
+
+    Of the files of a run only results of the probe are entries.
+    """
+    if not in_run and all((folder / name).exists() for name in (CONFIG, CHECKPOINT)):
+        in_run = True
+        yield "run", path
     try:
         entries = sorted(folder.iterdir())
     except OSError:
         return
     for entry in entries:
         inside = f"{path}/{entry.name}"
-        if entry.is_dir() and not entry.is_symlink() and depth and not entry.name.startswith("."):
-            yield from _search(entry, inside, depth - 1)
-        elif entry.suffix == ".safetensors" and entry.is_file() and entry.name not in _PRIVATE:
-            with contextlib.suppress(InputError, TypeError, ValueError):  # a file that is no model is not offered
-                yield file_info(entry, inside)
-        elif (entry.name == "trajectory.npz" or folder == SHIPPED) and entry.suffix == ".npz" and entry.is_file():
-            yield trajectory_info(entry, inside)
+        if entry.is_dir() and not entry.is_symlink():
+            if depth and not entry.name.startswith("."):
+                yield from _search(entry, inside, depth - 1, in_run)
+        elif entry.name == PROBE:
+            yield "probe", inside
+        elif not in_run and entry.suffix == ".safetensors" and entry.name not in _PRIVATE:
+            yield "file", inside
+        elif not in_run and (entry.name == _TRAJECTORY or (folder == SHIPPED and entry.suffix == ".npz")):
+            yield "trajectory", inside
 
 
 def run_info(folder: Path, path: str) -> StoredInfo:
     """A training run: what was trained, how near it came to Bayes, and when."""
     config = read_config(folder)
     words = [f"order {config.data.order}", *filter(None, [config.preset])]
-    gap = math.inf
-    with contextlib.suppress(InputError, KeyError, TypeError, ValueError):
-        gap = float(read_json(folder / "summary.json", "a finished run")["mean_gap"])
+    with contextlib.suppress(InputError, KeyError, TypeError, ValueError, OverflowError):
+        gap = float(read_json(folder / SUMMARY, "a finished run")["mean_gap"])
         words.append(f"gap {gap:+.4f}")
-    date = datetime.date.fromtimestamp((folder / "checkpoint.safetensors").stat().st_mtime)
+    date = datetime.date.fromtimestamp((folder / CHECKPOINT).stat().st_mtime)
     size = config.data.alphabet_size
     return StoredInfo(
         path=path,
         kind="run",
-        models=len(config.members),
+        models=config.seeds * len(config.optimisation.learning_rate),
         title=f"{', '.join(words)}, {date} ({path})",
         about=f"Trained: S = {size}, T = {config.data.length}, d = {config.architecture.dimension}. "
         "The gap is that of its loss to Bayes, in nats.",
@@ -234,27 +297,21 @@ def run_info(folder: Path, path: str) -> StoredInfo:
     )
 
 
-def file_info(file: Path, path: str) -> StoredInfo:
-    """A model file, by the summary in its header or by what its folder says of it."""
+def file_info(file: Path, path: str) -> dict[str, object]:
+    """A model file, by the summary in its header."""
     fits(file)
     about = read_summary(file)
     named = f"{about.construction}, order {about.order}, {about.dtype} ({path})"
     found = {"alphabet_size": about.alphabet_size, "length": about.length, "order": about.order}
-    return _named(file, {"path": path, "kind": "file", "models": 1, "title": named if about.order else path, **found})
+    return {"models": 1, "title": named if about.order else path, **found}
 
 
-def trajectory_info(file: Path, path: str) -> StoredInfo:
+def trajectory_info(file: Path, path: str) -> dict[str, object]:
     """A trajectory of gradient descent, by its algorithm and order."""
-    found: dict[str, object] = {}
-    with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile), np.load(file) as stored:
-        number, order = 1 if stored["algorithm"] == "two-stage" else 2, int(stored["order"])
-        found = {"title": f"Algorithm {number}, order {order} ({path})", "order": order}
-    return _named(file, {"path": path, "kind": "trajectory", "models": 0, "title": path, **found})
-
-
-def _named(file: Path, found: dict[str, object]) -> StoredInfo:
-    """Facts about a file, read from it or from its folder."""
-    said = None
-    with contextlib.suppress(InputError):
-        said = read_json(file.with_name("about.json"), "names of files").get(file.name)
-    return StoredInfo.model_validate(found | (said if isinstance(said, dict) else {}))
+    found, _ = read_npz(file, "a trajectory", names=("algorithm", "order"), most=_MOST_HEADER)
+    algorithm, order = (str(found.get(name)) for name in ("algorithm", "order"))
+    require(
+        algorithm in _ALGORITHMS and order.isdecimal(),
+        f"{path} is not a trajectory of anyorder dynamics; write it again",
+    )
+    return {"models": 0, "title": f"Algorithm {_ALGORITHMS[algorithm]}, order {order} ({path})", "order": int(order)}

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
 from anyorder.errors import InputError, require
 from anyorder.io.atomic import read_json
-from anyorder.web.library import DEEPEST, MOST_LISTED, Library, fits
+from anyorder.web.library import PROBE, Library, fits
 from anyorder.web.schema import Asked
-
-#: The file name of the command's result.
-NAME = "probe.json"
 
 
 class ProbeInfo(BaseModel):
-    """A result that can be opened."""
+    """A result that can be opened, or one that cannot and why."""
 
     path: str
     title: str
+    why: str | None = None
 
 
 class ProbeRequest(Asked):
@@ -84,21 +81,21 @@ class ProbeView(BaseModel):
 
 
 def listed(library: Library) -> list[ProbeInfo]:
-    """Every result in the folders that were named, by its path."""
-    found: list[ProbeInfo] = []
-    for name, root in library.roots.items():
-        for depth in range(DEEPEST + 1):
-            for file in sorted(root.glob("/".join(["*"] * depth + [NAME]))):
-                path = "/".join((name, *file.relative_to(root).parts))
-                with contextlib.suppress(InputError):
-                    found.append(ProbeInfo(path=path, title=f"{opened(library, path).model} ({path})"))
-    return found[:MOST_LISTED]
+    """Every result in the folders, by its path; those that cannot be opened last."""
+
+    def look(_: object, path: str) -> ProbeInfo:
+        return ProbeInfo(path=path, title=f"{opened(library, path).model} ({path})")
+
+    shown, left_out = library.looked(("probe",), look)
+    return shown + [
+        ProbeInfo(path=one.path, title=f"{one.path}, which cannot be opened", why=one.why) for one in left_out
+    ]
 
 
 def opened(library: Library, path: str) -> ProbeView:
     """One result, or an `InputError` that names it as the page does."""
     _, target = library.locate(path)
-    require(target.name == NAME and target.is_file(), f"{path} is no {NAME}; give the file that anyorder probe wrote")
+    require(target.name == PROBE and target.is_file(), f"{path} is no {PROBE}; give the file that anyorder probe wrote")
     fits(target)
     try:
         return ProbeView.model_validate(read_json(target, "a result of anyorder probe"))

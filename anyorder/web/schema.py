@@ -43,12 +43,12 @@ _COMPLAINTS = {
     "literal_error": "must be {expected}",
     "union_tag_invalid": "its {discriminator} must be one of {expected_tags}",
     "union_tag_not_found": "must have a field {discriminator}",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
+    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "must be a whole number"),
     "float_type": "must be a number",
     "finite_number": "must be a finite number",
     "bool_type": "must be true or false",
     "string_type": "must be text",
+    "string_unicode": "must be Unicode text",
     **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be a JSON object"),
 }
 
@@ -252,17 +252,30 @@ class ConstructionInfo(BaseModel):
     options: list[Option]
 
 
+#: Entries of folders: a model file, a training run, a run of gradient descent, a result of the probe.
+Kind = Literal["file", "run", "trajectory", "probe"]
+Count = Annotated[int, Field(ge=0, lt=2**31)]
+
+
 class StoredInfo(BaseModel):
     """A model file, a run with some models, or a trajectory of gradient descent, that may be opened."""
 
     path: str
     kind: Literal["file", "run", "trajectory"]
-    models: int
-    title: str = Field(description="what it is: order, preset, gap and date where they are known")
-    about: str = ""
-    order: int | None = None
-    alphabet_size: int | None = None
-    length: int | None = Field(None, description="the longest sequence that the model can read, if there is one")
+    models: Count
+    title: str = Field(max_length=1000, description="what it is: order, preset, gap and date where they are known")
+    about: str = Field("", max_length=2000)
+    order: Count | None = None
+    alphabet_size: Count | None = None
+    length: Count | None = Field(None, description="the longest sequence that the model can read, if there is one")
+
+
+class LeftOut(BaseModel):
+    """An entry of a folder that cannot be opened, and why."""
+
+    path: str
+    kind: Kind
+    why: str
 
 
 class Stop(BaseModel):
@@ -312,6 +325,7 @@ class Options(BaseModel):
     dtypes: list[str]
     estimators: dict[str, str] = Field(description="those that can be shown beside a model, and what each predicts")
     stored: list[StoredInfo]
+    left_out: list[LeftOut] = Field([], description="entries of the folders that cannot be opened")
     limits: dict[str, float]
     example: str
     price: list[PricePanel] = Field(description="the price of an order at two symbols: over k, and over T")

@@ -55,6 +55,20 @@ def test_bodies_that_are_no_request_are_refused(client, raw):
     refused(client.post("/api/view", content=raw, headers={"content-type": "text/plain"}))
 
 
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b'{"model": ' + b"[" * 30_000 + b"]" * 30_000 + b"}", "nested too deeply"),
+        (b'{"model": ' + b"9" * 5000 + b"}", "thousands of digits"),
+    ],
+)
+def test_bodies_that_python_cannot_read_are_bad_requests(client, raw, message):
+    response = client.post("/api/view", content=raw, headers={"content-type": "application/json"})
+    assert response.status_code == 400
+    assert message in refused(response)
+    assert client.put("/api/view", content=raw).status_code == 405
+
+
 def test_oversized_bodies_are_refused_with_and_without_a_length(client):
     large = json.dumps(body("a" * (limits.MOST_BODY + 1))).encode()
     for content in (large, iter([large[:40000], large[40000:]])):
@@ -67,9 +81,10 @@ def test_oversized_bodies_are_refused_with_and_without_a_length(client):
 def test_foreign_hosts_and_origins_are_refused(client):
     assert client.get("/", headers={"host": "evil.example"}).status_code == 421
     assert client.get("/", headers={"host": "localhost:1"}).status_code == 200
-    foreign = client.post("/api/view", json=body(), headers={"origin": "http://evil.example"})
-    assert foreign.status_code == 403
-    refused(foreign)
+    for origin in ("http://evil.example", "http://[", "http://]:x", "null", "", "http://evil.example@localhost"):
+        foreign = client.post("/api/view", json=body(), headers={"origin": origin})
+        assert foreign.status_code == 403
+        refused(foreign)
 
 
 def test_the_page_is_served_whole_and_from_here_alone(client):

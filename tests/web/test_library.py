@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 
 import numpy as np
 import pytest
+from fastapi.testclient import TestClient
 
 import anyorder
 from anyorder.constructions import CONSTRUCTIONS
@@ -15,9 +17,11 @@ from anyorder.errors import InputError
 from anyorder.io.trees import write_tensors
 from anyorder.models.storage import FORMAT
 from anyorder.training.folder import CHECKPOINT, CONFIG
+from anyorder.web.app import create_app
 from anyorder.web.library import Library, Refused
 from anyorder.web.schema import Stored, Text, ViewRequest
 from anyorder.web.view import Explorer
+from tests.web import exploring, hostile
 from tests.web.exploring import matrix, refused
 
 
@@ -25,6 +29,45 @@ from tests.web.exploring import matrix, refused
 def library(tmp_path):
     (tmp_path / "models" / "run").mkdir(parents=True)
     return Library([tmp_path / "models"])
+
+
+@pytest.fixture(scope="module")
+def visited(tmp_path_factory):
+    """A folder with a model, and a client of the explorer over it."""
+    folder = tmp_path_factory.mktemp("visited") / "models"
+    folder.mkdir()
+    exploring.write_trajectory(folder / "trajectory.npz", steps=4)
+    with TestClient(create_app([folder]), base_url="http://localhost", raise_server_exceptions=False) as opened:
+        yield folder, opened
+
+
+@pytest.mark.parametrize("name", hostile.ENTRIES)
+def test_a_hostile_entry_is_listed_with_the_reason_and_the_page_lives(visited, name):
+    folder, client = visited
+    entry = folder / "entry"
+    entry.mkdir()
+    try:
+        hostile.ENTRIES[name](entry)
+        begun = time.monotonic()
+        with hostile.little_memory(hostile.BOMB // 2):
+            options, probes = (client.get(f"/api/{path}") for path in ("options", "probes"))
+        assert (options.status_code, probes.status_code) == (200, 200)
+        stored = [one["path"] for one in options.json()["stored"] if not one["path"].startswith("package/")]
+        assert "models/trajectory.npz" in stored
+        left_out = options.json()["left_out"] + [one for one in probes.json() if one["why"]]
+        told = {*stored, *(one["path"] for one in left_out)} - {"models/trajectory.npz"}
+        assert bool(told) == (name not in hostile.UNLISTED)
+        for one in left_out:
+            assert one["why"]
+            assert one["why"].isprintable()
+            assert str(folder) not in one["why"]
+        for path in told:
+            refused(client.post("/api/view", json={"model": {"kind": "stored", "path": path}}))
+            refused(client.post("/api/probe", json={"path": path}))
+            refused(client.post("/api/dynamics", json={"run": {"kind": "stored", "path": path}}))
+        assert time.monotonic() - begun < 10
+    finally:
+        shutil.rmtree(os.fsencode(entry))
 
 
 @pytest.mark.parametrize("name", [CONFIG, CHECKPOINT, "start.safetensors", "trajectory.npz"])
@@ -54,7 +97,9 @@ def test_names_that_no_file_can_have_are_refused(library, tmp_path, path):
 @pytest.mark.parametrize("name", ["run/config.json", "run/checkpoint.safetensors", "pipe.safetensors"])
 def test_a_pipe_is_never_waited_for(library, tmp_path, name):
     os.mkfifo(tmp_path / "models" / name)
-    assert all(entry.path.startswith("package/") for entry in library.listed())  # what is shipped, nothing else
+    shown, left_out = library.listed()
+    assert all(entry.path.startswith("package/") for entry in shown)  # what is shipped, nothing else
+    assert len(left_out) == (name == "pipe.safetensors")  # a run needs both files
     begun = time.monotonic()
     with pytest.raises(InputError):
         library.open(Stored(kind="stored", path="models/run" if name.startswith("run") else f"models/{name}"))
@@ -64,7 +109,9 @@ def test_a_pipe_is_never_waited_for(library, tmp_path, name):
 @pytest.mark.parametrize("header", [{"format": "anyorder sweep 1"}, {"summary": {}}, {"summary": {"length": "x"}}, {}])
 def test_files_that_are_no_models_are_not_offered(library, tmp_path, header):
     write_tensors(tmp_path / "models" / "a.safetensors", {"w": np.ones(2)}, {"format": FORMAT, **header})
-    assert all(entry.path.startswith("package/") for entry in library.listed())
+    shown, (left_out,) = library.listed()
+    assert all(entry.path.startswith("package/") for entry in shown)
+    assert left_out.path == "models/a.safetensors"
 
 
 @pytest.mark.parametrize(

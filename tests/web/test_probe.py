@@ -26,8 +26,11 @@ def folder(tmp_path_factory):
 
 def test_results_are_listed_and_opened_and_nothing_else(folder):
     client = TestClient(create_app([folder]), base_url="http://localhost")
-    (only,) = client.get("/api/probes").json()
-    assert only == {"path": "models/one/probe.json", "title": "k-head of order 2 (models/one/probe.json)"}
+    only, broken = client.get("/api/probes").json()
+    named = {"path": "models/one/probe.json", "title": "k-head of order 2 (models/one/probe.json)"}
+    assert only == {**named, "why": None}
+    assert broken["path"] == "models/broken/probe.json"
+    assert "is no whole result" in broken["why"]
     result = client.post("/api/probe", json={"path": only["path"]}).json()
     assert [head["order"] for head in result["heads"]] == [None, None, 2]
     assert len(result["maps"]["heads"]) == 1

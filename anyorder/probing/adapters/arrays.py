@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
 
-from anyorder.errors import InputError, require
+from anyorder.errors import require
+from anyorder.io.archives import read_npz
 from anyorder.probing import controls
 from anyorder.probing.measurement import as_pass, read_heads
 from anyorder.probing.result import Probed
@@ -20,13 +20,8 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
     The file may also have `queries` (sequences, T), True where heads are to be looked at (all positions from
     `max_length` on by default), and `probabilities` (sequences, T, m) of tokens 0 … m - 1, for the behaviour.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}; give a .npz file") from None
-    except (ValueError, zipfile.BadZipFile, EOFError):
-        raise InputError(f"{path} is not a whole .npz file of plain arrays; write it with numpy.savez") from None
+    named = ("attention", "tokens", "queries", "probabilities")
+    arrays, _ = read_npz(path, "a .npz file with attention and tokens, of fewer sequences or layers", names=named)
     for name in ("attention", "tokens"):
         held = ", ".join(arrays) or "no arrays"
         require(name in arrays, f"{path} has {held} and no {name}; it needs attention and tokens")

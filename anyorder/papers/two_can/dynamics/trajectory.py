@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from jaxtyping import Float
 from scipy.special import softmax
 
 from anyorder.errors import require
+from anyorder.io.archives import read_npz
 from anyorder.io.atomic import whole_file
-from anyorder.io.gates import read_bytes
 from anyorder.io.trees import described, rebuilt
 from anyorder.papers.two_can.dynamics.objective import Standing, Standings
 from anyorder.papers.two_can.dynamics.settings import Algorithm, Preconditioned, TwoStage
@@ -102,11 +101,10 @@ def write_trajectory(trajectory: Trajectory, path: str | Path) -> None:
 
 def read_trajectory(path: str | Path) -> Trajectory:
     """The run that `write_trajectory` wrote, or `InputError` with one line."""
-    data = read_bytes(path, "a trajectory.npz")
+    stored, _ = read_npz(path, "a trajectory of anyorder dynamics")
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-            kinds = (Trajectory, Standings, Standing, TwoStage, Preconditioned)
-            run = rebuilt(json.loads(str(stored["record"])), stored, kinds)
+        kinds = (Trajectory, Standings, Standing, TwoStage, Preconditioned)
+        run = rebuilt(json.loads(str(stored["record"])), stored, kinds)
         states, offsets = run.p.shape
         whole = states >= 2 and run.a_2.shape == (states,) and run.excess.shape == (states - 1,)
         whole = whole and 0 <= run.stage_one_steps < states and 1 <= run.order < offsets
