@@ -6,9 +6,10 @@ any value will do. The command line puts its own flags there: `in_flags`.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import math
 import numbers
-import operator
 import re
 from collections.abc import Iterable
 
@@ -64,28 +65,42 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}"
 
 
+def shown(value: object) -> str:
+    """A value as a message shows it: short, and on one line.
+
+    >>> shown("a" * 100), shown(10**5000), shown([1.5])
+    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaa…", 'about 10^5000', '[1.5]')
+    """
+    if isinstance(value, int) and abs(value) >= 10**24:  # Python refuses to write more than some thousand digits
+        return f"about {'-' * (value < 0)}10^{int(value.bit_length() * math.log10(2))}"
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # of a value that is not ours
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:29] + "…"
+
+
 def is_whole(value: object) -> bool:
-    """Whether a value is an integer, of Python or NumPy; True and False are none.
+    """Whether a value is an integer, of Python or NumPy; True, False and arrays are none.
 
     >>> is_whole(2), is_whole(2.0), is_whole("2"), is_whole(True)
     (True, False, False, False)
     """
-    try:
-        operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        return False
-    return not isinstance(value, bool)
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def as_number(name: str, value: object) -> float:
-    """A real number, of Python or NumPy, as a float; True and False are none.
+    """A real number, of Python or NumPy, as a float; True, False, NaN and numbers too large for a float are none.
 
     >>> as_number("kappa", 3)
     3.0
     """
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise InputError(f"{name} is {value!r}, must be a number")
-    return float(value)
+    number = math.nan
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):
+            number = float(value)
+    require(not math.isnan(number), f"{name} is {shown(value)}, must be a number")
+    return number
 
 
 def check_whole(**values: object) -> None:
@@ -96,7 +111,7 @@ def check_whole(**values: object) -> None:
     anyorder.errors.InputError: alphabet size is 2.5, must be a whole number
     """
     for name, value in values.items():
-        require(is_whole(value), f"{name.replace('_', ' ')} is {value!r}, must be a whole number")
+        require(is_whole(value), f"{name.replace('_', ' ')} is {shown(value)}, must be a whole number")
 
 
 def check_alphabet(alphabet_size: int) -> None:
@@ -107,7 +122,8 @@ def check_alphabet(alphabet_size: int) -> None:
     anyorder.errors.InputError: alphabet size is 1, must be at least 2; pass `alphabet_size=2` or more
     """
     check_whole(alphabet_size=alphabet_size)
-    require(alphabet_size >= 2, f"alphabet size is {alphabet_size}, must be at least 2; pass `alphabet_size=2` or more")
+    way_out = "must be at least 2; pass `alphabet_size=2` or more"
+    require(alphabet_size >= 2, f"alphabet size is {shown(alphabet_size)}, {way_out}")
 
 
 def check_seed(seed: int, name: str = "seed") -> None:
@@ -119,7 +135,7 @@ def check_seed(seed: int, name: str = "seed") -> None:
     """
     words = name.replace("_", " ")
     check_whole(**{name: seed})
-    require(0 <= seed < 2**63, f"{words} is {seed}, must be 0 to {2**63 - 1}; `{name}=0` is usual")
+    require(0 <= seed < 2**63, f"{words} is {shown(seed)}, must be 0 to {2**63 - 1}; `{name}=0` is usual")
 
 
 def check_order(order: int, length: int | None = None) -> None:
@@ -130,10 +146,8 @@ def check_order(order: int, length: int | None = None) -> None:
     anyorder.errors.InputError: order is 3, must be smaller than the length 3; lower the order or lengthen the sequence
     """
     check_whole(order=order)
-    require(order >= 1, f"order is {order}, must be at least 1; pass `order=1` or more")
+    require(order >= 1, f"order is {shown(order)}, must be at least 1; pass `order=1` or more")
     if length is not None:
         check_whole(length=length)
-        require(
-            length > order,
-            f"order is {order}, must be smaller than the length {length}; lower the order or lengthen the sequence",
-        )
+        way_out = f"must be smaller than the length {shown(length)}; lower the order or lengthen the sequence"
+        require(length > order, f"order is {shown(order)}, {way_out}")

@@ -86,6 +86,11 @@ class SourceConfig:
         """
         return {"order-mixture": self.max_order, "tree": self.depth}.get(self.prior, self.order)
 
+    def check_window(self) -> None:
+        """Refuse an order beside a prior that has its own."""
+        own = self.window
+        require(self.order == own, f"order is {self.order}, the prior {self.prior} has {own}; drop `order=`")
+
     def source_of(self, length: int, *, per_kernel: int = 1, prior: Prior | None = None) -> Source:
         """The source of sequences of this many tokens; another prior may take the place of the named one.
 

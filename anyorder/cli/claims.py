@@ -16,6 +16,7 @@ from rich.table import Table
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, progress, table
 from anyorder.errors import in_flags, require
+from anyorder.io.gates import Gate
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.papers.check import Checked
@@ -40,7 +41,7 @@ class Claims(Command):
     `anyorder claims list` names them."""
     quick: bool = False
     """Only those that decide in seconds."""
-    results: str | None = None
+    results: Annotated[str | None, Gate("read")] = None
     """The output folder of `anyorder reproduce`: claims about trained models are measured on its tables. Without it
     those that the repository records are taken."""
 

@@ -17,6 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.status import Status
 from rich.table import Table
 
+from anyorder.errors import require
+from anyorder.io.gates import Gate
+
 if TYPE_CHECKING:  # NumPy and JAX take a second to import: not for --help
     from anyorder.io.sequence_files import SequenceFile
 
@@ -39,13 +42,10 @@ class Command(abc.ABC):
 
     json: bool = False
     """Print exactly one JSON object on standard output, and nothing else there."""
-    plugin: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")] = ()
+    plugin: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE"), Gate("read")] = ()
     """Also take the priors, constructions, presets, papers and so on of this Python file or folder; may be given again
     for others."""
 
-    #: Flags that name a file to write, and a folder to write to: both are checked before any work is done.
-    writes: ClassVar[tuple[str, ...]] = ()
-    fills: ClassVar[tuple[str, ...]] = ()
     #: The command that usually follows, printed last; {names} are flags of this one and keys of its report.
     next: ClassVar[str] = ""
 
@@ -78,7 +78,7 @@ class Command(abc.ABC):
 class SequenceCommand(Command):
     """Flags that name a file and say how it is read."""
 
-    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE"), Gate("read", stream=True)]
     """The sequence: whitespace-separated integers, text (with --alphabet), FASTA (.fa, .fasta) or .npy; - is standard
     input."""
     alphabet_size: int | None = None
@@ -103,6 +103,13 @@ class SequenceCommand(Command):
         return open_sequences(
             self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row, line_ends=self.line_ends
         )
+
+
+def check_kernel_alone(given: Mapping[str, Any]) -> None:
+    """Refuse flags that a kernel decides, beside one."""
+    beside = [f"--{name.replace('_', '-')}" for name in ("prior", "order", "alphabet_size") if name in given]
+    alone = "kernel" not in given or not beside
+    require(alone, f"the kernel has its own order and alphabet; drop {' and '.join(beside)}, or --kernel")
 
 
 def facts(source: object, *names: str) -> dict[str, object]:

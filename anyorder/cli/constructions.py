@@ -13,6 +13,7 @@ from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, SequenceCommand, facts, key_value_table, table, working
 from anyorder.errors import check_alphabet, check_order, require
 from anyorder.io.dtypes import Dtype
+from anyorder.io.gates import Gate
 
 if TYPE_CHECKING:
     from anyorder.constructions import Plan
@@ -113,13 +114,12 @@ class Predict(Chosen, SequenceCommand):
       anyorder predict examples/alice.txt --alphabet auto --construction unrolled-bayes --order 4 --limit 4096
     """
 
-    writes = ("out",)
     next = "anyorder explore"
     construction: str = "unrolled"
     """Which construction; `anyorder constructions` lists them."""
     limit: int | None = None
     """Only the first N tokens of a long file."""
-    out: str | None = None
+    out: Annotated[str | None, Gate("write")] = None
     """Write the model's distributions: .npy, or JSON lines."""
 
     def run(self) -> Outcome:
@@ -185,11 +185,10 @@ class Build(Chosen):
       anyorder build k-head-bayes --order 5 --dtype float32 --out model.safetensors --json
     """
 
-    writes = ("out",)
     next = "anyorder probe {out}"
     name: Name
     """Which construction; `anyorder constructions` lists them."""
-    out: str
+    out: Annotated[str, Gate("write")]
     """The file to write; `anyorder.load` reads it back bit for bit."""
     alphabet_size: int = 2
     """Number of symbols S."""
@@ -218,13 +217,12 @@ class Export(Command):
       anyorder export k-head-bayes --order 2 --beta 0.5 --out smoothing
     """
 
-    fills = ("out",)
     next = "anyorder probe {out}"
     name: Name
     """Which construction: k-head, k-head-bayes or bigram; GPT-2 cannot hold the others."""
     order: int
     """Order k."""
-    out: str
+    out: Annotated[str, Gate("fill")]
     """Folder for config.json, model.safetensors, ground_truth.json and README.md, new or empty."""
     to: Literal["gpt2"] = "gpt2"
     """The architecture."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Group
 from rich.table import Table
 
 from anyorder.cli.command import Command, Outcome, facts, progress, table
 from anyorder.errors import require
+from anyorder.io.gates import Gate
 from anyorder.training import devices
 
 if TYPE_CHECKING:
@@ -43,9 +44,8 @@ class Demo(Command):
       anyorder demo --orders 1 2 --steps 300 --json
     """
 
-    fills = ("out",)
     next = NEXT
-    out: str = "demo"
+    out: Annotated[str, Gate("fill")] = "demo"
     """Folder for index.html, figures and tables."""
     orders: tuple[int, ...] = (1, 2, 3)
     """Orders of the chains that estimators are compared on."""

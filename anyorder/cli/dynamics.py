@@ -12,8 +12,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from anyorder.chains.config import PRIORS
-from anyorder.cli.command import Command, Outcome, facts, progress, table
+from anyorder.cli.command import Command, Outcome, check_kernel_alone, facts, progress, table
 from anyorder.errors import require
+from anyorder.io.gates import Gate
 from anyorder.papers.two_can.dynamics.settings import Algorithm, Preconditioned, TwoStage
 from anyorder.training import devices
 
@@ -39,16 +40,15 @@ class Dynamics(TwoStage, Preconditioned, Command):
     how sharply layer 2 compares.
     """
 
-    fills = ("out",)
     next = "anyorder explore"
     algorithm: Annotated[Algorithm, tyro.conf.Positional] = "two-stage"
     """two-stage: Algorithm 1, first-order chains. preconditioned: Algorithm 2, any order."""
-    out: str = "dynamics"
+    out: Annotated[str, Gate("fill")] = "dynamics"
     """Folder for trajectory.npz, run.png and attention.html (and sweep.png)."""
     prior: Annotated[str, PRIORS] = "floored"
     """Where kernels come from; preconditioned: reversible. A prior that violates an assumption still runs. The binary
     ones satisfy the second-order assumption, with contexts read oldest or newest token first."""
-    kernel: str | None = None
+    kernel: Annotated[str | None, Gate("read")] = None
     """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
     order: int = 1
     """Order k of the chains; preconditioned: 2."""
@@ -68,6 +68,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
         >>> Dynamics.default({"algorithm": "preconditioned"}).order
         2
         """
+        check_kernel_alone(given)
         if given.get("algorithm", "two-stage") == "two-stage":
             return cls()
         own = vars(Preconditioned())

@@ -11,6 +11,7 @@ import tyro
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Outcome, SequenceCommand, facts, key_value_table, progress
 from anyorder.errors import check_order, in_flags, require
+from anyorder.io.gates import Gate
 
 #: Of the distributions that are written: they are held in memory.
 MOST_BYTES = 1 << 33
@@ -26,7 +27,6 @@ class EstimateCommand(SequenceCommand):
       anyorder sample --order 2 --length 500 | anyorder estimate - --order 2 --out distributions.npy
     """
 
-    writes = ("out",)
     next = "anyorder predict FILE --order {order}"
     order: int
     """Order k of the estimator; the largest order of mixture, the depth of ctw."""
@@ -34,7 +34,7 @@ class EstimateCommand(SequenceCommand):
     """One of the estimators listed above."""
     beta: float | None = None
     """Smoothing of the estimators that have it; by default 1, and 0.5 for ctw."""
-    out: str | None = None
+    out: Annotated[str | None, Gate("write")] = None
     """Write the distributions: .npy (NaN rows where undefined) or JSON lines (null where undefined)."""
 
     @classmethod

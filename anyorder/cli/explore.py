@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import webbrowser
+from typing import Annotated
 
 from anyorder.cli.command import Command, Outcome, facts, progress
 from anyorder.errors import require
+from anyorder.io.gates import Gate
 from anyorder.training import devices
 
 
@@ -21,9 +23,8 @@ class Explore(Command):
       anyorder explore --export page --tour lesson.md
     """
 
-    fills = ("export",)
     next = "anyorder probe construction:unrolled --order 3 --alphabet-size 4"
-    models: tuple[str, ...] = ()
+    models: Annotated[tuple[str, ...], Gate("read")] = ()
     """Folders whose runs and .safetensors models may be opened; nothing outside them is read."""
     host: str = "127.0.0.1"
     """Address to listen on; the default is reachable from this machine only."""
@@ -31,9 +32,9 @@ class Explore(Command):
     """Port to listen on; 0 picks a free one."""
     browser: bool = True
     """Open the page in a browser."""
-    export: str | None = None
+    export: Annotated[str | None, Gate("fill")] = None
     """Write the page to this folder instead, as plain files that need no server: open its index.html."""
-    tour: str | None = None
+    tour: Annotated[str | None, Gate("read")] = None
     """A guided tour of your own, .md or .json, that the page opens with; docs/teaching.md shows how to write one."""
 
     def run(self) -> Outcome:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import importlib
+import io
 import json
 import os
 import sys
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from anyorder import __version__
 from anyorder.cli.signals import exit_code, interruptible
-from anyorder.errors import InputError, in_flags, nearest
+from anyorder.errors import InputError, in_a_line, in_flags, nearest
 from anyorder.io import plugins
 
 if TYPE_CHECKING:  # `--help` and `--version` need none of the parser's and the terminal's libraries
@@ -55,27 +58,73 @@ EXAMPLES = """Examples:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _open_streams()
     try:
-        if not words or words[0] in ("-h", "--help"):
-            print(overview())
-            return 0
-        if words[0] == "--version":
-            print(f"anyorder {__version__}")
-            return 0
-        with interruptible(), warnings.catch_warnings(), plugins.within(_plugins(words)):
-            warnings.showwarning = _say  # type: ignore[assignment]
-            command = parse(words)
-            outcome = command.run()
-            return _print(outcome, command)
+        return _run(words)
     except InputError as error:
-        print(f"anyorder: {in_flags(str(error))}", file=sys.stderr)
-        return 2
+        return _refused(str(error))
     except KeyboardInterrupt as interrupt:
-        print(f"anyorder: {str(interrupt) or 'interrupted; nothing was written half-way'}", file=sys.stderr)
+        _say(str(interrupt) or "interrupted; nothing was written half-way")
         return exit_code()
     except BrokenPipeError:  # the reader of our output has gone: not an error of ours
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()
         return 0
+    except OSError as error:
+        full = error.filename is None and error.errno == errno.ENOSPC  # files are written by `whole_file`
+        if full:
+            _leave_stdout()
+        what = "standard output" if full else error.filename or "a file"
+        return _refused(f"cannot use {what}: {error.strerror or error}; name another")
+    except (MemoryError, RecursionError) as error:
+        return _refused(f"out of memory ({str(error) or type(error).__name__}); ask for less at once")
+    except RuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):  # of XLA
+            raise
+        return _refused(f"out of memory ({in_a_line(error)}); ask for less at once")
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help"):
+        print(overview(), flush=True)
+        return 0
+    if words[0] == "--version":
+        print(f"anyorder {__version__}", flush=True)
+        return 0
+    with interruptible(), warnings.catch_warnings(), plugins.within(_plugins(words)):
+        warnings.showwarning = lambda message, *_: _say(str(message))
+        command = parse(words)
+        outcome = command.run()
+        return _print(outcome, command)
+
+
+def _open_streams() -> None:
+    """Standard streams that are closed lead nowhere, and characters that a stream cannot show are escaped."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        while os.open(os.devnull, os.O_RDWR) <= 2:
+            pass  # a file that is opened later must not take the number of a standard stream
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _leave_stdout() -> None:
+    """Send nowhere what is still to be printed, so that Python does not try again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refused(message: str) -> int:
+    _say(message)
+    return 2
+
+
+def _say(message: str) -> None:
+    """An error or a warning as one line, whatever is in the names of files."""
+    line = "".join(one if one.isprintable() else repr(one)[1:-1] for one in in_flags(message))
+    with contextlib.suppress(OSError):  # nobody can read it
+        print(f"anyorder: {line}", file=sys.stderr, flush=True)
 
 
 def _plugins(words: list[str]) -> list[str]:
@@ -83,11 +132,6 @@ def _plugins(words: list[str]) -> list[str]:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--plugin", action="append", nargs="?", default=[])
     return [file for file in parser.parse_known_args(words)[0].plugin if file is not None]
-
-
-def _say(message: Warning | str, category: object, file: str, line: int, *_: object) -> None:
-    """A warning as one line, like an error."""
-    print(f"anyorder: {in_flags(str(message))}", file=sys.stderr)
 
 
 def overview() -> str:
@@ -119,6 +163,7 @@ def _print(outcome: Outcome, command: Command) -> int:
         from rich.console import Console
 
         console = Console(soft_wrap=True, markup=False, emoji=False, highlight=False)
+        console.on_broken_pipe = _leave_stdout  # type: ignore[method-assign]
         console.print(outcome.shown)
         if outcome.passed and (step := command.next_step(outcome.report)):
             console.print(f"\nnext: {step}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Group
 
 from anyorder.cli.command import Outcome, SequenceCommand, facts, progress, table
 from anyorder.errors import in_flags
+from anyorder.io.gates import FIGURES, Gate
 
 if TYPE_CHECKING:
     from anyorder.estimators.order_scores import OrderReport
@@ -33,13 +34,12 @@ class OrderCommand(SequenceCommand):
     share their counts.
     """
 
-    writes = ("figure",)
     next = "anyorder estimate FILE --order {selected} --estimator bayes"
     max_order: int = 8
     """The largest order K; also the depth of context-tree weighting."""
     beta: float = 0.5
     """Rows are Dirichlet(β) under every order and in every node of the tree; 0.5 is Krichevsky and Trofimov's."""
-    figure: str | None = None
+    figure: Annotated[str | None, Gate("write", FIGURES)] = None
     """Draw bits per symbol over the order, and the posterior as the sequence grows: .png, .svg or .pdf."""
     compressors: bool = True
     """Compare with gzip, bzip2 and xz, which takes most of the time on long files."""

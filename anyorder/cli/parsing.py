@@ -12,8 +12,8 @@ import dataclasses
 import io
 import itertools
 import types
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, TypedDict, Union, get_args, get_origin
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints
 
 import tyro
 from tyro.constructors import (
@@ -25,7 +25,8 @@ from tyro.constructors import (
 )
 
 from anyorder.cli.command import Command
-from anyorder.errors import InputError, check_seed, nearest
+from anyorder.errors import InputError, nearest
+from anyorder.io.gates import Gate, check_number, check_paths
 from anyorder.io.plugins import Registry
 
 
@@ -52,14 +53,25 @@ def parsed(name: str, command: type[Command], words: list[str]) -> Command:
     given = _given(name, command, words)
     default = command.default(given)
     found = command(**given) if default is None else _changed(default, given)
-    if (seed := getattr(found, "seed", None)) is not None:
-        check_seed(seed)
-    for flag in (*command.writes, *command.fills):
-        if (path := getattr(found, flag)) is not None:
-            from anyorder.io.gates import check_writable
-
-            check_writable(path, folder=flag in command.fills)
+    paths = []
+    for field, kind, value in _values(found):
+        marks = getattr(kind, "__metadata__", ())
+        flag = "the input" if tyro.conf.Positional in marks else f"--{field.replace('_', '-')}"
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            check_number(field, value, type(value))
+        paths += [(flag, gate, value) for gate in marks if isinstance(gate, Gate) and value is not None]
+    check_paths(paths)
     return found
+
+
+def _values(found: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Name, annotation and value of every flag; flags of nested dataclasses too, and each of several values."""
+    for name, kind in get_type_hints(type(found), include_extras=True).items():
+        value = getattr(found, name)
+        if dataclasses.is_dataclass(value):
+            yield from _values(value)
+        for one in value if isinstance(value, tuple) else (value,):
+            yield name, kind, one
 
 
 def _print_help(name: str, command: type[Command], words: list[str]) -> None:

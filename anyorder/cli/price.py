@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Annotated
 
 from rich.console import Group
 
 from anyorder.cli.command import Command, Outcome, facts, table
 from anyorder.io.dtypes import Dtype
+from anyorder.io.gates import FIGURES, Gate
 
 LEGEND = """\
 state: numbers kept while T tokens are streamed, in bits    needs: mantissa bits of the certificate
@@ -25,7 +27,6 @@ class PriceCommand(Command):
       anyorder price --order 8 --alphabet-size 26 --length 100000 --json
     """
 
-    writes = ("figure",)
     next = "anyorder verify unrolled --order {order} --alphabet-size {alphabet_size}"
     order: int
     """Order k."""
@@ -35,7 +36,7 @@ class PriceCommand(Command):
     """Tokens in the sequence, T."""
     dtype: Dtype = "float64"
     """Type of all numbers."""
-    figure: str | None = None
+    figure: Annotated[str | None, Gate("write", FIGURES)] = None
     """Draw the price over the order and over the length: .png, .svg or .pdf."""
 
     def run(self) -> Outcome:

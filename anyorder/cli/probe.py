@@ -13,6 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from anyorder.cli.command import Command, Outcome, progress, table
+from anyorder.io.gates import Gate
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.papers.experiment import TableRow
@@ -36,8 +37,7 @@ class Probe(Command):
     with attention and tokens, or construction:NAME.
     """
 
-    fills = ("out",)
-    model: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL")]
+    model: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL"), Gate("read")]
     """The model to probe."""
     sequences: int = 48
     """Test sequences; errors are over these."""
@@ -61,7 +61,7 @@ class Probe(Command):
     """Which model of a run folder: 0 is that of the first seed."""
     seed: int = 0
     """The same seed gives the same sequences."""
-    out: str | None = None
+    out: Annotated[str | None, Gate("fill")] = None
     """Folder for index.html, probe.png, and probe.json with attention maps for the explorer."""
 
     def next_step(self, report: Mapping[str, object]) -> str:

@@ -16,6 +16,7 @@ from rich.table import Table
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, progress, table
 from anyorder.errors import require
+from anyorder.io.gates import Gate
 from anyorder.training import devices
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
@@ -37,7 +38,6 @@ class Reproduce(Command):
     The same command again goes on where it was interrupted; finished experiments are not run twice.
     """
 
-    fills = ("out",)
     next = "anyorder claims --quick"
     ids: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ID …]")] = ()
     """Which experiments, by id, as PAPER/ID, or all of a paper by its name; all where none is given. `anyorder
@@ -46,7 +46,7 @@ class Reproduce(Command):
     """quick: all in half an hour on two free cores. paper: the published steps. tiny: only to see that all runs."""
     seeds: int | None = None
     """Models of each kind; 3 for quick, 5 for paper, 1 for tiny."""
-    out: str = "reproduce"
+    out: Annotated[str, Gate("fill")] = "reproduce"
     """Folder for index.html, <id>.json with all numbers of each experiment, tables, figures and trained models."""
 
     def run(self) -> Outcome:

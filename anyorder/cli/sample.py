@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from anyorder.chains.config import SourceConfig
-from anyorder.cli.command import Command, Outcome, facts
+from anyorder.cli.command import Command, Outcome, check_kernel_alone, facts
 from anyorder.errors import require
+from anyorder.io.gates import Gate
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -22,7 +23,6 @@ class Sample(SourceConfig, Command):
       anyorder sample --kernel mine.npy --length 500 --start stationary
     """
 
-    writes = ("out", "kernels")
     next = "anyorder order {out} --alphabet-size {alphabet_size}"
     length: int = 64
     """Tokens in each sequence."""
@@ -32,16 +32,17 @@ class Sample(SourceConfig, Command):
     """Sequences in a row that share a kernel; it divides the count."""
     seed: int = 0
     """The same seed gives the same sequences."""
-    out: str = "-"
+    out: Annotated[str, Gate("write", stream=True)] = "-"
     """Where to: .npy (count × length), any other name for text with one sequence a line, - for standard output."""
-    kernel: str | None = None
+    kernel: Annotated[str | None, Gate("read")] = None
     """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
-    kernels: str | None = None
+    kernels: Annotated[str | None, Gate("write", (".npy",))] = None
     """Also write the kernels, as .npy of shape (count,) + (S,)*k + (S,)."""
 
     @classmethod
     def default(cls, given: Mapping[str, Any]) -> Sample:
-        """The priors that have their own order bring it along."""
+        """The priors that have their own order bring it along; a kernel that is given decides all of it."""
+        check_kernel_alone(given)
         return cls(order=cls(**given).window)
 
     def next_step(self, report: Mapping[str, object]) -> str:
@@ -55,8 +56,7 @@ class Sample(SourceConfig, Command):
         from anyorder import chains
         from anyorder.io import atomic, sequence_files
 
-        own = self.window
-        require(self.order == own, f"order is {self.order}, the prior {self.prior} has {own}; drop `order=`")
+        self.check_window()
         given = None if self.kernel is None else chains.PointMass(chains.Kernel(sequence_files.read_array(self.kernel)))
         source = self.source_of(self.length, per_kernel=self.per_kernel, prior=given)
         drawn = source.sample(self.seed, self.count)
@@ -68,7 +68,6 @@ class Sample(SourceConfig, Command):
             **facts(self, "start", "token_noise", "transition_noise", "per_kernel", "out"),
         }
         if self.kernels is not None:
-            require(self.kernels.endswith(".npy"), f"--kernels {self.kernels} must end in .npy; kernels are arrays")
             require(drawn.kernels is not None, f"the prior {self.prior} has no kernels; drop `kernels=`")
             atomic.write_array(self.kernels, np.asarray(drawn.kernels))
             report["kernels"] = self.kernels

@@ -15,6 +15,7 @@ from rich.live import Live
 
 from anyorder.cli.command import Command, Outcome, facts, table
 from anyorder.errors import require
+from anyorder.io.gates import Gate
 from anyorder.training import devices
 
 if TYPE_CHECKING:
@@ -43,11 +44,10 @@ class SweepCommand(Command):
     The same command again does only what is missing; a larger --budget adds to what is there.
     """
 
-    fills = ("out",)
     next = "anyorder show {out}"
-    source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE|NAME")]
+    source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE|NAME"), Gate("read")]
     """A TOML file (see docs/sweeps.md), or paper-grid, phase or learning-rate."""
-    out: str | None = None
+    out: Annotated[str | None, Gate("fill")] = None
     """Folder for sweep.json and runs.jsonl: new, empty, or that of the same sweep."""
     engine: Literal["local", "ray"] = "local"
     """local: one worker process a core. ray: tasks on a Ray cluster."""

@@ -16,10 +16,11 @@ from anyorder import training
 from anyorder.cli.command import Command, Outcome, facts, table, working
 from anyorder.cli.signals import asked_to_stop
 from anyorder.errors import in_flags, require
+from anyorder.io.gates import Gate
 from anyorder.training import config as configs
 from anyorder.training import config_text, devices
 from anyorder.training.checks import check_config
-from anyorder.training.config import Config
+from anyorder.training.config import Config, Data
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -35,17 +36,16 @@ class Train(Command):
       anyorder train --resume run
     """
 
-    fills = ("out",)
     next = "anyorder show {out}"
-    out: str | None = None
+    out: Annotated[str | None, Gate("fill")] = None
     """Folder for index.html, figures, config, metrics, checkpoint, models and summary, new or empty; by default a new
     one under runs."""
     preset: str = "fast"
     """Defaults of all flags below: paper (the published setting), floor (the recipe of the recorded results) or
     fast (the shortest time to the floor; steps and rate by the order); also published and gpt2."""
-    config: str | None = None
+    config: Annotated[str | None, Gate("read")] = None
     """Take these defaults from a JSON file instead, such as the config.json of a run."""
-    resume: str | None = None
+    resume: Annotated[str | None, Gate("read")] = None
     """Continue the run in this folder, with its own config."""
     settings: Annotated[Config, tyro.conf.OmitArgPrefixes, tyro.conf.arg(name="")] = dataclasses.field(
         default_factory=Config
@@ -64,7 +64,10 @@ class Train(Command):
 
             values = read_json(given["config"], "a JSON file")  # a config by itself, or the config.json of a run
             return cls(settings=config_text.from_json(values.get("config", values), given["config"]))
-        order = given.get("settings", {}).get("data", {}).get("order", 2)
+        data = given.get("settings", {}).get("data", {})
+        if "order" in data:
+            Data(**data).check_window()
+        order = data.get("order", 2)
         mixer = given.get("settings", {}).get("architecture", {}).get("mixer", ("attention",))
         return cls(settings=configs.preset(given.get("preset", "fast"), order, mixer=tuple(mixer)))
 
@@ -157,7 +160,7 @@ class Evaluate(Command):
     """
 
     next = "anyorder show {run_folder}"
-    run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
+    run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR"), Gate("read")]
     """The --out folder of a training run; its last checkpoint is measured."""
     order: int | None = None
     """Order of the chains; by default that of the run, like all that follows."""
@@ -180,6 +183,8 @@ class Evaluate(Command):
         wanted |= {"evaluation_count": self.count, "evaluation_seed": self.seed}
         changed = configs.changed(config, {name: value for name, value in wanted.items() if value is not None})
         check_config(changed)
+        if self.order is not None:
+            changed.data.check_window()
         step, models = training.read_models(self.run_folder)
         summary = training.summarised(config, step, models, training.evaluation_set(*changed.evaluation))
         report = {"run": self.run_folder, "data": changed.data, **vars(summary)}
@@ -198,11 +203,10 @@ class Show(Command):
     Of a sweep: its metric over the axes, and the best config as a command to copy.
     """
 
-    fills = ("out",)
     next = "anyorder probe {run_folder}"
-    run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
+    run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR"), Gate("read")]
     """The --out folder of a training run or a sweep, finished or not."""
-    out: str | None = None
+    out: Annotated[str | None, Gate("fill")] = None
     """Folder for index.html and the figures; by default that of the run."""
     model: int = 0
     """Which model's attention is drawn: 0 is that of the first seed."""

@@ -124,9 +124,9 @@ def _lines(rows: Iterable[Row]) -> bytes:
     return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode("utf-8")
 
 
-def read_json(path: str | Path, expected: str, keys: Mapping[str, type] | None = None) -> Row:
-    """The JSON object in a file, with the keys, each of its type; `expected` says what to give instead."""
-    return _object(read_bytes(path, expected, most=MOST_JSON), str(path), f"give {expected}", keys or {})
+def read_json(path: str | Path, expected: str, keys: Mapping[str, type] | None = None, *, most: int = MOST_JSON) -> Row:
+    """The JSON object in a file, with the keys, each of its type; `expected` and `most` are those of `open_regular`."""
+    return _object(read_bytes(path, expected, most=most), str(path), f"give {expected}", keys or {})
 
 
 def read_lines(path: str | Path, keys: Mapping[str, type] | None = None) -> list[Row]:
@@ -147,7 +147,7 @@ def read_lines(path: str | Path, keys: Mapping[str, type] | None = None) -> list
 
 def _object(data: bytes, source: str, way_out: str, keys: Mapping[str, type]) -> Row:
     try:
-        value = json.loads(data.decode("utf-8"), parse_constant=_not_json)
+        value = json.loads(data.decode("utf-8"), parse_constant=_not_json, object_pairs_hook=_once)
         if b"\\ud" in data.lower():
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # raises for half a surrogate pair
     except RecursionError:
@@ -165,6 +165,14 @@ def check_keys(value: Row, source: str, way_out: str, keys: Mapping[str, type]) 
         require(key in value, f"{source} has no {key}; {way_out}")
         fits = type(value[key]) in ((int, float) if kind is float else (kind,))
         require(fits, f"{source} has {key} {_shown(value[key])}, must be {_WORDS[kind]}; {way_out}")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Row:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"it has the key {next(key for key in keys if keys.count(key) > 1)!r} twice")
+    return found
 
 
 def _not_json(constant: str) -> NoReturn:

@@ -18,11 +18,11 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, as_number, check_seed, check_whole, require, shown
 
 Place = str | os.PathLike[str]
 """A path as people give it."""
@@ -30,6 +30,17 @@ Place = str | os.PathLike[str]
 UNFINISHED = ".anyorder-unfinished-"
 #: Suffixes of figures.
 FIGURES = (".png", ".svg", ".pdf")
+#: Least and most of numbers by their names, the same in flags, arguments and configs; functions may ask for more.
+RANGES: dict[str, tuple[float, float]] = {
+    "beta": (1e-9, 1e9),
+    "concentration": (1e-6, 1e6),
+    "steps": (0, 1e9),
+    "symbols": (2, 1e6),
+}
+#: Most of all others, by kind, and one over the least size of a number that is not 0.
+LARGEST: dict[type, float] = {int: 1e12, float: 1e100}
+#: Levels of a path to write: Python makes folders one inside the other.
+DEEPEST = 256
 #: Part of the free memory that one piece of work may take.
 SHARE = 0.9
 
@@ -46,6 +57,28 @@ class Gate:
     use: Literal["read", "write", "fill"]
     suffixes: tuple[str, ...] = ()
     stream: bool = False
+
+
+def check_number(name: str, value: object, kind: type = int) -> None:
+    """Refuse a number of another kind or out of the range of its name; `kind` is int or float.
+
+    >>> check_number("beta", 1e308, float)
+    Traceback (most recent call last):
+    anyorder.errors.InputError: beta is 1e+308, must be at most 1e+09; pass `beta=1e+09` or less
+    """
+    words = name.replace("_", " ")
+    if name.endswith("seed"):
+        check_seed(value, name)  # type: ignore[arg-type]
+        return
+    if kind is int:
+        check_whole(**{name: value})
+    number: Any = value if kind is int else as_number(words, value)
+    least, most = RANGES.get(name, (-LARGEST[kind], LARGEST[kind]))
+    size = f"{words} is {shown(value)}, must be at"
+    require(number >= least, f"{size} least {least:g}; pass `{name}={least:g}` or more")
+    require(number <= most, f"{size} most {most:g}; pass `{name}={most:g}` or less")
+    tiny = number != 0 and abs(number) < 1 / LARGEST[float]
+    require(not tiny, f"{size} least {1 / LARGEST[float]:g}, or 0; pass `{name}=0` or more")
 
 
 def free_memory() -> int | None:
@@ -136,6 +169,8 @@ def target(path: Place, *, folder: bool = False, suffixes: tuple[str, ...] = ())
     """
     name = os.fspath(path)
     require(name != "", f"the name of the {'folder' if folder else 'file'} to write is empty; give one")
+    require(folder or not name.endswith(os.sep), f"{name} is the name of a folder; name a file to write to")
+    require(name.count(os.sep) <= DEEPEST, f"{name[:40]}… has more than {DEEPEST} levels; choose another name")
     stream = os.path.abspath(name).startswith(("/dev/fd/", "/dev/std", "/proc/"))
     require(not stream, f"{name} belongs to the system; outputs are regular files, choose another name")
     known = not suffixes or name.endswith(suffixes)
@@ -180,15 +215,15 @@ def no_folder(folder: Path, error: OSError) -> InputError:
     return InputError(f"cannot write to {folder}: {_reason(error)}; choose a folder that you can write to")
 
 
-def check_paths(paths: Mapping[str, tuple[Gate, str]]) -> None:
-    """Refuse paths of a command, by the names of their flags, before any work is done: each, and two in one place.
+def check_paths(paths: Iterable[tuple[str, Gate, str]]) -> None:
+    """Refuse paths of a command, each with its flag and gate, before any work is done: one alone, and two in one place.
 
-    >>> check_paths({"--out": (Gate("write"), "a.npy"), "--kernels": (Gate("write"), "./a.npy")})
+    >>> check_paths([("--out", Gate("write"), "a.npy"), ("--kernels", Gate("write"), "./a.npy")])
     Traceback (most recent call last):
-    anyorder.errors.InputError: --out and --kernels are both a.npy; an output needs a place of its own
+    anyorder.errors.InputError: --out and --kernels are both ./a.npy; an output needs a place of its own
     """
-    taken: dict[str, str] = {}
-    for flag, (gate, path) in paths.items():
+    taken: dict[str, tuple[str, str]] = {}
+    for flag, gate, path in paths:
         if path == "-":
             way_out = "standard input and output are not used here; name a file"
             require(gate.stream, f"{flag} is -, {way_out}")
@@ -202,10 +237,9 @@ def check_paths(paths: Mapping[str, tuple[Gate, str]]) -> None:
         else:
             check_writable(path, folder=gate.use == "fill", suffixes=gate.suffixes)
         place = os.path.realpath(path)
-        other = taken.setdefault(place, flag)
-        uses = {gate.use, paths[other][0].use}
-        clash = other != flag and uses not in ({"read"}, {"read", "fill"})
-        require(not clash, f"{other} and {flag} are both {paths[other][1]}; an output needs a place of its own")
+        other, use = taken.setdefault(place, (flag, gate.use))
+        clash = other != flag and {gate.use, use} not in ({"read"}, {"read", "fill"})
+        require(not clash, f"{other} and {flag} are both {path}; an output needs a place of its own")
 
 
 def _kind(mode: int) -> str:

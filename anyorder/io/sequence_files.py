@@ -19,7 +19,7 @@ from typing import IO
 import numpy as np
 from jaxtyping import Int
 
-from anyorder.errors import check_alphabet, require
+from anyorder.errors import InputError, check_alphabet, require
 from anyorder.io import sequence_formats
 from anyorder.io.gates import open_regular
 from anyorder.io.sequence_formats import LineEnds, Piece
@@ -140,8 +140,14 @@ def _stream(source: str | Path) -> Iterator[IO[bytes]]:
             copy.seek(0)
             yield copy
     else:
-        with open_regular(source, "a file, or - for standard input") as stream:
-            yield stream
+        expected = "a file, or - for standard input"
+        with open_regular(source, expected) as stream:
+            try:
+                yield stream
+            except OSError as error:
+                if error.filename is not None:
+                    raise
+                raise InputError(f"cannot read {source}: {error.strerror}; give {expected}") from None
 
 
 def _reader(stream: IO[bytes], name: str, alphabet: str | None, ends: LineEnds) -> tuple[Reader, str | None]:

@@ -107,7 +107,8 @@ def numbered(text: str, alphabet: str, source: str = "the sequence", begin: int 
     >>> numbered("abba", "ba").tolist()
     [1, 0, 0, 1]
     """
-    codes, known = (np.frombuffer(characters.encode("utf-32-le"), np.uint32) for characters in (text, alphabet))
+    # Bytes of a command line that are no characters come as lone surrogates.
+    codes, known = (np.frombuffer(one.encode("utf-32-le", "surrogatepass"), np.uint32) for one in (text, alphabet))
     order = np.argsort(known)
     places = order[np.minimum(np.searchsorted(known[order], codes), known.size - 1)]
     unknown = np.flatnonzero(known[places] != codes)

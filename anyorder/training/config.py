@@ -17,6 +17,7 @@ import tyro
 
 from anyorder.chains.config import PRIORS, SourceConfig
 from anyorder.errors import InputError, require
+from anyorder.io.gates import Gate
 from anyorder.io.plugins import Registry
 from anyorder.training.mixers import MIXERS, recipe
 
@@ -94,7 +95,7 @@ class Initial:
     """gpt2: normal, 0.02, smaller where the stream is written. fan-in: variance one over the inputs."""
     zero_output: bool = True
     """Start from an output matrix of zeros; it cannot be tied to the embedding."""
-    from_model: Annotated[str | None, tyro.conf.arg(name="from")] = None
+    from_model: Annotated[str | None, tyro.conf.arg(name="from"), Gate("read")] = None
     """Start from the model in this .safetensors file, such as a construction."""
     perturbation: float = 0.0
     """Where a model is started from: normal noise of this standard deviation on every weight."""

@@ -15,7 +15,6 @@ In JSON the same is `{"title": …, "stops": [{"state": {…}, "sentence": …, 
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -23,6 +22,8 @@ from urllib.parse import parse_qsl
 import pydantic
 
 from anyorder.errors import InputError, require
+from anyorder.io.atomic import Row, read_json
+from anyorder.io.gates import read_bytes
 from anyorder.web.library import SHIPPED
 from anyorder.web.schema import Stop, Tour, complaint
 
@@ -49,26 +50,21 @@ def shipped_tours() -> list[Tour]:
 def read_tour(path: str | Path) -> Tour:
     """A tour from a `.md` or `.json` file, or an `InputError` that names the stop."""
     file = Path(path)
-    require(file.is_file(), f"{path} is not a file; give a tour as .md or .json, {_EXAMPLE}")
-    require(
-        file.stat().st_size <= _MOST_BYTES, f"{path} has {file.stat().st_size} bytes, a tour has at most {_MOST_BYTES}"
-    )
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path} ({type(error).__name__}); write the tour as UTF-8 text") from None
+    expected = f"a tour as .md or .json, {_EXAMPLE}"
+    if file.suffix == ".json":
+        described = read_json(path, expected, most=_MOST_BYTES)
+    else:
+        data = read_bytes(path, expected, most=_MOST_BYTES)
+        try:
+            described = _markdown(data.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise InputError(f"{path} is not UTF-8 text; give {expected}") from None
     name = re.sub(r"^\d+-|[^a-z0-9]+", lambda found: "" if found.start() == 0 else "-", file.stem.lower()).strip("-")
-    try:
-        described = json.loads(text) if file.suffix == ".json" else _markdown(text)
-    except ValueError as error:
-        raise InputError(f"{file} is not JSON ({error}); correct it, or write the tour as Markdown") from None
     return _checked(described, name or "tour", str(path))
 
 
-def _checked(described: object, name: str, path: str) -> Tour:
+def _checked(described: Row, name: str, path: str) -> Tour:
     """The tour that a file describes, with every stop checked."""
-    if not isinstance(described, dict):
-        raise InputError(f"{path} does not hold one JSON object; {_EXAMPLE}")
     stops: list[Stop] = []
     entries = described.get("stops") or []
     require(bool(described.get("title")), f"{path} has no title; begin with a heading, {_EXAMPLE}")

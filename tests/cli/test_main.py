@@ -1,5 +1,6 @@
 """The command line as a user meets it: output, exit codes, error lines."""
 
+import os
 import subprocess
 import sys
 import warnings
@@ -130,3 +131,77 @@ def test_a_warning_is_one_line(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr("anyorder.cli.sample.Sample.run", warned)
     assert main(["sample"]) == 0
     assert capsys.readouterr().err == "anyorder: line 3 was left out\n"
+
+
+FULL = "anyorder: cannot use standard output: No space left on device; name another\n"
+#: Redirections of a shell → exit code, with the line on standard error.
+STREAMS = {
+    "--version > /dev/full": (2, FULL),
+    "constructions > /dev/full": (2, FULL),
+    "constructions --json > /dev/full": (2, FULL),
+    "order --help > /dev/full": (2, FULL),
+    "constructions >&-": (0, ""),
+    "order --help >&-": (0, ""),
+    "constructions >&- 2>&- <&-": (0, ""),
+    "sampel 2>&-": (2, ""),
+    "sampel 2> /dev/full": (2, ""),
+    "estimate - --order 1 <&-": (2, "anyorder: - is empty; it needs at least two tokens\n"),
+    "constructions --json | head -c 9; exit ${PIPESTATUS[0]}": (0, ""),
+    "constructions | head -c 9; exit ${PIPESTATUS[0]}": (0, ""),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", STREAMS)
+def test_streams_that_are_full_closed_or_broken_leave_no_traceback(words):
+    line = f"'{sys.executable}' -m anyorder {words}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr) == STREAMS[words]
+
+
+REFUSED = [
+    (["sample", "--out", "{dir}/pipe"], "pipe is a pipe; outputs are regular files, choose another name"),
+    (["sample", "--out", "/dev/null"], "/dev/null is a device; outputs are regular files, choose another name"),
+    (["sample", "--out", "/dev/stdout"], "/dev/stdout belongs to the system"),
+    (["sample", "--out", "{dir}/a.npy", "--kernels", "{dir}/./a.npy"], "an output needs a place of its own"),
+    (["estimate", "{dir}/t.txt", "--order", "1", "--out", "{dir}/t.txt"], "the input and --out are both"),
+    (["estimate", "{dir}/t.txt", "--order", "1", "--out", "-"], "--out is -, standard input and output are not used"),
+    (["order", "{dir}/t.txt", "--figure", "{dir}/x"], "x must end in .png or .svg or .pdf; choose another name"),
+    (["price", "--order", "2", "--figure", "{dir}/x.exe"], "x.exe must end in .png or .svg or .pdf"),
+    (["probe", "{dir}/pipe.gguf"], "pipe.gguf is not a regular file"),
+    (["probe", "{dir}/pipe.npz"], "pipe.npz is not a regular file"),
+    (["train", "--out", ""], "the name of the folder to write is empty; give one"),
+    (["train", "--out", "{dir}/" + "x" * 300], "File name too long; choose another name"),
+    (["train", "--out", "{dir}/" + "x/" * 1900], "has more than 256 levels; choose another name"),
+    (["demo", "--out", "/proc/x"], "/proc/x belongs to the system"),
+    (["reproduce", "--out", "/sys/x"], "cannot write to /sys: "),
+    (["explore", "--export", "/proc/x"], "/proc/x belongs to the system"),
+    (["order", "{dir}/two\nlines"], "two\\nlines: No such file or directory"),
+    (["order", "{dir}/t.txt", "--alphabet", "\udcffa"], "character '0' at position 0"),
+    (["estimate", "/proc/self/mem", "--order", "1"], "cannot read /proc/self/mem: "),
+    (["verify", "k-head", "--order", "2", "--target-error", "1e-320"], "target error is 1e-320, must be at least"),
+    (["order", "{dir}/t.txt", "--max-order", "9" * 5000], "--max-order is "),
+    (["estimate", "{dir}/t.txt", "--order", "1", "--beta", "1e308"], "beta is 1e+308, must be at most 1e+09"),
+    (["estimate", "{dir}/t.txt", "--order", "1", "--beta", "nan"], "beta is nan, must be a number"),
+    (["sample", "--kernel", "{dir}/k.npy", "--order", "1"], "the kernel has its own order and alphabet; drop --order"),
+    (["train", "--prior", "tree", "--order", "7"], "order is 7, the prior tree has 3; drop --order"),
+    (["probe", "construction:k-head", "--order", "2", "--symbols", "0"], "symbols is 0, must be at least"),
+    (["train", "--config", "{dir}/twice.json"], "it has the key 'seeds' twice"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "message"), REFUSED)
+def test_hostile_input_is_refused_before_any_work(run, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.txt").write_text("0 1 0 2")
+    (tmp_path / "twice.json").write_text('{"seeds": 1, "seeds": 2}')
+    np.save(tmp_path / "k.npy", np.full((2, 2, 2), 0.5))
+    for name in ("pipe", "pipe.gguf", "pipe.npz"):
+        os.mkfifo(tmp_path / name)
+    before = sorted(tmp_path.iterdir())
+    code, text, error = run(*[word.format(dir=tmp_path) for word in words])
+    assert (code, text) == (2, "")
+    assert error.startswith("anyorder: ")
+    assert error.count("\n") == 1
+    assert message in error
+    assert sorted(tmp_path.iterdir()) == before

@@ -113,7 +113,11 @@ def test_order_zero_alone(run, tmp_path):
         ("aaaa", ["--alphabet", "auto"], "holds only the character 'a', an alphabet needs at least two"),
         ("abab", ["--alphabet", "auto", "--max-order", "4"], "max_order is 4, and no sequence is longer"),
         ("abab", ["--alphabet", "auto", "--max-order", "-1"], "is -1, must be at least 0; pass --max-order 0"),
-        ("abab", ["--alphabet", "auto", "--max-order", "1", "--beta", "0"], "beta is 0.0, must be positive and finite"),
+        (
+            "abab",
+            ["--alphabet", "auto", "--max-order", "1", "--beta", "0"],
+            "beta is 0.0, must be at least 1e-09; pass",
+        ),
         ("abab", [], "must be an integer; for text pass --alphabet auto"),
         ("", [], "is empty"),
         (">a\n>b\n", [], "has no letter of the alphabet 'ACGT'"),

@@ -146,7 +146,7 @@ BAD = {
     "--order 32": "length is 32, must be above the order 32; pass --length 33 or more",
     "--order 30 --length 64": "4096 kernels of 2147483648 numbers are drawn at once, the limit is 268435456 numbers; "
     "pass a smaller --evaluation-count or --order",
-    "--concentration 0": "concentration is 0.0, must be above 0; the paper uses 1",
+    "--concentration 0": "concentration is 0.0, must be at least 1e-06; pass --concentration 1e-06 or more",
     "--gamma 1": "gamma is 1.0, must be between 0 and 1; the default is 0.2",
     "--token-noise 1.5": "token noise is 1.5, must be between 0 and 1",
     "--transition-noise -1": "transition noise is -1.0, must be between 0 and 1",
@@ -166,7 +166,7 @@ BAD = {
     "--batch 0": "batch is 0, must be at least 1; pass --batch 1 or more",
     "--learning-rate": "learning rate is empty; give at least one",
     "--learning-rate 0": "learning rate is 0.0, must be above 0; the paper tries 1e-4 to 1e-2",
-    "--learning-rate nan": "learning rate is nan, must be above 0; the paper tries 1e-4 to 1e-2",
+    "--learning-rate nan": "learning rate is nan, must be a number",
     "--learning-rate 1 1": "learning rates 1.0 1.0 repeat one; give each once",
     "--beta1 1": "beta1 is 1.0, must be at least 0 and below 1",
     "--beta2 -0.1": "beta2 is -0.1, must be at least 0 and below 1",

@@ -77,12 +77,12 @@ def test_two_outputs_in_one_place_are_refused(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path)
     one, same = str(tmp_path / "a.npy"), str(tmp_path / "link" / "a.npy")
     with pytest.raises(InputError, match=r"--out and --kernels are both .*a.npy"):
-        gates.check_paths({"--out": (Gate("write"), one), "--kernels": (Gate("write"), same)})
+        gates.check_paths([("--out", Gate("write"), one), ("--kernels", Gate("write"), same)])
     with pytest.raises(InputError, match="both"):
-        gates.check_paths({"FILE": (Gate("read"), one), "--out": (Gate("write"), same)})
-    gates.check_paths({"DIR": (Gate("read"), str(tmp_path)), "--out": (Gate("fill"), str(tmp_path))})
+        gates.check_paths([("FILE", Gate("read"), one), ("--out", Gate("write"), same)])
+    gates.check_paths([("DIR", Gate("read"), str(tmp_path)), ("--out", Gate("fill"), str(tmp_path))])
     with pytest.raises(InputError, match="--out is -, standard"):
-        gates.check_paths({"--out": (Gate("write"), "-")})
+        gates.check_paths([("--out", Gate("write"), "-")])
 
 
 def test_reading_takes_regular_files_of_an_expected_size_inside_a_folder(tmp_path):
@@ -99,7 +99,7 @@ def test_reading_takes_regular_files_of_an_expected_size_inside_a_folder(tmp_pat
     with pytest.raises(InputError, match="pipe is not a regular file; give a model"):
         gates.regular(tmp_path / "pipe", "a model")
     with pytest.raises(InputError, match="not a regular file"):
-        gates.check_paths({"MODEL": (Gate("read"), str(tmp_path / "pipe"))})
+        gates.check_paths([("MODEL", Gate("read"), str(tmp_path / "pipe"))])
 
 
 def test_a_lock_clears_only_files_of_processes_that_have_ended(tmp_path):
