@@ -1,9 +1,9 @@
-"""Record results of the paper's budget in the repository, and write the parts of docs/reproduce.md that show them.
+"""Record results of the paper's budget in the repository, and write the parts of the docs that show them.
 
 anyorder reproduce grid --budget paper --out OUT   # hours; goes on where it stopped
-python -m benchmarks.results OUT                   # OUT's numbers and figures to results/<paper>, and the page
+python -m benchmarks.results OUT                   # OUT's numbers and figures to results/<paper>, and the pages
 python -m benchmarks.results OUT depth bits        # first runs these in OUT, with the judged preset of two_can alone
-python -m benchmarks.results                       # the page alone
+python -m benchmarks.results                       # the pages alone
 
 Recorded rows of presets that OUT does not have stay as they are, below the new ones; the file says how they were made.
 """
@@ -18,7 +18,7 @@ from anyorder.errors import require
 from anyorder.io.atomic import write_json, write_text
 from anyorder.papers import results
 from anyorder.papers.experiment import SEEDS, Task
-from anyorder.papers.registry import chosen, recorded
+from anyorder.papers.registry import chosen, papers, recorded
 from anyorder.papers.runner import run_all
 from anyorder.papers.two_can.printed import JUDGED
 from anyorder.report.docs import regenerated
@@ -26,7 +26,7 @@ from anyorder.report.figures import draw
 from anyorder.report.reproduce import section
 from anyorder.report.style import write_figure
 
-PAGE = Path(__file__).parents[1] / "docs" / "reproduce.md"
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def run(out: Path, ids: tuple[str, ...]) -> None:
@@ -62,4 +62,6 @@ if __name__ == "__main__":
         if sys.argv[2:]:
             run(Path(sys.argv[1]), tuple(sys.argv[2:]))
         record(Path(sys.argv[1]))
-    write_text(PAGE, regenerated(PAGE.read_text(encoding="utf-8")))
+    for name in ("reproduce", *filter(None, (paper.page for paper in papers().values()))):
+        page = DOCS / f"{name}.md"
+        write_text(page, regenerated(page.read_text(encoding="utf-8")))

@@ -24,6 +24,7 @@ class Paper:
     results: the folder with recorded results; None: that of its name below `results/` of the repository.
     rule: when a number agrees with print, in a sentence.
     kinds: dataclasses in results that experiments of other papers do not have.
+    page: the page of the docs that shows its results; None: docs/reproduce.md.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Paper:
     results: Path | None = None
     rule: Callable[[], str] = str
     kinds: Callable[[], Sequence[type]] = tuple
+    page: str | None = None
 
     @property
     def recorded(self) -> Path:

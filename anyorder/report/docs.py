@@ -8,7 +8,7 @@ from pathlib import Path
 
 from anyorder.io.atomic import Row
 from anyorder.io.markdown import as_markdown, rewritten
-from anyorder.papers.paper import RESULTS
+from anyorder.papers.paper import RESULTS, Paper
 from anyorder.papers.registry import EXPERIMENTS, papers, recorded
 from anyorder.papers.results import read_recorded, recorded_file, typed_tables
 from anyorder.report.page import shown
@@ -23,8 +23,9 @@ def regenerated(page: str) -> str:
     found = {id: record for id in recorded() if (record := read_recorded(id)) is not None}
     parts = {
         "experiments": _experiments(),
-        "recorded": _recorded(found),
+        "recorded": "\n\n".join(filter(None, (_recorded(found, one) for one in papers().values() if one.page is None))),
         "differences": "\n".join(f"- {paragraph}" for paragraph in differences(found)),
+        **{name: _verdicts(one) + _recorded(found, one) for name, one in papers().items() if one.page is not None},
     }
     return rewritten(page, "part", parts.__getitem__)
 
@@ -51,16 +52,22 @@ def _experiments() -> str:
     return "\n\n".join(parts)
 
 
-def _recorded(found: Mapping[str, Row]) -> str:
-    parts = []
-    for paper in papers().values():
-        ids = [id for id in recorded() if EXPERIMENTS[id].home is paper]
-        missing = ", ".join(f"`{id}`" for id in ids if id not in found)
-        said = [paper.rule(), f"Not recorded yet: {missing}." if missing else ""]
-        sections = [_section(found[id]) for id in ids if id in found]
-        if ids:
-            parts.append("\n".join([" ".join(filter(None, [f"**{paper.title}.**", *said])), *sections]))
-    return "\n\n".join(parts)
+def _recorded(found: Mapping[str, Row], paper: Paper) -> str:
+    ids = [id for id in recorded() if EXPERIMENTS[id].home is paper]
+    missing = ", ".join(f"`{id}`" for id in ids if id not in found)
+    title = f"**{paper.title}.**" if paper.page is None else ""
+    said = " ".join(filter(None, [title, paper.rule(), f"Not recorded yet: {missing}." if missing else ""]))
+    return "\n".join([said, *(_section(found[id]) for id in ids if id in found)]) if ids else ""
+
+
+def _verdicts(paper: Paper) -> str:
+    """The statements of a paper with the verdicts on record."""
+    ledger = None if paper.ledger is None else paper.ledger()
+    found = {} if ledger is None else ledger.recorded()
+    if ledger is None or not found:
+        return ""
+    rows = [(f"`{id}`", ledger.claims[id].says, str(one.verdict), one.detail) for id, one in found.items()]
+    return as_markdown(("claim", "statement", "verdict", "why, and what would have refuted it"), rows) + "\n"
 
 
 def _section(record: Row) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import stdtrit
 
 from anyorder.sweeps.spec import METRICS, Success, Sweep
 from anyorder.sweeps.table import SweepRow
@@ -33,6 +35,19 @@ class Spread:
     mean: float | None
     std: float | None
     seeds: list[float] | None = None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% interval of the mean by Student's t; infinite where there are fewer than two seeds.
+
+        >>> [round(end, 2) for end in spread([1.0, 2.0, 3.0, 4.0, 5.0]).interval]
+        [1.04, 4.96]
+        """
+        if self.mean is None or self.std is None or self.seeds is None:
+            return -math.inf, math.inf
+        count = len(self.seeds)
+        half = float(stdtrit(count - 1, 0.975)) * self.std / math.sqrt(count)
+        return self.mean - half, self.mean + half
 
 
 def spread(values: Sequence[float] | Float[np.ndarray, "seeds"]) -> Spread:

@@ -16,7 +16,7 @@ _LEAST = {
     "seeds": 1, "order": 1, "alphabet_size": 2, "max_order": 1, "depth": 1, "chains": 1, "layers": 1, "dimension": 1,
     "taps": 0, "state": 1, "expansion": 1, "steps": 1,
     "batch": 1, "per_kernel": 1, "weight_decay": 0, "clip": 0, "warmup": 0, "perturbation": 0, "evaluate_every": 1,
-    "evaluation_count": 2, "checkpoint_every": 1,
+    "evaluation_count": 2, "checkpoint_every": 1, "keep_every": 0,
 }  # fmt: skip
 _WITHIN = {"token_noise": (0, 1), "transition_noise": (0, 1), "final_rate": (0, 1)}
 _BELOW_ONE = ("beta1", "beta2", "dropout")

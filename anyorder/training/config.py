@@ -160,6 +160,8 @@ class Measurement:
     """Seed of the evaluation set; its sequences are never those of training."""
     checkpoint_every: int = 500
     """Steps between two checkpoints."""
+    keep_every: int = 0
+    """Steps between two sets of models that are kept, in folders step-N of the run; 0 keeps the last alone."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -400,6 +402,7 @@ def preset(name: str = "fast", order: int = 2, **changes: object) -> Config:
 NUMBERS = (
     "seed", "seeds", "gamma", "weights", "zero_output", "perturbation", "steps", "learning_rate", "beta1", "beta2",
     "weight_decay", "clip", "warmup", "final_rate", "evaluate_every", "evaluation_seed", "checkpoint_every",
+    "keep_every",
 )  # fmt: skip
 #: Fields that are there or not; how much of them is a number too.
 SWITCHES = ("token_noise", "transition_noise", "dropout")

@@ -32,7 +32,7 @@ from anyorder.training.step import State, start
 from anyorder.training.versions import versions, versions_difference
 
 CONFIG, METRICS, CHECKPOINT, SUMMARY = "config.json", "metrics.jsonl", "checkpoint.safetensors", "summary.json"
-START = "start.safetensors"
+START, KEPT = "start.safetensors", "step-"
 FORMAT, OWN_FORMAT = "anyorder training checkpoint 2", "anyorder weights of a module 1"
 _EXPECTED = "the folder of a training run"
 
@@ -101,14 +101,21 @@ class Folder:
 
     def finish(self, summary: object, models: Sequence[eqx.Module]) -> None:
         """Write what a finished run leaves behind."""
+        self._write(self.path, models)
+        write_json(self.path / SUMMARY, as_json(summary))
+
+    def keep(self, step: int, models: Sequence[eqx.Module]) -> None:
+        """Write the models of a step beside the run; `kept_models` reads them."""
+        self._write(self.path / f"{KEPT}{step}", models)
+
+    def _write(self, folder: Path, models: Sequence[eqx.Module]) -> None:
         for index, model in enumerate(models):
-            path = self.path / f"model-{index}.safetensors"
+            path = folder / f"model-{index}.safetensors"
             if isinstance(model, Transformer):
                 save(model, path)
             else:  # its weights alone: the code is its owner's
                 weights = _by_name([eqx.filter(model, eqx.is_inexact_array)])
                 write_tensors(path, weights, {"format": OWN_FORMAT, "model": self.config.own_model})
-        write_json(self.path / SUMMARY, as_json(summary))
 
 
 @contextlib.contextmanager
@@ -205,6 +212,15 @@ def read_models(path: str | Path, model: GivenModel | None = None) -> tuple[int,
     check_same(config.own_model, None if modules is None else modules.words, "model")
     stored = read_checkpoint(path, config, read_start(path) if modules is None else modules.fresh[0])
     return stored.step, stored.models
+
+
+def kept_models(path: str | Path) -> dict[int, list[Transformer]]:
+    """The models that a run kept while it was trained (`keep_every`), by step."""
+    config, found = read_config(Path(path)), {}
+    for folder in Path(path).glob(f"{KEPT}*"):
+        models = [load(folder / f"model-{member.model}.safetensors") for member in config.members]
+        found[int(folder.name.removeprefix(KEPT))] = models
+    return dict(sorted(found.items()))
 
 
 def read_metrics(path: Path) -> list[Row]:

@@ -236,13 +236,16 @@ class _Run:
         first, spent, lines = step, 0.0, self._measure(step)
         if begun is None:
             self._write([{"kind": "reference", "step": 0, **as_json(self.evaluation.reference)}, *lines])
+            self._keep(0)
             self._save(0)
         if not stop():
-            for taken in rounds(self.placed, steps, step, (measurement.evaluate_every, measurement.checkpoint_every)):
+            every = measurement.evaluate_every, measurement.checkpoint_every, measurement.keep_every
+            for taken in rounds(self.placed, steps, step, tuple(filter(None, every))):
                 step, spent = taken.last, spent + taken.seconds
                 self._report(taken)
                 if step % measurement.evaluate_every == 0 or step == steps:
                     self._write(self._measure(step))
+                self._keep(step)  # before the checkpoint, from which a run that was killed goes on
                 stopped = stop()
                 if step % measurement.checkpoint_every == 0 or step == steps or stopped:
                     self._save(step)
@@ -284,6 +287,11 @@ class _Run:
             self.lines += lines
         else:
             self.folder.append(lines)
+
+    def _keep(self, step: int) -> None:
+        every = self.config.measurement.keep_every
+        if self.folder is not None and every and step % every == 0:
+            self.folder.keep(step, self._models())
 
     def _save(self, step: int) -> None:
         if self.folder is not None:

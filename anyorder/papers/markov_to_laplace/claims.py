@@ -1,0 +1,132 @@
+"""Statements about one layer of Mamba, judged by the rules of docs/markov-to-laplace.md.
+
+Every number over seeds has its 95% interval by Student's t, in brackets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anyorder.io.atomic import Row, Tables
+from anyorder.papers.entry import Finding, Numbers, claim, judge
+from anyorder.papers.markov_to_laplace.experiments import CERTIFIED, MAMBA, ONE, TWO
+
+#: A model learns a predictor if its share ends below this, and misses it if its share begins above that.
+LEARNS, MISSES = 0.05, 0.25
+#: β is that of the prior if the interval of the learnt one lies within this factor of it.
+FACTOR = 1.25
+
+
+def _rows(tables: Tables, model: str) -> list[Row]:
+    return [row for row in tables["window"] if row["model"] == model]
+
+
+def _shares(rows: Sequence[Row]) -> Numbers:
+    """The share of every row with its interval."""
+    shown: dict[str, list[float]] = {}
+    for row in rows:
+        taps = "" if row["taps"] is None else f", w = {row['taps']}"
+        shown[f"k = {row['order']}{taps}"] = [row["share"].mean, *row["share"].interval]
+    return {"share and its interval": shown, "seeds": min(len(row["share"].seeds) for row in rows)}
+
+
+def _learns(row: Row) -> bool:
+    return bool(row["share"].interval[1] < LEARNS)
+
+
+def _misses(row: Row) -> bool:
+    return bool(row["share"].interval[0] > MISSES)
+
+
+@claim("Abstract, Sec. 3", "One layer of Mamba learns add-β smoothing at orders 1, 2 and 3.")
+def learns_smoothing(window: Tables) -> Finding:
+    """Refuted by one order at which the share with w = k + 1 is not below the threshold with its whole interval."""
+    rows = [row for row in _rows(window, MAMBA) if row["taps"] == row["order"] + 1]
+    return judge(
+        _shares(rows),
+        printed={row["order"] for row in rows} == {1, 2, 3} and all(map(_learns, rows)),
+        note=f"refuted if a share with w = k + 1 reached {LEARNS:g}",
+        failure=f"a share with w = k + 1 is not below {LEARNS:g}, or an order is missing",
+    )
+
+
+@claim("Sec. 4", "A convolution over w = k + 1 tokens is enough for order k, and one over k is not.")
+def window_threshold(window: Tables) -> Finding:
+    """Refuted by a window of k + 1 tokens or more that misses, or a shorter one that does not."""
+    rows = _rows(window, MAMBA)
+    enough = [row for row in rows if row["taps"] > row["order"]]
+    short = [row for row in rows if row["taps"] <= row["order"]]
+    one_less = {row["order"] for row in short if row["taps"] == row["order"]}
+    return judge(
+        _shares(rows),
+        printed=all(map(_learns, enough)) and all(map(_misses, short)) and one_less == {1, 2, 3},
+        trend=all(map(_learns, enough)) and not any(map(_learns, short)),
+        note=f"refuted if a share with w > k reached {LEARNS:g}, or one with w ≤ k began below {MISSES:g}",
+        difference=f"no window w ≤ k learns order k, but some share there begins below {MISSES:g}",
+        failure="the share does not fall at w = k + 1",
+    )
+
+
+@claim("Sec. 3, the role of convolution", "Without convolution one layer of Mamba fails.")
+def needs_convolution(window: Tables) -> Finding:
+    """Refuted by one order at which w = 1 has a share whose interval begins below the threshold."""
+    rows = [row for row in _rows(window, MAMBA) if row["taps"] == 1]
+    return judge(
+        _shares(rows),
+        printed={row["order"] for row in rows} == {1, 2, 3} and all(map(_misses, rows)),
+        note=f"refuted if a share with w = 1 began below {MISSES:g}",
+        failure=f"a share with w = 1 begins below {MISSES:g}",
+    )
+
+
+@claim("Sec. 3, Fig. 1", "One layer of attention does not learn the smoothing, two layers do.")
+def attention_needs_two(window: Tables) -> Finding:
+    """Refuted by one layer of attention that does not miss, or two that do not learn."""
+    one, two = _rows(window, ONE), _rows(window, TWO)
+    numbers: Numbers = {
+        "one layer": _shares(one)["share and its interval"],
+        "two": _shares(two)["share and its interval"],
+    }
+    return judge(
+        numbers,
+        printed=len(one) > 0 and len(two) > 0 and all(map(_misses, one)) and all(map(_learns, two)),
+        note=f"refuted if a share of one layer began below {MISSES:g}, or one of two layers reached {LEARNS:g}",
+        failure="one layer does not miss, or two do not learn",
+    )
+
+
+@claim("Sec. 4, representation", "A recurrence with a short convolution represents add-β smoothing exactly.")
+def certified_beside(window: Tables) -> Finding:
+    """Refuted if the certified `recurrent-bayes` differed from the floor by more than rounding at any order."""
+    gaps = {f"k = {row['order']}": row["gap"].mean for row in _rows(window, CERTIFIED)}
+    trained = [row for row in _rows(window, MAMBA) if row["taps"] == row["order"] + 1]
+    return judge(
+        {"gap of recurrent-bayes": gaps, "gap of Mamba": [row["gap"].mean for row in trained]},
+        printed=len(gaps) > 0 and all(abs(gap) < 1e-9 for gap in gaps.values()),
+        note="our own construction with k + 1 taps, no trained model; refuted by a gap beyond rounding",
+        failure="the construction is not the Bayes predictor",
+    )
+
+
+@claim("Sec. 3, Fig. 1", "The layer adds the β of its prior.")
+def adds_beta(beta: Tables) -> Finding:
+    """Refuted by a prior whose β lies outside the interval of learnt ones by more than the factor."""
+    rows = beta["beta"]
+    learnt = {f"k = {row['order']}, β = {row['prior_beta']:g}": row["learnt_beta"] for row in rows}
+    near = [
+        row["prior_beta"] / FACTOR < row["learnt_beta"].interval[0]
+        and row["learnt_beta"].interval[1] < row["prior_beta"] * FACTOR
+        for row in rows
+    ]
+    means = [row["learnt_beta"].mean for row in sorted(rows, key=lambda row: row["prior_beta"]) if row["order"] == 1]
+    return judge(
+        {
+            "learnt β and its interval": {name: [one.mean, *one.interval] for name, one in learnt.items()},
+            "seeds": min(len(one.seeds or []) for one in learnt.values()),
+        },
+        printed=all(near),
+        trend=len(means) > 1 and means == sorted(means),
+        note=f"refuted if an interval left [β/{FACTOR:g}, {FACTOR:g}β]",
+        difference=f"the learnt β rises with that of the prior, but an interval leaves [β/{FACTOR:g}, {FACTOR:g}β]",
+        failure="the learnt β does not follow that of the prior",
+    )
