@@ -1,0 +1,86 @@
+"""Statements about the stages of training, judged by the rules of docs/statistical-induction.md."""
+
+from __future__ import annotations
+
+from anyorder.io.atomic import Row, Tables
+from anyorder.papers.entry import Finding, Numbers, claim, judge
+from anyorder.papers.statistical_induction.experiments import DIRICHLET, DOUBLY
+
+
+def _stages(tables: Tables, order: int) -> tuple[Numbers, int, int]:
+    """Numbers of one order, the seeds that pass all stages, and all seeds."""
+    rows = [row for row in tables["stages"] if row["order"] == order]
+    if not rows:
+        return {}, 0, 0
+    numbers: Numbers = {
+        "seeds that pass all stages": rows[0]["seeds_that_pass_all"],
+        "95% interval of their share": [rows[0]["share_from"], rows[0]["share_to"]],
+        "stage begins": {row["strategy"]: row["begins"].mean for row in rows},
+        "nearest, share of the run": {row["strategy"]: row["nearest_share_of_run"].mean for row in rows},
+    }
+    return numbers, rows[0]["seeds_that_pass_all"], len(rows[0]["closest"].seeds)
+
+
+def _judged(numbers: Numbers, hits: int, seeds: int, said: str) -> Finding:
+    return judge(
+        numbers | {"seeds": seeds},
+        printed=seeds >= 5 and hits == seeds,
+        trend=seeds >= 5 and 2 * hits > seeds,
+        note=f"refuted by a seed that skips {said}, or has them in another order",
+        difference=f"more than half of the seeds pass through {said}, not all",
+        failure=f"at most half of the seeds pass through {said}",
+    )
+
+
+@claim("Abstract, Fig. 1", "Training passes from uniform to in-context unigram to in-context bigram predictions.")
+def three_stages(stages: Tables) -> Finding:
+    """Refuted by a seed without three measurements in a row at a strategy, or with the strategies in another order."""
+    return _judged(*_stages(stages, 1), "uniform, unigram and bigram")
+
+
+@claim("the section on n-grams", "At order 2 the same happens order by order: uniform, unigram, bigram, trigram.")
+def stages_of_order_two(stages: Tables) -> Finding:
+    """Refuted as for order 1, with four strategies."""
+    return _judged(*_stages(stages, 2), "uniform, unigram, bigram and trigram")
+
+
+@claim("the section on the prior", "Where the unigram is useless the bigram is learnt faster.")
+def unigram_delays(unigram_free: Tables) -> Finding:
+    """Refuted if the intervals of the two arrivals overlap, or doubly stochastic kernels come later."""
+    rows = {row["prior"]: row for row in unigram_free["arrivals"]}
+    plain, doubly = rows[DIRICHLET], rows[DOUBLY]
+    seeds = min(row["seeds_that_arrive"] for row in rows.values())
+    return judge(
+        {
+            "arrives and its interval": {
+                name: [row["arrives"].mean, *row["arrives"].interval] for name, row in rows.items()
+            },
+            "seeds that arrive": seeds,
+        },
+        printed=seeds >= 5 and doubly["arrives"].interval[1] < plain["arrives"].interval[0],
+        trend=seeds >= 3 and doubly["arrives"].mean < plain["arrives"].mean,
+        note="refuted if the intervals overlapped, or doubly stochastic kernels came later",
+        difference="earlier on average, but the intervals overlap or a seed does not arrive",
+        failure="doubly stochastic kernels do not come earlier",
+    )
+
+
+@claim("the section on the layers", "Layer 2 aligns before layer 1 has found the previous token.")
+def layer_two_first(stages: Tables) -> Finding:
+    """Refuted if the interval of the difference, layer 2 less layer 1 in steps, does not end below zero at order 1."""
+    rows: list[Row] = [row for row in stages["layers"] if row["order"] == 1]
+    later = rows[0]["layer_2_later"]
+    low, high = later.interval
+    return judge(
+        {
+            "layer 2 less layer 1, steps, and its interval": [later.mean, low, high],
+            "layer 1": rows[0]["layer_1"].mean,
+            "layer 2": rows[0]["layer_2"].mean,
+            "seeds": len(later.seeds),
+        },
+        printed=len(later.seeds) >= 5 and high < 0,
+        trend=len(later.seeds) >= 5 and later.mean < 0,
+        note="refuted if the interval of the difference reached zero",
+        difference="layer 2 is earlier on average, but the interval reaches zero",
+        failure="layer 2 is not earlier: by half of their rise the two layers form together, or layer 1 first",
+    )

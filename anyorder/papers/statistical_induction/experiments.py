@@ -1,0 +1,324 @@
+"""Two layers of attention alone, followed through training: which strategy they are nearest to, and when heads form.
+
+Models are kept every few steps. On held-out sequences each has its exact D(strategy ‖ model) for every strategy:
+uniform, and add-one smoothing of order 0 (unigram), 1 (bigram), … k. The layers are read off apart from each other:
+layer 1 by its attention on the last k tokens, layer 2 by its weights, which need not wait for layer 1.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from anyorder.io.atomic import Row
+from anyorder.models import Head, Transformer
+from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, run_name
+from anyorder.papers.figure_data import Chart, Plot, Series
+from anyorder.papers.own.birth import interval
+from anyorder.sweeps.analysis import spread
+from anyorder.training.config import Config, preset
+from anyorder.training.evaluation import EvaluationSet, evaluation_set
+from anyorder.training.folder import kept_models
+from anyorder.training.predictions import predictions
+
+UNIFORM, DIRICHLET, DOUBLY = "uniform", "dirichlet", "doubly-stochastic"
+#: Measurements in a row that make a stage.
+LONG = 3
+#: A model has arrived where D(order-k ‖ model) is this share of D(order-k ‖ uniform).
+ARRIVED = 0.5
+#: Held-out sequences.
+COUNT = 256
+#: Attention alone with relative positions in layer 1: no MLP, no norms, no beginning token; a constant rate.
+MODEL: dict[str, object] = {
+    "layers": 2, "mlp": "none", "last_mlp": False, "key_positions": "first", "beginning": False, "pre_norm": False,
+    "qk_norm": False, "zero_output": False, "weights": "gpt2", "targets": "sampled", "predictions": "all",
+    "optimiser": "adamw", "learning_rate": 1e-3, "schedule": "constant", "warmup": 0, "weight_decay": 0.0, "clip": 0,
+    "length": 64, "batch": 64, "evaluation_count": 64,
+}  # fmt: skip
+
+
+class Setting(NamedTuple):
+    """Chains, and how long models are trained on them; layer 1 has a head for each of the k tokens."""
+
+    order: int
+    alphabet_size: int
+    prior: str
+    dimension: int
+    steps: int
+
+
+BIGRAM = Setting(1, 3, DIRICHLET, 16, 2400)
+TRIGRAM = Setting(2, 2, DIRICHLET, 32, 5000)
+SETTINGS: dict[Budget, tuple[Setting, ...]] = {
+    "tiny": (BIGRAM._replace(steps=60),),
+    "quick": (BIGRAM,),
+    "paper": (BIGRAM, TRIGRAM),
+}
+#: Measurements of a run.
+TIMES: dict[Budget, int] = {"tiny": 6, "quick": 48, "paper": 96}
+
+
+class Course(NamedTuple):
+    """How the models of a run developed, per seed and measurement.
+
+    `layer_1` is the attention of layer 1 on the last k tokens, `layer_2` the alignment of layer 2.
+    """
+
+    steps: Float[np.ndarray, "times"]
+    names: tuple[str, ...]
+    distances: Float[np.ndarray, "seeds times strategies"]
+    layer_1: Float[np.ndarray, "seeds times"]
+    layer_2: Float[np.ndarray, "seeds times"]
+
+    def nearest(self) -> Int[np.ndarray, "seeds times"]:
+        """The number of the nearest strategy."""
+        return self.distances.argmin(axis=2)
+
+
+def config(task: Task, setting: Setting) -> Config:
+    """The models of a setting; all are kept at every measurement."""
+    every = setting.steps // TIMES[task.budget]
+    heads = (setting.order, 1)
+    return preset(
+        order=setting.order, seeds=task.seeds, heads=heads, alphabet_size=setting.alphabet_size, prior=setting.prior,
+        dimension=setting.dimension, **MODEL, steps=setting.steps, evaluate_every=setting.steps, keep_every=every,
+    )  # fmt: skip
+
+
+def strategies(drawn: EvaluationSet) -> dict[str, Float[np.ndarray, "count predicted symbols"]]:
+    """The predictions of every strategy for the tokens k … T, from uniform to the order of the chains."""
+    order, size = drawn.source.order, drawn.source.alphabet_size
+    rows = {name: np.asarray(row[:, order:]) for name, row in drawn.references.items()}
+    shorter = {f"order-{number}": rows[f"order-{number}"] for number in range(order)}
+    last = rows[name] if (name := f"order-{order}") in rows else rows["bayes"]  # for Dirichlet rows these are one
+    flat = np.full((*last.shape[:2], size), 1 / size)
+    return {UNIFORM: flat, **shorter, name: last}
+
+
+def divergence(
+    strategy: Float[np.ndarray, "count predicted symbols"], predicted: Float[np.ndarray, "count predicted symbols"]
+) -> float:
+    """The mean of D(strategy ‖ predicted) over sequences and tokens, in nats.
+
+    >>> round(divergence(np.array([[[0.5, 0.5]]]), np.array([[[0.25, 0.75]]])), 4)
+    0.1438
+    """
+    return float((strategy * (np.log(strategy) - np.log(predicted))).sum(axis=2).mean())
+
+
+def alignment(model: Transformer) -> float:
+    """How much layer 2 scores a key that holds the query's own token above one that holds another, in nats.
+
+    A key holds the token that layer 1 wrote there, whichever position it read it from: the score of query token a
+    and held token b is (W_Q e_a)·(W_K Σ_heads W_P W_V e_b), times the scale. The mean over b = a, less that over b ≠ a.
+    """
+    held = jnp.zeros_like(model.embedding)
+    for head in model.layers[0].heads:
+        assert isinstance(head, Head)
+        written = model.embedding @ head.value.T
+        held = held + (written if head.projection is None else written @ head.projection.T)
+    (second,) = model.layers[1].heads
+    assert isinstance(second, Head)
+    scores = np.asarray(second.scale * (model.embedding @ second.query.T) @ (held @ second.key.T).T)
+    size = len(scores)
+    return float(np.trace(scores) / size - (scores.sum() - np.trace(scores)) / (size * (size - 1)))
+
+
+def on_last(model: Transformer, tokens: np.ndarray, order: int) -> float:
+    """Attention of layer 1 at offsets 1 … k: the mean over queries, the most of any head at each offset, added up."""
+    weights = np.asarray(model.trace(tokens).attention[0])
+    places = np.arange(order, weights.shape[1])
+    by_offset = [weights[:, places, places - offset].mean(axis=1) for offset in range(1, order + 1)]
+    return float(np.max(by_offset, axis=1).sum() / order)
+
+
+def course(task: Task, config: Config) -> Course:
+    """Train, and measure the models that were kept."""
+    task.train(config)
+    drawn = evaluation_set(config.data, COUNT)
+    known, order = strategies(drawn), config.data.order
+    read, found = drawn.tokens[:, :-1], []
+    kept = kept_models(task.runs / run_name(config))
+    for models in kept.values():
+        at_step = []
+        for model in models:
+            predicted = predictions(model, read, drawn.source.alphabet_size, "probabilities")[0][:, order - 1 :]
+            distances = [divergence(rows, predicted) for rows in known.values()]
+            at_step.append([*distances, on_last(model, np.asarray(read[0]), order), alignment(model)])
+        found.append(at_step)
+    measured = np.array(found).swapaxes(0, 1)
+    return Course(np.array(list(kept), float), tuple(known), measured[..., :-2], measured[..., -2], measured[..., -1])
+
+
+def longest(there: Bool[np.ndarray, "times"]) -> tuple[int, int]:
+    """The longest run of True: where it begins and how long it is.
+
+    >>> longest(np.array([True, False, True, True]))
+    (2, 2)
+    """
+    best = begin = length = 0
+    for place, now in enumerate(there):
+        length = length + 1 if now else 0
+        if length > best:
+            best, begin = length, place - length + 1
+    return begin, best
+
+
+def passes(nearest: Int[np.ndarray, "times"], count: int) -> bool:
+    """Whether one model is nearest to every strategy for `LONG` measurements in a row, in the order of the strategies.
+
+    >>> passes(np.array([0, 0, 0, 1, 1, 1, 2, 2, 2]), 3), passes(np.array([0, 0, 0, 2, 2, 2, 1, 1, 1]), 3)
+    (True, False)
+    """
+    found = [longest(nearest == number) for number in range(count)]
+    begins = [begin for begin, _ in found]
+    return all(length >= LONG for _, length in found) and begins == sorted(begins)
+
+
+def formed(steps: Float[np.ndarray, "times"], values: Float[np.ndarray, "times"]) -> float:
+    """The first step at which a measure has risen half of the way from its first value to its last.
+
+    >>> formed(np.array([0.0, 10.0, 20.0]), np.array([0.1, 0.2, 0.9]))
+    20.0
+    """
+    return float(steps[np.argmax(values >= (values[0] + values[-1]) / 2)])
+
+
+def arrives(found: Course) -> list[float | None]:
+    """For each seed the first step at which D(order-k ‖ model) is at most a share of D(order-k ‖ uniform)."""
+    start = found.distances[:, :1, -1]  # random weights are uniform within 0.001 nats
+    near = found.distances[..., -1] <= ARRIVED * start
+    return [float(found.steps[np.argmax(own)]) if own.any() else None for own in near]
+
+
+STAGES = (
+    "Seeds that pass through all strategies in their order, with the 95% interval of that share; for each strategy the "
+    "share of the run in which it is the nearest, the step at which its longest such stretch begins, and the least "
+    "D(strategy ‖ model) in nats. Mean ± standard deviation over seeds."
+)
+LAYERS = (
+    "The step at which each layer has formed by half: attention of layer 1 on the last k tokens, and the alignment of "
+    "layer 2, the score of a key that holds the query's token above that of other keys. At the end: both measures. "
+    "Mean ± standard deviation over seeds; `layer_2_later` is the difference within a seed, in steps."
+)
+
+
+@experiment(
+    "Uniform, unigram, bigram",
+    "Fig. 1, and the sections on n-grams and on the layers",
+    {"tiny": 0.2, "quick": 1, "paper": 5},
+    paper="Models first predict uniformly, then by in-context unigrams, then change rapidly to bigrams; n-grams are "
+    "learnt in the same way, order by order. The signal of layer 1 depends on how far layer 2 has come.",
+    reading="A stage is at least three measurements in a row in which a strategy is the nearest one, by exact "
+    "D(strategy ‖ model): the shading of the paper's Fig. 1. Attention alone, T = 64 where the paper has 100.",
+    recorded=OnPage(("stages",)),
+)
+def stages(task: Task) -> Result:
+    """Follow models on chains of order 1 and 2 through training."""
+    rows: list[Row] = []
+    layers: list[Row] = []
+    charts = []
+    for part, setting in task.parts(SETTINGS[task.budget]):
+        found = course(part, config(task, setting))
+        rows += _stage_rows(found, setting)
+        first, second = ([formed(found.steps, own) for own in each] for each in (found.layer_1, found.layer_2))
+        layers.append(
+            {
+                "order": setting.order,
+                "layer_1": spread(first),
+                "layer_2": spread(second),
+                "layer_2_later": spread(np.subtract(second, first)),
+                "layer_1_at_end": spread(found.layer_1[:, -1]),
+                "layer_2_at_end": spread(found.layer_2[:, -1]),
+            }
+        )
+        charts.append(_chart(found, f"order {setting.order}, S = {setting.alphabet_size}"))
+    caption = (
+        "D(strategy ‖ model) while models are trained, mean over seeds: the nearest strategy is uniform, then the "
+        "unigram, then longer orders."
+    )
+    return Result(
+        {"stages": Table(STAGES, rows), "layers": Table(LAYERS, layers)},
+        {"stages": Plot(caption, charts, width=4.2, height=3.4)},
+        settings={"data": "Dirichlet(1) rows", "models": "two layers of attention alone"},
+        preset="fast",
+        config=config(task, SETTINGS[task.budget][0]),
+    )
+
+
+def _stage_rows(found: Course, setting: Setting) -> list[Row]:
+    nearest = found.nearest()
+    hits = sum(passes(own, len(found.names)) for own in nearest)
+    low, high = interval(hits, len(nearest))
+    return [
+        {
+            "order": setting.order,
+            "symbols": setting.alphabet_size,
+            "strategy": name,
+            "seeds_that_pass_all": hits,
+            "share_from": low,
+            "share_to": high,
+            "nearest_share_of_run": spread((nearest == number).mean(axis=1)),
+            "begins": spread([found.steps[longest(own == number)[0]] for own in nearest]),
+            "closest": spread(found.distances[:, :, number].min(axis=1)),
+        }
+        for number, name in enumerate(found.names)
+    ]
+
+
+def _chart(found: Course, title: str) -> Chart:
+    steps = found.steps.tolist()
+    names = {UNIFORM: "uniform", "order-0": "unigram", "order-1": "bigram", "order-2": "trigram"}
+    lines = [
+        Series(names[name], steps, values.tolist(), None, "-", number)
+        for number, (name, values) in enumerate(zip(found.names, found.distances.mean(axis=0).T, strict=True))
+    ]
+    return Chart("step", "D(strategy ‖ model)", lines, title, from_zero=True)
+
+
+ARRIVALS = (
+    "The first step at which D(order-1 ‖ model) is at most half of D(order-1 ‖ uniform), and the share of the run in "
+    "which the unigram is the nearest strategy, mean ± standard deviation over the seeds that arrive."
+)
+
+
+@experiment(
+    "Chains whose unigram says nothing",
+    "the section on the prior over chains: doubly stochastic kernels",
+    {"tiny": 0.3, "quick": 1.2, "paper": 3},
+    paper="Where all symbols are equally frequent the unigram is useless, and the bigram is learnt faster: the simpler "
+    "solution delays the right one.",
+    reading="Doubly stochastic kernels from all mixtures of permutations whose rows, each alone, are Dirichlet(1): as "
+    "spread as those of the other chains.",
+    recorded=OnPage(("unigram-free",)),
+)
+def unigram_free(task: Task) -> Result:
+    """The same models on doubly stochastic kernels and on Dirichlet rows: when each arrives at the bigram."""
+    rows: list[Row] = []
+    charts = []
+    base = SETTINGS[task.budget][0]
+    settings = [base._replace(prior=prior) for prior in (DIRICHLET, DOUBLY)]
+    for part, setting in task.parts(settings):
+        found = course(part, config(task, setting))
+        steps = arrives(found)
+        rows.append(
+            {
+                "prior": setting.prior,
+                "arrives": spread([step for step in steps if step is not None]),
+                "seeds_that_arrive": sum(step is not None for step in steps),
+                "unigram_share_of_run": spread((found.nearest() == found.names.index("order-0")).mean(axis=1)),
+                "end": spread(found.distances[:, -1, -1]),
+            }
+        )
+        charts.append(_chart(found, setting.prior))
+    caption = "D(strategy ‖ model) on both priors, mean over seeds: without a useful unigram the bigram comes earlier."
+    return Result(
+        {"arrivals": Table(ARRIVALS, rows)},
+        {"unigram-free": Plot(caption, charts, width=4.2, height=3.4)},
+        settings={"data": f"order 1, {base.alphabet_size} symbols", "models": "two layers of attention alone"},
+        preset="fast",
+        config=config(task, settings[0]),
+    )
