@@ -39,7 +39,7 @@ otherwise: the prior `Reversible` rejects the others.
 
 def page() -> str:
     """The page as Markdown: the ledgers of all papers as they are on record."""
-    parts = [_paper(name, ledger) for name, ledger in ledgers().items()]
+    parts = [_paper(name, ledger) for name, ledger in ledgers().items() if ledger.recorded()]
     return _INTRODUCTION + "\n".join(parts).rstrip() + "\n"
 
 
@@ -55,7 +55,7 @@ def _paper(name: str, ledger: Ledger) -> str:
 def _summary(ledger: Ledger, records: Mapping[str, Finding]) -> str:
     counted = Counter(record.verdict for record in records.values())
     quick = [entry for entry in ledger.claims.values() if entry.quick and entry.id in records]
-    seconds = sum(records[entry.id].seconds for entry in quick)
+    seconds = sum((records[entry.id].seconds for entry in quick), 0.0)
     rows = [(verdict, str(counted[verdict])) for verdict in Verdict if counted[verdict]]
     table = as_markdown(("verdict", "claims"), rows)
     kinds = Counter(erratum.kind for erratum in ledger.errata.values())
@@ -65,7 +65,7 @@ def _summary(ledger: Ledger, records: Mapping[str, Finding]) -> str:
         f"{counted[Verdict.TREND]} differences in reproduction (*trend holds, values differ*)."
     )
     cost = f"The {len(quick)} quick ones took {_rounded(seconds)} CPU seconds when the record was made."
-    return "\n\n".join([table, *([apart] if kinds else []), cost]) + "\n"
+    return "\n\n".join([table, *([apart] if kinds else []), *([cost] if quick else [])]) + "\n"
 
 
 def _entry(entry: Claim, record: Finding, prefix: str) -> str:

@@ -35,9 +35,9 @@ def test_everything_at_a_tiny_budget(run, tmp_path):
         for name, rows in entry["tables"].items():
             with (out / id / f"{name}.csv").open() as stream:
                 assert len(list(csv.DictReader(stream))) == len(rows) > 0
-    pictures = {path.relative_to(out).with_suffix("") for path in out.glob("*/*.png")}
-    assert pictures == {path.relative_to(out).with_suffix("") for path in out.glob("*/*.svg")}
-    assert {path.parts[0] for path in pictures} == set(EXPERIMENTS) - {"parameters"}
+    pictures = {path.relative_to(out).with_suffix("") for path in out.rglob("*.png")}
+    assert pictures == {path.relative_to(out).with_suffix("") for path in out.rglob("*.svg")}
+    assert {path.parent.as_posix() for path in pictures} == set(EXPERIMENTS) - {"parameters"}
     for id in EXPERIMENTS:
         public = json.loads((out / f"{id}.json").read_text())
         assert public["tables"].keys() == report["experiments"][id]["tables"].keys()

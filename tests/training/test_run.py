@@ -20,7 +20,7 @@ from anyorder.constructions import construct
 from anyorder.errors import InputError
 from anyorder.io.trees import read_tensors, write_tensors
 from anyorder.training.config import Architecture, Config, Data, Initial, Measurement, Optimisation
-from anyorder.training.folder import read_config, read_metrics
+from anyorder.training.folder import kept_models, read_config, read_metrics
 from anyorder.training.run import Diverged, train
 from tests.training.small import PAIR as TINY
 from tests.training.small import environment
@@ -91,6 +91,21 @@ def test_stopped_and_resumed_it_is_the_same_run(finished, tmp_path):
     assert untouched(tmp_path / "run") == untouched(finished[1])  # every file, byte for byte
     train(TINY, tmp_path / "run", resume=True)
     assert untouched(tmp_path / "run") == untouched(finished[1])
+
+
+def test_models_are_kept_on_the_way_and_change_nothing(finished, tmp_path):
+    """Stopped after a round and resumed, the run has every set once; the last is the finished model."""
+    often = dataclasses.replace(TINY, measurement=dataclasses.replace(TINY.measurement, keep_every=30))
+    rounds = iter([False, True])
+    train(often, tmp_path / "run", stop=lambda: next(rounds))
+    assert list(kept_models(tmp_path / "run")) == [0, 30]
+    result = train(often, tmp_path / "run", resume=True)
+    kept = kept_models(tmp_path / "run")
+    assert list(kept) == [0, 30, 60, 90, 120]
+    assert_same_weights(result.models, finished[0].models)
+    assert_same_weights(kept[120], result.models)
+    assert not np.array_equal(kept[30][0].embedding, kept[60][0].embedding)
+    assert kept_models(finished[1]) == {}
 
 
 def command(tmp_path, *words, **options):

@@ -7,7 +7,7 @@ layer 1 by its attention on the last k tokens, layer 2 by its weights, which nee
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -32,7 +32,7 @@ ARRIVED = 0.5
 #: Held-out sequences.
 COUNT = 256
 #: Attention alone with relative positions in layer 1: no MLP, no norms, no beginning token; a constant rate.
-MODEL: dict[str, object] = {
+MODEL: dict[str, Any] = {
     "layers": 2, "mlp": "none", "last_mlp": False, "key_positions": "first", "beginning": False, "pre_norm": False,
     "qk_norm": False, "zero_output": False, "weights": "gpt2", "targets": "sampled", "predictions": "all",
     "optimiser": "adamw", "learning_rate": 1e-3, "schedule": "constant", "warmup": 0, "weight_decay": 0.0, "clip": 0,
