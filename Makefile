@@ -65,6 +65,7 @@ figures: $(VENV)/.test ## redraw the pictures of README and docs
 
 picture: $(VENV)/.test ## photograph the explorer for the README; needs a Chromium
 	$(BIN)/python examples/explorer_picture.py docs/images/explorer.png
+	$(BIN)/python examples/shipped_heads.py
 
 address: ## set the address of the repository: make address URL=https://…
 	$(PYTHON) .ci/address.py $(URL)

@@ -1,6 +1,7 @@
 """How long the explorer takes to answer, over HTTP, once it is warm: a click on a position, another temperature, a key.
 
-The goal is 200 ms for T ≤ 512. The first request of a shape compiles; it is shown, and held against a warm one.
+The goal is 200 ms for T ≤ 512, and 300 ms for the first view of the page. The first request of a shape compiles; it is
+shown, and held against a warm one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from anyorder.web.app import create_app
 from anyorder.web.server import listen
 from benchmarks.measure import Row, show
 
-GOAL = 200.0
+GOAL, FIRST_VIEW = 200.0, 300.0
 REPEATS = 15
 
 
@@ -76,6 +77,13 @@ def measured(client: httpx.Client, name: str, order: int, length: int) -> list[R
     return rows
 
 
+#: From the start of the navigation to the first view, drawn.
+LOADED = """async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  while (document.body.dataset.state !== "ready") await frame();
+  await frame();
+  return performance.now();
+}"""
 #: Click on a position; the time until the page shows its proof and the next frame is drawn.
 CLICK = """async (position) => {
   const frame = () => new Promise(requestAnimationFrame), start = performance.now();
@@ -87,7 +95,7 @@ CLICK = """async (position) => {
 
 
 def in_browser(url: str, length: int = 256) -> list[Row]:
-    """Clicks in a real page, drawing included, where there is a Chromium."""
+    """The first view and clicks in a real page, drawing included, where there is a Chromium."""
     chromium = shutil.which("chromium")
     if chromium is None or importlib.util.find_spec("playwright") is None:
         return []
@@ -96,14 +104,25 @@ def in_browser(url: str, length: int = 256) -> list[Row]:
     rng = np.random.default_rng(1)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--headless", "--no-sandbox"])
+        loads = []
+        for _ in range(REPEATS + 1):  # the first one compiles
+            page = browser.new_page(viewport={"width": 1280, "height": 720})
+            page.goto(url, wait_until="commit")
+            loads.append(page.evaluate(LOADED))
+            page.close()
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(f"{url}/#model=dyadic&order=3&text={''.join(rng.choice(list('abcd'), length))}")
         page.wait_for_selector("body[data-state=ready]")
         positions = rng.choice(length, REPEATS + 1, replace=False).tolist()
         times = [page.evaluate(CLICK, position) for position in positions][1:]
         browser.close()
-    what = f"dyadic, k = 3, T = {length}: click in Chromium, drawn"
+    what, first = (
+        f"dyadic, k = 3, T = {length}: click in Chromium, drawn",
+        "first view after the page loads, warm server",
+    )
     return [
+        Row(f"{first}, median", statistics.median(loads[1:]), "ms", f"below {FIRST_VIEW:g}"),
+        Row(f"{first}, worst of {REPEATS}", max(loads[1:]), "ms"),
         Row(f"{what}, median", statistics.median(times), "ms", f"below {GOAL:g}"),
         Row(f"{what}, worst of {len(times)}", max(times), "ms"),
     ]

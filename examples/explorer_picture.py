@@ -20,8 +20,8 @@ from anyorder.io.atomic import whole_file, write_text
 from anyorder.web.app import create_app
 from anyorder.web.server import address, listen
 
-STATE = "#model=unrolled&order=2&text=abba+had+a+banana+bar+and+a+barbarian+band"
-SIZE = {"width": 1280, "height": 720}
+STATE = ""  # the first view
+SIZE = {"width": 1280, "height": 500}
 #: Words of the upper three quarters: what is lowest in view depends on the fonts of a machine.
 WORDS = """() => {
   const words = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -45,7 +45,7 @@ def take(browser: Browser) -> tuple[bytes, str]:
     try:
         page = browser.new_page(viewport=SIZE, color_scheme="light", reduced_motion="reduce")
         page.goto(address("127.0.0.1", opened) + STATE)
-        page.wait_for_load_state("networkidle")
+        page.wait_for_selector("body[data-state=ready]")
         picture, words = page.screenshot(), page.evaluate(WORDS)
         page.close()
     finally:

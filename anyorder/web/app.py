@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anyorder.errors import InputError
 from anyorder.web import api, limits, schema
+from anyorder.web.bundle import bundle
 from anyorder.web.films import film
 from anyorder.web.jobs import Cancelled, Work
 from anyorder.web.library import Library
@@ -56,13 +57,15 @@ def create_app(
     ['/api/dynamics', '/api/map', '/api/options', '/api/probe', '/api/probes', '/api/story', '/api/verify', '/api/view']
     """
     explorer = Explorer(Library(folders), tour)
+    first = schema.StoryRequest(position=1)
     quick = Work("views", limits.QUICK, limits.QUICK_WAITING)
     long = Work("long computations", limits.LONG, limits.LONG_WAITING)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if warm:
-            quick.begin(lambda check: explorer.view(schema.ViewRequest(), check))
+            quick.begin(lambda check: api.choices(explorer))
+            quick.begin(lambda check: (explorer.view(first, check), api.story_at(explorer, first, check)))
             long.begin(lambda check: film(schema.DynamicsRequest(), explorer.library, check))
         yield
         quick.close()
@@ -77,6 +80,11 @@ def create_app(
         openapi_url="/api/openapi.json",
     )
     app.include_router(api.routes(explorer, quick, long))
+
+    @app.get("/explorer.js", include_in_schema=False)
+    async def script() -> Response:
+        return Response(bundle(STATIC.parent, "static/main.js"), media_type="text/javascript")
+
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(InputError)(lambda request, error: _refused(error))

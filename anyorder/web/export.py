@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -21,7 +20,7 @@ from anyorder.constructions.steps import Show, Step
 from anyorder.errors import InputError
 from anyorder.io.atomic import holds, write_text
 from anyorder.io.trees import as_json
-from anyorder.web import api
+from anyorder.web import api, probe
 from anyorder.web.app import STATIC
 from anyorder.web.bundle import bundle
 from anyorder.web.films import film
@@ -94,7 +93,8 @@ def export(
             films[entry.path] = as_json(film(asked, library, lambda: None).model_dump())
     files = {name: f"models/{Path(name).stem}.js" for name in models}
     options = _options(Explorer(library, tour), constructions)
-    data = {"options": options, "files": files, "films": films, "models": {}}
+    probes = {one.path: as_json(probe.opened(library, one.path).model_dump()) for one in probe.listed(library)}
+    data = {"options": options, "files": files, "films": films, "probes": probes, "models": {}}
     scripts = {name: f"anyorderData.models[{json.dumps(name)}] = {_json(held)};\n" for name, held in models.items()}
     content = {
         "index.html": _page(),
@@ -188,14 +188,12 @@ def _options(explorer: Explorer, constructions: Sequence[str]) -> dict[str, obje
 
 
 def _page() -> str:
-    """The page with classic scripts, and without the words that are about the server."""
+    """The page with its data, and without the words that are about the server."""
     text = (STATIC / "index.html").read_text(encoding="utf-8")
-    scripts = '<script src="data.js" defer></script>\n<script src="explorer.js" defer></script>'
+    script = '<script src="explorer.js" defer></script>'
     policy = "<meta http-equiv=\"content-security-policy\" content=\"connect-src 'none'; form-action 'none'\">"
-    found = text.count('<script type="module" src="main.js"></script>')
-    assert found == 1, "the page has another script"
-    text = text.replace('<script type="module" src="main.js"></script>', f"{policy}\n{scripts}")
-    text = re.sub(r"^.*class=\"served\".*\n", "", text, flags=re.MULTILINE)  # what only a server has
+    assert text.count(script) == 1, "the page has another script"
+    text = text.replace(script, f'{policy}\n<script src="data.js" defer></script>\n{script}')
     start = text.index('<span id="api">')
     end = text.index("</span>", start)
     said = f"Computed in this page: orders to {ORDERS[-1]}, {SIZES[-1]} symbols, {LENGTH} tokens."

@@ -8,8 +8,11 @@ from pydantic import BaseModel, Field, ValidationError
 
 from anyorder.errors import InputError, require
 from anyorder.io.atomic import read_json
-from anyorder.web.library import PROBE, Library, fits
+from anyorder.web.library import PROBE, SHIPPED_NAME, Library, fits
 from anyorder.web.schema import Asked
+
+#: The recorded language model that comes with the package.
+SHIPPED_PROBE = f"{SHIPPED_NAME}/{PROBE}"
 
 
 class ProbeInfo(BaseModel):
@@ -26,8 +29,17 @@ class ProbeRequest(Asked):
     path: Annotated[str, Field(max_length=500)]
 
 
+class ProbeProfile(BaseModel):
+    """Attention over that to an average key: all offsets agree, one is flipped, one agrees alone, none agrees."""
+
+    all: float | None
+    flipped: list[float | None]
+    alone: list[float | None]
+    none: float | None
+
+
 class ProbeHead(BaseModel):
-    """One head: its order, None for none, its spectrum with errors, and the numbers beside it."""
+    """One head: its order, None for none, its agreement profile with errors, and the numbers beside it."""
 
     layer: int
     head: int
@@ -36,8 +48,9 @@ class ProbeHead(BaseModel):
     capped: bool = False
     kind: str | None = None
     mean_length: float | None = None
-    spectrum: list[float | None]
-    spectrum_error: list[float | None]
+    needed: list[int] = []
+    agreement: ProbeProfile | None = None
+    agreement_error: ProbeProfile | None = None
     sink_mass: float | None
     scores: dict[str, float | None]
 
@@ -81,13 +94,14 @@ class ProbeView(BaseModel):
 
 
 def listed(library: Library) -> list[ProbeInfo]:
-    """Every result in the folders, by its path; those that cannot be opened last."""
+    """Every result in the folders, by its path, then that of the package; those that cannot be opened last."""
 
     def look(_: object, path: str) -> ProbeInfo:
-        return ProbeInfo(path=path, title=f"{opened(library, path).model} ({path})")
+        model = opened(library, path).model
+        return ProbeInfo(path=path, title=model if path == SHIPPED_PROBE else f"{model} ({path})")
 
     shown, left_out = library.looked(("probe",), look)
-    return shown + [
+    return sorted(shown, key=lambda one: one.path == SHIPPED_PROBE) + [
         ProbeInfo(path=one.path, title=f"{one.path}, which cannot be opened", why=one.why) for one in left_out
     ]
 

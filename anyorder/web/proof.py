@@ -74,8 +74,15 @@ def tell(traced: Traced, position: int) -> schema.Story:
         )
         for step in traced.opened.steps
     ]
-    window = about(look, "recent")
-    return schema.Story(position=position, order=order, window=window, matches=matches, counts=counts, steps=made)
+    return schema.Story(
+        position=position,
+        order=order,
+        window=about(look, "recent"),
+        matches=matches,
+        counts=counts,
+        looks=traced.weights(*traced.nearest)[look.row, : look.row + 1].tolist(),
+        steps=made,
+    )
 
 
 def here(look: TracedPosition, kind: steps.Here) -> str:

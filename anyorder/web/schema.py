@@ -94,7 +94,7 @@ class Constructed(Asked):
     model_config = ConfigDict(extra="allow", json_schema_extra=_with_options)
 
     kind: Literal["construction"] = "construction"
-    name: str = Field("dyadic", max_length=64)
+    name: str = Field("unrolled", max_length=64)
     order: Order = 2
     alphabet_size: Symbols | None = Field(None, description="by default that of the sequence")
     dtype: Dtype = "float64"
@@ -464,6 +464,7 @@ class Story(BaseModel):
     window: list[int] = Field(description="positions of the last k tokens; empty where there are fewer")
     matches: list[int]
     counts: list[int]
+    looks: list[Number] = Field(description="attention of the nearest head from n to every key, ⊢ first where it is")
     steps: list[StoryStep]
 
 

@@ -31,7 +31,7 @@ from anyorder.web.schema import Stop, Tour, complaint
 _NAMES = (
     "page model order alphabet dtype estimator temperature beta gated dimension own index source text position step "
     "heads show chainOrder chainAlphabet chainLength chainSeed chainTokenNoise chainTransitionNoise "
-    "run algorithm chainsOrder symbols length steps seed frame"
+    "run algorithm chainsOrder symbols length steps seed frame result layer head hide"
 )
 STATE = frozenset(_NAMES.split())
 _MOST_BYTES = 1 << 20

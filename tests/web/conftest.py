@@ -43,7 +43,7 @@ def site(tmp_path_factory):
     folder = shared / "site"
     with filelock.FileLock(shared / "site.lock"):
         if not folder.exists():
-            names = ["dyadic", "two-layer", "two-head", "k-head", "attention-only", "bayes"]
+            names = ["unrolled", "dyadic", "two-layer", "two-head", "k-head", "attention-only", "bayes"]
             names += ["convolution", "recurrent", "recurrent-bayes"]
             export(shared / "site.part", names=names, orders=(1, 2, 3, 5), sizes=(2, 6, 8))
             (shared / "site.part").rename(folder)

@@ -47,6 +47,8 @@ def test_every_construction_has_a_view_and_a_story(client, name):
 
     n = len(TOKENS) - 3
     story = client.post("/api/story", json={**asked, "position": n}).raise_for_status().json()
+    np.testing.assert_allclose(story["looks"], last[n + view["begins"]][: len(story["looks"])], atol=1e-6)
+    assert len(story["looks"]) == n + 1 + view["begins"]
     assert story["window"] == list(range(n - order + 1, n + 1))
     followed = oracles.followers(TOKENS, n, order)
     assert story["counts"] == [followed[s] for s in range(size)]

@@ -91,12 +91,15 @@ def test_the_page_is_served_whole_and_from_here_alone(client):
     page = client.get("/")
     assert page.status_code == 200
     assert "default-src 'none'" in page.headers["content-security-policy"]
-    sources = {"index.html"}
+    sources = {"index.html", "main.js"}
     for html in STATIC.glob("*.html"):
         sources |= set(re.findall(r'(?:src|href)="([\w.]+\.(?:html|js|css|svg))"', html.read_text(encoding="utf-8")))
     for script in STATIC.glob("*.js"):
         sources |= set(re.findall(r'from "\./([\w]+\.js)"', script.read_text(encoding="utf-8")))
-    assert sources == {path.name for path in STATIC.iterdir()}
+    assert sources - {"explorer.js"} == {path.name for path in STATIC.iterdir()}
+    script = client.get("/explorer.js").raise_for_status()
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert all(f'modules["static/{path.name}"] =' in script.text for path in STATIC.glob("*.js"))
     for path in STATIC.iterdir():
         text = client.get(f"/{path.name}").raise_for_status().text
         # Names of XML, and the paper's address in its BibTeX, are text: nothing is loaded from there.

@@ -1,6 +1,7 @@
 """The page of a probe's result, over the API and in a real Chromium."""
 
 import json
+import re
 
 import pytest
 from fastapi.testclient import TestClient
@@ -26,7 +27,8 @@ def folder(tmp_path_factory):
 
 def test_results_are_listed_and_opened_and_nothing_else(folder):
     client = TestClient(create_app([folder]), base_url="http://localhost")
-    only, broken = client.get("/api/probes").json()
+    only, shipped, broken = client.get("/api/probes").json()
+    assert shipped == {"path": "package/probe.json", "title": "SmolLM2-135M-Instruct", "why": None}
     named = {"path": "models/one/probe.json", "title": "k-head of order 2 (models/one/probe.json)"}
     assert only == {**named, "why": None}
     assert broken["path"] == "models/broken/probe.json"
@@ -45,19 +47,31 @@ def test_results_are_listed_and_opened_and_nothing_else(folder):
         assert "\n" not in answer.json()["error"]
 
 
-def test_a_head_shows_its_spectrum_and_its_map(browser, folder):
+def test_a_head_shows_its_profile_and_its_map(browser, folder):
     with exploring.explorer([folder]) as (address, _):
         page = browser.new_page()
         said = []
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(f"{address}/probe.html")
+        page.goto(f"{address}/#page=heads")
         page.wait_for_selector("body[data-state=ready]")
-        assert page.inner_text("#head-title") == "layer 1, head 0: order 2"
-        assert page.locator("#map canvas").count() == 1
-        page.get_by_role("button", name="layer 0, head 1: no order").click()
-        assert page.inner_text("#head-title") == "layer 0, head 1: no order"
-        assert "ℓ = 5" in page.inner_text("#spectrum")
-        assert "Maps are kept" in page.inner_text("#map")
+        assert page.inner_text("#head-title") == "Layer 1, head 0"
+        assert "order 2: it looks where the last 2 tokens stood before" in page.inner_text("#head-about")
+        assert page.is_visible("#map canvas")
+        assert page.locator("#result option[disabled]").count() == 1
+        bars = dict(
+            re.findall(r"(all agree|flip \d|none) ([\d.e-]+)", page.get_attribute("#profile svg", "aria-label"))
+        )
+        assert float(bars["flip 1"]) < float(bars["all agree"]) / 4 < float(bars["flip 3"])
+        page.get_by_role("button", name="layer 0, head 1: compares nothing").click()
+        page.wait_for_selector("body[data-state=ready]")
+        assert page.inner_text("#head-title") == "Layer 0, head 1"
+        assert "does not rise with agreement" in page.inner_text("#head-about")
+        assert page.is_hidden("#map")
+        # Noise around the average key, 1, does not fill the height: the axis reaches to 4 at least.
+        heights = page.evaluate(
+            "() => [...document.querySelectorAll('#profile rect')].map((bar) => bar.height.baseVal.value)"
+        )
+        assert max(heights[1:]) < heights[0] / 2
         assert said == []
         page.close()

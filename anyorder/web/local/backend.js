@@ -18,11 +18,16 @@ export const backend = {
   map: async (request, which) => map(await running(request), which),
   async story({ position, ...request }) {
     const now = await running(request);
-    return story(
-      { ...now, ...now.sequence, symbols: now.symbols, position, matches: now.matches[position] },
-      now.steps,
-    );
+    const told = story(
+        { ...now, ...now.sequence, symbols: now.symbols, position, matches: now.matches[position] },
+        now.steps,
+      ),
+      [layer, head] = nearest(now),
+      row = position + now.begins;
+    return { ...told, looks: Array.from(now.trace.attention[layer - 1][head - 1][row]).slice(0, row + 1) };
   },
+  probes: async () => Object.entries(data.probes).map(([path, { model }]) => ({ path, title: model })),
+  probe: async (path) => data.probes[path],
   async dynamics({ run: { path } }) {
     if (!data.films[path]) throw new Problem("this page plays stored runs; the server computes fresh ones");
     return { ...data.films[path], attention: new Matrix(data.films[path].attention) };

@@ -17,6 +17,8 @@ export const backend = {
     return new Matrix(await json("POST", "api/map", { ...request, map, layer, head }, signal));
   },
   story: (request, signal) => json("POST", "api/story", request, signal),
+  probes: (signal) => json("GET", "api/probes", undefined, signal),
+  probe: (path, signal) => json("POST", "api/probe", { path }, signal),
   verify: (request, signal) => json("POST", "api/verify", request, signal),
   async dynamics(request, signal) {
     const film = await json("POST", "api/dynamics", request, signal);
@@ -25,7 +27,7 @@ export const backend = {
 };
 
 // What the server says to a request, or a `Problem`.
-export async function json(method, path, body, signal) {
+async function json(method, path, body, signal) {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   const response = await fetch(path, { method, headers, body: JSON.stringify(body), signal });
   const said = await response.json().catch(() => ({ error: `the explorer answered ${response.status}` }));

@@ -15,14 +15,17 @@ const ruled = (values, y, left, right) =>
     across(left, right, y(value), { stroke: hex("line") }),
   ]);
 
-// Grouped bars: `series` is [{name, colour, values}], one group for each label.
+// Grouped bars: `series` is [{name, colour, values}], one group for each label. The axis reaches at least to `top`, so
+// that noise stays small.
 export function bars({
   title,
   labels,
   series,
   line = null,
+  lineName = null,
   marks = [],
   least = 0,
+  top: lowest = 1e-12,
   most = null,
   width = 420,
   height = 150,
@@ -32,7 +35,7 @@ export function bars({
     top = series.length > 1 ? 22 : 14,
     bottom = 24;
   const finite = series.flatMap((one) => one.values).filter((v) => v !== null && Number.isFinite(v));
-  const high = most ?? nice(Math.max(...finite, line ?? 0, 1e-12)),
+  const high = most ?? nice(Math.max(...finite, line ?? 0, lowest)),
     low = Math.min(least, ...finite, line ?? 0);
   const bottomValue = low < 0 ? -nice(-low) : 0;
   width = Math.max(width, left + right + labels.length * (series.length * 7 + 7));
@@ -80,7 +83,7 @@ export function bars({
         "stroke-width": 1.5,
         "stroke-dasharray": "5 3",
       }),
-      text(width - right, y(line) - 3, number(line), { "text-anchor": "end", fill: hex("vermillion"), "font-size": 10 }),
+      text(width - right, y(line) - 3, lineName ?? number(line), { "text-anchor": "end", fill: hex("vermillion"), "font-size": 10 }),
     );
   if (series.length > 1) {
     let at = left;

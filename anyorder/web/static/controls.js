@@ -138,6 +138,7 @@ export class Controls {
           element("option", { value: place, selected: place === state.index }, `model ${place}`),
         ),
       );
+    if (state.temperature || state.dtype !== "float64" || state.own || state.estimator) $("settings").open = true;
     const factor = 2 ** state.temperature;
     $("temperature-out").textContent =
       state.temperature === 0

@@ -227,7 +227,7 @@ export class DynamicsPage {
       element("strong", {}, "Where the run ends"),
       list([
         ["algorithm", `${film.algorithm}, order ${film.order ?? "unknown"}`],
-        ["true loss", `${number(film.true_loss, 4)} nats`],
+        ["true loss", `${number(film.true_loss)} nats`],
         ...standing,
         ...(film.algorithm === 1 ? [["stage 1", `${film.stage_one_steps} steps`]] : []),
       ]),

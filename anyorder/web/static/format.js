@@ -4,12 +4,13 @@ const NAMES = { " ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍", "": "∅" };
 export const symbol = (name) =>
   NAMES[name] ?? (/^[\p{C}\p{Z}\p{M}]$/u.test(name) ? `U+${name.codePointAt(0).toString(16)}` : name);
 
+// Three digits unless more are needed; very small and very large numbers as powers of ten.
 export function number(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e5)) return value.toExponential(digits - 2 > 0 ? digits - 2 : 0);
-  return String(Number(value.toPrecision(digits + 1)));
+  if (size !== 0 && (size < 1e-3 || size >= 1e5)) return value.toExponential(Math.max(digits - 2, 0));
+  return String(Number(value.toPrecision(digits)));
 }
 
 export function element(tag, attributes = {}, ...children) {

@@ -2,6 +2,7 @@
 import { backend } from "./backend.js";
 import { Controls } from "./controls.js";
 import { DynamicsPage } from "./dynamics.js";
+import { HeadsPage } from "./heads.js";
 import { math } from "./format.js";
 import { listen } from "./keyboard.js";
 import { ModelPage } from "./model.js";
@@ -12,8 +13,16 @@ import { Tour } from "./tour.js";
 import { Work } from "./work.js";
 
 const $ = (id) => document.getElementById(id);
-// What is shown one after the other when presenting: the words and the figures of every step, then these.
-const LAST_SLIDES = ["maps", "prediction"];
+// Slides of a presentation without a tour: the answer, the words and the figures of every step, maps and errors.
+const slides = (steps) => [
+  { step: 0, show: "answer" },
+  ...[...Array(steps).keys()].flatMap((step) => [
+    { step, show: "proof" },
+    { step, show: "figures" },
+  ]),
+  { step: steps - 1, show: "maps" },
+  { step: steps - 1, show: "prediction" },
+];
 // Milliseconds after which typing on is another state to go back to.
 const PAUSE = 1500;
 
@@ -25,7 +34,9 @@ let state = fromHash(location.hash),
   typed = { field: "", at: 0 };
 const work = new Work(problem),
   model = new ModelPage(work, change),
-  dynamics = new DynamicsPage(work, change);
+  dynamics = new DynamicsPage(work, change),
+  heads = new HeadsPage(work, change),
+  pages = { model, dynamics, heads };
 
 // For whoever waits for the page: busy, ready or problem.
 function standing(name) {
@@ -52,14 +63,14 @@ function change(changes, { typing = null, replace = false } = {}) {
 
 function show() {
   standing("busy");
-  for (const button of document.querySelectorAll("nav button")) {
-    if (button.dataset.page === state.page) button.setAttribute("aria-current", "page");
-    else button.removeAttribute("aria-current");
-  }
-  $("model-page").hidden = state.page !== "model";
-  $("dynamics-page").hidden = state.page !== "dynamics";
+  for (const button of document.querySelectorAll("[data-page]"))
+    button.setAttribute("aria-current", button.dataset.page === state.page ? "page" : "false");
+  for (const name in pages) $(`${name}-page`).hidden = state.page !== name;
+  for (const button of document.querySelectorAll("button[data-show]"))
+    button.setAttribute("aria-pressed", String(button.dataset.show === (state.show === "figures" ? "proof" : state.show)));
   document.documentElement.classList.toggle("present", state.present);
   document.body.dataset.show = state.show;
+  document.body.dataset.hide = state.hide;
   document.body.toggleAttribute("data-tour", Boolean(state.tour));
   $("present").setAttribute("aria-pressed", String(state.present));
   controls.show(state);
@@ -67,23 +78,17 @@ function show() {
 }
 
 async function refresh() {
-  if (await (state.page === "model" ? model : dynamics).show(state)) standing("ready");
+  if (await (pages[state.page] ?? model).show(state)) standing("ready");
 }
 
-// When presenting: the next stop of a tour, or what follows in the proof and after it.
+// When presenting: what a stop keeps back, then the next stop of a tour, or the next slide.
 function slide(by) {
-  if (state.tour) tour.turn(by);
-  else if (state.page !== "model") dynamics.move(by);
+  if (state.tour) (by > 0 && tour.reveal()) || tour.turn(by);
+  else if (state.page !== "model") pages[state.page].move(by);
   else {
-    const slides = [...Array(model.steps).keys()].flatMap((step) => [
-      { step, show: "proof" },
-      { step, show: "figures" },
-    ]);
-    slides.push(...LAST_SLIDES.map((show) => ({ step: model.steps - 1, show })));
-    const at = slides.findIndex(
-      ({ step, show }) => show === state.show && (step === state.step || LAST_SLIDES.includes(show)),
-    );
-    if (slides[at + by]) change(slides[at + by]);
+    const all = slides(model.steps),
+      at = all.findIndex(({ step, show }) => show === state.show && (step === state.step || !["proof", "figures"].includes(show)));
+    if (all[at + by]) change(all[at + by]);
   }
 }
 
@@ -110,8 +115,10 @@ async function start() {
   dynamics.options = options;
   showPrice($("certificate"), options.price);
   state = addressed(location.hash || (options.opening ? `#tour=${options.opening}` : ""));
-  for (const button of document.querySelectorAll("nav button"))
+  for (const button of document.querySelectorAll("[data-page]"))
     button.addEventListener("click", () => change({ page: button.dataset.page }));
+  for (const button of document.querySelectorAll("button[data-show]"))
+    button.addEventListener("click", () => change({ show: button.dataset.show }));
   $("present").addEventListener("click", () => change({ present: !state.present }));
   $("leave").addEventListener("click", () => leave());
   $("copy").addEventListener("click", copy);
@@ -122,12 +129,11 @@ async function start() {
     refresh();
   });
   onSchemeChange(() => {
-    model.repaint(state);
-    dynamics.repaint();
+    for (const page of Object.values(pages)) page.repaint(state);
   });
   listen({
-    position: (by) => (state.page === "model" ? model.move(by) : dynamics.move(by)),
-    step: (by) => state.page === "model" && model.turn(by),
+    position: (by) => pages[state.page].move(by),
+    step: (by) => state.page === "model" && state.show === "proof" && model.turn(by),
     slide,
     leave,
     presenting: () => state.present,
@@ -149,7 +155,7 @@ async function copy() {
   } catch {
     $("copy").textContent = "Copy it from the address bar";
   }
-  setTimeout(() => ($("copy").textContent = "Copy address"), 1500);
+  setTimeout(() => ($("copy").textContent = "Copy link"), 1500);
 }
 
 start();

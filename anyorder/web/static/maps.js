@@ -31,10 +31,9 @@ export class Maps {
         extra: count < 2 ? null : this.#choice(layer, head, chosen),
       });
     });
-    const [layer] = view.nearest;
     this.panels.push(
       this.#made("Pseudo-attention", "pseudo"),
-      this.#made(`Layer ${layer} minus pseudo`, "difference", { signed: true }),
+      this.#made("Difference", "difference", { signed: true }),
     );
     this.seen.disconnect();
     replaced(this.place, ...this.panels.map((panel) => panel.figure));
@@ -132,7 +131,7 @@ export class Maps {
     const first = -this.view.begins,
       values = this.panels
         .filter((panel) => panel.matrix)
-        .map((panel) => `${panel.name.toLowerCase()} ${number(panel.matrix.at(row, column), 4)}`)
+        .map((panel) => `${panel.name.toLowerCase()} ${number(panel.matrix.at(row, column))}`)
         .join(" · ");
     const said = `query ${row + first} (${this.labels[row]}) → key ${column + first} (${this.labels[column]}): ${values}`;
     this.readout.textContent = said;

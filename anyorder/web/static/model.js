@@ -1,6 +1,7 @@
 // The page of one model on one sequence.
+import { ownKey, showAnswer } from "./answer.js";
 import { backend } from "./backend.js";
-import { element, replaced, symbol } from "./format.js";
+import { symbol } from "./format.js";
 import { Maps } from "./maps.js";
 import { showPrediction } from "./prediction.js";
 import { Story } from "./story.js";
@@ -61,11 +62,11 @@ export class ModelPage {
       this.current = story;
     }
     this.#draw(state);
-    if (this.heads !== state.heads) {
+    if (state.show === "maps" && this.heads !== state.heads) {
       this.heads = state.heads;
       await this.maps.show(this.view, this.#names(), state.heads);
-      this.#mark();
     }
+    this.#mark();
     return true;
   }
 
@@ -124,14 +125,19 @@ export class ModelPage {
     return [...(this.view.begins ? ["⊢"] : []), ...this.view.tokens.map((token) => symbol(this.view.symbols[token]))];
   }
 
+  // What is open is drawn; the rest waits until it is.
   #draw(state) {
     const story = this.current,
-      step = story.steps[Math.min(Math.max(state.step, 0), story.steps.length - 1)];
-    this.tokens.mark(story.position, story.window, story.matches, step.about);
-    this.strip.light(step);
-    this.story.show(story, state.step);
-    this.#said(story);
-    this.#mark();
+      step = state.show === "proof" || state.show === "figures" ? story.steps[Math.min(Math.max(state.step, 0), story.steps.length - 1)] : null,
+      before = story.matches.flatMap((match) => story.window.map((_, back) => match - 1 - back)),
+      key = ownKey(story, step) ?? before;
+    this.tokens.mark(story.position, { query: story.window, key, match: story.matches }, story.looks.slice(this.view.begins));
+    showAnswer(this.view, story, step);
+    if (step) {
+      this.strip.light(step);
+      this.story.show(story, state.step);
+    }
+    if (state.show !== "prediction") return;
     const parts = { place: $("predictions"), losses: $("losses") };
     showPrediction(parts, this.view, state.estimator, story.position, (position) => this.change({ position }));
   }
@@ -142,27 +148,5 @@ export class ModelPage {
       this.current.position + begins,
       this.current.matches.map((match) => match + begins),
     );
-  }
-
-  #said(story) {
-    const names = this.view.symbols.map(symbol),
-      total = story.counts.reduce((sum, count) => sum + count, 0),
-      context = story.window.map((at) => names[this.view.tokens[at]]).join(" ");
-    const counted = story.counts
-      .map((count, index) => (count ? `${names[index]} ${count}×` : ""))
-      .filter(Boolean)
-      .join(", ");
-    if (!story.window.length)
-      replaced($("tokens-about"), `Position ${story.position} has no window of ${story.order} tokens yet.`);
-    else
-      replaced(
-        $("tokens-about"),
-        "Window ",
-        element("code", { id: "window" }, context),
-        ` up to n = ${story.position}. `,
-        total ? `Seen ${total}× before, then came ` : "Never seen before: the k-gram is 0/0 here.",
-        total ? element("code", { id: "counts" }, counted) : null,
-        total ? "." : null,
-      );
   }
 }

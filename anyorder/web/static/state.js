@@ -2,7 +2,7 @@
 
 // What the address of each page has, in its order; of a sequence what was typed, or its chain.
 const MODEL = {
-  model: "dyadic",
+  model: "unrolled",
   order: 2,
   alphabet: null,
   dtype: "float64",
@@ -28,12 +28,15 @@ const CHAIN = {
   chainTransitionNoise: 0,
 };
 const DYNAMICS = { run: "", algorithm: 1, chainsOrder: 2, symbols: 3, length: 64, steps: 200, seed: 0, frame: 0 };
-const EVERYWHERE = { show: "proof", present: false, tour: "", stop: 0 };
+const HEADS = { result: "", layer: null, head: null };
+// `show` is the open view of a position, `hide` lists what a tour keeps back until "Reveal".
+const EVERYWHERE = { show: "answer", hide: "", present: false, tour: "", stop: 0 };
 
-export const DEFAULTS = { page: "model", ...MODEL, ...TEXT, ...CHAIN, ...DYNAMICS, ...EVERYWHERE };
+export const DEFAULTS = { page: "model", ...MODEL, ...TEXT, ...CHAIN, ...DYNAMICS, ...HEADS, ...EVERYWHERE };
 
 export function toHash(state) {
-  const shown = state.page === "dynamics" ? DYNAMICS : { ...MODEL, ...(state.source === "text" ? TEXT : CHAIN) };
+  const model = { ...MODEL, ...(state.source === "text" ? TEXT : CHAIN) },
+    shown = { dynamics: DYNAMICS, heads: HEADS }[state.page] ?? model;
   const written = new URLSearchParams([["page", state.page]]);
   for (const name in shown) if (state[name] !== null && state[name] !== "") written.set(name, String(state[name]));
   for (const name in EVERYWHERE)
@@ -50,7 +53,7 @@ export function fromWords(words) {
     if (!(name in DEFAULTS)) continue;
     const kind = typeof DEFAULTS[name];
     if (kind === "boolean") state[name] = value === "true";
-    else if (kind === "number" || name === "alphabet" || name === "position") {
+    else if (kind === "number" || (DEFAULTS[name] === null && name !== "text")) {
       const given = Number(value);
       state[name] = value.trim() === "" || Number.isNaN(given) ? DEFAULTS[name] : given;
     } else state[name] = value;

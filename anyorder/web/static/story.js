@@ -46,7 +46,7 @@ export class Story {
         { class: "words" },
         element("h3", {}, math(`${at + 1}. ${shown.title}`)),
         element("p", {}, math(shown.text)),
-        shown.here ? element("p", { class: "here" }, math(visible(shown.here))) : null,
+        shown.here ? element("p", { class: "here", "data-hides": "counts" }, math(visible(shown.here))) : null,
         element(
           "p",
           { class: "equation", tabindex: "0", role: "group", "aria-label": "Equation" },
@@ -55,7 +55,7 @@ export class Story {
         element("p", { class: "where" }, element("small", {}, math(`Where: ${shown.source}`))),
         element(
           "details",
-          { class: "weights", open: true },
+          { class: "weights" },
           element("summary", {}, "Weights that do it"),
           element(
             "ul",
@@ -109,12 +109,14 @@ function drawn(part, position) {
           width: labels.length < 2 ? 130 : 300,
         })
       : keys({ title, labels, values: part.values, marks: part.marks, first: part.first, unit: part.unit });
-  return framed(
+  const made = framed(
     part.name,
     draw,
     plain(part.read),
     part.kind === "keys" ? "whole" : labels.length < 2 ? "narrow" : "broad",
   );
+  if (/output/.test(part.read)) made.dataset.hides = "prediction";
+  return made;
 }
 
 // u_n over a key: equal to that of a match, nearly equal to that of a near miss.
@@ -133,7 +135,7 @@ function laid(part, over, labels) {
       colour: match ? "green" : "vermillion",
     });
   const made = framed(name, draw, plain(part.read), "broad"),
-    score = over.score === null ? "" : ` Score ${number(over.score, 5)} ${part.unit}.`;
+    score = over.score === null ? "" : ` Score ${number(over.score)} ${part.unit}.`;
   made.classList.add(match ? "match" : "miss");
   made.append(element("p", { class: "under" }, word + score));
   return made;

@@ -1,5 +1,10 @@
-// The sequence as a row of positions to choose from, with what the step is about, the window and its matches.
+// The sequence as a row of positions to choose from: the query's window, the keys' windows and what followed them, each
+// with a bar above it, the attention that it gets.
 import { element, symbol } from "./format.js";
+
+const WORDS = { query: "in the query window", key: "in a key window", match: "followed the window" };
+// The weight that fills a bar where all weights are smaller: noise stays small.
+const FULL = 0.2;
 
 export class Tokens {
   constructor(place, choose) {
@@ -26,6 +31,7 @@ export class Tokens {
             "aria-label": `position ${position}, ${symbol(symbols[token])}`,
             title: `position ${position}`,
           },
+          element("b", {}, element("i")),
           symbol(symbols[token]),
         ),
       ),
@@ -33,19 +39,21 @@ export class Tokens {
     this.refocus = focused;
   }
 
-  // `about` are the positions that the step speaks of; they are the ones that are shaded.
-  mark(position, window, matches, about) {
-    const sets = { window: new Set(window), match: new Set(matches), about: new Set(about) },
-      words = { window: "in the window", match: "matches", about: "what this step is about" },
-      moved = this.place.contains(document.activeElement) || this.refocus;
+  // `sets` has the positions of each kind, `weights` the attention from n to every position up to it.
+  mark(position, sets, weights) {
+    const kinds = Object.entries(sets).map(([name, positions]) => [name, new Set(positions)]),
+      moved = this.place.contains(document.activeElement) || this.refocus,
+      most = Math.max(FULL, ...weights);
     this.position = position;
     this.refocus = false;
     [...this.place.children].forEach((option, at) => {
-      for (const name of Object.keys(sets)) option.classList.toggle(name, sets[name].has(at));
+      const own = kinds.filter(([, positions]) => positions.has(at)).map(([name]) => name);
+      for (const [name] of kinds) option.classList.toggle(name, own.includes(name));
+      option.classList.toggle("unread", at > position);
       option.setAttribute("aria-selected", at === position ? "true" : "false");
       option.tabIndex = at === position ? 0 : -1;
-      const said = Object.keys(sets).filter((name) => sets[name].has(at));
-      option.setAttribute("aria-description", said.map((name) => words[name]).join(", "));
+      option.setAttribute("aria-description", own.map((name) => WORDS[name]).join(", "));
+      option.firstChild.firstChild.style.height = `${(100 * (weights[at] ?? 0)) / most}%`;
     });
     // Only the row of tokens scrolls, not the page.
     const chosen = this.place.children[position],

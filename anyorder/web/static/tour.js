@@ -10,12 +10,14 @@ export class Tour {
     this.tours = tours;
     this.go = go;
     $("tours").append(...tours.map((tour) => element("option", { value: tour.name }, tour.title)));
-    $("tours").addEventListener("change", () => ($("tours").value ? this.open($("tours").value, 0) : this.end()));
+    $("tours").addEventListener("change", () => this.open($("tours").value, 0));
+    $("take-tour").addEventListener("click", () => this.open(tours[0].name, 0));
+    $("reveal").addEventListener("click", () => this.reveal());
     $("previous-stop").addEventListener("click", () => this.turn(-1));
     $("next-stop").addEventListener("click", () => this.turn(1));
     $("end-tour").addEventListener("click", () => {
       this.end();
-      $("tours").focus();
+      $("take-tour").focus();
     });
   }
 
@@ -33,7 +35,14 @@ export class Tour {
   }
 
   end() {
-    this.go({ ...this.current, tour: "", stop: 0 });
+    this.go({ ...this.current, tour: "", stop: 0, hide: "" });
+  }
+
+  // Show what the stop keeps back; whether there was anything.
+  reveal() {
+    const hidden = Boolean(this.current?.hide);
+    if (hidden) this.go({ ...this.current, hide: "" });
+    return hidden;
   }
 
   // One stop on or back; whether there was one.
@@ -49,8 +58,9 @@ export class Tour {
     const tour = this.tours.find((one) => one.name === state.tour);
     this.current = state;
     this.present = state.present;
-    $("tours").value = tour ? tour.name : "";
+    $("tours").value = tour?.name ?? "";
     $("tour").hidden = !tour;
+    $("take-tour").hidden = Boolean(tour);
     if (!tour) return;
     const stop = tour.stops[Math.min(state.stop, tour.stops.length - 1)];
     $("tour-title").textContent = tour.title;
@@ -58,6 +68,7 @@ export class Tour {
     replaced($("tour-text"), math(stop.sentence));
     replaced($("tour-question"), math(stop.question ?? ""));
     $("tour-question").hidden = !stop.question;
+    $("reveal").hidden = !state.hide;
     $("previous-stop").setAttribute("aria-disabled", String(state.stop === 0));
     $("next-stop").setAttribute("aria-disabled", String(state.stop === tour.stops.length - 1));
   }

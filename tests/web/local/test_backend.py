@@ -18,7 +18,7 @@ CASES = [
     ("dyadic", 2, "float64", 0.0, 20), ("dyadic", 3, "float32", 0.0, 24), ("two-layer", 2, "float64", 1.0, 20),
     ("k-head", 3, "float32", 0.0, 20), ("attention-only", 2, "float64", 0.0, 3), ("bayes", 2, "float64", 0.0, 9),
     ("convolution", 2, "float32", 0.0, 20), ("recurrent", 3, "float64", 1.0, 20),
-    ("recurrent-bayes", 1, "float32", 0.0, 9),
+    ("recurrent-bayes", 1, "float32", 0.0, 9), ("unrolled", 2, "float64", 0.0, 20),
 ]  # fmt: skip
 
 

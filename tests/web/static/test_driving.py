@@ -12,7 +12,7 @@ from tests.web.exploring import TEXT, TOKENS
 from tests.web.static.test_page import chosen, go, settle, shown, wait_for
 
 NEXT = "#next-step"
-THINGS = (".words p", "#step .parts", "#attention", "#prediction")
+THINGS = ("#facts", ".words p", "#step .parts", "#attention", "#prediction")
 
 
 def focused(page):
@@ -56,6 +56,8 @@ def test_the_focus_survives_what_is_drawn_again(page, address):
     page.keyboard.press("n")
     settle(page)
     assert page.evaluate("() => document.querySelector('#step').contains(document.activeElement)")
+    page.click("#views [data-show=maps]")
+    settle(page)
     page.locator("#maps select").focus()
     page.locator("#maps select").select_option("2")
     settle(page)
@@ -73,31 +75,31 @@ def test_back_and_forward_walk_through_states(page, address):
     page.wait_for_selector("#tokens [data-position='20'][aria-selected=true]")
     assert step(page) == 2
     page.go_back()
-    page.wait_for_selector("#steps li:first-child [aria-current]")
+    page.wait_for_selector("#steps li:first-child [aria-current=step]")
     page.go_forward()
     page.go_forward()
     page.wait_for_selector("#tokens [data-position='17'][aria-selected=true]")
     assert step(page) == 2
 
 
-def test_a_step_lights_its_part_and_shades_its_tokens(page, address):
+def test_a_step_lights_its_part_and_marks_its_key(page, address):
     n = 20
     go(page, address, position=n)
-    lit = []
-    about = []
+    lit, keys = [], []
     for number in range(6):
         page.locator("#steps button").nth(number).click()
         settle(page)
         lit.append(page.locator("#strip .lit").all_inner_texts())
-        about.append(shown(page, "about"))
-        assert shown(page, "window") == [n - 1, n]
+        keys.append(shown(page, "key"))
+        assert shown(page, "query") == [n - 1, n]
     assert [[name.split("\n")[0] for name in names] for names in lit] == [
         ["layer 1"], ["MLP"], ["MLP"], ["MLP"], ["layer 2"], ["layer 2", "prediction"],
     ]  # fmt: skip
-    assert about[0] == [n - 2, n - 1]
-    assert about[1] == [n - 2]
-    assert about[2] == about[4] == [n - 1, n]
-    assert about[5] == [i for i in range(2, n + 1) if TOKENS[i - 2 : i] == TOKENS[n - 1 : n + 1]]
+    assert keys[0] == [n - 2, n - 1]
+    assert keys[1] == [n - 2]
+    matches = [i for i in range(2, n + 1) if TOKENS[i - 2 : i] == TOKENS[n - 1 : n + 1]]
+    assert shown(page, "match") == matches
+    assert keys[4] == keys[5] == sorted({match - back for match in matches for back in (1, 2)})
 
 
 def test_the_query_lies_over_a_match_and_next_to_a_miss(page, address):
@@ -111,14 +113,14 @@ def test_the_query_lies_over_a_match_and_next_to_a_miss(page, address):
 
 
 def test_rows_of_new_windows_are_blank_in_the_difference(page, address):
-    go(page, address, position=20)
+    go(page, address, position=20, show="maps")
     map_ = page.locator("#maps canvas").last
     map_.focus()
     map_.press("Home")
     for _ in range(17):
         map_.press("ArrowUp")
     assert page.text_content("#readout").startswith("query 3 (")  # "ra" for the first time
-    assert page.text_content("#readout").endswith("layer 2 minus pseudo –")
+    assert page.text_content("#readout").endswith("difference –")
 
 
 @pytest.mark.parametrize("tour", shipped_tours(), ids=lambda tour: tour.name)
@@ -140,22 +142,24 @@ def test_tours_lead_from_stop_to_stop(page, address, tour):
 
 
 def test_presenting_is_one_thing_at_a_time_in_large_type(page, address):
-    go(page, address, position=20)
+    go(page, address, position=20, show="answer")
     size = "() => parseFloat(getComputedStyle(document.documentElement).fontSize)"
     plain = page.evaluate(size)
     page.click("#present")
     settle(page)
     assert page.evaluate(size) >= 1.3 * plain
     seen = []
-    for key in ["ArrowRight", " ", "ArrowDown"] + ["PageDown"] * 11:
+    for key in ["ArrowRight", " ", "ArrowDown"] + ["PageDown"] * 12:
         things = [name for name in THINGS if page.locator(name).first.is_visible()]
         assert len(things) == 1
         assert page.is_hidden("#controls")
         assert page.is_hidden("#copy")
-        seen.append((step(page), things[0]))
+        assert page.evaluate("() => document.documentElement.scrollHeight") <= 900
+        seen.append((step(page) if page.locator("#step h3").count() else 0, things[0]))
         page.keyboard.press(key)
         settle(page)
-    assert seen[:4] == [(1, ".words p"), (1, "#step .parts"), (2, ".words p"), (2, "#step .parts")]
+    assert [name for _, name in seen[:5]] == ["#facts", *[".words p", "#step .parts"] * 2]
+    assert [number for number, _ in seen[1:5]] == [1, 1, 2, 2]
     assert [name for _, name in seen[-2:]] == ["#attention", "#prediction"]
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Escape")
@@ -170,12 +174,18 @@ def test_axe_finds_nothing(browser, address, scheme):
     try:
         go(page, address, position=20, step=4, tour="what-follows-ba")
         found = violations(page)
+        for view in ("answer", "maps", "prediction"):
+            page.click(f"#views [data-show={view}]")
+            settle(page)
+            found += violations(page)
+        page.click("#views [data-show=maps]")
         page.click("#maps figcaption button >> nth=0")
         found += violations(page)
         page.keyboard.press("Escape")
-        page.click("nav button >> nth=1")
-        settle(page)
-        found += violations(page)
+        for number in (1, 2):
+            page.click(f"nav button >> nth={number}")
+            settle(page)
+            found += violations(page)
         page.click("nav button >> nth=0")
         page.click("#present")
         settle(page)
@@ -255,7 +265,7 @@ def test_words_for_errors_follow_their_size(page, address):
 
 
 def test_a_verdict_leaves_with_its_model(page, server):
-    go(page, server)
+    go(page, server, show="prediction")
     page.click("#verify")
     wait_for(page, "#verified", "Worst error")
     page.route("**/api/view", lambda route: None)  # never answered
@@ -270,7 +280,7 @@ def test_long_sequences_load_only_what_is_looked_at(page, server):
     go(page, server, source="chain", chainLength=512, order=1, chainOrder=1)
     assert asked.count("view") == 1
     assert asked.count("map") == 0
-    page.locator("#maps canvas").first.scroll_into_view_if_needed()
+    page.click("#views [data-show=maps]")
     page.wait_for_function("() => performance.getEntriesByType('resource').some((e) => e.name.endsWith('/api/map'))")
 
 

@@ -7,16 +7,18 @@ import re
 
 import pytest
 
+from anyorder.web import schema
 from tests import oracles
 from tests.web.exploring import SYMBOLS, TEXT, TOKENS
 
 
-def go(page, address, **state):
-    """Open an address and wait for the view."""
-    words = {"page": "model", "model": "dyadic", "order": 2, "text": TEXT, **state}
+def go(page, address, /, **state):
+    """Open an address and wait for the view; the proof is open unless the state says otherwise."""
+    words = {"page": "model", "model": "dyadic", "order": 2, "text": TEXT, "show": "proof", **state}
     page.goto("about:blank")
     page.goto(f"{address}#" + "&".join(f"{name}={value}" for name, value in words.items()))
     settle(page)
+    page.evaluate("() => (document.querySelector('#settings').open = true)")
 
 
 def settle(page):
@@ -42,15 +44,50 @@ def picture(page, index=1):
     return page.evaluate("(index) => document.querySelectorAll('#maps canvas')[index].toDataURL()", index)
 
 
-def test_the_page_loads_with_a_proof_and_an_exact_model(page, address):
-    page.goto(address)
+def test_the_first_view_asks_answers_and_offers_how(page, server):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(server)
     settle(page)
-    assert page.text_content("#badge") == "exact"
-    assert page.locator("#steps button").count() == 6
-    assert page.locator("#maps canvas").count() == 4
-    assert page.locator("#step figure").count() >= 2
-    assert "Window" in page.text_content("#tokens-about")
-    assert "model=dyadic" in page.url
+    text = schema.EXAMPLE
+    n = chosen(page)
+    followed = [text[i] for i in range(2, n + 1) if text[i - 2 : i] == text[n - 1 : n + 1]]
+    assert page.inner_text("#question") == f"What comes after {text[n - 1]} {text[n]}?"
+    assert f"stood here {len(followed)} times before" in page.inner_text("#counted")
+    weights = page.evaluate(
+        "() => [...document.querySelectorAll('#tokens i')].map((bar) => parseFloat(bar.style.height))"
+    )
+    assert [at for at, weight in enumerate(weights) if weight > 1] == shown(page, "match")
+    assert f"100 % of its attention on these {len(followed)} letters" in page.inner_text("#looks")
+    for letter in set(followed):
+        share = 100 * followed.count(letter) / len(followed)
+        assert f"{letter} {share:.2g} %" in page.inner_text("#predicted")
+    assert "model=unrolled" in page.url
+    # One screen, the proof only after "How?".
+    assert page.locator("#views .primary").bounding_box()["y"] < 600
+    assert not any(page.is_visible(name) for name in ("#proof", "#attention", "#prediction"))
+    page.get_by_role("button", name="How?").click()
+    settle(page)
+    assert page.is_visible("#step h3")
+    assert page.locator("#steps button").count() == 4
+    assert page.is_hidden("#facts")
+
+
+def test_windows_of_query_and_key_are_told_apart(page, address):
+    n = 20
+    go(page, address, position=n, step=0)
+    assert shown(page, "query") == [n - 1, n]
+    assert shown(page, "key") == [n - 2, n - 1]
+    assert page.locator("#legend .key").inner_text() == f"key window of position {n}: the 2 letters before it"
+    page.click("#views [data-show=answer]")
+    settle(page)
+    before = sorted({at - back for at in shown(page, "match") for back in (1, 2)})
+    assert shown(page, "key") == before
+    assert page.locator("#legend .key").inner_text() == "key windows: the same letters earlier"
+    colours = [
+        page.evaluate("(kind) => getComputedStyle(document.querySelector(`#tokens .${kind}`)).borderColor", kind)
+        for kind in ("query", "key")
+    ]
+    assert len(set(colours)) == 2
 
 
 @pytest.mark.parametrize("n", [9, 20, 24])
@@ -59,7 +96,7 @@ def test_clicking_a_position_shows_its_window_and_counts(page, address, n):
     page.click(f"#tokens [data-position='{n}']")
     page.wait_for_selector(f"#tokens [data-position='{n}'][aria-selected=true]")
     followed = oracles.followers(TOKENS, n, 2)
-    assert shown(page, "window") == [n - 1, n]
+    assert shown(page, "query") == [n - 1, n]
     matches = [i for i in range(2, n + 1) if TOKENS[i - 2 : i] == TOKENS[n - 1 : n + 1]]
     assert shown(page, "match") == matches
     told = page.text_content("#counts") if matches else ""
@@ -68,7 +105,7 @@ def test_clicking_a_position_shows_its_window_and_counts(page, address, n):
 
 
 def test_a_typed_sequence_changes_the_maps(page, address):
-    go(page, address)
+    go(page, address, show="maps")
     before = picture(page)
     page.fill("#text", "dcba abcd abrac dabra bad cab a bar ca")
     settle(page)
@@ -99,7 +136,7 @@ def test_the_dtype_breaks_a_high_order(page, address):
 
 
 def test_one_more_estimator_stands_beside_the_model(page, server):
-    go(page, server)
+    go(page, server, show="prediction")
     assert "ctw" not in page.text_content("#predictions")
     page.select_option("#estimator", "ctw")
     wait_for(page, "#predictions", "ctw")
@@ -119,10 +156,14 @@ def test_the_address_restores_the_view(page, browser, address):
         settle(other)
         assert chosen(other) == 17
         assert other.input_value("#temperature") == "1"
-        for selector in ("#steps [aria-current]", "#step h3", "#tokens-about", "#error", "#maps figcaption >> nth=0"):
+        for selector in ("#steps [aria-current=step]", "#step h3", "#question", "#error"):
             assert other.text_content(selector) == page.text_content(selector)
-        assert picture(other, 0) == picture(page, 0)
         assert other.url == copied
+        for opened in (page, other):
+            opened.click("#views [data-show=maps]")
+            settle(opened)
+        assert other.text_content("#maps figcaption >> nth=0") == page.text_content("#maps figcaption >> nth=0")
+        assert picture(other, 0) == picture(page, 0)
     finally:
         other.close()
 
@@ -153,7 +194,7 @@ def test_errors_are_messages_and_go_away(page, server):
 
 
 def test_maps_answer_to_pointer_and_keyboard(page, address):
-    go(page, address, position=20)
+    go(page, address, position=20, show="maps")
     canvas = page.locator("#maps canvas").nth(1)
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
@@ -183,12 +224,17 @@ def test_maps_answer_to_pointer_and_keyboard(page, address):
 
 
 def test_every_figure_can_be_saved_as_svg_and_png(page, address):
-    go(page, address, step=1)
-    figures = page.locator("figure")
-    names = figures.locator("figcaption .name").all_text_contents()
-    assert figures.count() == page.get_by_role("button", name="SVG").count() >= 8
-    page.click("#steps button >> nth=4")
-    for name in ("score", "attention of layer 2", "Layer 2", names[-2], names[-1]):
+    go(page, address, step=4)
+    for view, name in (
+        ("proof", "score"),
+        ("maps", "Layer 2"),
+        ("maps", "Difference"),
+        ("prediction", "Error at every position"),
+    ):
+        page.click(f"#views [data-show={view}]")
+        settle(page)
+        figures = page.locator("#stage figure:visible")
+        assert figures.count() == page.locator("#stage").get_by_role("button", name="SVG").count() >= 2
         place = figures.locator("figcaption .name").all_text_contents().index(name)
         for kind, start in (("SVG", b"<svg "), ("PNG", b"\x89PNG")):
             with page.expect_download() as download:
@@ -201,7 +247,7 @@ def test_every_figure_can_be_saved_as_svg_and_png(page, address):
 
 
 def test_a_long_computation_can_be_cancelled(page, server):
-    go(page, server)
+    go(page, server, show="prediction")
     page.route("**/api/verify", lambda route: None)  # never answered: stands for a computation of any length
     page.click("#verify")
     page.wait_for_selector("#busy:not([hidden])")
@@ -219,7 +265,6 @@ def test_a_run_is_shown_next_to_bayes(page, server):
     go(page, server, text="abbabaabbaab", model="stored:models/run", index=1, order=0)
     assert "trained, seed 1" in page.text_content("#certificate")
     assert page.text_content("#badge") == "no promise"
-    assert page.locator("#maps canvas").count() == 4
     assert page.locator("#steps button").all_text_contents() == ["Layer 1", "Layer 2", "Prediction"]
 
 
@@ -251,7 +296,7 @@ def test_the_dynamics_are_played_paused_and_restored(page, server):
     settle(page)
     assert "frame=40" in page.url
     # The last state of the file has p_1 = 5, p_2 = 4 and zero elsewhere.
-    assert "0 0.004762, 1 0.7067, 2 0.26," in page.locator(".charts svg").first.get_attribute("aria-label")
+    assert "0 0.00476, 1 0.707, 2 0.26," in page.locator(".charts svg").first.get_attribute("aria-label")
     page.select_option("#dynamics-run", "fresh")
     page.fill("#dynamics-length", "1000")
     page.click("#dynamics-go")
@@ -262,11 +307,19 @@ def test_the_dynamics_are_played_paused_and_restored(page, server):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_a_narrow_screen_and_has_names_for_everything(browser, address, scheme):
-    page = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme=scheme)
+def test_it_fits_a_phone_and_has_names_for_everything(browser, address, scheme):
+    page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
     try:
-        go(page, address, source="chain", chainLength=100)
-        assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
+        go(page, address, show="answer")
+        assert page.locator("#tokens").bounding_box()["y"] < 300
+        assert page.locator("#tokens").bounding_box()["y"] < page.locator("#controls").bounding_box()["y"]
+        states = [
+            {"source": "chain", "chainLength": 100, "show": show} for show in ("answer", "proof", "maps", "prediction")
+        ]
+        for state in (*states, {"page": "dynamics"}, {"page": "heads"}, {"tour": "what-follows-ba"}):
+            go(page, address, **state)
+            wide = page.evaluate("() => document.documentElement.scrollWidth")
+            assert wide <= 390, state
         unnamed = page.evaluate(
             """() => [...document.querySelectorAll('button, input, select, textarea, canvas, svg, [role]')]
             .filter((e) => e.checkVisibility() && !(e.ariaLabel || e.textContent.trim() || e.labels?.length
@@ -284,11 +337,11 @@ def test_hostile_text_stays_text(page, address):
     go(page, address, text="aXaX")
     page.fill("#text", "<b>&\"'<b>&\"'<b>&")
     settle(page)
-    assert page.locator("#tokens b, #step b, #tokens-about b").count() == 0
+    assert page.locator("#tokens b b, #step b, #facts b, #question b").count() == 0
 
 
 def test_odd_characters_stay_text(page, server):
     go(page, server, text="aXaX")
     page.fill("#text", json.loads('"<img src=x onerror=alert(1)>&\\"<b>\\u202e\\u0301\\n\\t<b>"'))
     settle(page)
-    assert page.locator("#tokens img, #step img, #tokens b").count() == 0
+    assert page.locator("#tokens img, #step img, #tokens b b, #question img").count() == 0

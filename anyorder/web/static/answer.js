@@ -1,0 +1,114 @@
+// The first view: a question about one position, and one sentence each on the sequence, the counts, layer 2 and the prediction.
+import { element, number, replaced, symbol } from "./format.js";
+import { hex } from "./palette.js";
+import { parsed, sheet, tag, text } from "./svg.js";
+
+const $ = (id) => document.getElementById(id);
+// Rows of the small chart of the prediction.
+const MOST_ROWS = 5;
+
+const times = (count) => (count === 1 ? "once" : `${count} times`);
+const share = (value) => `${number(100 * value, value > 0.995 ? 3 : 2)} %`;
+
+export function showAnswer(view, story, step) {
+  const names = view.symbols.map(symbol),
+    noun = view.outcome === null ? "letter" : "token",
+    word = story.window.map((at) => names[view.tokens[at]]).join(" ");
+  replaced($("question"), ...(word ? ["What comes after ", element("code", { id: "window" }, word), "?"] : ["What comes next?"]));
+  const model = view.model.construction ? `The transformer “${view.model.construction}”` : "A trained transformer";
+  $("reader").textContent = `${model} has read this sequence up to the framed ${noun}. Choose another one to move it.`;
+  replaced($("legend"), ...legend(story, step, noun, word, view.nearest[0]));
+  replaced($("counted"), ...counted(story, names, word, noun));
+  replaced($("looks"), looks(view, story, noun));
+  predicted(view, story, names);
+}
+
+// What the colours mean: blue is the query's window, orange the keys'.
+function legend(story, step, noun, word, layer) {
+  const entry = (kind, ...said) => element("li", { class: kind }, ...said),
+    { position: n, order: k, matches } = story,
+    own = ownKey(story, step);
+  return [
+    word ? entry("query", `query window: the last ${k} ${noun}s up to here`) : null,
+    own ? entry("key", own.length < Math.min(k, n) ? `the oldest ${noun} of position ${n}'s key window` : `key window of position ${n}: the ${k} ${noun}s before it`) : null,
+    !own && matches.length ? entry("key", `key windows: the same ${noun}s earlier`) : null,
+    matches.length ? entry("match", `${noun} that followed${step ? "" : `; its bar is the attention of layer ${layer}`}`) : null,
+  ].filter(Boolean);
+}
+
+// The key window at n where a step speaks of that, and of no match; null elsewhere.
+export function ownKey({ position, window, matches }, step) {
+  const own = step && step.about.length && !step.about.includes(position) && step.about.join() !== matches.join();
+  return own && step.about.join() !== window.join() ? step.about : null;
+}
+
+function counted(story, names, word, noun) {
+  const found = story.counts.map((count, at) => [names[at], count]).filter(([, count]) => count);
+  if (!story.window.length) return [`A window needs ${story.order} ${noun}s; there are ${story.position + 1} so far.`];
+  if (!found.length) return [element("code", {}, word), " has not been seen before, so there is nothing to count."];
+  found.sort((left, right) => right[1] - left[1]);
+  const list = found.map(([name, count]) => `${name} ${count}×`).join(", ");
+  return [
+    element("code", {}, word),
+    ` stood here ${times(story.matches.length)} before. Then came `,
+    element("code", { id: "counts" }, list),
+    ".",
+  ];
+}
+
+function looks(view, story, noun) {
+  const [layer, head] = view.nearest,
+    name = view.model.heads[layer - 1] > 1 ? `Layer ${layer}, head ${head},` : `Layer ${layer}`,
+    at = (position) => story.looks[position + view.begins] ?? 0,
+    found = story.matches.map(at),
+    mass = found.reduce((sum, one) => sum + one, 0),
+    sink = view.begins ? `; ${share(story.looks[0] ?? 0)} rest on the beginning token` : "";
+  if (!found.length) return `${name} finds no match${sink}.`;
+  const equal = Math.max(...found) - Math.min(...found) < 0.005 * mass,
+    each = found.length > 1 && equal ? `, ${number(found[0], 2)} on each` : "",
+    where = found.length > 1 ? `these ${found.length} ${noun}s` : `this ${noun}`;
+  return `${name} puts ${share(mass)} of its attention on ${where}${each}${sink}.`;
+}
+
+// The largest probabilities as bars; the outline is the counted fraction.
+function predicted(view, story, names) {
+  const n = story.position,
+    given = view.predicted.row(n),
+    exact = view.kgram.row(n),
+    rows = given
+      .map((value, at) => ({ name: names[at], value, counted: exact[at] }))
+      .filter(({ value }) => value >= 0.005)
+      .sort((left, right) => right.value - left.value),
+    shown = rows.slice(0, MOST_ROWS),
+    said = shown.map(({ name, value }) => `${name} ${share(value)}`).join(", "),
+    rest = rows.length > shown.length ? `, ${rows.length - shown.length} more` : "";
+  const { level, max_error: error, bound } = view.exactness,
+    promise = {
+      exact: `These are the counted fractions: the largest error on this sequence is ${number(error, 2)}.`,
+      within: `These are the counted fractions: the largest error on this sequence is ${number(error, 2)}, the bound ${number(bound, 2)}.`,
+      beyond: `Not the counted fractions: the largest error on this sequence is ${number(error, 2)}.`,
+      open: `Learned, so nothing is promised: it is up to ${number(error, 2)} away from ${view.exactness.compared_with}.`,
+    }[level];
+  replaced(
+    $("predicted"),
+    element("p", {}, `The model predicts ${said}${rest}.`),
+    parsed(sideways(shown, `Prediction: ${said}`)),
+    element("p", { class: `promise ${level}` }, promise),
+  );
+}
+
+function sideways(rows, title) {
+  const width = 320,
+    left = 26,
+    full = width - left - 44,
+    tall = 19;
+  const drawn = rows.flatMap(({ name, value, counted: exact }, row) => [
+    text(left - 8, row * tall + 14, name, { "text-anchor": "end", "font-size": 13, "font-family": "ui-monospace, monospace" }),
+    tag("rect", { x: left, y: row * tall + 2, width: full * value, height: tall - 5, rx: 2, fill: hex("model") }),
+    Number.isNaN(exact)
+      ? ""
+      : tag("rect", { x: left, y: row * tall + 2, width: Math.max(full * exact, 1), height: tall - 5, fill: "none", stroke: hex("text") }),
+    text(left + full * Math.max(value, Number.isNaN(exact) ? 0 : exact) + 6, row * tall + 14, share(value), { "font-size": 12 }),
+  ]);
+  return sheet(width, rows.length * tall + 2, title, ...drawn);
+}
