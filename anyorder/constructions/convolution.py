@@ -15,7 +15,7 @@ from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request
 from anyorder.constructions.construction import Case, Construction
 from anyorder.constructions.digits import digits
-from anyorder.constructions.parts import assemble
+from anyorder.constructions.parts import assemble, fitting
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
 from anyorder.constructions.unrolled import matching_head
@@ -32,7 +32,7 @@ def analyse(request: Request) -> Analysis:
 def convolution(request: Request, kappa: float) -> Transformer:
     """The weights, in float64."""
     k = request.order
-    stream = blocks(request)
+    stream = fitting(request, blocks(request))
     match = matching_head(request, stream, kappa, digits(k, k, 1))
     return assemble(stream, Layer((match,), convolution=delays(request, stream)), constants=copies(request))
 

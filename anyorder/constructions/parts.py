@@ -11,8 +11,27 @@ from jaxtyping import Float
 
 from anyorder.constructions.certificate import Request, unit_roundoff
 from anyorder.constructions.stream import Route, Stream, Value
+from anyorder.io.gates import SHARE, check_memory, free_memory
 from anyorder.io.numerics import DTYPES
 from anyorder.models import Head, Layer, MLPLayer, Transformer, UnitNorm
+
+
+def fitting(request: Request, stream: Stream) -> Stream:
+    """The stream of a model whose head compares k tokens, or an `InputError` where its matrices fill the memory.
+
+    Two matrices are nearly square. With the copies that are made of them they take 40 bytes an entry.
+    """
+    k, s, width = request.order, request.alphabet_size, stream.dimension
+    needed, free = 40 * width**2, free_memory()
+    if free is not None and needed > SHARE * free:
+        beside = 2 * s + 4  # numbers in a row that are not about the k tokens
+        fits = int(k * (math.sqrt(SHARE * free / 40) - beside) / (width - beside))
+        check_memory(
+            needed,
+            f"order {k} over {s} symbols has rows of {width:,} numbers, and",
+            f"use order ≤ {max(1, fits)} or fewer symbols",
+        )
+    return stream
 
 
 def window_head(

@@ -58,9 +58,10 @@ def _bits(largest: int | float) -> int:
 def recurrent(request: Request, kappa: float, beta: float = 0.0) -> Transformer:
     """The weights, in float64; `beta` fills the table before the first token."""
     k, s = request.order, request.alphabet_size
+    size = f"= {s**k}" if s**k < 10**12 else f"≈ 10^{len(str(s**k)) - 1}"
     require(
         s**k <= LARGEST_TABLE,
-        f"the table would have {s}^{k} = {s**k} contexts, at most {LARGEST_TABLE} fit; use order ≤ "
+        f"the table would have {s}^{k} {size} contexts, at most {LARGEST_TABLE} fit; use order ≤ "
         f"{int(math.log(LARGEST_TABLE, s) + 1e-9)}, or `convolution`",
     )
     stream, symbol = blocks(request), Stream(symbol=s)

@@ -29,7 +29,7 @@ from jaxtyping import Float
 from anyorder.constructions.certificate import EQUAL_SCORES, WHOLE_SUMS, Analysis, Request, unit_roundoff
 from anyorder.constructions.construction import BETA, Case, Construction, Option
 from anyorder.constructions.digits import Group, digits, groups, read_so_far, shares
-from anyorder.constructions.parts import assemble, vanishing_pull, vanishing_score
+from anyorder.constructions.parts import assemble, fitting, vanishing_pull, vanishing_score
 from anyorder.constructions.stream import Route, Stream, Value
 from anyorder.constructions.unrolled_proof import proof, proof_bayes
 from anyorder.errors import require
@@ -96,7 +96,7 @@ def _member(
     """The number of the window, its digits, and their match; `single` blocks have width one."""
     heads = heads or request.order
     rounds = groups(request.order, heads, group)
-    stream = blocks(request, rounds, heads, single)
+    stream = fitting(request, blocks(request, rounds, heads, single))
     constants = anchored(request, stream)
     return assemble(
         stream,
