@@ -11,9 +11,10 @@ from anyorder.cli.command import Command, Outcome, facts, table
 from anyorder.io.dtypes import Dtype
 from anyorder.io.gates import FIGURES, Gate
 
+_NUMBERS = ("d", "parameters", "state", "needs", "pays")
 LEGEND = """\
-state: numbers kept while T tokens are streamed, in bits    needs: mantissa bits of the certificate
-pays: what a lower bound speaks of, and the least that any model of this kind must have (docs/price.md)
+state: bits kept while T tokens are streamed   needs: certified mantissa bits
+pays: the quantity named above the table, and bounded there (docs/price.md)
 """
 
 
@@ -51,23 +52,30 @@ class PriceCommand(Command):
             from anyorder.report.style import write_figure
 
             write_figure(draw(chart(dtype=self.dtype, **asked)), self.figure)
-        rows = []
+        groups: dict[tuple[str | None, int | None], list[tuple[object, ...]]] = {}
         for one in found:
-            numbers = one.dimension, one.parameters, one.state_bits, one.bits_needed, one.pays, one.least
+            numbers = one.dimension, one.parameters, one.state_bits, one.bits_needed, one.pays
             heads = ", ".join(f"{count:,}" for count in one.heads)
-            rows.append((one.construction, one.layers, heads, *map(_short, numbers), one.unit))
-        columns = {"construction": "<", "layers": "", "heads": "<"}
-        columns |= dict.fromkeys(("d", "parameters", "state", "needs", "pays", "at least"), "")
+            row = (one.construction, one.layers, heads, *map(_short, numbers))
+            groups.setdefault((one.unit, one.least), []).append(row)
+        columns = {"construction": "<", "layers": "", "heads": "<", **dict.fromkeys(_NUMBERS, "")}
+        tables = [
+            table(columns, rows, "no lower bound" if unit is None else f"{unit}: at least {_short(least)}")
+            for (unit, least), rows in groups.items()
+        ]
         report = {**asked, **facts(self, "dtype"), "prices": found, **({"figure": self.figure} if self.figure else {})}
-        return Outcome(report, Group(table(columns | {"of": "<"}, rows), LEGEND))
+        return Outcome(report, Group(*tables, LEGEND))
 
 
 def _short(number: int | None) -> str | None:
-    """A count for a person.
+    """A count for a person, in few characters.
 
-    >>> _short(12345), _short(512**129), _short(None)
-    ('12,345', '≈ 10^349', None)
+    >>> _short(12345), _short(102_786_045), _short(512**129), _short(None)
+    ('12,345', '1.03e8', '≈ 10^349', None)
     """
     if number is None:
         return None
-    return f"{number:,}" if number < 10**12 else f"≈ 10^{len(str(number)) - 1}"
+    digits = len(str(number)) - 1
+    if digits < 6:
+        return f"{number:,}"
+    return f"{number / 10**digits:.3g}e{digits}" if digits < 12 else f"≈ 10^{digits}"
