@@ -82,15 +82,19 @@ def taps(order: int) -> int:
     return order + 1
 
 
-def short_convolution_bits(order: int, alphabet_size: int, length: int, taps: int) -> float:
+def short_convolution_bits(order: int, alphabet_size: int, length: int, taps: int, *, gated: bool = False) -> float:
     """Theorem G: bits that heads with positions, or states of fixed decay, pass on after 1 … k taps; S ≥ 3.
 
-    >>> short_convolution_bits(3, 3, 1028, 2)
-    205.0
+    gated: Theorem G′, for a recurrence whose decays depend on the window, as in Mamba.
+
+    >>> short_convolution_bits(3, 3, 1028, 2), short_convolution_bits(3, 3, 1028, 2, gated=True)
+    (205.0, 197.3...)
     """
     _check(order, alphabet_size, length, least=3)
     require(1 <= taps <= order, f"taps is {taps}, must be 1 … {order}: with {order + 1} there is no bound")
-    return (length - order) // (order + taps) * math.log2(alphabet_size - 1)
+    values = (length - order) // (order + taps)
+    known = (alphabet_size - 2) * math.log2(values + 1) if gated else 0.0
+    return max(0.0, values * math.log2(alphabet_size - 1) - known)
 
 
 def largest_order(heads: int, mantissa_bits: int) -> int:

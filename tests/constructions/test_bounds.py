@@ -146,6 +146,58 @@ def test_the_state_knows_a_symbol_for_every_context(order, symbols):
     assert bounds.state_bits(order, symbols, len(told)) >= math.log2(symbols ** len(contexts))
 
 
+def stationary(rows):
+    """The stationary distribution of a positive matrix of fractions, by elimination."""
+    size = len(rows)
+    system = [[rows[j][i] - (i == j) for j in range(size)] + [Fraction(0)] for i in range(size - 1)]
+    system.append([Fraction(1)] * (size + 1))
+    for column in range(size):
+        pivot = next(row for row in range(column, size) if system[row][column])
+        system[column], system[pivot] = system[pivot], system[column]
+        system[column] = [x / system[column][column] for x in system[column]]
+        for row in range(size):
+            if row != column:
+                factor = system[row][column]
+                system[row] = [x - factor * y for x, y in zip(system[row], system[column], strict=True)]
+    return [row[-1] for row in system]
+
+
+def circuit(edges, start):
+    """The symbols of an Euler circuit of the de Bruijn graph, with so many edges (context, symbol)."""
+    left, path, found = dict(edges), [(start, None)], []
+    while path:
+        context, _ = path[-1]
+        step = next((symbol for (c, symbol), count in left.items() if c == context and count), None)
+        if step is None:
+            found.append(path.pop()[1])
+        else:
+            left[context, step] -= 1
+            path.append(((*context[1:], step), step))
+    return found[::-1][1:]
+
+
+@pytest.mark.parametrize(("order", "symbols"), [(1, 2), (2, 2), (1, 3)])
+def test_the_state_knows_a_symbol_for_every_context_without_a_separator(order, symbols):
+    """Theorem D′: an Euler circuit for every choice of symbols, gone around often enough."""
+    contexts, rare = list(itertools.product(range(symbols), repeat=order)), Fraction(1, 8)
+    for chosen in itertools.product(range(symbols), repeat=len(contexts)):
+        law = {
+            (c, s): 1 - rare if s == f else rare / (symbols - 1)
+            for c, f in zip(contexts, chosen, strict=True)
+            for s in range(symbols)
+        }
+        rows = [[sum(law[c, s] for s in range(symbols) if (*c[1:], s) == d) for d in contexts] for c in contexts]
+        flow = {(c, s): stationary(rows)[contexts.index(c)] * p for (c, s), p in law.items()}
+        whole = math.lcm(*(part.denominator for part in flow.values()))
+        edges = {edge: int(part * whole) for edge, part in flow.items()}
+        around = circuit(edges, (0,) * order)
+        assert len(around) == sum(edges.values())
+        told = [*[0] * order, *around * max(1, 2000 // len(around))]
+        assert told[-order:] == [0] * order
+        for context, f in zip(contexts, chosen, strict=True):
+            assert following([*told, *context], order, symbols)[f] > Fraction(3, 4)
+
+
 def table(tokens, order):
     """The sufficient state of a recurrence: counts of all words of k + 1 tokens, and the last k tokens."""
     words = Counter(tuple(tokens[i - order : i + 1]) for i in range(order, len(tokens)))
@@ -230,8 +282,61 @@ def test_windows_of_a_short_convolution_hold_the_marker_or_the_value(order, taps
             assert following(tokens, order, symbols) == [int(s == values[asked]) for s in range(symbols)]
             assert all(not n - taps < marker <= n or not n - taps < p <= n for p in places for n in range(len(tokens)))
     assert bounds.short_convolution_bits(order, symbols, len(tokens), taps) == count
+    assert bounds.short_convolution_bits(order, symbols, len(tokens), taps, gated=True) == count - 2
     with pytest.raises(InputError, match=f"taps is {order + 1}, must be 1 … {order}"):
         bounds.short_convolution_bits(order, symbols, len(tokens), order + 1)
+
+
+@pytest.mark.parametrize(("order", "taps"), [(1, 1), (2, 1), (3, 2)])
+def test_gates_that_commute_let_the_one_who_asks_move_the_marker(order, taps):
+    """Theorem G′ in fractions: the state with all κ = 0 and the number of each value give that of every question."""
+    symbols, values = 4, (1, 0, 2, 2, 1)
+    windows = itertools.product(range(-1, symbols), repeat=taps)
+    gates = {window: (Fraction(number % 7 + 1, 8), Fraction(number % 11)) for number, window in enumerate(windows)}
+
+    def run(tokens, state=Fraction(0), past=()):
+        padded = [*(past or [-1] * (taps - 1)), *tokens]
+        for end in range(len(padded) - len(tokens), len(padded)):
+            gate, added = gates[tuple(padded[end - taps + 1 : end + 1])]
+            state = gate * state + added
+        return state
+
+    def block(chosen, value):
+        return [3 if chosen else 0, *[0] * (order - 1), value, *[0] * (taps - 1)]
+
+    def told(asked):
+        return [token for place, value in enumerate(values) for token in block(place == asked, value)]
+
+    for asked in range(len(values)):
+        until = asked * (order + taps) + taps  # after the last window that holds the marker
+        before = [told(one)[:until] for one in (asked, None)]
+        past = before[1][len(before[1]) - taps + 1 :] if taps > 1 else []
+        product = Fraction(1)
+        # Any order of the remaining values gives the same product of gates.
+        remaining = [0] * (order - taps)
+        for place, value in enumerate(sorted(values[asked:])):
+            remaining += ([0] * order if place else []) + [value, *[0] * (taps - 1)]
+        padded = [*past, *remaining]
+        for end in range(len(past), len(padded)):
+            window = padded[max(0, end - taps + 1) : end + 1]
+            product *= gates[tuple([-1] * (taps - len(window)) + window)][0]
+        moved = run(told(None)) + product * (run(before[0]) - run(before[1]))
+        assert moved == run(told(asked))
+
+
+def test_a_head_of_too_few_bits_confuses_two_contexts():
+    """Theorem 2: in bfloat16 one head carries at most order 11; at order 12 these two contexts have one code."""
+    order = 12
+    assert bounds.largest_order(1, 8) == order - 1
+    one, other = [0] * order, [0] * (order - 1) + [1]
+    for dtype, right in (("bfloat16", False), ("float64", True)):
+        model = construct("unrolled", order=order, alphabet_size=4, length=40, dtype=dtype, force=True)
+        answers = []
+        for first, second in ((one, other), (other, one)):
+            tokens = [*first, 2, *second, 3, *one]
+            answers.append(np.asarray(model(np.array(tokens))[-1], float).argmax())
+            assert following(tokens, order, 4) == [0, 0, first == one, second == one]
+        assert (answers == [2, 3]) == right
 
 
 def stored(number, bits):
