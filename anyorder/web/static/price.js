@@ -39,7 +39,7 @@ export function showPrice(certificate, panels) {
       { id: "price" },
       element("summary", {}, "The price of an order"),
       charts,
-      element("p", {}, `Solid: certified models of two symbols in float64 (${units}). Dashed: the least that any model of that kind must pay.`),
+      element("p", {}, `Solid: certified models of two symbols in float64 (${units}). Dotted: the least that any model of that kind must pay.`),
     ),
   );
 }
