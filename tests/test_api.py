@@ -116,6 +116,33 @@ TRIED = {
     "anyorder.training.preset(order=np.int64(3), steps=5).optimisation.steps": "5",
     "anyorder.train('fast')": "the config is 'fast', must be a Config",
     "anyorder.train(anyorder.training.Data())": "must be a Config",
+    "anyorder.kgram([0, 1], order=np.array(1), alphabet_size=2)": "order is array(1), must be a whole number",
+    "anyorder.kgram([0, 1], order=jax.numpy.int32(1), alphabet_size=2)": "order is Array(1, dtype=int32), must",
+    "anyorder.kgram([0, 1], order=1, alphabet_size='2')": "alphabet size is '2', must be a whole number",
+    "anyorder.kgram([0, 1], order=1, alphabet_size=2**63)": "must be at most 65536",
+    "anyorder.kgram('ab', order=1, alphabet=['a', 'b'])": "alphabet is ['a', 'b'], must be a text",
+    "anyorder.bayes([0, 1], order=1, alphabet_size=2, beta='1')": "beta is '1', must be a number",
+    "anyorder.bayes([0, 1], order=1, alphabet_size=2, beta=1e308)": "beta is 1e+308, must be at most 1e+09",
+    "anyorder.kgram(np.ma.array([0, 1, 1], mask=[0, 1, 0]), order=1, alphabet_size=2)": "tokens are a masked array",
+    "anyorder.chains.Kernel(np.ma.array([[0.5, 0.5], [1, 0]]))": "the kernel is a masked array",
+    "anyorder.estimators.StreamingEstimator(1, 2).feed(np.ma.array([0, 1]))": "the chunk is a masked array",
+    "anyorder.sample(length=None)": "length is None, must be a whole number",
+    "anyorder.sample(order=10**30)": "order is about 10^30, must be at most 1e+06",
+    "anyorder.sample(order=10**5000)": "order is about 10^5000, must be at most 1e+06",
+    "anyorder.train(order=[1])": "must be a whole number",
+    "anyorder.train(order=1, length=99_999_999)": "GiB are free; pass a smaller `seeds=`",
+    "anyorder.train(order=1, seeds=10**9)": "GiB are free; pass a smaller `seeds=`",
+    "anyorder.train(order=1, dimension=10**6)": "GiB are free; pass a smaller `seeds=`",
+    "anyorder.verify('k-head', order=2, alphabet_size=2, length=8, sequences=10**30)": "must be at most 1e+06",
+    "anyorder.construct('dyadic', order=2, alphabet_size=2, length=8, force='no')": "force is 'no', must be True",
+    "anyorder.load(5)": "the path is 5, must be a text or a Path",
+    "anyorder.save(anyorder.construct('bigram', order=1, alphabet_size=2, length=8), '/dev/null')": "is a device",
+    "anyorder.estimators.orders([0, 1, 0], max_order=10**9, alphabet_size=2)": "max order is 1000000000, must",
+    "anyorder.probing.Settings(length=99_999_999, sequences='a')": "sequences is 'a', must be a whole number",
+    "anyorder.probe(anyorder.construct('k-head', order=2, alphabet_size=2, length=64), "
+    "anyorder.probing.Settings(length=99_999_999))": "GiB are free; pass a smaller `length=`",
+    "anyorder.dynamics.two_stage(anyorder.chains.Floored(1, 2), anyorder.dynamics.TwoStage(batch='a'))": "batch is 'a'",
+    "anyorder.chains.OrderMixture('2')": "alphabet size is '2', must be a whole number",
     "anyorder.train(anyorder.Config(seeds=np.int64(3)))": "seeds is np.int64(3), must be of type int",
     "anyorder.train(anyorder.Config(seeds='3'))": "seeds is '3', must be of type int",
     "anyorder.train(anyorder.Config(data=3))": "data is 3, must be of type Data",
@@ -129,7 +156,7 @@ TRIED = {
 def test_what_people_try_gets_an_answer_in_one_line():
     """In a process of its own: the annotations are not checked there."""
     program = f"""
-import anyorder, numpy as np
+import anyorder, jax, numpy as np
 
 SET = anyorder.training.evaluation_set(anyorder.training.Data(order=1, length=8), 16)
 for call in {list(TRIED)}:

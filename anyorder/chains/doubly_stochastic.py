@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from anyorder.chains.priors import Prior, concentration_field, dirichlet_rows
 from anyorder.errors import require
+from anyorder.io.gates import check_fields
 
 #: A kernel mixes S! permutation matrices.
 MOST_SYMBOLS = 6
@@ -35,6 +36,7 @@ class DoublyStochastic(Prior):
     concentration: float = concentration_field()
 
     def __check_init__(self) -> None:
+        check_fields(self)
         require(
             self.alphabet_size <= MOST_SYMBOLS,
             f"alphabet size is {self.alphabet_size}, a doubly stochastic kernel has at most {MOST_SYMBOLS} symbols; "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 
 import numpy as np
 from jaxtyping import Complex, Float
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from anyorder.chains import lifted_chain
 from anyorder.errors import InputError, check_alphabet, check_order, require
+from anyorder.io.gates import check_number
 from anyorder.io.notebook import as_html
 
 #: Rows may miss a sum of one by this much: the rounding of float32 rows, not more.
@@ -30,9 +32,10 @@ def dense_shape(order: int, alphabet_size: int) -> tuple[int, ...]:
     """
     check_order(order)
     check_alphabet(alphabet_size)
-    entries = alphabet_size ** (order + 1)
+    check_number("order", order)
+    entries = int(alphabet_size) ** (int(order) + 1)
     if entries > LARGEST_DENSE_KERNEL:
-        size = f"{entries}" if entries < 10**12 else f"about 10^{len(str(entries)) - 1}"
+        size = f"{entries}" if entries < 10**12 else f"about 10^{int((order + 1) * math.log10(alphabet_size))}"
         raise InputError(
             f"a dense kernel of order {order} over {alphabet_size} symbols has {size} entries, the limit is "
             f"{LARGEST_DENSE_KERNEL}; lower the order, or use estimators.StreamingEstimator, which needs no kernel"
@@ -52,6 +55,8 @@ class Kernel:
     probabilities: Float[np.ndarray, "*contexts symbols"]
 
     def __init__(self, probabilities: ArrayLike) -> None:
+        masked = isinstance(probabilities, np.ma.MaskedArray)
+        require(not masked, "the kernel is a masked array; fill the masked entries, or give its .data")
         try:
             array = np.array(probabilities, dtype=np.float64)
         except (TypeError, ValueError):

@@ -9,12 +9,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from anyorder.errors import require
+from anyorder.errors import require, shown
 from anyorder.io import numerics as numerics  # 64-bit numbers
 
 
 def _check_probability(name: str, value: float | Array) -> None:
-    require(isinstance(value, numbers.Real | jax.Array), f"{name} is {value!r}, must be a number between 0 and 1")
+    given = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    scalar = isinstance(value, jax.Array) and value.shape == () and jnp.issubdtype(value.dtype, jnp.floating)
+    require(given or scalar, f"{name} is {shown(value)}, must be a number between 0 and 1")
     if not isinstance(value, jax.core.Tracer):
         require(bool(0 <= value <= 1), f"{name} is {value}, must be between 0 and 1")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import equinox as eqx
@@ -13,7 +14,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from anyorder.chains.kernel import dense_shape
 from anyorder.chains.priors import Prior, dirichlet_rows
 from anyorder.chains.random import as_key, split
-from anyorder.errors import check_seed, check_whole, require
+from anyorder.errors import require
+from anyorder.io.gates import check_memory, gated
 
 
 class Pool(Prior):
@@ -29,6 +31,7 @@ class Pool(Prior):
     concentration: float = eqx.field(static=True)
     pool_seed: int = eqx.field(static=True)
 
+    @gated
     def __init__(
         self,
         order: int = 1,
@@ -38,13 +41,12 @@ class Pool(Prior):
         pool_seed: int = 0,
         kernels: Float[Array, "chains *contexts symbols"] | None = None,
     ) -> None:
-        check_whole(chains=chains)
-        check_seed(pool_seed, "pool_seed")
         require(chains >= 1, f"chains is {chains}, must be at least 1; pass `chains=1` or more")
-        require(concentration > 0, f"concentration is {concentration}, must be above 0; the paper uses 1")
         self.order, self.alphabet_size = order, alphabet_size
         self.concentration, self.pool_seed = concentration, pool_seed
         shape = dense_shape(order, alphabet_size)
+        numbers = f"{chains} kernels of order {order} over {alphabet_size} symbols"
+        check_memory(16 * chains * math.prod(shape), numbers, "pass a smaller `chains=` or `order=`")
         if kernels is None:
             # In float64 whatever the caller's type: training and evaluation must have the same pool.
             keys = split(as_key(pool_seed), chains)

@@ -22,6 +22,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from anyorder.chains.kernel import Kernel, dense_shape
 from anyorder.chains.random import uniforms
 from anyorder.errors import InputError, require
+from anyorder.io.gates import check_fields, check_number
 
 
 class Prior(eqx.Module):
@@ -52,6 +53,7 @@ class Prior(eqx.Module):
         return range(self.order, self.order + 1)
 
     def __check_init__(self) -> None:
+        check_fields(self)
         dense_shape(self.order, self.alphabet_size)
 
 
@@ -59,7 +61,7 @@ def concentration_field() -> Any:
     """The field of a prior that is the parameter of its Dirichlet rows."""
 
     def checked(concentration: float) -> float:
-        require(concentration > 0, f"concentration is {concentration}, must be above 0; the paper uses 1")
+        check_number("concentration", concentration, float)
         return concentration
 
     return eqx.field(static=True, default=1.0, converter=checked)
@@ -118,6 +120,7 @@ class Floored(Prior):
     mixing: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self) -> None:
+        check_fields(self)
         if isinstance(self.gamma, float | int):
             require(0 < self.gamma < 1, f"gamma is {self.gamma}, must be between 0 and 1; the default is 0.2")
             # Rows are furthest apart at the corners: (1 - γ)²·S^k·(1 - 1/S) is the largest sum that the test can see.

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from anyorder.chains.process import Process
 from anyorder.errors import require
+from anyorder.io.gates import check_fields
 
 
 class Recall(Process):
@@ -29,6 +30,7 @@ class Recall(Process):
     name: ClassVar[str] = "recall"
 
     def __check_init__(self) -> None:
+        check_fields(self)
         require(
             self.alphabet_size >= 3,
             f"alphabet size is {self.alphabet_size}, recall needs two values and a marker; pass `alphabet_size=3` or "

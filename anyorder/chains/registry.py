@@ -15,9 +15,11 @@ from anyorder.chains.priors import Prior
 from anyorder.chains.random import Seed
 from anyorder.chains.sampling import Start
 from anyorder.chains.source import Chains, Source, as_prior
-from anyorder.errors import check_whole, require
+from anyorder.errors import require
+from anyorder.io.gates import gated
 
 
+@gated
 def named_prior(
     name: str | type[Prior],
     order: int,
@@ -37,12 +39,12 @@ def named_prior(
     2
     """
     numbers = dict(locals())
-    check_whole(order=order, alphabet_size=alphabet_size)
     make = PRIORS.find(name)
     own = inspect.signature(make).parameters
     return make(**{number: value for number, value in numbers.items() if number in own})
 
 
+@gated
 def sample(
     prior: str | type[Prior] | Prior | Kernel = "dirichlet",
     *,

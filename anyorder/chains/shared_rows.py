@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from anyorder.chains.kernel import dense_shape
 from anyorder.chains.priors import Prior, concentration_field, dirichlet_rows
 from anyorder.errors import require
+from anyorder.io.gates import check_fields
 
 
 def bags(order: int, alphabet_size: int) -> Int[np.ndarray, "*contexts"]:
@@ -68,6 +69,7 @@ class OrderMixture(Prior):
         self.order = self.max_order
 
     def __check_init__(self) -> None:
+        check_fields(self)
         require(
             0 <= self.min_order <= self.max_order,
             f"the smallest order is {self.min_order}, must be between 0 and the largest, {self.max_order}; "

@@ -22,7 +22,8 @@ from anyorder.chains.priors import PointMass, Prior, dirichlet_rows
 from anyorder.chains.process import Process
 from anyorder.chains.random import Seed, as_key, split, uniform_pairs
 from anyorder.chains.sampling import Start, opening_rows, walk
-from anyorder.errors import InputError, check_order, check_whole, in_a_line, require
+from anyorder.errors import InputError, check_order, in_a_line, require
+from anyorder.io.gates import check_fields, check_memory, gated
 from anyorder.io.notebook import as_html
 from anyorder.io.tokens import check_tokens
 
@@ -84,13 +85,13 @@ class Source(eqx.Module):
     per_kernel: int = eqx.field(static=True, default=1)
 
     def __check_init__(self) -> None:
+        check_fields(self)
         check_order(self.prior.order, self.length)
         require(self.start in ("uniform", "stationary"), f"start is {self.start!r}, must be 'uniform' or 'stationary'")
         require(
             self.noise is None or isinstance(self.noise, Noise),
             f"noise is {self.noise!r}, must be a TokenNoise or a TransitionNoise of `anyorder.chains`",
         )
-        check_whole(per_kernel=self.per_kernel)
         require(self.per_kernel >= 1, f"sequences per kernel are {self.per_kernel}, must be at least 1")
         needs_kernels = self.start != "uniform" or self.per_kernel > 1 or isinstance(self.noise, TransitionNoise)
         require(
@@ -120,9 +121,9 @@ class Source(eqx.Module):
         """
         return jax.tree.map(partial(jnp.asarray, dtype=dtype), self)
 
+    @gated
     def sample(self, seed: Seed, count: int, dtype: DTypeLike = jnp.float64) -> Chains:
         """`count` sequences; `per_kernel` of them in a row share a kernel. The seed is an integer or a key."""
-        check_whole(count=count)
         require(count >= 1, f"count is {count}, must be at least 1")
         require(
             count % self.per_kernel == 0,
@@ -134,6 +135,7 @@ class Source(eqx.Module):
             f"{count} sequences of {self.length} tokens of order {self.order} over {self.alphabet_size} symbols take "
             f"{numbers} numbers at once, the limit is {MOST_NUMBERS}; sample fewer or shorter ones",
         )
+        check_memory(32 * numbers, f"{count} sequences of {self.length} tokens", "sample fewer or shorter ones")
         return _sample(as_key(seed), self, count, jnp.dtype(dtype))
 
 

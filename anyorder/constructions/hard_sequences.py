@@ -109,7 +109,7 @@ def check_count(alphabet_size: int, length: int) -> None:
     require(length >= 2, f"length is {length}, must be at least 2 to enumerate sequences")
     longest = max(t for t in range(1, 64) if alphabet_size**t <= MOST_SEQUENCES)
     require(
-        alphabet_size**length <= MOST_SEQUENCES,
+        length <= longest,
         f"{alphabet_size}^{length} sequences of length {length}, at most {MOST_SEQUENCES} are enumerated; "
         f"use length {longest} or less",
     )

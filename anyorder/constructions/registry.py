@@ -31,6 +31,7 @@ from anyorder.constructions.two_head import TWO_HEAD, TWO_HEAD_QK
 from anyorder.constructions.two_layer import TWO_LAYER, TWO_LAYER_QK
 from anyorder.constructions.unrolled import UNROLLED, UNROLLED_BAYES
 from anyorder.errors import InputError, as_number, check_alphabet, check_order, require
+from anyorder.io.gates import gated
 from anyorder.io.numerics import DTYPES, dtype_of
 from anyorder.io.plugins import Registry
 from anyorder.models import Certificate, Transformer, weights_digest
@@ -120,6 +121,7 @@ class Plan:
         return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype) if isinstance(leaf, np.ndarray) else leaf, model)
 
 
+@gated
 def plan(
     name: str | Construction,
     *,
@@ -163,6 +165,7 @@ def plan(
     return made
 
 
+@gated
 def construct(
     name: str | Construction,
     *,

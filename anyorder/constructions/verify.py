@@ -17,9 +17,10 @@ from anyorder.constructions.construction import Construction, OptionValue
 from anyorder.constructions.hard_sequences import all_sequences, check_count, hard_sequences
 from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.registry import Plan, find, plan, planned
-from anyorder.errors import InputError, check_whole, require
+from anyorder.errors import InputError, require
 from anyorder.estimators import matching
 from anyorder.estimators.streaming import StreamingEstimator
+from anyorder.io.gates import check_memory, gated
 from anyorder.io.notebook import as_html
 from anyorder.models import Transformer
 
@@ -190,6 +191,7 @@ def _opening(model: Transformer, order: int) -> slice:
     return slice(order - 1, order - 1 + count)
 
 
+@gated
 def verify(
     subject: str | Construction | Plan | Transformer,
     *,
@@ -220,7 +222,6 @@ def verify(
     """
     made = _plan_of(subject, order=order, alphabet_size=alphabet_size, length=length, dtype=dtype, **options)
     order, alphabet_size, length = made.request.order, made.request.alphabet_size, made.request.length
-    check_whole(sequences=sequences)
     require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
     if exhaustive:
         check_count(alphabet_size, length)
@@ -229,6 +230,9 @@ def verify(
         f"length is {length}, an attention map of {length}² numbers is above the limit of {MOST_SCORES}; "
         f"pass `length={int(MOST_SCORES**0.5)}` or less",
     )
+    at_once = 1 if check is not None or exhaustive else sequences
+    maps = f"{at_once} attention maps of {length}² numbers"
+    check_memory(8 * at_once * length**2, maps, "pass a smaller `length=` or `sequences=`")
     model = subject if isinstance(subject, Transformer) else made.build(force)
     assumes: tuple[str, ...] = getattr(made.analysis, "assumes", ())
     assumptions = {assumed: ASSUMPTIONS[assumed](model, made.request) for assumed in assumes}

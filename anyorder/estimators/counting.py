@@ -1,6 +1,7 @@
 """In-context estimators: from the tokens so far, the distribution of the next one, at every position at once.
 
-Each handles one sequence; use `jax.vmap` for a batch, inside `jax.jit` for one compiled call. Row n of the
+Each handles one sequence; use `jax.vmap` for a batch, inside `jax.jit` for one compiled call. A token outside the
+alphabet is refused, or, inside such a call, makes every row from there on NaN (with `ctw` all rows). Row n of the
 result is the prediction of x_{n+1} from x_0 … x_n. A string needs `alphabet=`, its characters in order, in place of
 `alphabet_size=`.
 """
@@ -13,9 +14,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from anyorder.errors import require
 from anyorder.estimators import matching
-from anyorder.estimators.result import Estimate
+from anyorder.estimators.result import Estimate, estimator
 from anyorder.io.tokens import Tokens, with_size
 
 #: A number, of Python or inside a compiled program.
@@ -41,12 +41,6 @@ def smoothed(counts: Int[Array, "length symbols"], beta: Number) -> Float[Array,
     return added / added.sum(axis=1, keepdims=True)
 
 
-def check_smoothing(beta: Number) -> None:
-    """Refuse a β that smooths nothing; one inside a compiled program is not known."""
-    if isinstance(beta, float | int):
-        require(beta > 0, f"beta is {beta}, must be above 0; 1 is Bayes-optimal for Dirichlet(1) rows")
-
-
 @partial(jax.jit, static_argnames="order")
 def where_full(probabilities: Float[Array, "length symbols"], order: int) -> Estimate:
     """The distributions, defined wherever the last k tokens exist: n ≥ k - 1.
@@ -58,6 +52,7 @@ def where_full(probabilities: Float[Array, "length symbols"], order: int) -> Est
     return Estimate(jnp.where(defined[:, None], probabilities, jnp.nan), defined)
 
 
+@estimator
 def kgram(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:
     """The conditional k-gram of Definition 2: what followed earlier occurrences of the last k tokens.
 
@@ -72,6 +67,7 @@ def kgram(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alpha
     return _normalised(matching.counts(matches, tokens, alphabet_size))
 
 
+@estimator
 def bayes(
     tokens: Tokens, *, order: int, alphabet_size: int | None = None, beta: Number = 1.0, alphabet: str | None = None
 ) -> Estimate:
@@ -83,7 +79,6 @@ def bayes(
     [0.25, 0.75]
     """
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
-    check_smoothing(beta)
     counts = matching.counts(matching.window_matches(tokens, order), tokens, alphabet_size)
     return where_full(smoothed(counts, beta), order)
 
@@ -92,6 +87,7 @@ def bayes(
 add_beta = bayes
 
 
+@estimator
 def bag(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:
     """The distribution after earlier occurrences of the last k tokens in any order: the limit of uniform weights 1/k.
 
@@ -103,6 +99,7 @@ def bag(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabe
     return _normalised(matching.counts(matches, tokens, alphabet_size))
 
 
+@estimator
 def add_beta_bag(
     tokens: Tokens, *, order: int, alphabet_size: int | None = None, beta: Number = 1.0, alphabet: str | None = None
 ) -> Estimate:
@@ -112,11 +109,11 @@ def add_beta_bag(
     [0.333, 0.667]
     """
     tokens, alphabet_size = with_size(tokens, order, alphabet_size, alphabet)
-    check_smoothing(beta)
     counts = matching.counts(matching.bag_matches(tokens, order, alphabet_size), tokens, alphabet_size)
     return where_full(smoothed(counts, beta), order)
 
 
+@estimator
 def add_beta_difference(tokens: Tokens, *, order: int, alphabet_size: int, beta: Number = 1.0) -> Estimate:
     """Add-β smoothing of x_{n+1} - x_{n-k+1} modulo S after the k - 1 tokens between the two.
 
@@ -127,7 +124,6 @@ def add_beta_difference(tokens: Tokens, *, order: int, alphabet_size: int, beta:
     [0.4, 0.6]
     """
     tokens, size = with_size(tokens, order, alphabet_size, None)
-    check_smoothing(beta)
     places = jnp.arange(len(tokens), dtype=jnp.int32)
     matches = matching.window_matches(tokens, order - 1) & (places >= order)
     rows = smoothed(matching.counts(matches, (tokens - jnp.roll(tokens, order)) % size, size), beta)
@@ -135,6 +131,7 @@ def add_beta_difference(tokens: Tokens, *, order: int, alphabet_size: int, beta:
     return where_full(jnp.take_along_axis(rows, differences, axis=1), order)
 
 
+@estimator
 def biased(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:
     """The k-gram that also counts opening positions whose partial window is aligned (App. A.2.2, B.2).
 
@@ -146,6 +143,7 @@ def biased(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alph
     return _normalised(matching.counts(matches, tokens, alphabet_size))
 
 
+@estimator
 def backoff(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:
     """The j-gram of the longest suffix, j ≤ k, that has been seen before; j = 0 is the frequency of symbols.
 

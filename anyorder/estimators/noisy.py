@@ -18,7 +18,7 @@ from jaxtyping import Float
 from anyorder.errors import require
 from anyorder.estimators import matching
 from anyorder.estimators.counting import Number, where_full
-from anyorder.estimators.result import Estimate
+from anyorder.estimators.result import Estimate, estimator
 from anyorder.io.tokens import Tokens, with_size
 
 #: Quadrature nodes that are held at once; n nodes an axis are n^(S-1) in all.
@@ -50,6 +50,7 @@ def simplex_rule(
     return np.concatenate([points, left[:, None]], axis=1), weights
 
 
+@estimator
 def bayes_under_transition_noise(
     tokens: Tokens,
     *,

@@ -16,6 +16,7 @@ import numpy as np
 from anyorder.errors import require
 from anyorder.estimators.counters import Paths
 from anyorder.estimators.streaming import CountedStream
+from anyorder.io.gates import gated
 from anyorder.io.tokens import size_of, spelled
 
 
@@ -81,6 +82,7 @@ class OrderStream(CountedStream):
     (1, 98, [1, 2, 2])
     """
 
+    @gated
     def __init__(self, max_order: int, alphabet_size: int) -> None:
         require(max_order >= 0, f"max_order is {max_order}, must be at least 0; pass `max_order=0` or more")
         self._paths = Paths(max_order, alphabet_size, None, kind="counts")
@@ -95,9 +97,9 @@ class OrderStream(CountedStream):
         """Tokens that are coded: those with `max_order` tokens before them in their sequence."""
         return self._paths.positions
 
+    @gated
     def report(self, beta: float = 0.5) -> OrderReport:
         """The scores of all orders for Dirichlet(β) rows; any β, from the same counts."""
-        require(0 < beta < math.inf, f"beta is {beta}, must be positive and finite; 0.5 is usual")
         size, positions = self.alphabet_size, self.positions
         require(
             positions > 0,
@@ -121,6 +123,7 @@ class OrderStream(CountedStream):
         return OrderReport(beta, self.order, size, positions, tuple(scores), mixture, float(-weighted * bits))
 
 
+@gated
 def orders(
     *sequences: Sequence[int] | np.ndarray | str,
     max_order: int,

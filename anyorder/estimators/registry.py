@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import pkgutil
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -59,7 +58,6 @@ class Estimator:
 
     def counter(self, order: int, alphabet_size: int, beta: float | None = None) -> Counter:
         """The counter of a stream."""
-        require(beta is None or 0 < beta < math.inf, f"beta is {beta}, must be positive and finite; 1 is usual")
         if self.streaming is None:
             from anyorder.estimators.counters import Recounted
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from typing import NamedTuple, cast
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from anyorder.io.gates import Function, gated
 from anyorder.io.notebook import as_html
+from anyorder.io.tokens import nan_outside
 
 #: Positions that a notebook shows.
 SHOWN = 8
@@ -43,6 +47,22 @@ class WeightedEstimate(NamedTuple):
 
     def _repr_html_(self) -> str:
         return _html(self)
+
+
+def estimator(function: Function) -> Function:
+    """An estimator that checks its arguments; traced tokens outside the alphabet make the rows from there on NaN."""
+
+    @functools.wraps(function)
+    def checked(tokens: object, **options: object) -> Estimate | WeightedEstimate:
+        found = function(tokens, **options)
+        rows = nan_outside(tokens, found.probabilities, found.probabilities.shape[-1])
+        return (
+            found
+            if rows is found.probabilities
+            else found._replace(probabilities=rows, defined=found.defined & ~jnp.isnan(rows).any(axis=1))
+        )
+
+    return gated(cast(Function, checked))
 
 
 def _words(estimate: Estimate | WeightedEstimate) -> str:

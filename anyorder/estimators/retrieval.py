@@ -10,7 +10,7 @@ from anyorder.chains.noise import Noise, TokenNoise
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.estimators.counting import where_full
 from anyorder.estimators.hidden import filtered
-from anyorder.estimators.result import WeightedEstimate
+from anyorder.estimators.result import WeightedEstimate, estimator
 from anyorder.estimators.unknown_order import coded
 from anyorder.io.tokens import Tokens, as_tokens
 
@@ -18,6 +18,7 @@ from anyorder.io.tokens import Tokens, as_tokens
 IMPOSSIBLE = -1e6
 
 
+@estimator
 def retrieval(
     tokens: Tokens,
     *,
@@ -49,6 +50,7 @@ def retrieval(
     return WeightedEstimate(probabilities, defined, jnp.where(defined[:, None], posterior, jnp.nan))
 
 
+@estimator
 def unigram_retrieval(tokens: Tokens, *, kernels: Float[Array, "chains *contexts symbols"]) -> WeightedEstimate:
     """Retrieval that counts symbols alone: every chain stands for its stationary distribution of symbols.
 

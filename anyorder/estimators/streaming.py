@@ -14,6 +14,7 @@ from jaxtyping import Float64
 
 from anyorder.errors import require
 from anyorder.estimators.registry import Estimator, find_estimator
+from anyorder.io.gates import gated
 from anyorder.io.tokens import check_tokens
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class CountedStream:
             not isinstance(tokens, str),
             "the chunk is a string; number its characters first: anyorder.io.tokens.spelled(text, alphabet)",
         )
+        masked = isinstance(tokens, np.ma.MaskedArray)
+        require(not masked, "the chunk is a masked array; drop the masked entries, or give its .data")
         chunk = np.asarray(tokens)
         require(
             chunk.ndim == 1,
@@ -115,9 +118,10 @@ class StreamingEstimator(CountedStream):
     (6, 2)
     >>> StreamingEstimator(order=1, alphabet_size=1)
     Traceback (most recent call last):
-    anyorder.errors.InputError: alphabet size is 1, must be 2 to 65536; renumber the tokens
+    anyorder.errors.InputError: alphabet size is 1, must be at least 2; pass `alphabet_size=2` or more
     """
 
+    @gated
     def __init__(
         self, order: int, alphabet_size: int, estimator: str | Estimator = "kgram", *, beta: float | None = None
     ) -> None:

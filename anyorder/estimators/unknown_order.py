@@ -13,11 +13,12 @@ from jaxtyping import Array, Bool, Float, Int
 
 from anyorder.errors import check_whole, require
 from anyorder.estimators import matching
-from anyorder.estimators.counting import Number, check_smoothing, smoothed, where_full
-from anyorder.estimators.result import WeightedEstimate
+from anyorder.estimators.counting import Number, smoothed, where_full
+from anyorder.estimators.result import WeightedEstimate, estimator
 from anyorder.io.tokens import Tokens, with_size
 
 
+@estimator
 def mixture(
     tokens: Tokens,
     *,
@@ -37,9 +38,10 @@ def mixture(
     >>> mixed.probabilities[-1].round(3).tolist(), mixed.posterior[-1].round(3).tolist()
     ([0.889, 0.111], [0.001, 0.5, 0.5])
     """
+    check_whole(max_order=max_order)
     require(0 <= min_order <= max_order, f"min_order is {min_order}, must be 0 to {max_order}, which is max_order")
     tokens, alphabet_size = with_size(tokens, None, alphabet_size, alphabet)
-    _check(tokens, max_order, "max_order", beta)
+    _check(tokens, max_order, "max_order")
     orders = range(min_order, max_order + 1)
     rows = [of_order(tokens, order, max_order, alphabet_size, beta)[1] for order in orders]
     evidence = jnp.stack([jnp.cumsum(coded(row, tokens, max_order)) for row in rows], axis=1)
@@ -47,6 +49,7 @@ def mixture(
     return _where_full(jnp.einsum("nk,kns->ns", posterior, jnp.stack(rows)), posterior, max_order)
 
 
+@estimator
 def ctw(
     tokens: Tokens, *, depth: int, alphabet_size: int | None = None, beta: Number = 0.5, alphabet: str | None = None
 ) -> WeightedEstimate:
@@ -62,7 +65,7 @@ def ctw(
     ([0.937, 0.063], [0.0, 0.5, 0.5])
     """
     tokens, alphabet_size = with_size(tokens, None, alphabet_size, alphabet)
-    _check(tokens, depth, "depth", beta)
+    _check(tokens, depth, "depth")
     # A node mixes two predictors: its own row, and its child on the path of the context. The odds of the first against
     # the second are the ratio of what they gave to the tokens that came after this node: the matching positions.
     _, below = of_order(tokens, depth, depth, alphabet_size, beta)
@@ -76,14 +79,13 @@ def ctw(
     return _where_full(below, jnp.stack(reached, axis=1), depth)
 
 
-def _check(tokens: Int[Array, "length"], longest: int, name: str, beta: Number) -> None:
+def _check(tokens: Int[Array, "length"], longest: int, name: str) -> None:
     check_whole(**{name: longest})
     require(
         0 <= longest < len(tokens),
         f"{name} is {longest}, must be 0 or more and smaller than the length {len(tokens)}; lower it or lengthen the "
         "sequence",
     )
-    check_smoothing(beta)
 
 
 def of_order(

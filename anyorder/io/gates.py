@@ -15,15 +15,19 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import functools
+import inspect
+import itertools
 import os
 import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, TypeVar, cast
 
 from anyorder.errors import InputError, as_number, check_seed, check_whole, require, shown
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 Place = str | os.PathLike[str]
 """A path as people give it."""
 #: How the names of unfinished files begin; a process number follows.
@@ -32,17 +36,23 @@ UNFINISHED = ".anyorder-unfinished-"
 FIGURES = (".png", ".svg", ".pdf")
 #: Least and most of numbers by their names, the same in flags, arguments and configs; functions may ask for more.
 RANGES: dict[str, tuple[float, float]] = {
+    "alphabet_size": (2, 1 << 16),
     "beta": (1e-9, 1e9),
     "concentration": (1e-6, 1e6),
-    "steps": (0, 1e9),
+    **dict.fromkeys(("order", "min_order", "max_order", "depth"), (-1e6, 1e6)),
+    "max_length": (-1e3, 1e3),
+    "sequences": (-1e6, 1e6),
+    "steps": (-1e9, 1e9),
     "symbols": (2, 1e6),
 }
 #: Most of all others, by kind, and one over the least size of a number that is not 0.
 LARGEST: dict[type, float] = {int: 1e12, float: 1e100}
 #: Levels of a path to write: Python makes folders one inside the other.
 DEEPEST = 256
-#: Part of the free memory that one piece of work may take.
-SHARE = 0.9
+#: Annotations that are checked.
+_KINDS: dict[str, type] = {"int": int, "float": float, "Number": float, "bool": bool, "str": str}
+#: Part of the free memory that one piece of work may take, and bytes that are always there.
+SHARE, SMALL = 0.9, 1 << 26
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +91,49 @@ def check_number(name: str, value: object, kind: type = int) -> None:
     require(not tiny, f"{size} least {1 / LARGEST[float]:g}, or 0; pass `{name}=0` or more")
 
 
+def gated(function: Function) -> Function:
+    """Check the arguments that are annotated as numbers, switches or texts before a public function sees them.
+
+    >>> @gated
+    ... def doubled(count: int) -> int:
+    ...     return 2 * count
+    >>> doubled(True)
+    Traceback (most recent call last):
+    anyorder.errors.InputError: count is True, must be a whole number
+    """
+    kinds = {name: str(one.annotation) for name, one in inspect.signature(function).parameters.items()}
+    names = list(kinds)
+
+    @functools.wraps(function)
+    def checked(*given: Any, **named: Any) -> Any:
+        for name, value in itertools.chain(zip(names, given, strict=False), named.items()):
+            _check_kind(name, value, kinds.get(name, ""))
+        return function(*given, **named)
+
+    return cast(Function, checked)
+
+
+def check_fields(made: Any) -> None:
+    """Check the fields of a dataclass in the same way."""
+    for field in dataclasses.fields(made):
+        _check_kind(field.name, getattr(made, field.name), str(field.type))
+
+
+def _check_kind(name: str, value: Any, annotation: str) -> None:
+    first, _, other = annotation.partition(" | ")
+    kind = _KINDS.get(first)
+    if kind is None or hasattr(value, "_trace") or (value is None and "None" in other):
+        return  # of no kind that is checked, inside a compiled program, or not given
+    if kind is float and getattr(value, "shape", None) == ():
+        value = value.item()
+    if kind in (int, float):
+        check_number(name, value, kind)
+    elif kind is bool:
+        require(type(value).__name__ in ("bool", "bool_"), f"{name} is {shown(value)}, must be True or False")
+    else:
+        require(isinstance(value, str) or other not in ("", "None"), f"{name} is {shown(value)}, must be a text")
+
+
 def free_memory() -> int | None:
     """Bytes that this process may still take: of the machine, of its control group, and under its own limit."""
     found = []
@@ -112,7 +165,7 @@ def check_memory(needed: int, what: str, way_out: str) -> None:
     Traceback (most recent call last):
     anyorder.errors.InputError: a batch of 10 sequences needs about 931 million GiB of memory, ... GiB are free; ...
     """
-    free = free_memory()
+    free = free_memory() if needed > SMALL else None
     if free is not None and needed > SHARE * free:
         raise InputError(f"{what} needs about {_gibibytes(needed)} of memory, {_gibibytes(free)} are free; {way_out}")
 
@@ -129,6 +182,7 @@ def open_regular(path: Place, expected: str, *, most: int | None = None, inside:
     most: bytes that it may have.
     inside: folder that it must be in, with all symbolic links followed.
     """
+    _check_place(path)
     try:
         # Without the flag a pipe that nobody writes to would be waited for; Windows has neither.
         at_once = getattr(os, "O_NONBLOCK", 0)
@@ -167,6 +221,7 @@ def target(path: Place, *, folder: bool = False, suffixes: tuple[str, ...] = ())
     Traceback (most recent call last):
     anyorder.errors.InputError: /dev/null is a device; outputs are regular files, choose another name
     """
+    _check_place(path)
     name = os.fspath(path)
     require(name != "", f"the name of the {'folder' if folder else 'file'} to write is empty; give one")
     require(folder or not name.endswith(os.sep), f"{name} is the name of a folder; name a file to write to")
@@ -240,6 +295,11 @@ def check_paths(paths: Iterable[tuple[str, Gate, str]]) -> None:
         other, use = taken.setdefault(place, (flag, gate.use))
         clash = other != flag and {gate.use, use} not in ({"read"}, {"read", "fill"})
         require(not clash, f"{other} and {flag} are both {path}; an output needs a place of its own")
+
+
+def _check_place(path: object) -> None:
+    """Refuse what is no path; Python would take an integer for the number of an open file."""
+    require(isinstance(path, str | os.PathLike), f"the path is {shown(path)}, must be a text or a Path")
 
 
 def _kind(mode: int) -> str:

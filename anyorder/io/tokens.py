@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Integer
+from jaxtyping import Array, Float, Int, Integer
 
-from anyorder.errors import InputError, check_alphabet, check_order, require
+from anyorder.errors import InputError, check_alphabet, check_order, require, shown
 from anyorder.io import numerics as numerics  # 64-bit numbers
+from anyorder.io.gates import check_memory
 
 LARGEST_ALPHABET = 1 << 16
 
@@ -30,6 +31,7 @@ def as_tokens(
     [0, 1, 1, 0]
     """
     check_alphabet(alphabet_size)
+    check_unmasked("tokens", tokens)
     array = spelled(tokens, alphabet) if isinstance(tokens, str) else tokens
     try:
         array = array if isinstance(array, jax.Array) else np.asarray(array)
@@ -52,12 +54,35 @@ def as_tokens(
     return jnp.asarray(array, jnp.int32)
 
 
+def nan_outside(
+    tokens: object, rows: Float[Array, "length columns"], alphabet_size: int
+) -> Float[Array, "length columns"]:
+    """The rows, with NaN from the first token on that is outside the alphabet.
+
+    Tokens inside a compiled or mapped function are not known when it is traced and cannot be refused there; known ones
+    have been checked.
+    """
+    if not isinstance(tokens, jax.core.Tracer):
+        return rows
+    outside = (tokens < 0) | (tokens >= alphabet_size)
+    return jnp.where(jax.lax.cummax(outside.astype(jnp.int32))[:, None] > 0, jnp.nan, rows)
+
+
+def check_unmasked(name: str, given: object) -> None:
+    """Refuse NumPy's masked arrays, whose masks nothing here reads."""
+    masked = isinstance(given, np.ma.MaskedArray)
+    require(not masked, f"{name} are a masked array; drop the masked entries, or give its .data")
+
+
 def with_size(
     tokens: object, order: int | None, alphabet_size: int | None, alphabet: str | None
 ) -> tuple[Int[Array, "length"], int]:
     """The sequence as `as_tokens` gives it, and the size of the alphabet, which a given `alphabet` has of itself."""
     size = size_of(alphabet_size, alphabet)
-    return as_tokens(tokens, order, size, alphabet=alphabet), size
+    found = as_tokens(tokens, order, size, alphabet=alphabet)
+    pairs = f"{len(found):,} tokens, of which all pairs of positions are compared,"
+    check_memory(6 * len(found) ** 2, pairs, "shorten the sequence, or use estimators.StreamingEstimator")
+    return found, size
 
 
 def size_of(alphabet_size: int | None, alphabet: str | None) -> int:
@@ -67,6 +92,7 @@ def size_of(alphabet_size: int | None, alphabet: str | None) -> int:
     3
     """
     if alphabet is not None:
+        require(isinstance(alphabet, str), f"the alphabet is {shown(alphabet)}, must be a text of its characters")
         have = f"the alphabet {alphabet!r} has {len(alphabet)} characters"
         require(
             alphabet_size in (None, len(alphabet)), f"alphabet size is {alphabet_size}, {have}; drop one of the two"

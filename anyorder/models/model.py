@@ -20,7 +20,7 @@ from jaxtyping import Array, Float, Int
 
 from anyorder.errors import require
 from anyorder.io.notebook import as_html
-from anyorder.io.tokens import Tokens, as_tokens
+from anyorder.io.tokens import Tokens, as_tokens, nan_outside
 from anyorder.models.arithmetic import Weights, linear, stored, total
 from anyorder.models.attention import run_heads
 from anyorder.models.certificate import Certificate
@@ -218,7 +218,8 @@ class Transformer(eqx.Module):
             _warn_of_length(self.certificate)
         # A hook may hold traced arrays, and would be compiled anew at every call.
         trace = _compiled(program, numbered, keep) if hook is plain else forward(program, numbered, keep, hook)
-        return dataclasses.replace(trace, blocks=self.blocks)
+        rows = [nan_outside(tokens, rows, self.alphabet_size) for rows in (trace.probabilities, trace.logits)]
+        return dataclasses.replace(trace, blocks=self.blocks, probabilities=rows[0], logits=rows[1])
 
 
 #: Packages whose frames stand between a caller and the model.

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from anyorder.errors import check_seed, require
+from anyorder.errors import require
+from anyorder.io.gates import check_fields, check_memory, check_number
 from anyorder.probing import controls
 from anyorder.probing.ablation import SEQUENCES as REPEATS
 from anyorder.probing.ablation import ablation, repeats
@@ -77,6 +78,12 @@ class Settings:
     seed: int = 0
     ids: tuple[int, ...] | None = None
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for name, several in (("layers", self.layers), ("ids", self.ids)):
+            for one in several or ():
+                check_number(name, one)
+
     @property
     def test_length(self) -> int:
         """Tokens of a test sequence for a model that takes any number."""
@@ -93,10 +100,12 @@ class Settings:
         layers = tuple(range(len(model.heads))) if self.layers is None else tuple(sorted(set(self.layers)))
         for layer in layers:
             require(0 <= layer < len(model.heads), f"layer is {layer}, this model has 0 to {len(model.heads) - 1}")
-        check_seed(self.seed)
         require(self.sequences >= 4, f"sequences is {self.sequences}, must be at least 4: two for each half")
         length = self.length or min(LENGTH, getattr(model, "context", None) or LENGTH)
         choice = range(self.symbols, self.symbols + 1) if self.symbols else range(2, min(4, len(ids)) + 1)
+        heads = sum(model.heads[layer] for layer in layers)
+        maps = f"a test sequence of {length} tokens, with {heads} attention maps,"
+        check_memory(8 * (heads + self.sequences) * length**2, maps, "pass a smaller `length=`, or fewer `layers=`")
         symbols, longest = fitting(length, choice, self.max_length)
         return dataclasses.replace(self, length=length, symbols=symbols, max_length=longest, layers=layers)
 

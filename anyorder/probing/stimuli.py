@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from anyorder.errors import InputError, require
+from anyorder.io.gates import check_memory, gated
 
 if TYPE_CHECKING:
     from anyorder.chains import Source
@@ -52,6 +53,7 @@ def shortest(max_length: int) -> int:
     return max_length * (2 * max_length + 3)
 
 
+@gated
 def sequences(count: int = 48, *, length: int = 192, symbols: int = 4, max_length: int = 5, seed: int = 0) -> Sequences:
     """Draw sequences with planted patterns.
 
@@ -83,6 +85,7 @@ def fitting(length: int, symbols: range, max_length: int) -> tuple[int, int]:
     )
 
 
+@gated
 def complete(count: int = 48, *, length: int = 192, symbols: int = 4, max_length: int = 5, seed: int = 0) -> Sequences:
     """Sequences with complete rows: uniform ones if patterns are frequent in them, else planted ones.
 
@@ -93,6 +96,7 @@ def complete(count: int = 48, *, length: int = 192, symbols: int = 4, max_length
     return draw(count, length=length, symbols=symbols, max_length=max_length, seed=seed)
 
 
+@gated
 def uniform(count: int = 48, *, length: int = 192, symbols: int = 2, max_length: int = 5, seed: int = 0) -> Sequences:
     """Uniform random tokens; pairs are of rows that have a key for every flip and one that agrees everywhere.
 
@@ -115,6 +119,7 @@ def uniform(count: int = 48, *, length: int = 192, symbols: int = 2, max_length:
     return Sequences(tokens, _some(generator, rows, QUERIES), rows[..., None] & keys)
 
 
+@gated
 def drawn_from(source: Source, count: int, *, max_length: int = 5, seed: int = 0) -> Sequences:
     """Sequences of a source instead; the queries are all positions from K on, and long matches may be rare.
 
@@ -136,6 +141,8 @@ def _frequent(length: int, symbols: int, longest: int) -> bool:
 
 def _check(count: int, symbols: int, max_length: int, length: int, least: int) -> None:
     require(count >= 1, f"sequences is {count}, must be at least 1")
+    pairs = f"{count} sequences of {length} tokens, with all pairs of positions,"
+    check_memory(2 * count * length**2, pairs, "pass a smaller `length=`")
     require(symbols >= 2, f"symbols is {symbols}, must be at least 2: with one symbol every key matches")
     require(max_length >= 2, f"max length is {max_length}, must be at least 2")
     require(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
-from anyorder.errors import check_seed, require
+from anyorder.errors import check_seed, require, shown
+from anyorder.io.gates import check_memory
 from anyorder.training.config import Config, Optimisation, check_value, values
 from anyorder.training.config_text import words
 from anyorder.training.mixers import recipe
@@ -53,6 +55,19 @@ def check_config(config: Config) -> None:
     _check_data(config)
     _check_architecture(config)
     _check_optimisation(config.optimisation)
+    _check_memory(config)
+
+
+def _check_memory(config: Config) -> None:
+    """Refuse a run whose arrays cannot fit, by rough sizes: weights with their moments, activations, evaluation set."""
+    length, size, d = config.data.tokens, config.data.alphabet_size, config.architecture.dimension
+    layers, models = config.architecture.layers, config.seeds * len(config.optimisation.learning_rate)
+    weights = layers * d * (8 * d + length) + 2 * size * d
+    activations = config.optimisation.batch * length * layers * d + length**2
+    evaluation = config.measurement.evaluation_count * length * size
+    about = f"{models} models of {weights:,} weights on {length:,} tokens"
+    way_out = "pass a smaller `seeds=`, `dimension=`, `length=`, `batch=` or `evaluation_count=`"
+    check_memory(20 * models * weights + 8 * activations + 32 * evaluation, about, way_out)
 
 
 def _check_data(config: Config) -> None:
@@ -78,12 +93,13 @@ def _check_data(config: Config) -> None:
         not (data.token_noise and data.transition_noise),
         f"token noise {data.token_noise} and transition noise {data.transition_noise} together; choose one kind",
     )
-    kernel = data.alphabet_size ** (window + 1)
+    dense = (window + 1) * math.log2(data.alphabet_size)
+    kernel = data.alphabet_size ** min(window + 1, 64)
     counts = {"evaluation_count": config.measurement.evaluation_count, "batch": config.optimisation.batch}
     for name, count in counts.items():
         require(
-            count * kernel <= MOST_NUMBERS,
-            f"{count} kernels of {kernel} numbers are drawn at once, the limit is {MOST_NUMBERS} numbers; "
+            dense <= 64 and count * kernel <= MOST_NUMBERS,
+            f"{count} kernels of {shown(kernel)} numbers are drawn at once, the limit is {MOST_NUMBERS} numbers; "
             f"pass a smaller `{name}=` or `order=`",
         )
 

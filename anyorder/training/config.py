@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from anyorder.chains.config import PRIORS, SourceConfig
-from anyorder.errors import InputError, require
-from anyorder.io.gates import Gate
+from anyorder.errors import InputError, require, shown
+from anyorder.io.gates import Gate, check_number
 from anyorder.io.plugins import Registry
 from anyorder.training.mixers import MIXERS, recipe
 
@@ -334,13 +334,16 @@ def check_value(name: str, value: Any, said: str) -> None:
     """
     default = DEFAULTS[name]
     if name in CHOICES:
-        require(value in CHOICES[name], f"{said} {value!r}, must be one of {', '.join(CHOICES[name])}")
+        known = isinstance(value, str) and value in CHOICES[name]
+        require(known, f"{said} {shown(value)}, must be one of {', '.join(CHOICES[name])}")
     if isinstance(default, tuple):
-        require(isinstance(value, tuple), f"{said} {value!r}, must be a tuple, such as {default}")
+        require(isinstance(value, tuple), f"{said} {shown(value)}, must be a tuple, such as {default}")
     kind = str if default is None else type(default[0] if isinstance(default, tuple) else default)
     for entry in value if isinstance(default, tuple) else (value,):
         fits = isinstance(entry, (int, float) if kind is float else kind) and isinstance(entry, bool) == (kind is bool)
-        require(fits or entry is default is None, f"{said} {entry!r}, must be of type {kind.__name__}")
+        require(fits or entry is default is None, f"{said} {shown(entry)}, must be of type {kind.__name__}")
+        if kind in (int, float) and entry is not None:
+            check_number(name, entry, kind)
 
 
 #: The best architecture known here: pre-norm, the start and Q/K norm together make every seed arrive at the floor; the
@@ -385,6 +388,7 @@ def preset(name: str = "fast", order: int = 2, **changes: object) -> Config:
     >>> preset(order=3, steps=10).optimisation.steps
     10
     """
+    check_number("order", order)
     own = dict(_FAST.get(order, _FAST[max(_FAST)])) if name == "fast" else {}
     given = _plain(DEFAULTS["mixer"], changes.get("mixer", ()))
     for_mixers = recipe(given, order)

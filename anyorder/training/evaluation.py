@@ -27,6 +27,7 @@ from anyorder.errors import require
 from anyorder.estimators import matching, pseudo_attention
 from anyorder.estimators.match_lengths import by_length, match_lengths
 from anyorder.estimators.registry import Estimator, find_estimator
+from anyorder.io.gates import gated
 from anyorder.io.notebook import as_html
 from anyorder.models import Transformer
 from anyorder.training.config import Data
@@ -201,6 +202,7 @@ def held_out(data: Data | Source | Prior | Kernel, count: int, seed: Seed = 0) -
     return _source(data).sample(key, count)
 
 
+@gated
 def evaluation_set(
     data: Data | Source | Prior | Kernel, count: int, seed: Seed = 0, *, floor: GivenFloor | None = None
 ) -> EvaluationSet:
@@ -287,6 +289,7 @@ def _compare(
     return jax.lax.map(lambda one: each(*one), (tokens, truth, given), batch_size=BATCH)
 
 
+@gated
 def evaluate(
     model: Any,
     source: EvaluationSet | Data | Source | Prior | Kernel,

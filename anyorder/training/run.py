@@ -19,6 +19,7 @@ import numpy as np
 from anyorder.chains import PRIORS, Kernel, Prior, Source, as_source
 from anyorder.errors import require
 from anyorder.io.atomic import Row
+from anyorder.io.gates import gated
 from anyorder.io.trees import as_json
 from anyorder.models import Transformer, load
 from anyorder.training.checks import check_config
@@ -95,6 +96,7 @@ def _run_in_words(summary: Summary) -> str:
     return f"{count} model{'s' * (count != 1)}, {ended} at step {summary.step}, {distance} nats"
 
 
+@gated
 def train(
     config: Config | None = None,
     out: str | Path | None = None,

@@ -36,7 +36,7 @@ def test_another_seed_is_another_pool_and_given_kernels_are_kept():
     ("options", "message"),
     [
         ({"chains": 0}, "chains is 0, must be at least 1; pass `chains=1` or more"),
-        ({"concentration": 0.0}, "concentration is 0.0, must be above 0; the paper uses 1"),
+        ({"concentration": 0.0}, "concentration is 0.0, must be at least 1e-06"),
         ({"kernels": jnp.ones((2, 3, 3)) / 3}, r"kernels of shape \(3, 3\), must be \(2, 2\) for order 1 over 2"),
     ],
 )

@@ -58,7 +58,7 @@ def test_sampling_inside_another_compiled_program():
         (lambda: chains.sample(KERNEL, alphabet_size=9), "alphabet size is 9, the prior has 3; drop `alphabet_size=`"),
         (lambda: TokenNoise(1.5), "probability is 1.5, must be between 0 and 1"),
         (lambda: TransitionNoise(-0.1), "strength is -0.1, must be between 0 and 1"),
-        (lambda: Dirichlet(1, 2, 0.0), "concentration is 0.0, must be above 0"),
+        (lambda: Dirichlet(1, 2, 0.0), "concentration is 0.0, must be at least 1e-06"),
         (lambda: Floored(1, 2, 1.0), "gamma is 1.0, must be between 0 and 1"),
         (lambda: ReversibleBinary(order=3), "ReversibleBinary is order 2 over 2 symbols"),
         (lambda: chains.check_first_order(Dirichlet(2, 2), 0.2, KEY), "the prior has order 2"),
@@ -109,7 +109,7 @@ def test_a_compiled_program_takes_a_source_as_its_input():
     ("make", "words"),
     [
         (lambda: OrderMixture(2, 3, 2), "smallest order is 3, must be between 0 and the largest, 2"),
-        (lambda: Tree(2, 3, concentration=0.0), "concentration is 0.0, must be above 0"),
+        (lambda: Tree(2, 3, concentration=0.0), "concentration is 0.0, must be at least 1e-06"),
         (lambda: named_prior("forest", 1, 2), "no prior 'forest'; did you mean floored"),
         (lambda: Source(Dirichlet(1, 2), 4).sample(0, 10**9), "sample fewer or shorter ones"),
         (lambda: Source(Dirichlet(1, 2), 4, per_kernel=2).sample(0, 3), "must be a multiple of the 2"),

@@ -1,6 +1,7 @@
 """Estimators against brute force over Definition 2, on random, constant, periodic and sparse sequences."""
 
 from fractions import Fraction
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -79,9 +80,35 @@ def test_bad_tokens_are_refused_in_one_line(arguments, message):
 
 def test_bad_smoothing_and_strength_are_refused():
     for smoothed in (estimators.add_beta, estimators.add_beta_bag):
-        with pytest.raises(InputError, match="beta is 0, must be above 0"):
+        with pytest.raises(InputError, match="beta is 0, must be at least 1e-09"):
             smoothed([0, 1, 0], order=1, alphabet_size=2, beta=0)
     with pytest.raises(InputError, match=r"strength is 1\.5, must be between 0 and 1"):
         estimators.bayes_under_transition_noise([0, 1, 0], order=1, alphabet_size=2, strength=1.5)
     with pytest.raises(InputError, match="the limit is 65536"):
         estimators.bayes_under_transition_noise([0, 1] * 300, order=1, alphabet_size=4, strength=0.1)
+
+
+@pytest.mark.parametrize("beta", [1e308, float("inf"), 1e-320, float("nan"), 1j, True, [1.0], "1", None])
+def test_smoothing_that_gives_nonsense_is_refused(beta):
+    with pytest.raises(InputError, match=r"^beta is "):
+        estimators.bayes([0, 1, 0], order=1, alphabet_size=2, beta=beta)
+
+
+ESTIMATES = {
+    "kgram": {"order": 1}, "bayes": {"order": 1}, "bag": {"order": 1}, "biased": {"order": 1}, "backoff": {"order": 1},
+    "add_beta_bag": {"order": 1}, "mixture": {"max_order": 1}, "ctw": {"depth": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ESTIMATES)
+def test_mapped_tokens_outside_the_alphabet_make_rows_nan_from_there_on(name):
+    batch = jnp.array([[0, 1, 0, 1, 0, 0], [0, 1, 0, 2, 0, 0], [0, 1, 0, 1, -1, 0]], jnp.int32)
+    estimate = partial(getattr(estimators, name), alphabet_size=2, **ESTIMATES[name])
+    mapped = jax.vmap(estimate)(batch)
+    alone = estimate(batch[0])
+    for row, known in enumerate((6, 3, 4)):
+        if name != "ctw" or known == 6:  # whose sums over all positions are NaN in every row
+            np.testing.assert_allclose(mapped.probabilities[row, :known], alone.probabilities[:known], rtol=1e-12)
+            assert mapped.defined[row, :known].tolist() == alone.defined[:known].tolist()
+        assert np.isnan(mapped.probabilities[row, known:]).all()
+        assert not mapped.defined[row, known:].any()

@@ -110,6 +110,16 @@ def test_tokens_outside_the_alphabet_are_refused():
         random_model(9)(np.zeros(0, np.int32))
 
 
+def test_mapped_tokens_outside_the_alphabet_make_rows_nan_from_there_on():
+    model = random_model(8, beginning=True)
+    batch = np.stack([tokens_of(6, 0)] * 2)
+    batch[1, 3] = model.alphabet_size
+    mapped = jax.vmap(model)(jnp.asarray(batch, jnp.int32))
+    assert np.isfinite(mapped[0]).all()
+    np.testing.assert_allclose(mapped[1, :3], mapped[0, :3], rtol=1e-6)
+    assert np.isnan(mapped[1, 3:]).all()
+
+
 def test_absolute_positions_end_somewhere():
     with pytest.raises(InputError, match="the sequence has 9 tokens, this model has 8 positions"):
         random_model(9, places=8)(tokens_of(9))

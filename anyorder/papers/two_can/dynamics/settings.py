@@ -6,7 +6,8 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, Literal
 
-from anyorder.errors import check_order, check_seed, require
+from anyorder.errors import check_order, require
+from anyorder.io.gates import check_fields, check_memory
 
 if TYPE_CHECKING:
     from anyorder.chains import Prior
@@ -38,8 +39,12 @@ class AlgorithmSettings:
 
     def check(self, prior: Prior) -> None:
         """Refuse what cannot be run."""
+        check_fields(self)
         check_order(prior.order, self.length)
-        check_seed(self.seed)
+        rows = self.length * prior.alphabet_size ** (prior.order + 1)
+        about = f"a batch of {self.batch} chains of {self.length} tokens, and {self.steps} steps kept,"
+        needed = 8 * self.length**2 + 16 * self.batch * rows + 8 * self.steps * self.length
+        check_memory(needed, about, "pass a smaller `length=`, `batch=` or `steps=`")
         for name in ("steps", "batch"):
             require(getattr(self, name) >= 1, f"{name} is {getattr(self, name)}, must be at least 1")
         for name in ("rate", "a_2", "epsilon"):
