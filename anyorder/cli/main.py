@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from anyorder import __version__
+from anyorder.cli.environment import check_environment, unusable
 from anyorder.cli.signals import exit_code, interruptible
 from anyorder.errors import InputError, in_a_line, in_flags, nearest
 from anyorder.io import plugins
@@ -77,10 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refused(f"cannot use {what}: {error.strerror or error}; name another")
     except (MemoryError, RecursionError) as error:
         return _refused(f"out of memory ({str(error) or type(error).__name__}); ask for less at once")
-    except RuntimeError as error:
-        if "RESOURCE_EXHAUSTED" not in str(error):  # of XLA
+    except Exception as error:
+        if "RESOURCE_EXHAUSTED" in str(error):  # of XLA
+            return _refused(f"out of memory ({in_a_line(error)}); ask for less at once")
+        if (reason := unusable()) is None:
             raise
-        return _refused(f"out of memory ({in_a_line(error)}); ask for less at once")
+        return _refused(reason)
 
 
 def _run(words: list[str]) -> int:
@@ -90,6 +93,7 @@ def _run(words: list[str]) -> int:
     if words[0] == "--version":
         print(f"anyorder {__version__}", flush=True)
         return 0
+    check_environment()
     with interruptible(), warnings.catch_warnings(), plugins.within(_plugins(words)):
         warnings.showwarning = lambda message, *_: _say(str(message))
         command = parse(words)

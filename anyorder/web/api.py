@@ -40,8 +40,13 @@ def routes(explorer: Explorer, quick: Work, long: Work) -> APIRouter:
     async def answer(
         request: Request, work: Work, job: Callable[[CheckCancelled], BaseModel | Sequence[BaseModel]]
     ) -> Response:
-        body = await work.do(request, lambda check: to_json(job(check), inf_nan_mode="null"))
-        return Response(body, media_type="application/json")
+        def run(check: CheckCancelled) -> bytes:
+            try:
+                return to_json(job(check), inf_nan_mode="null")
+            finally:
+                explorer.tidy()
+
+        return Response(await work.do(request, run), media_type="application/json")
 
     @router.get("/options", response_model=schema.Options, summary="What there is to choose from")
     async def options(request: Request) -> Response:

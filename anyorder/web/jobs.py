@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from starlette.requests import Request
 
-from anyorder.web.limits import BeyondLimit, Limit
+from anyorder.web import limits
 
 Answer = TypeVar("Answer")
 CheckCancelled = Callable[[], None]
 
 #: Seconds between two looks whether the client is still there.
-GLANCE = 0.05
+GLANCE = 0.1
 
 
 class Cancelled(Exception):
@@ -44,6 +45,7 @@ class Work:
     async def do(self, request: Request, job: Callable[[CheckCancelled], Answer]) -> Answer:
         """Run `job(check)` in a thread, as `begin` does; raise `Cancelled` if the client leaves."""
         running, gone = self.begin(job)
+        end = time.monotonic() + limits.LONGEST_WAIT
         future = asyncio.wrap_future(running)
         future.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, even if nobody waits
         try:
@@ -51,6 +53,8 @@ class Work:
                 await asyncio.wait([future], timeout=GLANCE)
                 if not future.done() and (self._closed.is_set() or await request.is_disconnected()):
                     raise Cancelled
+                if time.monotonic() > end and running.cancel():  # it still waits: what runs cannot be cancelled so
+                    raise self._busy()
             return future.result()
         finally:
             gone.set()
@@ -60,8 +64,7 @@ class Work:
         """Take a place for `job(check)`, or refuse it without one; set the event, and its next check ends it."""
         with self._lock:
             if self._taken >= self.most or self._closed.is_set():
-                message = f"{self.most} {self.name} are being computed or wait; try again in a moment"
-                raise BeyondLimit(message, Limit(self.name, self.most, self.most), status=429)
+                raise self._busy()
             self._taken += 1
         gone = threading.Event()
 
@@ -76,6 +79,10 @@ class Work:
         running = self._pool.submit(run)
         running.add_done_callback(self._leave)
         return running, gone
+
+    def _busy(self) -> limits.BeyondLimit:
+        message = f"{self.name} that are being computed or wait: {self._taken}; try again in a moment"
+        return limits.BeyondLimit(message, limits.Limit(self.name, self._taken, self.most), status=429)
 
     def _leave(self, _: object) -> None:
         with self._lock:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
+import mmap
 import threading
 from collections import OrderedDict
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -28,6 +31,13 @@ from anyorder.web.traced import Distributions, NamedTokens, Traced, draw, source
 ROUNDING_UNITS = 4.0
 
 
+def resident() -> int:
+    """Bytes of this process in memory, where the system tells them; 0 elsewhere."""
+    with contextlib.suppress(OSError):
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * mmap.PAGESIZE
+    return 0
+
+
 class Explorer:
     """Runs models and keeps the last traces; safe to call from several threads."""
 
@@ -37,6 +47,7 @@ class Explorer:
         self.opening = tour.name if tour else None
         self._kept: OrderedDict[str, Traced] = OrderedDict()
         self._programs: set[tuple[object, ...]] = set()
+        self._most = limits.MOST_MEMORY
         self._lock = threading.Lock()
 
     def traced(self, asked: schema.ViewRequest, check: CheckCancelled) -> Traced:
@@ -70,21 +81,25 @@ class Explorer:
             said = f"{opened.source} cannot be run on this sequence ({type(error).__name__}); is it a whole model?"
             raise InputError(said) from error
         check()
-        self._count(
-            (opened.source, opened.construction, opened.order, opened.model.dtype, *opened.model.embedding.shape, most)
-        )
+        shape = opened.model.embedding.shape
+        self._programs.add((opened.source, opened.construction, opened.order, opened.model.dtype, *shape, most))
         return Traced(opened, drawn, trace)
 
-    def _count(self, program: tuple[object, ...]) -> None:
-        """Compiled programs stay in memory until they are told to go: after so many shapes all of them do."""
+    def tidy(self) -> None:
+        """Let traces and compiled programs go where the process has become too large; for after every computation."""
         with self._lock:
-            self._programs.add(program)
-            if len(self._programs) > limits.MOST_PROGRAMS:
-                self._programs.clear()
-                jax.clear_caches()
-                # The C library of Linux keeps what was freed unless it is told to return it to the system.
-                with contextlib.suppress(AttributeError, OSError, TypeError):
-                    ctypes.CDLL(None).malloc_trim(0)
+            size = resident()
+            large = size > self._most if size else len(self._programs) > limits.MOST_PROGRAMS
+            if not large:
+                return
+            self._programs.clear()
+            self._kept.clear()
+            jax.clear_caches()
+            gc.collect()
+            # The C library of Linux keeps what was freed unless it is told to return it to the system.
+            with contextlib.suppress(AttributeError, OSError, TypeError):
+                ctypes.CDLL(None).malloc_trim(0)
+            self._most = max(limits.MOST_MEMORY, resident() + limits.MOST_GROWTH)
 
     def _open(self, asked: schema.ViewRequest, drawn: NamedTokens) -> Opened:
         """The model, if the sequence fits it."""

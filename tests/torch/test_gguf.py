@@ -9,24 +9,24 @@ gguf = pytest.importorskip("gguf")
 pytest.importorskip("transformers")
 
 from anyorder.errors import InputError
+from anyorder.probing import Settings, probe
 from anyorder.probing.adapters.gguf import GGUFModel, read_header
 
 D, HEADS, KEY_HEADS, WIDTH, HIDDEN, LAYERS, WORDS = 16, 4, 2, 4, 24, 2, 30
 
 
-def write(path, architecture="llama", left_out=(), heads=HEADS, key_heads=KEY_HEADS):
+SIZES = {
+    "block_count": LAYERS, "embedding_length": D, "feed_forward_length": HIDDEN, "context_length": 64,
+    "vocab_size": WORDS, "head_count": HEADS, "head_count_kv": KEY_HEADS, "rope_dimension_count": WIDTH,
+    "rope_freq_base": 100.0, "layer_norm_rms_eps": 1e-5,
+}  # fmt: skip
+
+
+def write(path, architecture="llama", left_out=(), other=None, **sizes):
     generator = np.random.default_rng(0)
     writer = gguf.GGUFWriter(path, architecture)
-    writer.add_block_count(LAYERS)
-    writer.add_embedding_length(D)
-    writer.add_feed_forward_length(HIDDEN)
-    writer.add_context_length(64)
-    writer.add_vocab_size(WORDS)
-    writer.add_head_count(heads)
-    writer.add_head_count_kv(key_heads)
-    writer.add_rope_dimension_count(WIDTH)
-    writer.add_rope_freq_base(100.0)
-    writer.add_layer_norm_rms_eps(1e-5)
+    for name, value in (SIZES | sizes).items():
+        getattr(writer, f"add_{name}")(value)
     writer.add_bos_token_id(1)
     writer.add_token_list([f"w{word}" for word in range(WORDS)])
     writer.add_token_types([3, 3, *[1] * (WORDS - 2)])
@@ -37,6 +37,7 @@ def write(path, architecture="llama", left_out=(), heads=HEADS, key_heads=KEY_HE
     }  # fmt: skip
     named = {f"blk.{layer}.{name}.weight": shape for layer in range(LAYERS) for name, shape in shapes.items()}
     named |= {"token_embd.weight": (WORDS, D), "output_norm.weight": (D,)}
+    named |= other or {}
     weights = {name: generator.standard_normal(shape).astype(np.float32) for name, shape in named.items()}
     for name, array in weights.items():
         if name not in left_out:
@@ -118,11 +119,28 @@ def test_an_unknown_architecture_and_missing_weights_are_refused_in_one_line(tmp
         GGUFModel(tmp_path / "part.gguf")
 
 
-@pytest.mark.parametrize(("heads", "key_heads"), [(0, 0), (4, 3), (4, 0)])
-def test_numbers_of_heads_that_cannot_be_are_refused(tmp_path, heads, key_heads):
-    write(tmp_path / "m.gguf", heads=heads, key_heads=key_heads)
-    with pytest.raises(InputError, match="head"):
-        GGUFModel(tmp_path / "m.gguf")
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"head_count": 0}, {"head_count": 3}, {"head_count": 2**31}, {"head_count": 5, "head_count_kv": 5},
+        {"head_count_kv": 3}, {"head_count_kv": 0}, {"head_count_kv": 8}, {"block_count": 0}, {"block_count": 3},
+        {"block_count": 10**6}, {"block_count": 2**31}, {"embedding_length": 1}, {"embedding_length": 17},
+        {"embedding_length": 2**31}, {"feed_forward_length": 7}, {"feed_forward_length": 2**31}, {"vocab_size": 0},
+        {"vocab_size": 10}, {"vocab_size": 2**31}, {"context_length": 2**31}, {"rope_dimension_count": 1000},
+        {"rope_dimension_count": 0}, {"rope_dimension_count": 3}, {"rope_freq_base": float("nan")},
+        {"rope_freq_base": 0.0}, {"layer_norm_rms_eps": float("nan")}, {"architecture": "gpt2"},
+        {"architecture": "mamba"}, {"architecture": "t5"}, {"architecture": "a\nb"},
+        {"other": {"blk.0.attn_q.weight": (8, D)}}, {"other": {"blk.0.attn_q.weight": (D,)}},
+        {"other": {"blk.0.attn_q.weight": (2, 8, D)}}, {"other": {"token_embd.weight": (WORDS, 8)}},
+        {"other": {"output_norm.weight": (8,)}}, {"left_out": ("token_embd.weight",)},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_sizes_that_do_not_fit_together_are_one_line(tmp_path, sizes):
+    write(tmp_path / "m.gguf", **sizes)
+    with pytest.raises(InputError) as refused:
+        probe(GGUFModel(tmp_path / "m.gguf"), Settings(sequences=6, length=40, max_length=3))
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("length", [0, 3, 4, 12, 24, 200, 1000])

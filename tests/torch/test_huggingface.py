@@ -1,6 +1,7 @@
 """Adapters for PyTorch models, with the real libraries, on small random models saved to disk."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
+
+import safetensors.torch
 
 import anyorder
 from anyorder.errors import InputError
@@ -81,6 +84,16 @@ def test_heads_that_are_off_write_nothing(folder):
     swapped = model.run(np.array([1, 9, 5, 5]), off=every).log_probabilities
     np.testing.assert_allclose(alone[3], swapped[3], atol=1e-9)  # without attention only the token itself counts
     assert np.array_equal(model.run(tokens).log_probabilities, whole)
+
+
+def test_missing_weights_are_refused_by_name(folder, tmp_path):
+    held = safetensors.torch.load_file(folder / "model.safetensors")
+    name = next(name for name in held if name.endswith(("k_proj.weight", "attn.c_attn.weight")))
+    shutil.copytree(folder, tmp_path / "part")
+    left = {other: tensor for other, tensor in held.items() if other != name}
+    safetensors.torch.save_file(left, tmp_path / "part" / "model.safetensors", {"format": "pt"})
+    with pytest.raises(InputError, match=f"lacks 1 weights, such as {name}; get it again"):
+        open_model(tmp_path / "part")
 
 
 def test_pickled_weights_are_refused_and_nothing_of_them_is_run(tmp_path):

@@ -1,13 +1,16 @@
 """Long work: bounded, cancelled, and in nobody's way."""
 
+import concurrent.futures
 import importlib
 import threading
 import time
+from collections import Counter
 
 import httpx
 import pytest
 
-from anyorder.web import limits
+from anyorder.web import limits, view
+from anyorder.web.library import Library
 from tests.web import exploring
 from tests.web.exploring import body
 
@@ -56,3 +59,46 @@ def test_long_work_is_bounded_cancelled_and_blocks_nobody(monkeypatch):
         assert found["passed"]
         assert found["max_error"] <= found["bound"]
         assert found["positions_checked"] > 1000
+
+
+def test_many_requests_at_once_wait_for_their_turn(client):
+    with concurrent.futures.ThreadPoolExecutor(100) as threads:
+        answers = list(threads.map(lambda _: client.get("/api/options").status_code, range(200)))
+    assert Counter(answers) == {200: 200}
+
+
+def test_a_request_that_waits_too_long_is_told_so(monkeypatch):
+    monkeypatch.setattr(limits, "QUICK", 1)
+    monkeypatch.setattr(limits, "LONGEST_WAIT", 0.3)
+    with exploring.explorer() as (url, app), httpx.Client(base_url=url, timeout=60) as client:
+        go_on = threading.Event()
+        app.state.quick.begin(lambda check: go_on.wait(20))
+        begun = time.monotonic()
+        busy = client.get("/api/options")
+        assert (busy.status_code, busy.headers["retry-after"]) == (429, "1")
+        assert busy.json()["error"] == "views that are being computed or wait: 1; try again in a moment"
+        assert 0.3 <= time.monotonic() - begun < 5
+        go_on.set()
+        assert client.get("/api/options").status_code == 200
+
+
+def test_what_is_kept_goes_when_the_process_is_too_large(monkeypatch):
+    explorer, size = view.Explorer(Library()), limits.MOST_MEMORY
+    monkeypatch.setattr(view, "resident", lambda: size)
+    explorer._kept["one"] = None
+    explorer.tidy()
+    assert explorer._kept
+    size += 1
+    explorer.tidy()
+    assert not explorer._kept
+    explorer._kept["one"] = None
+    explorer.tidy()  # other things hold so much: nothing is won by letting go again at once
+    assert explorer._kept
+    size += limits.MOST_GROWTH + 1
+    explorer.tidy()
+    assert not explorer._kept
+
+
+def test_the_memory_of_this_process_is_known():
+    grown = view.resident()
+    assert not grown or 10**7 < grown < 10**11

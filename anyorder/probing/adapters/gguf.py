@@ -19,6 +19,8 @@ from anyorder.probing.adapters.huggingface import HuggingFaceModel, frameworks, 
 #: struct formats of GGUF's numbers by the code of their type.
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
+#: Tokens that a model may be made for.
+MOST_CONTEXT = 1 << 24
 #: The kind of tokens that stand for text; the others are control tokens and bytes.
 _NORMAL = 1
 
@@ -26,10 +28,10 @@ Field = bool | int | float | str | np.ndarray
 
 
 class Header(NamedTuple):
-    """The fields of a GGUF file and the names of its tensors; arrays of strings are passed over."""
+    """The fields of a GGUF file and the shapes of its tensors by name; arrays of strings are passed over."""
 
     fields: dict[str, Field]
-    tensors: tuple[str, ...]
+    tensors: dict[str, list[int]]
 
 
 class _Walk:
@@ -90,18 +92,38 @@ def read_header(path: str | Path) -> Header:
                 value = walk.value(walk.whole(4))
                 if value is not None:
                     fields[name] = value
-            names = []
+            shapes: dict[str, list[int]] = {}
             for _ in range(tensors):
-                names.append(walk.string())
-                sizes = [walk.whole() for _ in range(walk.whole(4))]
+                name = walk.string()
+                shapes[name] = sizes = [walk.whole() for _ in range(walk.whole(4))]
                 kind, offset = walk.whole(4), walk.whole()
                 elements = int(np.prod(sizes, dtype=object))
                 require(
                     offset < len(data) and elements <= 8 * len(data),  # no type has less than a bit for a number
-                    f"{path} is not a whole GGUF file: tensor {names[-1]!r} of type {kind} has {elements} numbers from "
+                    f"{path} is not a whole GGUF file: tensor {name!r} of type {kind} has {elements} numbers from "
                     f"byte {offset} on, the file has {len(data)} bytes; get it again",
                 )
-    return Header(fields, tuple(names))
+    return Header(fields, shapes)
+
+
+def _check_sizes(path: Path, kind: str, header: Header) -> None:
+    """Refuse sizes of a model that its tensors do not have: `transformers` would allocate them."""
+    sides = {side for shape in header.tensors.values() for side in shape}
+    bounds = {"block_count": len(header.tensors), "attention.head_count": max(sides, default=0)}
+    bounds["context_length"] = MOST_CONTEXT
+    needed = ("block_count", "attention.head_count", "embedding_length")
+    for name in (*needed, "feed_forward_length", "vocab_size", "expert_count", "context_length"):
+        number = header.fields.get(f"{kind}.{name}")
+        if isinstance(number, int):
+            fits = number <= bounds[name] if name in bounds else number in sides or number == 0
+            fits = fits and (number > 0 or name not in needed)
+        else:
+            fits = name not in needed  # an array may state a number for each layer
+        require(
+            fits,
+            f"{path} has {kind}.{name} {number!r}, which its {len(header.tensors)} tensors do not have; "
+            "it is not a whole model, get it again",
+        )
 
 
 class GGUFModel(HuggingFaceModel):
@@ -109,14 +131,10 @@ class GGUFModel(HuggingFaceModel):
 
     def __init__(self, path: str | Path) -> None:
         path = Path(path)
-        fields, tensors = read_header(path)
-        kind = str(fields.get("general.architecture"))
-        for field in ("block_count", "attention.head_count", "embedding_length"):
-            number = fields.get(f"{kind}.{field}")
-            require(
-                isinstance(number, int) and number > 0,
-                f"{path} has {kind}.{field} {number!r}, must be at least 1; it is not a whole model, get it again",
-            )
+        header = read_header(path)
+        fields, tensors = header
+        kind = " ".join(str(fields.get("general.architecture")).split())
+        _check_sizes(path, kind, header)
         heads = int(fields[f"{kind}.attention.head_count"])
         groups = int(fields.get(f"{kind}.attention.head_count_kv", heads))
         require(
@@ -125,7 +143,7 @@ class GGUFModel(HuggingFaceModel):
         )
         torch, transformers = frameworks("GGUF files")
         model = load_pretrained(transformers, torch, path.parent, gguf_file=path.name)
-        super().__init__(model=model, name=str(fields.get("general.name", path.stem)))
+        super().__init__(model=model, name=" ".join(str(fields.get("general.name", path.stem)).split()))
         kinds, size = fields.get("tokenizer.ggml.token_type"), int(model.config.vocab_size)
         if isinstance(kinds, np.ndarray):
             self.ids = np.flatnonzero(kinds[:size] == _NORMAL)

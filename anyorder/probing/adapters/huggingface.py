@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, in_a_line, require
 from anyorder.io.gates import read_bytes
 from anyorder.probing.protocol import Look, Place
 
@@ -63,8 +63,13 @@ class HuggingFaceModel:
         """Log-probabilities after every token, and the attention of the layers that are named."""
         torch = self._torch
         instead = dict.fromkeys(off, 0.0) | dict(write or {})
-        with torch.no_grad(), _changed(self.model, self.heads, instead):
-            out = self.model(torch.as_tensor(tokens)[None], output_attentions=bool(layers), use_cache=False)
+        try:
+            with torch.no_grad(), _changed(self.model, self.heads, instead):
+                out = self.model(torch.as_tensor(tokens)[None], output_attentions=bool(layers), use_cache=False)
+        except InputError:
+            raise
+        except Exception as error:  # sizes that do not fit together show only here
+            raise InputError(f"{self.name} cannot be run on {len(tokens)} tokens ({in_a_line(error)})") from None
         logs = torch.log_softmax(out.logits[0].double(), dim=-1).numpy()
         return Look(logs, {layer: out.attentions[layer][0].float().numpy() for layer in layers})
 
@@ -114,8 +119,10 @@ def load_pretrained(transformers: ModuleType, torch: ModuleType, path: Path, **h
             **how,
         )
     except Exception as error:  # whatever a damaged file makes the library raise
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{name} is no causal language model that transformers can open: {said}") from None
+        if "ignore_mismatched_sizes" in str(error):
+            raise InputError(f"{name} has tensors of other shapes than its config states; get it again") from None
+        said = f"{name} is no causal language model that transformers can open ({in_a_line(error)})"
+        raise InputError(said) from None
     wrong = sorted(found["missing_keys"]) + sorted(map(str, found["mismatched_keys"]))
     require(not wrong, f"{name} lacks {len(wrong)} weights, such as {wrong[0] if wrong else ''}; get it again")
     return model
