@@ -31,7 +31,7 @@ from anyorder.probing.result import Probed
 from anyorder.report.descent import draw_run, draw_sweep
 from anyorder.report.figures import ACROSS, draw_maps
 from anyorder.report.probe import draw_probe
-from anyorder.report.style import Drawing, styled
+from anyorder.report.style import Drawing, letters, styled
 from anyorder.report.sweeps import draw as draw_grid
 from anyorder.report.training import draw_loss
 from anyorder.sweeps.table import read_sweep
@@ -54,9 +54,10 @@ def attention(model: Transformer, tokens: TokensOrSource, *, alphabet: str | Non
     ['layer 1, head 1', 'layer 1, head 2', 'layer 2, head 1']
     """
     row = _row(tokens, alphabet, seed)
+    names = list(tokens) if isinstance(tokens, str) else None
     layers = [
         [
-            AttentionMap(f"layer {number}, head {place}", np.asarray(values), row)
+            AttentionMap(f"layer {number}, head {place}", np.asarray(values), row, names)
             for place, values in enumerate(maps, start=1)
         ]
         for number, maps in enumerate(model.trace(row).attention, start=1)
@@ -110,9 +111,11 @@ def predictions(
         image = axes.imshow(predicted.T, vmin=0, vmax=1, cmap="viridis", aspect="auto")
         axes.set_title(name)
         axes.set_ylabel("next token")
-        axes.set_yticks(range(predicted.shape[1]))
+        symbols = list(alphabet or letters(range(predicted.shape[1])))
+        axes.set_yticks(range(predicted.shape[1]), symbols[: predicted.shape[1]])
     if len(row) <= 64:
-        strips[-1].set_xticks(range(len(row)), [str(token) for token in row], fontsize=6)
+        names = list(tokens) if isinstance(tokens, str) else letters(row.tolist())
+        strips[-1].set_xticks(range(len(row)), names, fontsize=6)
     strips[-1].set_xlabel("tokens so far")
     figure.colorbar(image, ax=strips, label="probability")
     return figure
@@ -133,12 +136,13 @@ def kernel(kernel: Kernel | Source | Prior | ArrayLike, *, seed: Seed = 0) -> Fi
             raise InputError("the source has no kernels; draw its sequences with `plot.predictions`")
         kernel = drawn[0]
     shown = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
-    contexts = [" ".join(map(str, context)) for context in np.ndindex(shown.probabilities.shape[:-1])]
+    symbols = letters(range(shown.alphabet_size))
+    contexts = [" ".join(symbols[token] for token in context) for context in np.ndindex(shown.probabilities.shape[:-1])]
     figure = Drawing(figsize=(1.6 + 0.5 * shown.alphabet_size, 0.8 + min(0.25 * len(contexts), 8.0)))
     axes = figure.subplots()
     image = axes.imshow(shown.rows, vmin=0, vmax=1, cmap="viridis", aspect="auto")
     axes.set_xlabel("next token")
-    axes.set_xticks(range(shown.alphabet_size))
+    axes.set_xticks(range(shown.alphabet_size), symbols)
     axes.set_ylabel("context")
     if len(contexts) <= 64:
         axes.set_yticks(range(len(contexts)), contexts)

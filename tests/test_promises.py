@@ -114,7 +114,6 @@ TESTED_ELSEWHERE = {
     "report/demo_page": "cli/test_demo",
     "report/orders": "cli/test_order",
     "report/probe": "cli/test_probe",
-    "report/reproduce": "papers/test_runner",
     "report/style": "the tests of every command that draws",
     "report/training": "cli/test_training",
     "sweeps/cost": "constants that were fitted; a running sweep corrects what follows from them",

@@ -87,11 +87,15 @@ class Plot:
 
 @dataclasses.dataclass(frozen=True)
 class AttentionMap:
-    """An attention map; rows and columns before the tokens, if there are more than tokens, are a beginning token's."""
+    """An attention map; rows and columns before the tokens, if there are more than tokens, are a beginning token's.
+
+    `names` are written along the axes; by default tokens are a, b, c, …
+    """
 
     title: str
     values: Float[np.ndarray, "rows rows"]
     tokens: Int[np.ndarray, "length"] | None = None
+    names: Sequence[str] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,9 +146,13 @@ def each(
 
 
 def exact_orders(caption: str, rows: Iterable[Row], x: str, axis: str, log: str = "") -> Plot:
-    """Measured orders on the lines of those that are proven, for each `label` where these differ."""
+    """Measured orders on the lines of those that are proven, where these differ; labels with equal ones share it."""
     lines = []
-    for number, (label, own) in enumerate(grouped(rows, "label").items()):
+    alike: dict[str, tuple[str, list[Row]]] = {}
+    for label, own in grouped(rows, "label").items():
+        drawn = str([(row[x], row["measured"], row["proven"]) for row in own])
+        alike[drawn] = (f"{alike[drawn][0]}; {label}", own) if drawn in alike else (label, own)
+    for number, (label, own) in enumerate(alike.values()):
         if len({row["proven"] for row in own}) > 1:
             lines.append(series(label, own, x, "measured", None, MARKS[number % len(MARKS)], number))
             lines.append(series(f"{label}, proven", own, x, "proven", None, "-", number))

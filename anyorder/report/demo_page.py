@@ -10,8 +10,9 @@ from pathlib import Path
 from anyorder.papers.experiment import Result, Table, TableRow
 from anyorder.papers.own.price import priced
 from anyorder.papers.two_can.story import Followed
-from anyorder.report.page import Section, as_strip, as_table, write_page, write_parts
+from anyorder.report.page import Section, as_strip, write_page, write_parts
 from anyorder.report.style import letters as letters_of
+from anyorder.report.tables import as_table
 
 TITLE = "One sequence, followed"
 LEAD = (

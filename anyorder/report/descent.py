@@ -14,7 +14,7 @@ from anyorder.io.atomic import Row
 from anyorder.papers.two_can.dynamics.lengths import LengthSweep
 from anyorder.papers.two_can.dynamics.reduced import EXCLUDED
 from anyorder.papers.two_can.dynamics.trajectory import Trajectory
-from anyorder.report.style import COLOURS, FLOOR, Drawing, styled
+from anyorder.report.style import COLOURS, FLOOR, Drawing, logarithmic, styled
 
 #: Offsets that the page shows one by one; what is beyond is one bar.
 SHOWN = 12
@@ -86,8 +86,7 @@ def draw_sweep(sweep: LengthSweep) -> Figure:
         floors = [getattr(point.bayes, measured) for point in points if point.bayes is not None]
         if len(floors) == len(across):
             panel.plot(across, floors, **FLOOR)
-        panel.set_xscale("log", base=2)
-        panel.set_yscale("log")
+        logarithmic(panel, "xy")
         panel.set(xlabel="T + 1", ylabel=label)
         panel.legend()
     return figure

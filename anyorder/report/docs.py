@@ -11,7 +11,7 @@ from anyorder.io.markdown import as_markdown, rewritten
 from anyorder.papers.paper import RESULTS, Paper
 from anyorder.papers.registry import EXPERIMENTS, papers, recorded
 from anyorder.papers.results import read_recorded, recorded_file, typed_tables
-from anyorder.report.page import shown
+from anyorder.report.tables import known, shown
 from anyorder.sweeps.analysis import Spread
 
 #: Tables with more rows than this are left to the file.
@@ -122,14 +122,7 @@ def markdown(rows: list[Row]) -> str:
     |---|---|---|
     | 1 | 0.500 ± 0.010 | yes |
     """
-
-    def missing(value: object) -> bool:
-        return value is None or (isinstance(value, Spread) and value.mean is None)
-
-    def cell(value: object) -> str:
-        return " ".join(shown(entry) for entry in value) if isinstance(value, list) else shown(value)
-
-    names = [name for name in rows[0] if not all(missing(row[name]) for row in rows)]
+    names = [name for name in rows[0] if any(known(row[name]) for row in rows)]
     return as_markdown(
-        [name.replace("_", " ") for name in names], [[cell(row[name]) for name in names] for row in rows]
+        [name.replace("_", " ") for name in names], [[shown(row[name]) for name in names] for row in rows]
     )

@@ -17,7 +17,7 @@ from anyorder.papers import figure_data as figures
 from anyorder.papers.figure_data import MARKS, AttentionMap, Chart, Heat, MapGrid, Plot, Series
 from anyorder.papers.two_can.figures import OverLengths, OverSteps
 from anyorder.report import descent as dynamics
-from anyorder.report.style import COLOURS, Drawing, letters, styled
+from anyorder.report.style import COLOURS, Drawing, apart, letters, logarithmic, styled
 
 #: Panels in a row of small multiples.
 ACROSS = 4
@@ -53,9 +53,10 @@ def _plot(plot: Plot) -> Figure:
     for panel, chart in zip(panels, plot.charts, strict=True):
         _chart(panel, chart)
         named |= {label: handle for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}
-    for panel, chart in zip(panels, plot.charts, strict=True):
+    highest = [1.08 * panel.dataLim.y1 for panel in panels]  # air above a curve that is flat
+    for panel, chart, own in zip(panels, plot.charts, highest, strict=True):
         if chart.from_zero:  # only now: panels that share an axis would not stretch it any more
-            panel.set_ylim(0, chart.top)
+            panel.set_ylim(0, chart.top or max(highest) if plot.shared else chart.top or own)
     for panel in panels[1:] if plot.shared else []:
         panel.set_ylabel("")
     if named:
@@ -65,11 +66,16 @@ def _plot(plot: Plot) -> Figure:
 
 
 def _chart(panel: Axes, chart: Chart) -> None:
-    for axis, scale in (("x", panel.set_xscale), ("y", panel.set_yscale)):
-        if axis in chart.log:
-            scale("log", base=2 if axis == "x" else 10)
-    for series in chart.series:
-        _series(panel, series)
+    logarithmic(panel, chart.log)
+    plain = [place for place, series in enumerate(chart.series) if series.style == "-"]
+    marked = [place for place, series in enumerate(chart.series) if any(mark in series.style for mark in MARKS)]
+    for place, series in enumerate(chart.series):
+        marks: dict[str, Any] = {}
+        if place in marked:  # one that lies under others is larger, and seen around them
+            marks = {"markersize": 4 + 3 * (len(marked) - 1 - marked.index(place)) / len(marked)}
+        elif place in plain and len(plain) > 1 and not marked:
+            marks = apart(plain.index(place), len(plain), len(series.x))
+        _series(panel, series, marks)
     if chart.ticks is not None:
         angle, side = (45, "right") if len(chart.ticks) > 8 else (0, "center")
         panel.set_xticks(list(chart.ticks.values()), list(chart.ticks), rotation=angle, ha=side)
@@ -79,14 +85,16 @@ def _chart(panel: Axes, chart: Chart) -> None:
     panel.set(xlabel=chart.x, ylabel=chart.y, title=chart.title)
 
 
-def _series(panel: Axes, series: Series) -> None:
+def _series(panel: Axes, series: Series, marks: dict[str, Any]) -> None:
     colour = series.colour
     colour = COLOURS[colour % len(COLOURS)] if isinstance(colour, int) else colour
     style: dict[str, Any] = {} if colour is None else {"color": colour}
     error = None if series.error is None else np.asarray(series.error, np.float64)
     marked = any(mark in series.style for mark in MARKS)
     bars = error if marked else None
-    panel.errorbar(series.x, series.y, bars, fmt=series.style, markersize=4, linewidth=1.0, label=series.label, **style)
+    style |= {"markersize": 4, **marks}
+    panel.errorbar(series.x, series.y, bars, fmt=series.style, linewidth=1.0, label=series.label, **style)
+    style = {} if colour is None else {"color": colour}
     if error is not None and not marked:
         middle = np.asarray(series.y, np.float64)
         panel.fill_between(series.x, middle - error, middle + error, alpha=0.2, linewidth=0, **style)
@@ -117,7 +125,8 @@ def _name_tokens(place: Axes, panel: AttentionMap) -> None:
     place.spines[["right", "top"]].set_visible(True)
     if panel.tokens is None or len(panel.tokens) > LABELLED:
         return
-    names = ["·"] * (len(panel.values) - len(panel.tokens)) + letters(panel.tokens.tolist())
+    named = letters(panel.tokens.tolist()) if panel.names is None else list(panel.names)
+    names = ["·"] * (len(panel.values) - len(panel.tokens)) + named
     for axis in (place.xaxis, place.yaxis):
         axis.set_ticks(range(len(names)), names, fontsize=5)
         axis.set_tick_params(length=0)

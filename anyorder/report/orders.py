@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from anyorder.estimators.order_scores import OrderReport
-from anyorder.report.style import Drawing, styled
+from anyorder.report.style import COLOURS, Drawing, logarithmic, styled
 
 #: Orders whose posterior never reaches this are left out of the second panel.
-_VISIBLE = 0.01
+_VISIBLE = 0.2
 
 
 @styled
@@ -26,7 +26,7 @@ def draw_orders(growth: Sequence[OrderReport], others: Mapping[str, float] | Non
     left.plot(whole.selected, bits[whole.selected], "o", color="black", markersize=10, mfc="none")
     lines = {"mixture": whole.mixture_bits_per_symbol, "ctw": whole.ctw_bits_per_symbol, **(others or {})}
     for number, (name, level) in enumerate(lines.items()):
-        left.axhline(level, color=f"C{number}", linewidth=1, label=name)
+        left.axhline(level, color=COLOURS[number % len(COLOURS)], linewidth=1, label=name)
     left.set(xlabel="order", ylabel="bits per symbol")
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     left.legend()
@@ -35,7 +35,7 @@ def draw_orders(growth: Sequence[OrderReport], others: Mapping[str, float] | Non
         if max(posterior) > _VISIBLE:
             colour = matplotlib.colormaps["viridis"](order / max(whole.max_order, 1))
             right.plot([report.positions for report in growth], posterior, color=colour, label=f"order {order}")
-    right.set_xscale("log")
+    logarithmic(right, "x", base=10)
     right.set(xlabel="symbols coded", ylabel="posterior")
     right.legend()
     return figure

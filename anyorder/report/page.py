@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import base64
-import csv
 import importlib.resources
-import io
-import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -18,8 +15,10 @@ from anyorder.papers.figure_data import Figure
 from anyorder.papers.results import expanded
 from anyorder.report.figures import draw
 from anyorder.report.style import letters, write_figure
-from anyorder.sweeps.analysis import Spread
+from anyorder.report.tables import as_csv, as_table, rendered
 
+#: Figures wider than this, in pixels, scroll on a narrow screen; others shrink.
+LARGE = 520
 #: Tables with more rows than this are folded away.
 OPEN_ROWS = 24
 #: Written last: where it is, all parts of a section are whole.
@@ -28,6 +27,9 @@ CAPTIONS = "figures.json"
 
 class Section(NamedTuple):
     """One part of a report; `facts` are shown as term and text, `how` says how it was run, `body` is HTML of our own.
+
+    `verdict` stands beside the title: words, and whether all, some (None) or none of the numbers agree with print.
+    `preset` is the one that is judged.
 
     `figures` are captions by name: the pictures themselves lie in the folder of the section.
     """
@@ -41,6 +43,8 @@ class Section(NamedTuple):
     how: str
     failure: str | None = None
     body: str = ""
+    verdict: tuple[str, bool | None] | None = None
+    preset: str | None = None
 
 
 def write_parts(folder: Path, tables: dict[str, Table], figures: Mapping[str, Figure]) -> dict[str, str]:
@@ -64,18 +68,23 @@ def captions(folder: Path) -> dict[str, str] | None:
     return read_json(file, "another folder, or delete the file") if file.exists() else None
 
 
-def write_page(folder: Path, title: str, lead: str, sections: Sequence[Section], open_rows: int = OPEN_ROWS) -> Path:
-    """`index.html` in the folder, from sections that were written there; longer tables are folded away."""
+def write_page(
+    folder: Path, title: str, lead: str, sections: Sequence[Section], open_rows: int = OPEN_ROWS, summary: str = ""
+) -> Path:
+    """`index.html` in the folder, from sections that were written there; longer tables are folded away.
+
+    `summary` is HTML in place of the contents.
+    """
     style = importlib.resources.files("anyorder.report").joinpath("page.css").read_text(encoding="utf-8")
     links = "".join(f'<li><a href="#{section.id}">{escape(section.title)}</a></li>' for section in sections)
+    contents = summary or f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
     body = "".join(_section(folder, section, open_rows) for section in sections)
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escape(title)}</title><style>{style}</style></head><body>"
-        f"<header><h1>{escape(title)}</h1><p>{escape(lead)}</p></header>"
-        f'<nav aria-label="Contents"><ol>{links}</ol></nav><main>{body}</main></body></html>\n'
+        f"<header><h1>{escape(title)}</h1><p>{rendered(lead)}</p></header>{contents}<main>{body}</main></body></html>\n"
     )
     path = folder / "index.html"
     write_text(path, text)
@@ -83,12 +92,13 @@ def write_page(folder: Path, title: str, lead: str, sections: Sequence[Section],
 
 
 def _section(folder: Path, section: Section, open_rows: int) -> str:
-    parts = [f'<section id="{section.id}"><h2>{escape(section.title)}</h2>']
+    beside = "" if section.verdict is None else " " + badge(*section.verdict)
+    parts = [f'<section id="{section.id}"><h2>{escape(section.title)}{beside}</h2>']
     if section.where:
-        parts.append(f'<p class="where">{escape(section.where)}</p>')
+        parts.append(f'<p class="where">{rendered(section.where)}</p>')
     if section.failure is not None:
         parts.append(f'<p class="failed">This experiment failed: {escape(section.failure)}</p>')
-    facts = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in section.facts.items())
+    facts = "".join(f"<dt>{escape(term)}</dt><dd>{rendered(text)}</dd>" for term, text in section.facts.items())
     parts.append(f"<dl>{facts}</dl>" if facts else "")
     parts.append(section.body)
     for name, text in section.figures.items():
@@ -96,15 +106,24 @@ def _section(folder: Path, section: Section, open_rows: int) -> str:
         parts.append(as_figure(folder / section.id / f"{name}.png", text, link))
     parts += [_table(section.id, name, table, open_rows) for name, table in section.tables.items() if table.rows]
     if section.how:
-        parts.append(f'<p class="how">{escape(section.how)}</p>')
+        parts.append(f'<p class="how">{rendered(section.how)}</p>')
     return "".join(parts) + "</section>"
+
+
+def badge(text: str, agrees: bool | None) -> str:
+    """A verdict with its mark and colour: all agree, some do (None), none does."""
+    kind, mark = {True: ("agrees", "✓"), None: ("partly", "◐"), False: ("differs", "✗")}[agrees]
+    return f'<span class="badge {kind}">{mark} {escape(text)}</span>'
 
 
 def as_figure(picture: Path, caption: str, link: str = "") -> str:
     """A PNG inside the page, over its caption."""
-    data, caption = base64.b64encode(picture.read_bytes()).decode(), escape(caption)
-    image = f'<img src="data:image/png;base64,{data}" alt="{caption}">'
-    return f"<figure>{image}<figcaption>{caption}{link}</figcaption></figure>"
+    data = picture.read_bytes()
+    large = ' class="large"' * (int.from_bytes(data[16:20], "big") > LARGE)  # the width in the header of a PNG
+    source = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    image = f'<img{large} src="{source}" alt="{escape(caption.replace("`", ""))}">'
+    frame = f'<div class="picture" tabindex="0" role="group" aria-label="Figure">{image}</div>'
+    return f"<figure>{frame}<figcaption>{rendered(caption)}{link}</figcaption></figure>"
 
 
 def following(commands: Mapping[str, str]) -> Section:
@@ -126,56 +145,5 @@ def as_strip(tokens: Sequence[int], window: int, matches: Sequence[int], label: 
 
 def _table(id: str, name: str, table: Table, open_rows: int) -> str:
     whole = as_table(table, f' <a href="{id}/{name}.csv">CSV</a>')
-    folded = f"<details><summary>{escape(table.caption)}</summary>{whole}</details>"
+    folded = f"<details><summary>{rendered(table.caption)} {len(table.rows)} rows</summary>{whole}</details>"
     return whole if len(table.rows) <= open_rows else folded
-
-
-def as_table(table: Table, link: str = "") -> str:
-    """The rows as HTML; `link` stands behind the caption."""
-    columns = list(table.rows[0])
-    numbers = int | float | Spread | None
-    numeric = {column for column in columns if all(isinstance(row[column], numbers) for row in table.rows)}
-    side = {column: ' class="number"' if column in numeric else "" for column in columns}
-    head = "".join(f'<th scope="col"{side[column]}>{escape(column.replace("_", " "))}</th>' for column in columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td{side[column]}>{escape(shown(row[column]))}</td>" for column in columns) + "</tr>"
-        for row in table.rows
-    )
-    return (
-        f'<div class="wide"><table><caption><span>{escape(table.caption)}{link}</span></caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
-
-
-def shown(value: object) -> str:
-    """A value for a person.
-
-    >>> shown(0.08647123), shown(-1e-17), shown(None), shown(True), shown(1234567), shown("k")
-    ('0.08647', '0', '–', 'yes', '1,234,567', 'k')
-    >>> shown(Spread(0.5, 0.0123)), shown(Spread(0.5, None))
-    ('0.500 ± 0.012', '0.5')
-    >>> shown(Spread(0.110712, 0.003651)), shown(Spread(1234.5, 21.0)), shown(Spread(0.5, 0.0))
-    ('0.1107 ± 0.0037', '1234 ± 21', '0.5 ± 0')
-    """
-    if isinstance(value, Spread):
-        if not value.std or value.mean is None:
-            return shown(value.mean) + " ± 0" * (value.std == 0)
-        digits = min(8, max(0, 1 - math.floor(math.log10(value.std))))  # two digits of the deviation
-        return f"{value.mean:.{digits}f} ± {value.std:.{digits}f}"
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) > 1e-15 else "0"  # what rounding leaves of zero
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def as_csv(table: Table) -> str:
-    """The rows as CSV, numbers in full, nothing where there is no value."""
-    stream = io.StringIO()
-    if rows := expanded(table.rows):
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return stream.getvalue()

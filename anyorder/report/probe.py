@@ -15,8 +15,9 @@ from anyorder.io.atomic import write_json
 from anyorder.papers.experiment import Table, TableRow
 from anyorder.probing import as_json
 from anyorder.probing.result import Probed, ProbedHead
-from anyorder.report.page import Section, as_figure, as_table, following, write_page
+from anyorder.report.page import Section, as_figure, following, write_page
 from anyorder.report.style import COLOURS, Drawing, styled, write_figure
+from anyorder.report.tables import as_table
 
 LEAD = (
     "An induction head attends to positions whose last tokens agree with the last tokens at the query. Its order is "
@@ -70,8 +71,10 @@ def _spectra(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
         axes.errorbar(lengths, head.spectrum, yerr=head.spectrum_error, color=colour, label=label, capsize=2)
     median = np.nanmedian([head.spectrum for head in result.heads], axis=0)
     axes.plot(lengths, median, color="grey", label=f"median of {len(result.heads)} heads")
-    axes.set(xlabel="match length ℓ", ylabel="attention over chance", title="spectra of the best heads")
+    title = "spectra of the best heads" if best else "no head has an order"
+    axes.set(xlabel="match length ℓ: tokens that agree", ylabel="attention over chance", title=title)
     axes.set_xticks(lengths)
+    axes.set_ylim(0, max(2.0, axes.get_ylim()[1]))  # so that noise around 1 looks like noise
     axes.legend(fontsize="small")
 
 
@@ -87,7 +90,10 @@ def _controls(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
     if placebo is not None:
         said = f"no-repeat control: {placebo.heads_above} of {placebo.heads} heads\nabove their threshold"
     axes.set(title="controls", xlabel=said)
-    if best:
+    if not best:
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set_visible(False)
+    else:
         axes.set_ylim(len(best) + 0.6, -0.6)  # room for the legend below the bars
         axes.legend(fontsize="small", loc="lower right")
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
 from anyorder.io.atomic import write_json
 from anyorder.papers.results import public
 from anyorder.papers.runner import Ran
-from anyorder.report.page import Section, captions, write_page, write_parts
+from anyorder.report.page import Section, badge, captions, write_page, write_parts
+from anyorder.report.tables import Cell, cells, marked
 
 TITLE = "In-context learning of Markov chains, reproduced"
 LEAD = (
@@ -32,16 +35,75 @@ def section(folder: Path, ran: Ran) -> Section:
     if record is None:
         return Section(experiment.id, experiment.title, experiment.where, facts, {}, {}, "", ran.failure)
     result = record.result
-    how = "; ".join(f"{name} {value}" for name, value in result.settings.items())
+    how = "; ".join(f"{name.replace('_', ' ')} {value}" for name, value in result.settings.items())
     made = ", ".join(f"{name} {version}" for name, version in record.versions.items())
     how = f"Run with {how}. Budget {record.budget}, {record.seeds} seed{'s' * (record.seeds != 1)} from 0. {made}."
     drawn = captions(folder / experiment.id) if ran.kept else None
     if drawn is None:
         drawn = write_parts(folder / experiment.id, result.tables, result.figures)
     write_json(folder / f"{experiment.id}.json", public(experiment, record, ran.seconds))
-    return Section(experiment.id, experiment.title, experiment.where, facts, result.tables, drawn, how)
+    found = Section(experiment.id, experiment.title, experiment.where, facts, result.tables, drawn, how)
+    return found._replace(verdict=_verdict(judged(found, result.preset)), preset=result.preset)
+
+
+class Judged(NamedTuple):
+    """A column with printed values beside it: those, and ours with their verdicts."""
+
+    column: str
+    printed: list[str]
+    ours: list[Cell]
+
+
+def judged(section: Section, preset: str | None) -> list[Judged]:
+    """The columns of a section that are compared with print, in rows of the preset that is judged."""
+    found: dict[str, Judged] = {}
+    for table in section.tables.values():
+        for row in table.rows:
+            for name, cell in cells(row).items():
+                if cell.agrees is not None and row.get("preset", preset) == preset:
+                    one = found.setdefault(name, Judged(name.replace("_", " "), [], []))
+                    one.printed.append(str(row.get("printed")))
+                    one.ours.append(cell)
+    return list(found.values())
+
+
+def _verdict(found: Sequence[Judged]) -> tuple[str, bool | None] | None:
+    agreeing = [bool(cell.agrees) for one in found for cell in one.ours]
+    if not agreeing:
+        return None
+    return f"{sum(agreeing)} of {len(agreeing)} agree", {len(agreeing): True, 0: False}.get(sum(agreeing))
+
+
+def _summary(sections: Sequence[Section]) -> str:
+    """The table on top: for every column that is compared with print, both values, the verdict and a link."""
+    rows, others = [], []
+    for section in sections:
+        link = f'<a href="#{section.id}">{escape(section.title)}</a>'
+        found = judged(section, section.preset)
+        if not found:
+            others.append(link + ' <span class="failed">failed</span>' * (section.failure is not None))
+        for one in found:
+            verdict = _verdict([one])
+            assert verdict is not None
+            printed = " · ".join(f"<span>{escape(value)}</span>" for value in one.printed)
+            ours = " · ".join(
+                f'<span class="{"agrees" if cell.agrees else "differs"}">{marked(cell)}</span>' for cell in one.ours
+            )
+            title = f'<th scope="rowgroup" rowspan="{len(found)}">{link}</th>' if one is found[0] else ""
+            cells = (badge(*verdict), escape(one.column), printed, ours)
+            rows.append(title + "".join(f"<td>{cell}</td>" for cell in cells))
+    head = "".join(
+        f'<th scope="col">{name}</th>' for name in ("experiment", "verdict", "measured", "printed", "came out")
+    )
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    grid = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    caption = "Numbers next to print, in the order of the rows below: ✓ agrees, ✗ differs."
+    frame = f'<div class="wide summary" tabindex="0" role="group" aria-label="Summary">{grid}</div>'
+    compared = f'<p class="caption">{caption}</p>{frame}'
+    rest = f"<p>{'Without printed numbers: ' * bool(rows)}{' · '.join(others)}</p>" if others else ""
+    return f'<nav aria-label="Summary">{compared * bool(rows)}{rest}</nav>'
 
 
 def write_report(folder: Path, sections: Sequence[Section]) -> Path:
     """The page over all sections."""
-    return write_page(folder, TITLE, LEAD, sections)
+    return write_page(folder, TITLE, LEAD, sections, summary=_summary(sections))

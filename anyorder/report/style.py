@@ -9,9 +9,12 @@ from typing import Any
 
 import matplotlib
 from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterMathtext
 
 from anyorder.io.atomic import whole_file
+from anyorder.papers.figure_data import MARKS
 
 #: Okabe and Ito's colours, which stay apart for colour-blind readers.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -28,6 +31,35 @@ _STYLE: Any = {
 }
 #: Decorates what draws a figure.
 styled = matplotlib.rc_context(_STYLE)
+
+
+def apart(number: int, count: int, points: int) -> dict[str, Any]:
+    """Marks that tell the curve with this number from others under or over it: few, and at places of their own.
+
+    >>> apart(1, 2, 24)
+    {'marker': 's', 'markevery': (3, 6), 'markersize': 4}
+    """
+    every = max(count, points // 4)
+    return {"marker": MARKS[number % len(MARKS)], "markevery": (number * every // count, every), "markersize": 4}
+
+
+class Plain(LogFormatterMathtext):
+    """Labels of a logarithmic axis: 0.02 and 64 as such, powers where numbers get long."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """The label of a tick; empty where it would be too many."""
+        label = super().__call__(x, pos)
+        return f"{x:g}" if label and 1e-4 <= abs(x) < 1e5 else label
+
+
+def logarithmic(axes: Axes, which: str, base: int | None = None) -> None:
+    """Give these axes a logarithmic scale that reads well: x by default with powers of two, y with powers of ten."""
+    for name in which:
+        base = base or (2 if name == "x" else 10)
+        getattr(axes, f"set_{name}scale")("log", base=base)
+        axis = getattr(axes, f"{name}axis")
+        axis.set_major_formatter(Plain(base))
+        axis.set_minor_formatter(Plain(base, minor_thresholds=(1.5, 0.5)))
 
 
 def letters(tokens: Iterable[int]) -> list[str]:

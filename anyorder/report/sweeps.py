@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from anyorder.papers.figure_data import Heat
 from anyorder.report.figures import ACROSS, draw_heat
-from anyorder.report.style import COLOURS, FLOOR, Drawing, styled
+from anyorder.report.style import COLOURS, FLOOR, Drawing, logarithmic, styled
 from anyorder.sweeps.analysis import cells, grid, spread
 from anyorder.sweeps.spec import METRICS, Sweep
 from anyorder.sweeps.table import SweepRow
@@ -74,7 +74,7 @@ def _spread(panel: Axes, sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> N
     panel.errorbar(across, means, deviations, fmt="-", marker="_", color=COLOURS[0], linewidth=1.0, capsize=2)
     positive = min((value for cell in cells(sweep, rows) for value in cell.metric), default=0) > 0
     if sweep.metric in ("gap", "distance") and positive:
-        panel.set_yscale("log")
+        logarithmic(panel, "y")
     if sweep.metric == "gap":
         panel.axhline(0, **FLOOR)
     if sweep.metric == "excess":

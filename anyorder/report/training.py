@@ -18,8 +18,9 @@ from anyorder.papers.experiment import Table, TableRow
 from anyorder.papers.figure_data import AttentionMap
 from anyorder.papers.two_can.story import telling
 from anyorder.report.figures import ACROSS, draw_maps
-from anyorder.report.page import Section, as_figure, as_strip, as_table, following, write_page
-from anyorder.report.style import FLOOR, Drawing, styled, write_figure
+from anyorder.report.page import Section, as_figure, as_strip, following, write_page
+from anyorder.report.style import FLOOR, Drawing, apart, logarithmic, styled, write_figure
+from anyorder.report.tables import as_table
 from anyorder.sweeps.analysis import Spread
 from anyorder.training import read_config, read_metrics, read_models
 from anyorder.training.config import Config
@@ -69,7 +70,7 @@ def draw_loss(metrics: Metrics) -> Figure:
     for lines in _by_model(metrics, "evaluation").values():
         steps, values, errors = (_column(lines, name) for name in ("step", measured, f"{measured}_error"))
         below.errorbar(steps, values, 2 * errors, marker="o", markersize=3, linewidth=1.0)
-    below.set_yscale("log")
+    logarithmic(below, "y")
     below.set_xlabel("step")
     below.xaxis.set_major_locator(MaxNLocator(integer=True))
     above.set_ylabel("training loss (nats)")
@@ -93,11 +94,13 @@ def draw_positions(metrics: Metrics) -> Figure:
     shown = ["excess"] if floor is None else ["excess", "gap"]
     figure = Drawing(figsize=(6.4, 2.4 * len(shown) + 0.6))
     panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
-    for name, lines in _by_model(metrics, "evaluation").items():
+    models = _by_model(metrics, "evaluation")
+    for number, (name, lines) in enumerate(models.items()):
         for panel, measured in zip(panels, shown, strict=True):
             mean = np.array(lines[-1][f"{measured}_by_position"])
             error = 2 * np.array(lines[-1][f"{measured}_by_position_error"])
-            (line,) = panel.plot(positions, mean, linewidth=1.0, label=name)
+            marks = apart(number, len(models), len(positions))
+            (line,) = panel.plot(positions, mean, linewidth=1.0, label=name, **marks)
             panel.fill_between(positions, mean - error, mean + error, color=line.get_color(), alpha=0.2, linewidth=0)
     if floor is not None:
         for panel, floors in zip(panels, (floor, np.zeros(len(positions))), strict=True):

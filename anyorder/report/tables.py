@@ -1,0 +1,205 @@
+"""Tables of a report: HTML with at most eight columns, each number with deviation, verdict and seeds; and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+
+from anyorder.papers.experiment import CellValue, Table, TableRow
+from anyorder.papers.results import expanded
+from anyorder.sweeps.analysis import Spread
+
+#: Columns that are shown; all of them are behind "all columns" and in the CSV.
+COLUMNS = 8
+#: Columns that are shown before others.
+FIRST = ("excess", "printed", "floor", "gap")
+#: Numbers of a list that are written out; of longer ones the range.
+LISTED = 6
+_MARKDOWN = MarkdownIt("commonmark", {"html": False})
+
+
+class Cell(NamedTuple):
+    """A value with what belongs to it: whether it agrees with print, and by how much it differs."""
+
+    value: CellValue
+    agrees: bool | None = None
+    difference: float | None = None
+
+
+def rendered(text: str) -> str:
+    """A line of Markdown as HTML.
+
+    >>> rendered("`excess` is *different* if x < y")
+    '<code>excess</code> is <em>different</em> if x &lt; y'
+    """
+    return _MARKDOWN.renderInline(text)
+
+
+def cells(row: TableRow) -> dict[str, Cell]:
+    """The cells of a row: `x_agrees` and `x_difference` belong to x, and so does `x_error` unless x is a spread.
+
+    >>> cells({"k": 1, "loss": 0.5, "loss_error": 0.1, "loss_agrees": True})["loss ± error"]
+    Cell(value=Spread(mean=0.5, std=0.1, seeds=None), agrees=True, difference=None)
+    """
+    found: dict[str, Cell] = {}
+    for name, value in row.items():
+        whole, _, end = name.rpartition("_")
+        if whole in row and (
+            end in ("agrees", "difference") or (end == "error" and not isinstance(row[whole], Spread))
+        ):
+            continue
+        agrees, difference = row.get(f"{name}_agrees"), row.get(f"{name}_difference")
+        if f"{name}_error" in row and not isinstance(value, Spread):
+            value, name = Spread(value, row[f"{name}_error"]), f"{name} ± error"  # type: ignore[arg-type]
+        found[name] = Cell(value, agrees, difference)  # type: ignore[arg-type]
+    return found
+
+
+def chosen_columns(rows: Sequence[dict[str, Cell]]) -> list[str]:
+    """The columns to show: those that are judged or most wanted, then those that differ between rows, then the rest."""
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    columns = {name: column for name, column in columns.items() if any(known(cell.value) for cell in column)}
+
+    def rank(name: str) -> int:
+        column = columns[name]
+        wanted = name.split(" ±")[0] in FIRST or name == next(iter(columns))
+        if wanted or any(cell.agrees is not None for cell in column):
+            return 0
+        return 1 if len({shown(cell.value) for cell in column}) > 1 else 2
+
+    kept = sorted(columns, key=rank)[:COLUMNS]
+    return [name for name in columns if name in kept]
+
+
+def as_table(table: Table, link: str = "") -> str:
+    """The rows as HTML under their caption; `link` stands behind it."""
+    rows = [cells(row) for row in table.rows]
+    names, every = chosen_columns(rows), list(rows[0])
+    rest = ""
+    if len(every) > len(names):
+        rest = f"<details><summary>all {len(every)} columns</summary>{_grid(rows, every)}</details>"
+    return f'<div class="table"><p class="caption">{rendered(table.caption)}{link}</p>{_grid(rows, names)}{rest}</div>'
+
+
+def _grid(rows: Sequence[dict[str, Cell]], names: Sequence[str]) -> str:
+    numbers = int | float | Spread | None
+    numeric = {name for name in names if all(isinstance(row[name].value, numbers) for row in rows)}
+    side = {name: "number" if name in numeric else "" for name in names}
+    head = "".join(f'<th scope="col"{_class(side[name])}>{escape(name.replace("_", " "))}</th>' for name in names)
+    scales = {name: _range([row[name].value for row in rows]) for name in names}
+    body = "".join(
+        "<tr>" + "".join(as_cell(row[name], side[name], scales[name]) for name in names) + "</tr>" for row in rows
+    )
+    body = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide" tabindex="0" role="group" aria-label="Table">{body}</div>'
+
+
+def as_cell(cell: Cell, side: str = "", scale: tuple[float, float] | None = None) -> str:
+    """A cell of a table: its verdict as a mark and a colour, its seeds as dots on the scale of the column."""
+    kind = "" if cell.agrees is None else " agrees" if cell.agrees else " differs"
+    return f"<td{_class(side + kind)}>{marked(cell)}{_dots(cell.value, scale)}</td>"
+
+
+def _class(names: str) -> str:
+    return f' class="{names.strip()}"' if names else ""
+
+
+def marked(cell: Cell) -> str:
+    """A value with the mark of its verdict.
+
+    >>> marked(Cell(Spread(0.1107, 0.0037), True)), marked(Cell(None))
+    ('<abbr title="agrees with print">✓</abbr> 0.1107 ± 0.0037', '–')
+    """
+    text = rendered(shown(cell.value))
+    if cell.agrees is None:
+        return text
+    by = "" if cell.difference is None else f", by {cell.difference:+.2g}"
+    sign, said = ("✓", "agrees with print") if cell.agrees else ("✗", "differs from print")
+    return f'<abbr title="{said}{by}">{sign}</abbr> {text}'
+
+
+def known(value: object) -> bool:
+    """Whether a cell holds anything."""
+    return value is not None and not (isinstance(value, Spread) and value.mean is None)
+
+
+def _seeds(value: CellValue) -> list[float]:
+    """The seeds of a spread, where there are several.
+
+    >>> _seeds(Spread(2.0, 1.4, [1.0, 3.0])), _seeds(Spread(2.0, None, [2.0])), _seeds(2.0)
+    ([1.0, 3.0], [], [])
+    """
+    found = value.seeds if isinstance(value, Spread) else None
+    known = [one for one in found or () if one is not None and math.isfinite(one)]
+    return known if len(known) > 1 else []
+
+
+def _range(values: Sequence[CellValue]) -> tuple[float, float] | None:
+    seeds = [seed for value in values for seed in _seeds(value)]
+    return (min(seeds), max(seeds)) if seeds else None
+
+
+def _dots(value: CellValue, scale: tuple[float, float] | None) -> str:
+    """Every seed as a dot, on one scale for the column."""
+    if scale is None or not (seeds := _seeds(value)):
+        return ""
+    low, width = scale[0], scale[1] - scale[0] or 1.0
+    dots = "".join(f'<circle cx="{4 + 52 * (seed - low) / width:.1f}" cy="5" r="2.5"/>' for seed in seeds)
+    said = "seeds: " + ", ".join(map(shown, seeds))
+    return f'<svg class="seeds" viewBox="0 0 60 10" role="img" aria-label="{said}"><title>{said}</title>{dots}</svg>'
+
+
+def shown(value: object) -> str:
+    """A value for a person.
+
+    >>> shown(0.08647123), shown(-1e-17), shown(None), shown(True), shown(1234567), shown("k")
+    ('0.08647', '0', '–', 'yes', '1,234,567', 'k')
+    >>> shown(Spread(0.5, 0.0123)), shown(Spread(0.5, None))
+    ('0.500 ± 0.012', '0.5')
+    >>> shown(Spread(0.110712, 0.003651)), shown(Spread(1234.5, 21.0)), shown(Spread(0.5, 0.0))
+    ('0.1107 ± 0.0037', '1234 ± 21', '0.5 ± 0')
+    >>> shown(Spread(0.2042756, 3.2e-6)), shown(Spread(3.8e-6, 3.2e-6)), shown(Spread(-0.00022, 4.2e-5))
+    ('0.2043 ± 3.2e-06', '3.8e-06 ± 3.2e-06', '-0.000220 ± 0.000042')
+    >>> shown([0.11466736852953804, 0.103]), shown([0.25] * 7 + [0.5])
+    ('0.115, 0.103', '0.25 to 0.5 (8 values)')
+    """
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case Spread(mean=mean, std=std):
+            if not std or mean is None:
+                return shown(mean) + " ± 0" * (std == 0)
+            if 0 < abs(mean) < 1e-4:
+                return f"{mean:.2g} ± {std:.2g}"
+            digits = max(0, 1 - math.floor(math.log10(std)))  # two digits of the deviation, and four of the mean
+            enough = max(0, 3 - math.floor(math.log10(abs(mean)))) if mean else digits
+            return f"{mean:.{digits}f} ± {std:.{digits}f}" if digits <= enough else f"{mean:.{enough}f} ± {std:.2g}"
+        case float():
+            return f"{value:.4g}" if abs(value) > 1e-15 else "0"  # rest of a rounding
+        case int():
+            return f"{value:,}"
+        case list() | tuple():
+            if len(value) > LISTED and all(isinstance(one, int | float) for one in value):
+                return f"{min(value):.3g} to {max(value):.3g} ({len(value)} values)"
+            return ", ".join(f"{one:.3g}" if isinstance(one, float) else shown(one) for one in value)
+    return str(value)
+
+
+def as_csv(table: Table) -> str:
+    """The rows as CSV, numbers in full, those of a list between spaces, nothing where there is no value."""
+    stream = io.StringIO()
+    if rows := expanded(table.rows):
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        for row in rows:
+            lists = {name: " ".join(map(str, value)) for name, value in row.items() if isinstance(value, list | tuple)}
+            writer.writerow({**row, **lists})
+    return stream.getvalue()
