@@ -50,7 +50,7 @@ def analyse(request: Request, heads: int = 0) -> Analysis:
         margin=1.0,
         miss_units=0.0,
         output_units=3.0,
-        code_bits=max(1, math.ceil(math.log2(request.length - request.order)), longest + 2 if longest > 1 else 0),
+        code_bits=max(1, (request.length - request.order - 1).bit_length(), longest + 2 if longest > 1 else 0),
         tempered=False,
         assumes=(WHOLE_SUMS,) if longest > 1 else (),
     )

@@ -47,12 +47,13 @@ def analyse_bayes(request: Request, beta: float = 1.0) -> Analysis:
 
     Their sum is rounded once more for each symbol, and the quotient once.
     """
-    bits, units = _bits(request.length - request.order + beta), 6.0 + request.alphabet_size
+    bits, units = _bits(request.length - request.order + math.ceil(beta)), 6.0 + request.alphabet_size
     return dataclasses.replace(analyse(request), code_bits=bits, output_units=units, estimator="bayes")
 
 
-def _bits(largest: int | float) -> int:
-    return max(1, math.ceil(math.log2(largest)))
+def _bits(largest: int) -> int:
+    """Bits that hold every whole number up to this one, which may be a power of two itself."""
+    return max(1, (largest - 1).bit_length())
 
 
 def recurrent(request: Request, kappa: float, beta: float = 0.0) -> Transformer:

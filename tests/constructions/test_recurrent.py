@@ -64,3 +64,12 @@ def test_a_table_that_would_fill_the_memory_is_refused_first(order, symbols, mos
         f"the table would have {symbols}^{order} = {symbols**order} contexts, at most 16384 fit; "
         f"use order ≤ {most}, or `convolution`"
     )
+
+
+@pytest.mark.parametrize(("name", "less"), [("one-layer", 0), ("recurrent", 0), ("recurrent-bayes", 1)])
+@pytest.mark.parametrize(("dtype", "bits"), [("bfloat16", 8), ("float16", 11), ("float32", 24), ("float64", 53)])
+def test_lengths_hold_while_counts_are_whole(name, less, dtype, bits):
+    longest = 2**bits + 3 - less
+    for length, held in ((longest, True), (longest + 1, False)):
+        found = plan(name, order=3, alphabet_size=2, length=length, dtype=dtype)
+        assert (found.shortcoming is None) == held
