@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ from anyorder.io.numerics import DTYPES, mantissa_bits
 from anyorder.models import Transformer
 from anyorder.models.streaming import begin
 from anyorder.papers.experiment import Budget, Result, Table, Task, experiment
-from anyorder.papers.figure_data import MARKS, Chart, Plot, Series, each
+from anyorder.papers.figure_data import MARKS, Chart, Plot, Series
 from anyorder.sweeps.analysis import Spread, spread
 from anyorder.training.config import Config, Data, changed, preset
 from anyorder.training.evaluation import held_out
@@ -257,35 +257,51 @@ def trained_price(task: Task) -> Result:
     )
 
 
+def seeds(rows: Sequence[Row], column: str) -> list[Series]:
+    """A point for every seed, and a series for every kind of model, each a little to the right of the one before."""
+    return [
+        Series(
+            kind,
+            [row["place"] + 0.15 * (number - 1.5) for row in own for _ in row[column].seeds],
+            [value for row in own for value in row[column].seeds],
+            style=MARKS[number],
+            colour=number,
+        )
+        for number, kind in enumerate(KINDS)
+        if (own := [row for row in rows if row["model"] == kind])
+    ]
+
+
+def placed(rows: Sequence[Row], label: Callable[[Row], str]) -> tuple[list[Row], dict[str, float]]:
+    """The rows with their places on an axis of labels, and the labels."""
+    ticks: dict[str, float] = {}
+    return [row | {"place": ticks.setdefault(label(row), float(len(ticks)))} for row in rows], ticks
+
+
 def chart(gaps: Sequence[Row], recalled: Sequence[Row]) -> Plot:
     """Gaps by kind and source, bits between the bound and the certified model, and accuracy over the pairs."""
-    ticks: dict[str, float] = {}
-    placed = []
-    for row in gaps:
-        large = row["size"] == "1e5"
-        label = f"{row['order']}, {row['length']}" + ("\n10⁵" if large else "")
-        placed.append(row | {"place": ticks.setdefault(label, float(len(ticks)))})
-    ends = [-0.2, len(ticks) - 0.8]
-    near = each(placed, "model", "place", "gap", style="{}")
+    at, cells = placed(gaps, lambda row: f"{row['order']}, {row['length']}" + ("\n10⁵" if row["size"] == "1e5" else ""))
+    ends = [-0.4, len(cells) - 0.6]
+    near = seeds(at, "gap")
     near += [Series("", ends, [level] * 2, style=":", colour="0.6") for level in (REACHES, ABOVE)]
     bits = []
     for number, kind in enumerate(KINDS):
-        own = [row for row in placed if row["model"] == kind and str(row["unit"]).startswith("bits")]
+        own = [row for row in at if row["model"] == kind and str(row["unit"]).startswith("bits")]
         for column, style in (("certified", "-"), ("trained", ""), ("at_least", ":")):
-            if own:
-                x, y = [row["place"] for row in own], [float(row[column]) for row in own]
-                bits.append(Series("", x, y, None, MARKS[number] + style, number))
-    answers = each(recalled, "model", "pairs", "accuracy", style="{}-")
-    guess = {row["pairs"]: row["by_frequency"] for row in recalled}
-    answers.append(Series("most frequent value", list(guess), list(guess.values()), style=":", colour="0.6"))
+            x, y = [row["place"] for row in own], [float(row[column]) for row in own]
+            bits += [Series("", x, y, None, MARKS[number] + style, number)] if own else []
+    asked, pairs = placed(recalled, lambda row: str(row["pairs"]))
+    guess = {row["place"]: row["by_frequency"] for row in asked}
+    answers = seeds(asked, "accuracy")
+    answers.append(Series("most frequent value", list(guess), list(guess.values()), style="k_"))
     return Plot(
-        "Left: gap to the floor at (k, T); below the lower dotted line a model reaches the floor, above the upper one "
-        "it stays away. Middle: bits through the heads of one layer and bits of Mamba's state; dotted the lower bound, "
-        "points the trained model, solid the certified one. Right: accuracy of recall.",
+        "Left: gap to the floor at (k, T), a point for every seed; below the lower dotted line a model reaches the "
+        "floor, above the upper one it stays away. Middle: bits through the heads of one layer and bits of Mamba's "
+        "state; dotted the lower bound, points the trained model, solid the certified one. Right: accuracy of recall.",
         [
-            Chart("order k, length T", "nats over the floor", near, "gap", "y", ticks),
-            Chart("order k, length T", "bits", bits, "price", "y", ticks),
-            Chart("pairs N", "accuracy", answers, "recall", "x", from_zero=True),
+            Chart("order k, length T", "nats over the floor", near, "gap", "y", cells),
+            Chart("order k, length T", "bits", bits, "price", "y", cells),
+            Chart("pairs N", "accuracy", answers, "recall", "", pairs, from_zero=True),
         ],
         width=3.4,
         height=3.6,
