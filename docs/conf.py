@@ -55,6 +55,28 @@ def _with_directives(app, page, source):
         source[0] = re.sub(r"\]\((?:docs/)?([\w/-]+\.md)(#[\w-]+)?\)", _inside, text)
     elif page == "api":
         source[0] = re.sub(r"^- `(anyorder[\w.]*)`$", _documented, source[0], flags=re.MULTILINE)
+        return
+    if not page.startswith("notebooks/"):
+        source[0] = _typeset(source[0])
+
+
+#: Code, formulas, links, comments and headings stay as they are; sub- and superscripts of a letter or number are set.
+_KEPT = r"```.*?```|`[^`\n]+`|\$\$.*?\$\$|\$[^$\n]+\$|\]\([^)]*\)|<[^>]+>|^#[^\n]*$"
+_SCRIPT = r"\{[^{}]*\}|\((?:[^()\s]|\([^()]*\))*\)|-?(?:[0-9]+|[^\W\d_])(?![^\W_])"
+_SYMBOL = rf"(?<![\w\\])(?:[0-9]+|[^\W\d_])(?:[_^](?:{_SCRIPT}))+"
+
+
+def _typeset(text):
+    """Typeset v_n, 2^-j and S^(k+1) in running text, which code hosts show as they stand."""
+
+    def script(found):
+        inner = found[2][1:-1] if found[2][0] in "({" else found[2]
+        return f"{found[1]}{{{inner}}}"
+
+    def formula(found):
+        return found[0] if found["kept"] else f"${re.sub(f'([_^])({_SCRIPT})', script, found[0])}$"
+
+    return re.sub(f"(?P<kept>{_KEPT})|{_SYMBOL}", formula, text, flags=re.DOTALL | re.MULTILINE)
 
 
 def _inside(link):

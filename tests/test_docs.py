@@ -73,6 +73,19 @@ def test_the_site_sets_formulas_and_finds_the_induction_head(site, browser):  # 
     page.close()
 
 
+@pytest.mark.parametrize(
+    ("text", "typeset"),
+    [
+        ("v_n + e_{x_n} ≤ 2^m", "$v_{n}$ + $e_{x_n}$ ≤ $2^{m}$"),
+        ("2^-b, 2^(1-b) and S^(S^k)(S - 1)", "$2^{-b}$, $2^{1-b}$ and $S^{S^k}$(S - 1)"),
+        ("`v_n`, $v_n$, x_mean, [p](a_b.md) and W_mlp", "`v_n`, $v_n$, x_mean, [p](a_b.md) and W_mlp"),
+        ("# S^k\n\n```\nS^k\n```", "# S^k\n\n```\nS^k\n```"),
+    ],
+)
+def test_scripts_in_running_text_are_typeset(text, typeset):
+    assert runpy.run_path(str(ROOT / "docs" / "conf.py"))["_typeset"](text) == typeset
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_pages_are_plain_markdown(page):
     text = re.sub(
