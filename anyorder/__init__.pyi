@@ -12,6 +12,7 @@ from . import sweeps as sweeps
 from . import torch as torch
 from . import training as training
 from . import web as web
+from . import zoo as zoo
 from .chains import sample as sample
 from .constructions.gpt2 import export as export
 from .constructions.registry import construct as construct

@@ -9,7 +9,7 @@ PACKAGE = pathlib.Path(__file__).parent.parent / "anyorder"
 #: From the lowest to the highest; what is in no room (`__init__`, `__main__`) is above all.
 FLOORS = [
     {"errors", "io"},
-    {"chains", "estimators", "models", "constructions", "training", "probing", "sweeps", "torch"},
+    {"chains", "estimators", "models", "constructions", "training", "probing", "sweeps", "torch", "zoo"},
     {"papers"},
     {"cli", "web", "report", "plot"},
 ]

@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "dynamics": ("dynamics", "Dynamics", "the paper's training algorithms on its reduced model"),
     "claims": ("claims", "Claims", "measure what papers claim"),
     "probe": ("probe", "Probe", "the order of induction of every head of a model"),
+    "zoo": ("zoo", "Zoo", "trained models that come with the package"),
     "explore": ("explore", "Explore", "a local web page that shows how a model computes"),
 }
 

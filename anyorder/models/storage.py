@@ -18,6 +18,7 @@ from anyorder.models.mamba import Mamba
 from anyorder.models.mlp import LayerNorm, MLPLayer, UnitNorm
 from anyorder.models.model import Layer, Transformer
 from anyorder.models.recurrence import Recurrence
+from anyorder.zoo import located
 
 FORMAT = "anyorder model 2"
 _SHIPPED = (Transformer, Layer, Head, Mamba, Recurrence, MLPLayer, UnitNorm, LayerNorm, Certificate)
@@ -81,7 +82,12 @@ def read_summary(path: str | Path) -> Summary:
 
 
 def load(path: str | Path) -> Transformer:
-    """Read a model that `save` wrote, or raise `InputError` with one line."""
+    """Read a model that `save` wrote, or `zoo:NAME`, or raise `InputError` with one line.
+
+    >>> load("zoo:fast")
+    Transformer(...)
+    """
+    path = located(path)
     model = read_record(path, FORMAT, _KINDS, jnp.asarray)
     require(isinstance(model, Transformer), f"{path} holds no whole model; write it again")
     _, arrays = described(model)

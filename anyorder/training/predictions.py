@@ -28,7 +28,7 @@ def predictions(
 ) -> tuple[Float[np.ndarray, "count length symbols"], Output]:
     """The distributions that a model gives on every sequence, and whether its rows were probabilities or logits.
 
-    model: a callable from one sequence to rows (T, S); a PyTorch module gets a batch of one.
+    model: a callable from one sequence to rows (T, S), of which a PyTorch module gets a batch of one; or all its rows.
     output: what its rows are; by default probabilities if all of them are distributions, and logits otherwise.
     noun: what messages call the model.
 
@@ -37,8 +37,9 @@ def predictions(
     ([0.5, 0.5], 'logits')
     """
     require(output in (None, "probabilities", "logits"), f"output is {output!r}, must be 'probabilities' or 'logits'")
-    require(callable(model), f"the {noun} is a {type(model).__name__}, must map tokens to rows (T, S)")
-    rows = _rows(model, tokens, alphabet_size, noun)
+    given = isinstance(model, np.ndarray)
+    require(given or callable(model), f"the {noun} is a {type(model).__name__}, must map tokens to rows (T, S)")
+    rows = model if given else _rows(model, tokens, alphabet_size, noun)
     defined = rows[~np.isnan(rows).any(axis=-1)]
     require(len(defined) > 0, f"the {noun} gives NaN in every row; look for the first NaN inside it")
     tolerance = max(ROW_TOLERANCE, 4 * float(jnp.finfo(rows.dtype).eps))

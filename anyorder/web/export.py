@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -20,6 +20,8 @@ from anyorder.constructions.steps import Show, Step
 from anyorder.errors import InputError
 from anyorder.io.atomic import holds, write_text
 from anyorder.io.trees import as_json
+from anyorder.models import Head, Transformer
+from anyorder.models.mamba import Mamba
 from anyorder.web import api, probe
 from anyorder.web.app import STATIC
 from anyorder.web.bundle import bundle
@@ -86,13 +88,15 @@ def export(
     for entry in library.listed()[0]:
         if entry.kind == "file":
             opened = library.open(Stored(kind="stored", path=entry.path))
+            if any(isinstance(head, Mamba) for layer in opened.model.layers for head in layer.heads):
+                continue  # the page cannot compute it
             info, steps = model_info(opened).model_dump(), steps_data(opened.steps)
-            models[entry.path] = {"packed": pack(opened.model), "info": info, "steps": steps}
+            models[entry.path] = {"packed": pack(plain_positions(opened.model)), "info": info, "steps": steps}
         elif entry.kind == "trajectory":
             asked = DynamicsRequest(run=StoredRun(kind="stored", path=entry.path))
             films[entry.path] = as_json(film(asked, library, lambda: None).model_dump())
-    files = {name: f"models/{Path(name).stem}.js" for name in models}
-    options = _options(Explorer(library, tour), constructions)
+    files = {name: f"models/{name.removesuffix('.safetensors').replace('/', '-')}.js" for name in models}
+    options = _options(Explorer(library, tour), constructions, {*models, *films})
     probes = {one.path: as_json(probe.opened(library, one.path).model_dump()) for one in probe.listed(library)}
     data = {"options": options, "files": files, "films": films, "probes": probes, "models": {}}
     scripts = {name: f"anyorderData.models[{json.dumps(name)}] = {_json(held)};\n" for name, held in models.items()}
@@ -108,6 +112,19 @@ def export(
     watch(len(wanted), len(wanted))
     size = sum((target / name).stat().st_size for name in content)
     return Exported(target / "index.html", constructions, len(content), size)
+
+
+def plain_positions(model: Transformer) -> Transformer:
+    """The model with its key positions taken through W_K, as the page has them."""
+
+    def plain(head: Head) -> Head:
+        if head.key_positions is None or not head.positions_through_key:
+            return head
+        table = head.key_positions @ head.key.T
+        return dataclasses.replace(head, key_positions=table, positions_through_key=False)
+
+    layers = (dataclasses.replace(one, heads=tuple(map(plain, one.heads))) for one in model.layers)
+    return dataclasses.replace(model, layers=tuple(layers))
 
 
 def construction_data(entry: Construction, orders: Sequence[int], sizes: Sequence[int]) -> dict[str, object] | None:
@@ -172,12 +189,13 @@ def _show(show: Show) -> dict[str, object]:
     return {"kind": type(show).__name__, **inner}
 
 
-def _options(explorer: Explorer, constructions: Sequence[str]) -> dict[str, object]:
+def _options(explorer: Explorer, constructions: Sequence[str], stored: Collection[str]) -> dict[str, object]:
     """Those of the server, cut to what is here."""
     options = api.choices(explorer)
     there = [entry.model_copy(update={"options": []}) for entry in options.constructions if entry.name in constructions]
     cut = {
         "constructions": there,
+        "stored": [entry for entry in options.stored if entry.path in stored],
         "dtypes": list(DTYPES),
         "estimators": {},
         "features": [],

@@ -18,6 +18,7 @@ from typing import TypeVar
 import pydantic
 from pydantic_core import PydanticSerializationError, to_json
 
+from anyorder import zoo
 from anyorder.constructions import Plan, plan
 from anyorder.constructions.registry import find, planned
 from anyorder.constructions.steps import Step, learnt
@@ -30,8 +31,8 @@ from anyorder.training.folder import CHECKPOINT, CONFIG, START, SUMMARY, read_co
 from anyorder.web import limits
 from anyorder.web.schema import Constructed, Kind, LeftOut, Stored, StoredInfo, complaint
 
-#: The model and the trajectories that come with the package, and what their folder is called in paths.
-SHIPPED, SHIPPED_NAME = Path(__file__).with_name("shipped"), "package"
+#: The model and the trajectories that come with the package, and the names of its folders in paths.
+SHIPPED, SHIPPED_NAME, ZOO_NAME = Path(__file__).with_name("shipped"), "package", "zoo"
 #: Entries of the folders that are listed, how deep they are searched, and for how many seconds.
 MOST_LISTED, DEEPEST, PATIENCE = 500, 3, 5.0
 #: Bytes of the two entries of a trajectory that a list needs, and characters of a reason.
@@ -113,7 +114,7 @@ class Library:
 
     def __init__(self, folders: Sequence[str | Path] = ()) -> None:
         self.roots: dict[str, Path] = {}
-        self._all = {SHIPPED_NAME: SHIPPED}
+        self._all = {SHIPPED_NAME: SHIPPED, ZOO_NAME: zoo.FOLDER}
         for folder in folders:
             root = Path(folder)
             require(root.is_dir(), f"{folder} is not a folder; give folders with models or runs")
@@ -129,7 +130,7 @@ class Library:
         Entries that cannot be read come second, each with the reason.
         """
         shown, left_out = self.looked(("file", "run", "trajectory"), self._info)
-        ours = f"{SHIPPED_NAME}/"
+        ours = (f"{SHIPPED_NAME}/", f"{ZOO_NAME}/")
         return sorted(shown, key=lambda one: (not one.path.startswith(ours), one.order or 0, one.title)), left_out
 
     def looked(self, kinds: Sequence[Kind], look: Callable[[Kind, str], Info]) -> tuple[list[Info], list[LeftOut]]:
@@ -171,6 +172,9 @@ class Library:
             return run_info(target, path)
         found = file_info(target, path) if kind == "file" else trajectory_info(target, path)
         said = None
+        if path.startswith(f"{ZOO_NAME}/"):
+            card = zoo.card(target.stem)
+            said = {key: card[key] for key in ("title", "about", "order")}
         with contextlib.suppress(InputError):
             _, about = self.locate(f"{path.rpartition('/')[0]}/{_ABOUT}")
             said = read_json(about, "names of files").get(target.name)

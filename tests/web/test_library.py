@@ -52,7 +52,7 @@ def test_a_hostile_entry_is_listed_with_the_reason_and_the_page_lives(visited, n
         with hostile.little_memory(hostile.BOMB // 2):
             options, probes = (client.get(f"/api/{path}") for path in ("options", "probes"))
         assert (options.status_code, probes.status_code) == (200, 200)
-        stored = [one["path"] for one in options.json()["stored"] if not one["path"].startswith("package/")]
+        stored = [one["path"] for one in options.json()["stored"] if not one["path"].startswith(("package/", "zoo/"))]
         assert "models/trajectory.npz" in stored
         left_out = options.json()["left_out"] + [one for one in probes.json() if one["why"]]
         told = {*stored, *(one["path"] for one in left_out)} - {"models/trajectory.npz"}
@@ -98,7 +98,7 @@ def test_names_that_no_file_can_have_are_refused(library, tmp_path, path):
 def test_a_pipe_is_never_waited_for(library, tmp_path, name):
     os.mkfifo(tmp_path / "models" / name)
     shown, left_out = library.listed()
-    assert all(entry.path.startswith("package/") for entry in shown)  # what is shipped, nothing else
+    assert all(entry.path.startswith(("package/", "zoo/")) for entry in shown)  # what is shipped, nothing else
     assert len(left_out) == (name == "pipe.safetensors")  # a run needs both files
     begun = time.monotonic()
     with pytest.raises(InputError):
@@ -110,7 +110,7 @@ def test_a_pipe_is_never_waited_for(library, tmp_path, name):
 def test_files_that_are_no_models_are_not_offered(library, tmp_path, header):
     write_tensors(tmp_path / "models" / "a.safetensors", {"w": np.ones(2)}, {"format": FORMAT, **header})
     shown, (left_out,) = library.listed()
-    assert all(entry.path.startswith("package/") for entry in shown)
+    assert all(entry.path.startswith(("package/", "zoo/")) for entry in shown)
     assert left_out.path == "models/a.safetensors"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
+from anyorder import zoo
 from anyorder.errors import InputError, require
 from anyorder.probing.adapters import CallableModel, HuggingFaceModel, TransformerLensModel
 from anyorder.probing.measurement import Settings
@@ -53,7 +54,7 @@ def open_model(
     alphabet_size: int = 4,
     member: int = 0,
 ) -> Model:
-    """The model of that name: `construction:NAME` with an order, or a path.
+    """The model of that name: `construction:NAME` with an order, `zoo:NAME`, or a path.
 
     >>> open_model("construction:k-head", order=3).heads
     (3, 1)
@@ -67,8 +68,12 @@ def open_model(
         name, length = name.removeprefix(CONSTRUCTION), (settings or Settings()).test_length
         model = construct(name, order=order, alphabet_size=alphabet_size, length=length)
         return OwnModel(model, f"{name}, order {order}", {"construction": name, "order": order})
+    if name.startswith(zoo.PREFIX):
+        from anyorder.models import load
+
+        return OwnModel(load(name), name, context=zoo.card(name.removeprefix(zoo.PREFIX))["data"]["length"])
     path = Path(word)
-    require(path.exists(), f"no file or folder {path}; give {_KINDS}, or construction:NAME")
+    require(path.exists(), f"no file or folder {path}; give {_KINDS}, construction:NAME or zoo:NAME")
     if path.suffix in PICKLED:
         raise InputError(f"{path} has pickled weights, and opening a pickle can run any code; {_CONVERT}")
     if path.is_dir():

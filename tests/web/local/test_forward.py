@@ -14,6 +14,7 @@ from anyorder.constructions import plan
 from anyorder.models import load
 from anyorder.web.app import STATIC
 from anyorder.web.bundle import bundle
+from anyorder.web.export import plain_positions
 from anyorder.web.library import SHIPPED
 from anyorder.web.packing import pack, pack_plan
 
@@ -86,11 +87,14 @@ def test_constructions_give_what_jax_gives(javascript, name, dtype):
     assert not exact or np.abs(given - expected).max() <= 4 * UNITS[dtype]
 
 
-def test_the_trained_model_gives_what_jax_gives(javascript):
-    model = load(SHIPPED / "trained-order-2.safetensors")
+@pytest.mark.parametrize("path", [SHIPPED / "trained-order-2.safetensors", "zoo:published-order-2", "zoo:one-layer"])
+def test_trained_models_give_what_jax_gives(javascript, path):
+    model = load(path)
     tokens = batch(2)[:8]  # dense weights: each sequence takes as long as ten of a construction
     expected = np.asarray(jax.vmap(model)(jnp.asarray(tokens, jnp.int32)), np.float64)
-    given = np.array(javascript.evaluate(RUN, [json.dumps(pack(model)), None, "float32", tokens.tolist()]))
+    given = np.array(
+        javascript.evaluate(RUN, [json.dumps(pack(plain_positions(model))), None, "float32", tokens.tolist()])
+    )
     assert np.abs(given - expected).max() < 2e-5
     np.testing.assert_allclose(given.sum(axis=2), 1, atol=1e-6)
 

@@ -74,19 +74,43 @@ MIXERS = {
 }
 
 
-@pytest.mark.parametrize("name", MIXERS)
-def test_mixers_agree(tmp_path, tokens, name):
+def mixed(name):
     from anyorder.training import preset
     from anyorder.training.initial import initial_model
 
     changes = {"alphabet_size": 3, "length": 64, "dtype": "float64", "zero_output": False}
-    ours = initial_model(preset(**MIXERS[name], **changes), 1)
+    return initial_model(preset(**MIXERS[name], **changes), 1)
+
+
+@pytest.mark.parametrize("name", MIXERS)
+def test_mixers_agree(tmp_path, tokens, name):
+    ours = mixed(name)
     anyorder.save(ours, tmp_path / "model.safetensors")
     theirs = anyorder.torch.load(tmp_path / "model.safetensors")
     trace = ours.trace(tokens)
     np.testing.assert_allclose(theirs(tokens).detach().numpy(), trace.probabilities, rtol=0, atol=1e-12)
     for layer, weights in enumerate(theirs.attention(tokens)):
         np.testing.assert_allclose(weights.detach().numpy(), trace.attention[layer], rtol=0, atol=1e-12)
+
+
+BATCHED = {
+    **{name: lambda name=name: anyorder.construct(name, order=2, alphabet_size=3, length=64)
+       for name in ("two-head-qk", "k-head-bayes", "one-layer", "convolution", "recurrent-bayes")},
+    **{name: lambda name=name: mixed(name) for name in MIXERS},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BATCHED)
+def test_batches_are_their_sequences(tmp_path, name):
+    anyorder.save(BATCHED[name](), tmp_path / "model.safetensors")
+    model = anyorder.torch.load(tmp_path / "model.safetensors")
+    batch = np.random.default_rng(1).integers(3, size=(3, 20))
+    each = torch.stack([model(row) for row in batch])
+    np.testing.assert_allclose(model(batch).detach(), each.detach(), rtol=0, atol=1e-9)
+    for layer, maps in enumerate(model.attention(batch)):
+        alone = torch.stack([model.attention(row)[layer] for row in batch])
+        np.testing.assert_allclose(maps.detach(), alone.detach(), rtol=0, atol=1e-9)
+    model(torch.as_tensor(batch)).sum().backward()
 
 
 def test_heads_of_plug_ins_are_refused_in_one_line(tmp_path):

@@ -1,8 +1,9 @@
 """Models of this package in PyTorch: `load(path)` gives a plain `torch.nn.Module`, for other people's tools.
 
 Imports PyTorch and safetensors, and neither JAX nor Equinox. The names and the layout of the tensors are a contract
-(docs/pytorch.md); `state_dict` has the names of the file. Every head passes its attention weights, (rows, rows) with
+(docs/pytorch.md); `state_dict` has the names of the file. Every head passes its attention weights, (…, rows, rows) with
 queries in rows, through a module of its own, `layers[l].heads[h].pattern`: a forward hook there reads or replaces them.
+Tokens are one sequence (T,) or a batch (B, T); everything else then has the batch in front.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from torch.nn import functional
 
 from anyorder.errors import InputError, require
 from anyorder.io.trees import rebuilt
+from anyorder.zoo import located
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -33,7 +35,8 @@ _ACTIVATIONS = {
 
 
 def load(path: str | Path) -> Transformer:
-    """Read a model that `anyorder.save` or `anyorder build` wrote."""
+    """Read a model that `anyorder.save` or `anyorder build` wrote, or `zoo:NAME`."""
+    path = located(path)
     try:
         with safe_open(str(path), framework="pt") as file:
             header = json.loads((file.metadata() or {})["anyorder"])
@@ -68,7 +71,7 @@ class UnitNorm(_Part):
     """Rows divided by their length; zero stays zero."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise (rows, width)."""
+        """Normalise rows (…, width)."""
         squared = (x * x).sum(-1, keepdim=True)
         return x / torch.where(squared > 0, squared, torch.ones_like(squared)).sqrt()
 
@@ -77,7 +80,7 @@ class LayerNorm(_Part):
     """The standard layer norm, with `gain` and `bias`."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise (rows, width)."""
+        """Normalise rows (…, width)."""
         return functional.layer_norm(x, x.shape[-1:], self.gain, self.bias, EPSILON)
 
 
@@ -89,26 +92,26 @@ class Head(_Part):
         self.pattern = nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
-        """The head's contribution to the stream (rows, d)."""
-        rows = len(x)
+        """The head's contribution to the stream (…, rows, d)."""
+        rows = x.shape[-2]
         queries, keys, values = x @ self.query.T, x @ self.key.T, x @ self.value.T
         if self.normalise:
             queries, keys = UnitNorm()(queries), UnitNorm()(keys)
         if getattr(self, "rotary", None) is not None:
             queries, keys = _rotated(queries, self.rotary), _rotated(keys, self.rotary)
         queries = queries * self.scale
-        scores = queries @ keys.T
-        offsets = torch.arange(rows)[:, None] - torch.arange(rows)[None, :]
+        scores = queries @ keys.mT
+        places = torch.arange(rows, device=x.device)
+        offsets = places[:, None] - places[None, :]
         if self.key_positions is not None:
             table = self.key_positions @ self.key.T if self.positions_through_key else self.key_positions
             seen = (offsets >= 0) & (offsets < len(table))
-            scores = scores + torch.where(
-                seen, (queries @ table.T).gather(1, offsets.clamp(0, len(table) - 1)), torch.zeros_like(scores)
-            )
+            column = offsets.clamp(0, len(table) - 1).expand(scores.shape)
+            scores = scores + torch.where(seen, (queries @ table.T).gather(-1, column), torch.zeros_like(scores))
         scores = scores.masked_fill(offsets < 0, -math.inf)
         exponentials = (scores - scores.max(-1, keepdim=True).values).exp()
         # Sums before the division: counts stay whole numbers, and a count over a count is exact.
-        total = exponentials @ torch.ones(rows, 1, dtype=x.dtype)
+        total = exponentials @ torch.ones(rows, 1, dtype=x.dtype, device=x.device)
         weights = exponentials / total
         pattern = self.pattern(weights)
         if pattern is not weights:  # a hook has replaced the attention
@@ -116,27 +119,26 @@ class Head(_Part):
         mixed = exponentials @ values
         if self.value_positions is not None:
             count = min(rows, len(self.value_positions))
-            at_offset = torch.stack(
-                [functional.pad(exponentials.diagonal(-offset), (offset, 0)) for offset in range(count)], dim=1
-            )
+            diagonals = (exponentials.diagonal(-offset, dim1=-2, dim2=-1) for offset in range(count))
+            at_offset = torch.stack([functional.pad(one, (rows - one.shape[-1], 0)) for one in diagonals], dim=-1)
             mixed = mixed + at_offset @ self.value_positions[:count]
         mixed = mixed / total
         return mixed if self.projection is None else mixed @ self.projection.T
 
 
 def _rotated(x: Tensor, base: float) -> Tensor:
-    width = x.shape[1]
-    frequencies = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
-    angles = torch.arange(len(x), dtype=torch.float64)[:, None] * frequencies
+    rows, width = x.shape[-2:]
+    frequencies = base ** (-torch.arange(0, width, 2, dtype=torch.float64, device=x.device) / width)
+    angles = torch.arange(rows, dtype=torch.float64, device=x.device)[:, None] * frequencies
     cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    left, right = x.chunk(2, dim=1)
-    return torch.cat([left * cosine - right * sine, left * sine + right * cosine], dim=1)
+    left, right = x.chunk(2, dim=-1)
+    return torch.cat([left * cosine - right * sine, left * sine + right * cosine], dim=-1)
 
 
 def _convolved(taps: Tensor, x: Tensor) -> Tensor:
     """Σ_j taps[j] ⊙ x_{n-j} at every row n."""
-    padded = functional.pad(x.T, (len(taps) - 1, 0))
-    return functional.conv1d(padded[None], taps.flip(0).T[:, None], groups=x.shape[1])[0].T
+    padded = functional.pad(x.mT, (len(taps) - 1, 0))
+    return functional.conv1d(padded, taps.flip(0).T[:, None], groups=x.shape[-1]).mT
 
 
 class Mamba(_Part):
@@ -147,20 +149,20 @@ class Mamba(_Part):
         self.pattern = nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
-        """The head's contribution to the stream (rows, d)."""
-        rows = torch.cat([x @ weight.T for weight in (self.query, self.key, self.value)], dim=1)
+        """The head's contribution to the stream (…, rows, d)."""
+        rows = torch.cat([x @ weight.T for weight in (self.query, self.key, self.value)], dim=-1)
         mixed = functional.silu(_convolved(self.taps, rows) + self.taps_bias)
-        queries, keys, values = mixed.split([len(self.query), len(self.key), len(self.value)], dim=1)
+        queries, keys, values = mixed.split([len(self.query), len(self.key), len(self.value)], dim=-1)
         steps = functional.softplus(x @ self.step + self.step_bias)
-        along = (torch.zeros_like(steps) if self.decay is None else -steps * self.decay.exp()).cumsum(0)
-        causal = torch.ones(len(x), len(x), dtype=torch.bool).tril()
-        decays = (along[:, None] - along[None, :]).masked_fill(~causal, -math.inf).exp()
-        matrix = (queries @ (keys * steps[:, None]).T) * decays
+        along = (torch.zeros_like(steps) if self.decay is None else -steps * self.decay.exp()).cumsum(-1)
+        causal = torch.ones(x.shape[-2], x.shape[-2], dtype=torch.bool, device=x.device).tril()
+        decays = (along[..., :, None] - along[..., None, :]).masked_fill(~causal, -math.inf).exp()
+        matrix = (queries @ (keys * steps[..., None]).mT) * decays
         sizes = matrix.abs()
-        sums = sizes.sum(1, keepdim=True)
+        sums = sizes.sum(-1, keepdim=True)
         self.pattern(sizes / torch.where(sums > 0, sums, torch.ones_like(sums)))
         gated = (matrix @ values + self.skip * values) * functional.silu(x @ self.gate.T)
-        normed = gated / (gated.square().mean(1, keepdim=True) + EPSILON).sqrt() * self.gain
+        normed = gated / (gated.square().mean(-1, keepdim=True) + EPSILON).sqrt() * self.gain
         return normed @ self.projection.T
 
 
@@ -172,9 +174,9 @@ class Recurrence(_Part):
         self.pattern = nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
-        """The head's contribution to the stream (rows, d)."""
+        """The head's contribution to the stream (…, rows, d)."""
         queries, keys = (torch.relu(x @ weight.T + self.bias) for weight in (self.query, self.key))
-        seen = (queries @ keys.T).tril()
+        seen = (queries @ keys.mT).tril()
         read = seen @ (x @ self.value.T)
         if self.initial is not None:
             read = read + queries @ self.initial
@@ -201,7 +203,7 @@ class Layer(_Part):
     """Heads, whose outputs are added to the stream, then a stack of MLP layers."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """The stream (rows, d) after this layer."""
+        """The stream (…, rows, d) after this layer."""
         read = x if self.attention_norm is None else self.attention_norm(x)
         if getattr(self, "convolution", None) is not None:  # version 0.2 wrote no such field
             read = _convolved(self.convolution, read)
@@ -215,10 +217,10 @@ class Layer(_Part):
 
 
 class Transformer(_Part):
-    """The whole model: `model(tokens)` are next-token probabilities (T, S), `model.logits(tokens)` what is before."""
+    """The whole model: `model(tokens)` are next-token probabilities (…, T, S), `model.logits(tokens)` their logits."""
 
     def forward(self, tokens: Tensor | ArrayLike) -> Tensor:
-        """The distribution of the next token after every position of one sequence."""
+        """The distribution of the next token after every position, (T, S) or (B, T, S)."""
         logits = self.logits(tokens)
         if self.output_map == "softmax":
             return torch.softmax(logits, -1)
@@ -226,20 +228,20 @@ class Transformer(_Part):
 
     def logits(self, tokens: Tensor | ArrayLike) -> Tensor:
         """W_o x + b_o after every position."""
-        x = self.embedding[torch.as_tensor(tokens)]
+        x = self.embedding[torch.as_tensor(tokens, device=self.embedding.device)]
         if self.positions is not None:
-            x = x + self.positions[: len(x)]
+            x = x + self.positions[: x.shape[-2]]
         if self.beginning is not None:
-            x = torch.cat([self.beginning[None], x])
+            x = torch.cat([self.beginning.expand_as(x[..., :1, :]), x], dim=-2)
         for layer in self.layers:
             x = layer(x)
         x = x if self.final_norm is None else self.final_norm(x)
-        x = x if self.beginning is None else x[1:]
+        x = x if self.beginning is None else x[..., 1:, :]
         logits = x @ (self.embedding if self.output is None else self.output).T
         return logits if self.output_bias is None else logits + self.output_bias
 
     def attention(self, tokens: Tensor | ArrayLike) -> list[Tensor]:
-        """The attention weights of every layer, (heads, rows, rows)."""
+        """The attention weights of every layer, (…, heads, rows, rows)."""
         kept: dict[nn.Module, Tensor] = {}
         heads = [list(layer.heads) for layer in self.layers]
         hooks = [
@@ -252,7 +254,7 @@ class Transformer(_Part):
         finally:
             for hook in hooks:
                 hook.remove()
-        return [torch.stack([kept[head.pattern] for head in layer]) for layer in heads]
+        return [torch.stack([kept[head.pattern] for head in layer], dim=-3) for layer in heads]
 
 
 class Certificate(dict[str, object]):

@@ -1,0 +1,10 @@
+"""For PyTorch users: our models as modules, our sources as datasets, and floors for anyone's module.
+
+Importing it imports PyTorch and no JAX: that is imported when a dataset is drawn from or a model is measured.
+"""
+
+from anyorder.torch.data import Dataset, dataset
+from anyorder.torch.measure import Measurement, evaluate
+from anyorder.torch.model import Transformer, load
+
+__all__ = ["Dataset", "Measurement", "Transformer", "dataset", "evaluate", "load"]
