@@ -117,9 +117,6 @@ TESTED_ELSEWHERE = {
     "report/style": "the tests of every command that draws",
     "report/training": "cli/test_training",
     "sweeps/cost": "constants that were fitted; a running sweep corrects what follows from them",
-    "torch/data": "torch/test_data",
-    "torch/measure": "torch/test_measure",
-    "torch/model": "torch/test_model",
     "web/bundle": "web/local/test_forward runs what it makes",
     "web/traced": "web/test_view and web/test_proof",
 }
