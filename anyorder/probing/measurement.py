@@ -158,8 +158,9 @@ def probe(
     placebos = max(4, settings.sequences // 3) if len(available) >= length else 0
     done = itertools.count(1)
 
-    def look(tokens: Int[np.ndarray, "rows"]) -> tuple[np.ndarray, np.ndarray | None]:
-        found = model.run(tokens, layers=layers)
+    def look(tokens: Int[np.ndarray, "rows"], predict: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
+        attend = getattr(model, "attend", None)
+        found = model.run(tokens, layers=layers) if predict or attend is None else attend(tokens, layers)
         attention = np.concatenate([found.attention[layer] for layer in layers])
         check_rows(attention)
         watch(next(done), settings.sequences + placebos + REPEATS)
@@ -172,8 +173,8 @@ def probe(
     for number, (symbols, queries) in enumerate(zip(drawn.tokens, drawn.queries, strict=True)):
         tokens = begun(model, ids[number][symbols])
         marked = np.pad(queries, (len(tokens) - length, 0))
-        attention, logs = look(tokens)
-        known = None if logs is None else (symbols, np.exp(np.asarray(logs, np.float64)[-length:, ids[number]]))
+        attention, logs = look(tokens, predict=True)
+        known = None if logs is None else (symbols, np.exp(np.asarray(logs[-length:, ids[number]], np.float64)))
         begins = len(tokens) - length
         pairs = None if drawn.pairs is None else drawn.pairs[number]
         tested.append(as_pass(attention, tokens, marked, longest, number, known, begins, pairs))
@@ -181,7 +182,7 @@ def probe(
             distinct = begun(model, generator.choice(available, length, replace=False))
             # The patterns are those that the test sequence would have had.
             blank.append(agreed(look(distinct)[0], tokens, longest, begins, pairs))
-    scored = [controls.prefix_matching(look(tokens)[0], tokens) for tokens in repeats(model, length, seed)]
+    scored = [controls.prefix_matching(look(tokens)[0], tokens) for tokens in repeats(model, length, seed, available)]
     places = [(layer, head) for layer in layers for head in range(model.heads[layer])]
     made_for = getattr(model, "context", None)
     beyond = made_for is not None and length > made_for
@@ -196,7 +197,7 @@ def probe(
     result = read_heads(model.name, places, tested, longest, np.mean(scored, axis=0), about, no_repeat)
     best = [head.place for head in result.strongest]
     if ablate:
-        result = dataclasses.replace(result, ablation=ablation(model, best, length=length, seed=seed))
+        result = dataclasses.replace(result, ablation=ablation(model, best, length=length, seed=seed, ids=available))
     if follow:
         found = paths(
             model, best, max_length=longest, length=length, symbols=size, ids=available, seed=seed, watch=watch

@@ -35,6 +35,7 @@ class Model(Protocol):
     `heads` is the number of heads of each layer, `ids` are the tokens to draw test sequences from, and `start` is
     the id of the token that goes before every sequence, if there is one. `about` is kept with the result. A model may
     have `context`, the number of tokens that it was trained for or has positions for: test sequences are made to fit.
+    It may have `attend(tokens, layers)`, a `run` without predictions, where these are expensive.
     For path patching a model has `written(tokens)`, the outputs of all heads, and `run` takes `write`, outputs that
     heads, as (layer, head), have instead of their own.
     """

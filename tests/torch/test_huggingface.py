@@ -52,7 +52,8 @@ def test_a_folder_gives_attention_and_predictions_as_the_library_has_them(folder
     loaded = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager")
     out = loaded(torch.as_tensor(tokens)[None], output_attentions=True)
     np.testing.assert_allclose(look.attention[1], out.attentions[1][0].detach(), atol=1e-6)
-    np.testing.assert_allclose(np.exp(look.log_probabilities).sum(axis=1), 1, atol=1e-9)
+    np.testing.assert_allclose(np.exp(look.log_probabilities).sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(model.attend(tokens, [1]).attention[1], look.attention[1], atol=1e-6)
 
 
 def test_random_weights_have_no_order(folder):

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Int
@@ -61,24 +61,38 @@ class HuggingFaceModel:
         write: Mapping[Place, Tensor] | None = None,
     ) -> Look:
         """Log-probabilities after every token, and the attention of the layers that are named."""
-        torch = self._torch
         instead = dict.fromkeys(off, 0.0) | dict(write or {})
-        try:
-            with torch.no_grad(), _changed(self.model, self.heads, instead):
-                out = self.model(torch.as_tensor(tokens)[None], output_attentions=bool(layers), use_cache=False)
-        except InputError:
-            raise
-        except Exception as error:  # sizes that do not fit together show only here
-            raise InputError(f"{self.name} cannot be run on {len(tokens)} tokens ({in_a_line(error)})") from None
-        logs = torch.log_softmax(out.logits[0].double(), dim=-1).numpy()
-        return Look(logs, {layer: out.attentions[layer][0].float().numpy() for layer in layers})
+        out = self._run(self.model, tokens, bool(layers), instead)
+        logs = out.logits[0].float()
+        logs -= self._torch.logsumexp(logs, dim=-1, keepdim=True)
+        return Look(logs.numpy(), {layer: out.attentions[layer][0].float().numpy() for layer in layers})
+
+    def attend(self, tokens: Int[np.ndarray, "rows"], layers: Sequence[int]) -> Look:
+        """The attention of these layers alone: logits over a large vocabulary take a good part of a pass."""
+        out = self._run(self.model.base_model, tokens, True, {})
+        return Look(None, {layer: out.attentions[layer][0].float().numpy() for layer in layers})
 
     def written(self, tokens: Int[np.ndarray, "rows"]) -> dict[Place, Tensor]:
         """The output of every head, before the matrix after it, for `run(…, write=…)`."""
         kept: dict[Place, Tensor] = {}
-        with self._torch.no_grad(), _changed(self.model, self.heads, {}, kept):
-            self.model(self._torch.as_tensor(tokens)[None], use_cache=False)
+        self._run(self.model.base_model, tokens, False, {}, kept)
         return kept
+
+    def _run(
+        self,
+        model: Module,
+        tokens: Int[np.ndarray, "rows"],
+        attention: bool,
+        instead: Mapping[Place, Tensor | float],
+        kept: dict[Place, Tensor] | None = None,
+    ) -> Any:
+        try:
+            with self._torch.no_grad(), _changed(self.model, self.heads, instead, kept):
+                return model(self._torch.as_tensor(tokens)[None], output_attentions=attention, use_cache=False)
+        except InputError:
+            raise
+        except Exception as error:  # sizes that do not fit together show only here
+            raise InputError(f"{self.name} cannot be run on {len(tokens)} tokens ({in_a_line(error)})") from None
 
 
 def frameworks(needing: str) -> tuple[ModuleType, ModuleType]:
