@@ -63,7 +63,7 @@ ATLAS = {
         "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
         "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
         (),  # its packages have a misleading name: get the file from the upstream page
-        16,
+        12,
     ),
 }
 

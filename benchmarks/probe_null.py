@@ -11,7 +11,7 @@ from anyorder.probing.stimuli import complete
 
 HEADS, BATCH = 2000, 200
 #: Length, symbols and K of the defaults, of the largest K, and of models that were trained on 32 or 64 binary tokens.
-DESIGNS = (192, 4, 5), (192, 2, 9), (32, 2, 4), (64, 2, 5)
+DESIGNS = (192, 3, 5), (192, 2, 9), (32, 2, 4), (64, 2, 5)
 
 
 def scores(kind, generator, tokens, places):

@@ -107,6 +107,8 @@ def paths(
     heads = [place for place in heads[:HEADS] if place[0] > 0]
     if not heads:
         return ()
+    ids = model.ids if ids is None else ids
+    symbols = min(symbols, len(ids))
     longest = max(number for number in range(2, max_length + 1) if number == 2 or shortest(number) <= length)
     drawn = sequences(SEQUENCES, length=shortest(longest), symbols=symbols, max_length=longest, seed=seed)
     generator = np.random.default_rng([seed, 2])
@@ -114,7 +116,7 @@ def paths(
     for row, pairs in zip(drawn.tokens, drawn.pairs, strict=True):  # type: ignore[arg-type]
         query = len(row) - 1
         same = [key for key in np.flatnonzero(pairs[query]) if (row[key - longest : key] == row[-longest:]).all()]
-        names = generator.choice(model.ids if ids is None else ids, symbols, replace=False)
+        names = generator.choice(ids, symbols, replace=False)
         tokens = begun(model, names[row])
         begins = len(tokens) - len(row)
         cases.append(_Case(model, tokens, query + begins, int(same[0]) + begins, heads))
