@@ -1,0 +1,147 @@
+"""Statements about phases, judged by the rules of docs/competition.md. Intervals are over seeds, 95% by Student's t."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from anyorder.io.atomic import Row, Tables
+from anyorder.papers.competition.experiments import INFERENCE, RETRIEVAL, UNIGRAMS
+from anyorder.papers.entry import Finding, Numbers, claim, judge
+from anyorder.papers.figure_data import grouped
+from anyorder.sweeps.analysis import Spread, spread
+
+#: Inference is transient where its weight falls by more than this, with the whole interval.
+FALL = 0.1
+#: A model has learnt something where its gap is at most this share of that of the uniform distribution.
+BEGUN = 0.9
+
+
+def _lead(row: Row) -> Spread:
+    """By how much the weight of bigram retrieval exceeds that of bigram inference, per seed."""
+    return spread(np.subtract(row[RETRIEVAL].seeds, row[INFERENCE].seeds))
+
+
+def _shown(found: Spread) -> list[float]:
+    assert found.mean is not None
+    return [found.mean, *found.interval]
+
+
+def _by_pool(tables: Tables) -> dict[int, list[Row]]:
+    """The rows of each pool size, by step."""
+    return {
+        size: sorted(rows, key=lambda row: row["step"]) for size, rows in grouped(tables["weights"], "chains").items()
+    }
+
+
+@claim("phases at low diversity", "From few chains a model ends by retrieving the chain.")
+def few_are_retrieved(phase_map: Tables) -> Finding:
+    """Refuted if at the smallest pool retrieval does not lead inference at the end, with its whole interval."""
+    pools = _by_pool(phase_map)
+    lead = _lead(pools[min(pools)][-1])
+    return judge(
+        {"N": min(pools), "lead of retrieval and its interval": _shown(lead), "seeds": len(lead.seeds or [])},
+        printed=lead.interval[0] > 0,
+        note="refuted if the interval of the lead reached zero",
+        failure="retrieval does not lead at the smallest pool",
+    )
+
+
+@claim("phases at high diversity", "From many chains a model ends by inferring the chain in context.")
+def many_are_inferred(phase_map: Tables) -> Finding:
+    """Refuted if at the largest pool inference does not lead retrieval at the end, with its whole interval."""
+    pools = _by_pool(phase_map)
+    lead = _lead(pools[max(pools)][-1])
+    return judge(
+        {"N": max(pools), "lead of retrieval and its interval": _shown(lead), "seeds": len(lead.seeds or [])},
+        printed=lead.interval[1] < 0,
+        note="refuted if the interval of the lead reached zero",
+        failure="inference does not lead at the largest pool",
+    )
+
+
+@claim("the order of phases", "Unigram algorithms come before bigram ones.")
+def unigrams_first(phase_map: Tables) -> Finding:
+    """Refuted by a pool size at which unigrams never have more than half of the weight, once something is learnt."""
+    found: dict[str, list[float]] = {}
+    first = {}
+    for size, rows in _by_pool(phase_map).items():
+        begun = [row for row in rows[1:] if row["pool_gap"].mean <= BEGUN * rows[0]["pool_gap"].mean]
+        sums = {row["step"]: spread(np.add(*(row[name].seeds for name in UNIGRAMS))) for row in begun}
+        most = max(sums, key=lambda step: sums[step].mean or 0.0, default=None)
+        if most is not None:
+            found[f"N = {size}, step {most}"] = _shown(sums[most])
+            first[size] = sums[most].interval[0] > 0.5 and sums[max(sums)].interval[1] < 0.5
+    return judge(
+        {"largest weight of unigrams and its interval": found},
+        printed=len(first) > 0 and all(first.values()),
+        trend=sum(first.values()) * 2 > len(first) > 0,
+        note="refuted by a pool size without such a phase, or one that does not end",
+        difference="more than half of the pool sizes have a unigram phase that ends, not all",
+        failure="at most half of the pool sizes have a unigram phase that ends",
+    )
+
+
+@claim("transience", "At medium diversity inference comes first, and retrieval replaces it.")
+def inference_is_transient(phase_map: Tables) -> Finding:
+    """Refuted if at no pool size the weight of inference falls after its peak while the loss on novel chains rises."""
+    numbers: Numbers = {}
+    falls, replaced = [], []
+    for size, rows in _by_pool(phase_map).items():
+        peak = max(rows[1:], key=lambda row: row[INFERENCE].mean)
+        fall = spread(np.subtract(peak[INFERENCE].seeds, rows[-1][INFERENCE].seeds))
+        rise = spread(np.subtract(rows[-1]["novel_gap"].seeds, peak["novel_gap"].seeds))
+        numbers[f"N = {size}, peak at step {peak['step']}"] = {
+            "fall of inference": _shown(fall),
+            "rise of the loss on novel chains": _shown(rise),
+        }
+        if fall.interval[0] > FALL and rise.interval[0] > 0:
+            falls.append(size)
+            if _lead(peak).interval[1] < 0 < _lead(rows[-1]).interval[0]:
+                replaced.append(size)
+    return judge(
+        numbers | {"transient at N": falls, "replaced at N": replaced},
+        printed=len(replaced) > 0,
+        trend=len(falls) > 0,
+        note=f"refuted if at no N inference led, then lost more than {FALL:g} of weight and the lead to retrieval",
+        difference="inference loses weight and the loss on novel chains rises, but retrieval does not take the lead",
+        failure="at no pool size does inference lose weight while the loss on novel chains rises",
+    )
+
+
+def _end(tables: Tables, layers: int, dimension: int, chains: int) -> Row | None:
+    wanted = (layers, dimension, chains)
+    found = [row for row in tables["weights"] if (row["layers"], row["dimension"], row["chains"]) == wanted]
+    return found[0] if found else None
+
+
+def _compared(tables: Tables, kinds: dict[str, tuple[int, int]], chains: int, name: str, said: str) -> Finding:
+    """Whether the first kind of model gives a predictor more weight than the second, intervals apart."""
+    rows = {label: _end(tables, *kind, chains) for label, kind in kinds.items()}
+    weights = {label: row[name] for label, row in rows.items() if row is not None}
+    if len(weights) < 2:
+        return judge({}, printed=False, failure="one of the two models is missing")
+    more, less = weights.values()
+    return judge(
+        {f"weight at N = {chains} and its interval": {label: _shown(one) for label, one in weights.items()}},
+        printed=more.interval[0] > less.interval[1],
+        trend=more.mean > less.mean,
+        note="refuted if the intervals overlapped or were reversed",
+        difference=f"{said} on average, but the intervals overlap",
+        failure=f"not so: {' and '.join(weights)} do not differ in this direction",
+    )
+
+
+@claim("architecture, depth", "Two layers infer bigrams more than one layer does, at the largest pool.")
+def depth_matters(architecture: Tables) -> Finding:
+    """Refuted if the intervals of the weight of bigram inference overlap, or one layer has more."""
+    chains = max(row["chains"] for row in architecture["weights"])
+    kinds = {"two layers": (2, 32), "one layer": (1, 32)}
+    return _compared(architecture, kinds, chains, INFERENCE, "two layers infer more")
+
+
+@claim("architecture, width", "A wider model retrieves from larger pools: more at N = 8.")
+def width_matters(architecture: Tables) -> Finding:
+    """Refuted if the intervals of the weight of bigram retrieval overlap, or the narrow model has more."""
+    return _compared(
+        architecture, {"d = 32": (2, 32), "d = 16": (2, 16)}, 8, RETRIEVAL, "the wide model retrieves more"
+    )
