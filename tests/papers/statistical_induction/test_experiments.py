@@ -35,11 +35,11 @@ def test_strategies_are_counts_plus_one_by_hand(order, size, prior):
 def test_layer_one_is_read_at_its_offsets():
     model = construct("k-head", order=2, alphabet_size=2, length=12)  # a head for each offset
     tokens = np.array([0, 1, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0])
-    assert experiments.on_last(model, tokens, 2) > 0.99
+    assert experiments.on_last(model, jnp.asarray(tokens), 2) > 0.99
     uniform = Head(*(jnp.zeros((2, 2)),) * 2, value=jnp.eye(2))
     plain = Transformer(jnp.eye(2), (Layer((uniform,)),), jnp.eye(2))
     even = np.mean([1 / (n + 1) for n in range(1, 12)])
-    assert experiments.on_last(plain, tokens, 1) == pytest.approx(even)
+    assert float(experiments.on_last(plain, jnp.asarray(tokens), 1)) == pytest.approx(even)
 
 
 def test_alignment_is_the_score_of_equal_tokens_above_others():
@@ -47,7 +47,7 @@ def test_alignment_is_the_score_of_equal_tokens_above_others():
     copying = Head(jnp.zeros((2, 2)), jnp.zeros((2, 2)), value=jnp.eye(2), projection=2 * jnp.eye(2))
     matching = Head(3 * jnp.eye(2), jnp.eye(2), value=jnp.eye(2), scale=0.5)
     model = Transformer(jnp.eye(2), (Layer((copying,)), Layer((matching,))), jnp.eye(2))
-    assert experiments.alignment(model) == pytest.approx(3.0)
+    assert float(experiments.alignment(model)) == pytest.approx(3.0)
 
 
 def test_stages_are_long_and_in_order():
