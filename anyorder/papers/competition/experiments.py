@@ -228,7 +228,7 @@ def _lines(rows: list[Row]) -> Plot:
     "the section on architecture",
     {"tiny": 0.3, "quick": 1.2, "paper": 8},
     paper="Depth and width of the model move the borders between the phases.",
-    reading="One layer in place of two at the largest pool, and d = 16 in place of 32 at N = 8; the weights at the end.",
+    reading="One layer in place of two at the largest pool, d = 16 in place of 32 at N = 8; the weights at the end.",
     recorded=OnPage(),
 )
 def architecture(task: Task) -> Result:
