@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -11,7 +13,19 @@ import pytest
 from anyorder.constructions import construct
 from anyorder.constructions.parameters import count_arrays
 from anyorder.papers.experiment import Task
-from anyorder.papers.own.trained_price import KINDS, Trial, accuracy, by_frequency, chains, config, pays, recall
+from anyorder.papers.own.trained_price import (
+    KINDS,
+    Trial,
+    accuracy,
+    by_frequency,
+    chains,
+    chart,
+    config,
+    judged,
+    pays,
+    recall,
+)
+from anyorder.papers.results import folded
 from anyorder.training.checks import check_config
 from anyorder.training.evaluation import held_out
 from anyorder.training.initial import initial_model
@@ -50,3 +64,44 @@ def test_a_certified_model_recalls_everything():
     tokens = np.asarray(held_out(recall(4), 64).tokens)
     model = construct("convolution", order=1, alphabet_size=9, length=recall(4).length)
     assert accuracy(model, tokens) == 1 > by_frequency(tokens)
+
+
+def recorded():
+    root = Path(__file__).parents[3]
+    tables = json.loads((root / "results" / "own" / "trained-price.json").read_text(encoding="utf-8"))["tables"]
+    return {name: folded(table["rows"]) for name, table in tables.items()}, (root / "docs" / "price.md").read_text(
+        "utf-8"
+    )
+
+
+def test_the_page_says_what_is_on_record():
+    tables, page = recorded()
+    cells, recalls = {}, {}
+    for row in tables["chains"]:
+        seeds = row["gap"].seeds
+        assert len(seeds) == 5
+        assert row["verdict"] == judged(seeds)
+        assert row["gap_from"] < np.mean(seeds) < row["gap_to"]
+        cell = f"| {row['order']}, {row['length']} | {row['size'].replace('1e4', '10⁴').replace('1e5', '10⁵')} |"
+        cells.setdefault(cell, []).append(f" {min(seeds):.4f} to {max(seeds):.4f}, {row['verdict']} |")
+        paid = [f"{row[name]:,}" for name in ("at_least", "trained", "certified")]
+        assert f" {' / '.join(paid)} |" in page
+    for cell, found in cells.items():
+        assert cell + "".join(found) in page
+    for row in tables["recall"]:
+        seeds = row["accuracy"].seeds
+        right = sum(seed >= 0.99 for seed in seeds)
+        assert row["solved"] == (right == 5)
+        begins = f"| {row['pairs']} | {row['bits']:g} | {row['by_frequency']:.2f} |"
+        recalls.setdefault(begins, []).append(f" {min(seeds):.2f} to {max(seeds):.2f}, {right} of 5 |")
+    for begins, found in recalls.items():
+        assert begins + "".join(found) in page
+
+
+def test_the_record_is_drawn():
+    tables, _ = recorded()
+    gaps, _, answers = chart(tables["chains"], tables["recall"]).charts
+    for panel, rows in ((gaps, tables["chains"]), (answers, tables["recall"])):
+        points = sum(len(line.x) for line in panel.series if line.label in KINDS)
+        assert points == 5 * len(rows)
+        assert set(panel.ticks.values()) == set(range(len(panel.ticks)))
