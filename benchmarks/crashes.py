@@ -1,13 +1,20 @@
-"""Kill commands at random moments, let them go on, and compare every byte with a run that nobody disturbed.
+"""Disturb commands at random moments, let them go on, and compare every byte with a run that nobody disturbed.
 
 `python -m benchmarks.crashes --count 200` prints how many were tried and how many ended identical. Commands are real
 processes with tiny settings; they are forked from one that has JAX imported, so that most of their time is spent on
 what they write and not on starting. Half of the blows come at any moment, half right after a file has changed.
+
+`--also versions` goes on with runs whose `config.json` names other versions, `--also races` starts two commands in one
+folder at once, `--also locks` lets processes lock one folder again and again and counts how often two hold it.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
+import itertools
+import json
 import multiprocessing
 import os
 import random
@@ -22,6 +29,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from anyorder.errors import InputError
+from anyorder.io.atomic import locked
 from anyorder.papers.experiment import SECONDS
 
 PRELOADED = (
@@ -29,13 +38,20 @@ PRELOADED = (
     "anyorder.training.run",
     "anyorder.papers.two_can.dynamics",
     "anyorder.papers.registry",
+    "anyorder.report.demo_page",
+    "anyorder.probing",
 )
+#: Version of Linux's capabilities, and the two that let root read and write whatever the modes of files are.
+_CAPABILITIES, _OVERRIDE = 0x20080522, 0b110
 #: Seconds after which a command hangs.
 PATIENCE = 300.0
 #: Blows to one run before it is left to end.
 MOST_BLOWS = 2
 TRAIN = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --no-beginning --batch 4 --warmup 3 --seeds 1
 --evaluation-count 16 --steps 600 --evaluate-every 60 --checkpoint-every 40 --learning-rate 0.01"""
+DEMO = "demo --orders 1 --steps 40 --count 64 --length 17"
+PROBE = "probe construction:k-head --order 2 --sequences 6 --length 110"
+EXPORT = "export k-head --order 2 --alphabet-size 2 --length 16 --sequences 4"
 TOML = """preset = "paper"
 seeds = 2
 [set]
@@ -54,10 +70,11 @@ learning_rate = [1e-3, 1e-2, 1e-1]
 
 
 class Job(NamedTuple):
-    """A command: its words for a folder, and those that go on in one."""
+    """A command: its words for a folder, and those that go on in one; `once` if it refuses a folder that is done."""
 
     begin: tuple[str, ...]
     resume: tuple[str, ...] | None = None
+    once: bool = False
 
     def words(self, folder: Path) -> list[str]:
         """The words that begin or go on, whatever the folder holds."""
@@ -73,11 +90,17 @@ def jobs(sweep: Path) -> dict[str, Job]:
         "sweep": Job(("sweep", str(sweep), "--workers", "1", "--out")),
         "reproduce": Job(("reproduce", "depth", "--budget", "tiny", "--seeds", "1", "--out")),
         "dynamics": Job((*dynamics, "--out")),
+        "demo": Job((*DEMO.split(), "--out")),
+        "probe": Job((*PROBE.split(), "--out")),
+        "export": Job((*EXPORT.split(), "--out"), once=True),
     }
 
 
 class Blow(NamedTuple):
-    """A disturbance of a command: a signal after some seconds or some changes of files, or a limit on their size."""
+    """A disturbance of a command: a signal after some seconds or some changes of files, or a limit on their size.
+
+    Or its folder becomes read-only then; or the clock goes back at every look, from a time before that of the files.
+    """
 
     kind: str
     seconds: float | None = None
@@ -86,17 +109,34 @@ class Blow(NamedTuple):
 
 
 #: Kind of blow → exit codes that it may have; 0 where the command was done before it fell.
-CODES = {"KILL": (-signal.SIGKILL, 0), "TERM": (143, 0), "INT": (130, 0), "FULL": (2, 1, 0)}
+CODES = {
+    "KILL": (-signal.SIGKILL, 0),
+    "TERM": (143, 0),
+    "INT": (130, 0),
+    "FULL": (2, 1, 0),
+    "READ-ONLY": (2, 0),
+    "CLOCK": (0,),
+}
 
 
-def _command(words: list[str], log: str, size: int | None) -> None:
+def _command(words: list[str], log: str, blow: Blow | None) -> None:
     """In a process of its own: the command, with what it says in a file."""
     said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(said, 1)
     os.dup2(said, 2)
     sys.stderr = sys.stdout = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
-    if size is not None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    kind = None if blow is None else blow.kind
+    if blow is not None and blow.size is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (blow.size, blow.size))
+    if kind == "CLOCK":
+        ticks, now = itertools.count(), time.time()
+        time.time = lambda: now - 86_400 - 60 * next(ticks)
+    if kind == "READ-ONLY":
+        library, held = ctypes.CDLL(None), (ctypes.c_uint32 * 6)()
+        library.capget((ctypes.c_uint32 * 2)(_CAPABILITIES, 0), held)
+        for place in (0, 1):  # effective and permitted
+            held[place] &= ~_OVERRIDE
+        library.capset((ctypes.c_uint32 * 2)(_CAPABILITIES, 0), held)
     from anyorder.cli import main
 
     sys.exit(main(words))
@@ -129,25 +169,32 @@ class Ring:
         """Run or go on with a job, perhaps under a blow; gives the exit code and what was said."""
         log = self.folder / "said"
         log.unlink(missing_ok=True)
-        words = self.jobs[name].words(out)
-        process = self.context.Process(target=_command, args=(words, str(log), blow and blow.size))
-        process.start()
+        kind = None if blow is None else blow.kind
+        process = self.start(name, out, log, blow)
         if blow is not None and blow.size is None:
             wait(process, out, blow)
-            if process.is_alive():
-                os.kill(process.pid, getattr(signal, f"SIG{blow.kind}"))
-        process.join(PATIENCE)
-        if process.exitcode is None:
-            process.kill()
-            process.join()
-            return -999, "hangs"
-        return process.exitcode, log.read_text() if log.exists() else ""
+            if kind == "READ-ONLY":
+                allow(out, write=False)
+            elif process.is_alive() and kind != "CLOCK":
+                os.kill(process.pid, getattr(signal, f"SIG{kind}"))
+        code = ended(process)
+        if kind == "READ-ONLY":
+            allow(out, write=True)
+        return code, log.read_text() if log.exists() else ""
+
+    def start(self, name: str, out: Path, log: Path, blow: Blow | None = None) -> multiprocessing.process.BaseProcess:
+        """A process that runs or goes on with a job."""
+        process = self.context.Process(target=_command, args=(self.jobs[name].words(out), str(log), blow))
+        process.start()
+        return process
 
     def blow(self, name: str, kind: str) -> Blow:
         """Of a kind, at a moment by chance."""
         if kind == "FULL":
             largest = max(map(len, self.expected[name].values()))
             return Blow(kind, size=int(largest * self.random.random() ** 3))
+        if kind == "CLOCK":
+            return Blow(kind, seconds=0.0)
         if self.random.random() < 0.5:
             return Blow(kind, seconds=self.random.random() * self.took[name])
         return Blow(kind, changes=self.random.randint(1, 3 * len(self.expected[name])))
@@ -161,11 +208,89 @@ class Ring:
             story.append(f"{blow.kind} {blow[1:]} -> {code}")
             if code not in CODES[blow.kind] or "Traceback" in said:
                 return f"{name}: {'; '.join(story)}: {said[-400:]}"
-        code, said = self.run(name, out, None)
-        if code != 0:
+            if code == 0 and self.jobs[name].once:
+                break
+        else:
+            code, said = self.run(name, out, None)
+        done = self.jobs[name].once and "already holds an export" in said
+        if code != 0 and not done:
             return f"{name}: {'; '.join(story)}; going on -> {code}: {said[-400:]}"
         differs = difference(contents(out), self.expected[name])
         return f"{name}: {'; '.join(story)}; differs in {differs}" if differs else ""
+
+    def another_version(self, number: int) -> str:
+        """Go on with a training run that another version began: it is said, and the bytes are those of this one."""
+        out = self.folder / f"versions-{number}"
+        code, said = self.run("train", out, self.blow("train", "KILL"))
+        file = out / "config.json"
+        if code == 0 or not file.exists():
+            return ""
+        begun = json.loads(file.read_text())
+        file.write_text(json.dumps(begun | {"versions": begun["versions"] | {"anyorder": "0.0.1", "jax": "0.0.1"}}))
+        code, said = self.run("train", out, None)
+        if code != 0 or "was begun with" not in said or said.count("\n") > 40:
+            return f"versions: going on -> {code}: {said[-400:]}"
+        differs = difference(contents(out) | {"config.json": b""}, self.expected["train"] | {"config.json": b""})
+        return f"versions: differs in {differs}" if differs else ""
+
+    def race(self, number: int, name: str) -> str:
+        """Start a job twice in one folder: one does the work, the other is refused or finds it done."""
+        out, logs = self.folder / f"race-{number}", [self.folder / f"race-{number}-{turn}.log" for turn in (1, 2)]
+        both = [self.start(name, out, log) for log in logs]
+        codes = sorted(map(ended, both))
+        said = " | ".join(log.read_text()[-200:] for log in logs)
+        if codes not in ([0, 0], [0, 2]) or "Traceback" in said or (codes[1] and not re.search("in use|already", said)):
+            return f"race of {name}: {codes}: {said}"
+        differs = difference(contents(out), self.expected[name])
+        return f"race of {name}: {codes}, differs in {differs}" if differs else ""
+
+
+def _locker(folder: str, rounds: int, found: multiprocessing.queues.Queue) -> None:
+    """Lock a folder so often; counts the times that it was held by another at the same time."""
+    held, refused, shared, alone = 0, 0, 0, Path(folder).with_name("alone")
+    while held < rounds:
+        try:
+            with locked(folder):
+                held += 1
+                try:
+                    os.close(os.open(alone, os.O_CREAT | os.O_EXCL))
+                    alone.unlink()
+                except FileExistsError:
+                    shared += 1
+        except InputError:
+            refused += 1
+    found.put((held, refused, shared))
+
+
+def locks(folder: Path, processes: int = 4, rounds: int = 500) -> tuple[int, int, int]:
+    """How often processes that compete for a folder held it, were refused, and held it two at a time."""
+    context = multiprocessing.get_context("fork")
+    found = context.Queue()
+    workers = [context.Process(target=_locker, args=(str(folder), rounds, found)) for _ in range(processes)]
+    for worker in workers:
+        worker.start()
+    counts = [found.get(timeout=PATIENCE) for _ in workers]
+    for worker in workers:
+        ended(worker)
+    held, refused, shared = map(sum, zip(*counts, strict=True))
+    return held, refused, shared
+
+
+def ended(process: multiprocessing.process.BaseProcess) -> int:
+    """The exit code of a process, or -999 for one that hangs."""
+    process.join(PATIENCE)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+        return -999
+    return process.exitcode
+
+
+def allow(out: Path, *, write: bool) -> None:
+    """Make a folder and those in it writable, or not."""
+    for path in (out, *out.rglob("*/")):
+        with contextlib.suppress(OSError):  # they come and go meanwhile
+            path.chmod(0o755 if write else 0o555)
 
 
 def wait(process: multiprocessing.process.BaseProcess, out: Path, blow: Blow) -> None:
@@ -195,7 +320,12 @@ def stamps(out: Path) -> list[tuple[str, int]]:
 def contents(out: Path) -> dict[str, bytes]:
     """Every file that a command left, but for what says how long it took."""
     files = (path for path in out.rglob("*") if path.is_file() and not path.name.endswith(SECONDS))
-    return {str(path.relative_to(out)): re.sub(rb'"minutes": [^,\n]*', b"", path.read_bytes()) for path in files}
+    return {
+        str(path.relative_to(out)): re.sub(rb'"minutes": [^,\n]*', b"", path.read_bytes()).replace(
+            str(out).encode(), b"OUT"
+        )
+        for path in files
+    }
 
 
 def difference(found: dict[str, bytes], expected: dict[str, bytes]) -> str:
@@ -203,7 +333,7 @@ def difference(found: dict[str, bytes], expected: dict[str, bytes]) -> str:
     return ", ".join(sorted(path for path in found | expected if found.get(path) != expected.get(path)))
 
 
-def crash(count: int, seed: int = 0, only: str | None = None) -> list[str]:
+def crash(count: int, seed: int = 0, only: str | None = None, also: str | None = None) -> list[str]:
     """Try so many times; gives what went wrong."""
     with tempfile.TemporaryDirectory() as folder:
         # Every program is kept, however small, and none is optimised: most of the time is compilation.
@@ -214,12 +344,19 @@ def crash(count: int, seed: int = 0, only: str | None = None) -> list[str]:
             "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
         }
         ring, wrong, tried = Ring(Path(folder), seed), [], Counter()
-        names = [only] if only else list(ring.jobs)
+        names = [only] if only else ["train"] if also == "versions" else list(ring.jobs)
+        if also == "locks":
+            held, refused, shared = locks(Path(folder) / "locked", rounds=count // 4)
+            print(f"held {held}, refused {refused}", file=sys.stderr)
+            return ["two held the folder at once"] * shared
         for number in range(count):
             name = names[number % len(names)]
             if name not in ring.expected:
                 ring.undisturbed(name)
-            fault = ring.attempt(number, name)
+            if also is None:
+                fault = ring.attempt(number, name)
+            else:
+                fault = ring.another_version(number) if also == "versions" else ring.race(number, name)
             tried[name] += 1
             if fault:
                 wrong.append(fault)
@@ -234,10 +371,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=20, help="runs to disturb")
     parser.add_argument("--seed", type=int, default=0, help="of the blows")
-    parser.add_argument("--only", choices=["train", "sweep", "reproduce", "dynamics"], help="one command")
+    parser.add_argument("--only", help="one command: train, sweep, reproduce, dynamics, demo, probe or export")
+    parser.add_argument("--also", choices=["versions", "races", "locks"], help="other disturbances, instead of blows")
     asked = parser.parse_args()
     begun = time.monotonic()
-    wrong = crash(asked.count, asked.seed, asked.only)
+    wrong = crash(asked.count, asked.seed, asked.only, asked.also)
     print(f"{asked.count} tried, {asked.count - len(wrong)} identical, in {time.monotonic() - begun:.0f} s")
     return 1 if wrong else 0
 

@@ -79,9 +79,11 @@ class Probe(Command):
         report = as_json(result)
         shown: list[RenderableType] = [_table(result), *_notes(result)]
         if self.out is not None:
+            from anyorder.io.atomic import locked
             from anyorder.report.probe import write_probe
 
-            page = write_probe(Path(self.out), result, _rows(result), _notes(result), self.next_step(report))
+            with locked(self.out):
+                page = write_probe(Path(self.out), result, _rows(result), _notes(result), self.next_step(report))
             report |= {"out": self.out, "page": str(page)}
             shown.append(f"page: {page}, beside probe.json and probe.png")
         return Outcome(report, Group(*shown))

@@ -27,11 +27,13 @@ from anyorder.constructions.stream import Route, Stream
 from anyorder.errors import InputError, check_seed, check_whole, require
 from anyorder.estimators.matching import window_matches
 from anyorder.estimators.streaming import StreamingEstimator
-from anyorder.io.atomic import holds, whole_file, write_json, write_text
+from anyorder.io.atomic import holds, interrupted, locked, whole_file, write_json, write_text
 
 Array = Float[np.ndarray, "..."]
 Weights = dict[str, Array]
 
+#: Files of an export but for the last.
+_PARTS = ("model.safetensors", "config.json", "README.md")
 #: Largest error of a probability with which a model is written.
 TOLERANCE = 1e-3
 #: Coprime periods of the positions, the longest sequence and order that they tell apart, and the margin between two.
@@ -95,7 +97,8 @@ def export(
     check_whole(sequences=sequences)
     check_seed(seed)
     require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
-    holds(folder, "ground_truth.json")
+    # Files without the last one are those of a killed export, or somebody else's model.
+    holds(folder, "ground_truth.json", own=_PARTS if interrupted(folder) else ())
     require(not Path(folder, "ground_truth.json").exists(), f"{folder} already holds an export; choose another folder")
     made = gpt2(name, order=order, alphabet_size=alphabet_size, length=length, beta=beta)
     measured = measure(made, sequences=sequences, seed=seed)
@@ -106,11 +109,12 @@ def export(
         "alphabet size, or raise `beta=`",
     )
     made.truth["measured"] = measured
-    with whole_file(Path(folder) / "model.safetensors") as temporary:
-        temporary.write_bytes(save(made.weights, {"format": "pt"}))
-    write_json(Path(folder) / "config.json", made.config)
-    write_text(Path(folder) / "README.md", card(made))
-    write_json(Path(folder) / "ground_truth.json", made.truth)
+    with locked(folder):
+        with whole_file(Path(folder) / "model.safetensors") as temporary:
+            temporary.write_bytes(save(made.weights, {"format": "pt"}))
+        write_json(Path(folder) / "config.json", made.config)
+        write_text(Path(folder) / "README.md", card(made))
+        write_json(Path(folder) / "ground_truth.json", made.truth)
     return made
 
 

@@ -211,6 +211,11 @@ def holds(folder: str | Path, marker: str, own: Sequence[str] = ()) -> bool:
     return False
 
 
+def interrupted(folder: str | Path) -> bool:
+    """Whether a command was killed while it held a folder: it left its lock there."""
+    return (Path(folder) / _LOCK).exists()
+
+
 def new_folder(parent: str | Path, name: str) -> Path:
     """A folder that nobody else has: the name with the first number that is free.
 

@@ -191,3 +191,13 @@ def test_a_folder_that_holds_something_is_left_alone(exported, tmp_path):
         (tmp_path / "mine.txt").write_text("mine")
         with pytest.raises(InputError, match=r"already holds .*; choose another folder"):
             anyorder.export("k-head", place, order=1, alphabet_size=2, length=16)
+
+
+def test_a_killed_export_is_written_again_and_a_model_of_others_is_not(tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(b"somebody's")
+    with pytest.raises(InputError, match="already holds other files"):
+        anyorder.export("k-head", tmp_path, order=1, alphabet_size=2, length=16)
+    (tmp_path / ".anyorder-lock").touch()  # as a process leaves it that is killed
+    anyorder.export("k-head", tmp_path, order=1, alphabet_size=2, length=16)
+    names = {"model.safetensors", "config.json", "README.md", "ground_truth.json"}
+    assert {path.name for path in tmp_path.iterdir()} == names
