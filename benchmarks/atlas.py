@@ -208,7 +208,7 @@ def measure(name, entry):
             print(f"\r{name}: {done} of {total} passes", end="", file=sys.stderr, flush=True)
 
     result = probe(model, Settings(sequences=entry.sequences, ids=ids), watch=watch)
-    report = as_json(result)
+    report = as_json(result, maps=True)
     report["settings"].pop("ids")
     file = {"name": path.name, "sha256": entry.sha256, "upstream": entry.upstream, "packages": entry.packages}
     write_json(RESULTS / f"{name}.json", {"file": file, **_rounded(report)})

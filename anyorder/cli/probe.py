@@ -94,8 +94,13 @@ class Probe(Command):
 
         longest = max(5, (self.order or 0) + 1) if self.max_length is None else self.max_length
         if Path(self.model).suffix == ".npz":
+            from anyorder.errors import require
             from anyorder.probing.adapters.arrays import probe_recorded
 
+            require(
+                not (self.ablate or self.paths),
+                f"{self.model} has attention that was recorded, no model to run; leave out --ablate and --paths",
+            )
             return probe_recorded(self.model, max_length=longest, layers=self.layers)
         settings = Settings(self.sequences, self.length, self.symbols, longest, self.layers, self.seed)
         with progress() as bar:

@@ -32,6 +32,7 @@ from anyorder.probing.agreement import (
 )
 from anyorder.probing.behaviour import behaviour
 from anyorder.probing.order import LEVEL, order
+from anyorder.probing.paths import check as check_paths
 from anyorder.probing.paths import paths
 from anyorder.probing.protocol import Model, Place, begun
 from anyorder.probing.result import Controls, HeldOut, Maps, Placebo, Probed, ProbedHead
@@ -141,6 +142,8 @@ def probe(
 
     settings = settings or Settings()
     model = as_model(model, settings)
+    if follow:
+        check_paths(model)
     if source is not None:
         from anyorder.chains import as_source
 

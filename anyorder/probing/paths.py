@@ -103,7 +103,7 @@ def paths(
     >>> [(path.offset, path.from_layer, path.from_head) for path in paths(own, [(1, 0)], max_length=3, length=32)]
     [(1, 0, 0), (2, 0, 1)]
     """
-    require(hasattr(model, "written"), f"outputs of heads of {model.name} cannot be replaced; probe without paths")
+    check(model)
     heads = [place for place in heads[:HEADS] if place[0] > 0]
     if not heads:
         return ()
@@ -163,6 +163,11 @@ def paths(
             )
     watch(longest * top, longest * top)
     return tuple(sorted(found, key=lambda path: (heads.index((path.layer, path.head)), path.offset)))
+
+
+def check(model: Model) -> None:
+    """Refuse a model whose heads' outputs cannot be replaced."""
+    require(hasattr(model, "written"), f"outputs of heads of {model.name} cannot be replaced; probe without paths")
 
 
 def _share(
