@@ -59,10 +59,11 @@ class Explore(Command):
         devices.prepare()
         from anyorder.web.library import Library
         from anyorder.web.server import address, listen, serve
+        from anyorder.web.stops import check_tour
         from anyorder.web.tours import read_tour
 
-        tour = None if self.tour is None else read_tour(self.tour)
-        folders = Library(self.models).roots
+        library = Library(self.models)
+        tour = None if self.tour is None else check_tour(read_tour(self.tour), library)
         opened = listen(self.host, self.port)
         url = address(self.host, opened)
 
@@ -71,5 +72,5 @@ class Explore(Command):
                 webbrowser.open(url)
             serve(self.models, self.host, opened, tour)
 
-        report = {"url": url, "models": {name: str(path) for name, path in folders.items()}}
+        report = {"url": url, "models": {name: str(path) for name, path in library.roots.items()}}
         return Outcome(report, f"{url}  (Ctrl-C ends it)", then=go_on)

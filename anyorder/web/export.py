@@ -30,6 +30,7 @@ from anyorder.web.library import Library, Opened
 from anyorder.web.packing import pack, pack_plan
 from anyorder.web.proof import symbol_coordinates
 from anyorder.web.schema import DynamicsRequest, Stored, StoredRun, Tour
+from anyorder.web.stops import check_exported, check_tour
 from anyorder.web.view import Explorer, model_info
 
 #: Limits of the page without a server: every order and alphabet size up to these, sequences up to this length.
@@ -77,6 +78,8 @@ def export(
     target = Path(folder)
     holds(target, "explorer.js")
     library = Library()
+    if tour is not None:
+        check_tour(tour, library)
     models: dict[str, object] = {}
     wanted = list(names or CONSTRUCTIONS)
     for number, name in enumerate(wanted):
@@ -96,7 +99,10 @@ def export(
             asked = DynamicsRequest(run=StoredRun(kind="stored", path=entry.path))
             films[entry.path] = as_json(film(asked, library, lambda: None).model_dump())
     files = {name: f"models/{name.removesuffix('.safetensors').replace('/', '-')}.js" for name in models}
-    options = _options(Explorer(library, tour), constructions, {*models, *films})
+    explorer = Explorer(library, tour)
+    for each in explorer.tours if names is None else explorer.tours[:1]:
+        check_exported(each, models, films)
+    options = _options(explorer, constructions, {*models, *films})
     probes = {one.path: as_json(probe.opened(library, one.path).model_dump()) for one in probe.listed(library)}
     data = {"options": options, "files": files, "films": films, "probes": probes, "models": {}}
     scripts = {name: f"anyorderData.models[{json.dumps(name)}] = {_json(held)};\n" for name, held in models.items()}

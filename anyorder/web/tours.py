@@ -7,7 +7,7 @@ stands in the page's address, sentences, and a question that begins with `>`:
 
     ## Choose a position
     `model=dyadic&order=2&text=banana bar&position=8`
-    The window is shaded.
+    The window is blue.
     > What came after it before?
 
 In JSON the same is `{"title": …, "stops": [{"state": {…}, "sentence": …, "question": …}]}`.
@@ -34,6 +34,8 @@ _NAMES = (
     "run algorithm chainsOrder symbols length steps seed frame result layer head hide"
 )
 STATE = frozenset(_NAMES.split())
+#: What a stop may hide until "Reveal": the counts, the prediction, the bars of attention, the profile of a head.
+HIDE = ("none", "counts", "prediction", "attention", "profile")
 _MOST_BYTES = 1 << 20
 _EXAMPLE = "see docs/teaching.md for one"
 
@@ -83,8 +85,18 @@ def _checked(described: Row, name: str, path: str) -> Tour:
             f"{where}: there is no {unknown[:1] and unknown[0]!r} in the state; take names from the page's address",
         )
         require(bool(stop.sentence.strip()), f"{where} says nothing; write a sentence")
-        stops.append(stop)
+        stops.append(stop.model_copy(update={"state": stop.state | {"hide": _hidden(stop, where)}}))
     return Tour(name=name, title=str(described["title"]), stops=stops)
+
+
+def _hidden(stop: Stop, where: str) -> str:
+    """What the stop keeps back until "Reveal": by default counts and prediction, where it asks about one position."""
+    about_one = stop.state.get("page", "model") == "model" and stop.state.get("show") not in ("maps", "price")
+    asks = bool(stop.question) and about_one
+    words = str(stop.state.get("hide", "counts,prediction" if asks else "none")).split(",")
+    unknown = [word for word in words if word and word not in HIDE]
+    require(not unknown, f"{where}: hide is {','.join(unknown)!r}, must be some of {', '.join(HIDE)}")
+    return ",".join(word for word in words if word != "none")
 
 
 def _markdown(text: str) -> dict[str, object]:

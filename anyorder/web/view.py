@@ -68,7 +68,7 @@ class Explorer:
     def _run(self, asked: schema.ViewRequest, check: CheckCancelled) -> Traced:
         drawn = draw(asked.sequence)
         check()
-        opened = self._open(asked, drawn)
+        opened = open_model(asked, drawn, self.library)
         check()
         length, places = len(drawn.tokens), opened.model.positions
         most = limits.padded(length) if places is None else min(limits.padded(length), len(places))
@@ -100,17 +100,6 @@ class Explorer:
             with contextlib.suppress(AttributeError, OSError, TypeError):
                 ctypes.CDLL(None).malloc_trim(0)
             self._most = max(limits.MOST_MEMORY, resident() + limits.MOST_GROWTH)
-
-    def _open(self, asked: schema.ViewRequest, drawn: NamedTokens) -> Opened:
-        """The model, if the sequence fits it."""
-        wanted = asked.model
-        if isinstance(wanted, schema.Constructed):
-            size = wanted.alphabet_size or max(2, len(drawn.symbols))
-            _check_fit(drawn, size, wanted.order, "lower it, or lengthen the sequence")
-            return build(wanted, size, limits.padded(len(drawn.tokens)))
-        opened = self.library.open(wanted)
-        _check_fit(drawn, opened.model.alphabet_size, opened.order, "lengthen the sequence")
-        return opened
 
     def view(self, asked: schema.ViewRequest, check: CheckCancelled) -> schema.View:
         """All that the page shows except the story, with the maps if they are asked for."""
@@ -153,6 +142,18 @@ class Explorer:
             f"there is no head {asked.head} in layer {asked.layer}; the model has {len(traced.heads)} heads",
         )
         return Matrix.of(traced.weights(asked.layer, asked.head))
+
+
+def open_model(asked: schema.ViewRequest, drawn: NamedTokens, library: Library) -> Opened:
+    """The model of a request, if the sequence fits it."""
+    wanted = asked.model
+    if isinstance(wanted, schema.Constructed):
+        size = wanted.alphabet_size or max(2, len(drawn.symbols))
+        _check_fit(drawn, size, wanted.order, "lower it, or lengthen the sequence")
+        return build(wanted, size, limits.padded(len(drawn.tokens)))
+    opened = library.open(wanted)
+    _check_fit(drawn, opened.model.alphabet_size, opened.order, "lengthen the sequence")
+    return opened
 
 
 def _check_fit(drawn: NamedTokens, size: int, order: int, ways: str) -> None:

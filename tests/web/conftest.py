@@ -44,8 +44,8 @@ def site(tmp_path_factory):
     with filelock.FileLock(shared / "site.lock"):
         if not folder.exists():
             names = ["unrolled", "dyadic", "two-layer", "two-head", "k-head", "attention-only", "bayes"]
-            names += ["convolution", "recurrent", "recurrent-bayes"]
-            export(shared / "site.part", names=names, orders=(1, 2, 3, 5), sizes=(2, 6, 8))
+            names += ["convolution", "recurrent", "recurrent-bayes", "one-layer"]
+            export(shared / "site.part", names=names, orders=(1, 2, 3, 5), sizes=(2, 5, 6, 8))
             (shared / "site.part").rename(folder)
     return folder
 

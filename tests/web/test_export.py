@@ -21,7 +21,7 @@ def test_the_folder_is_plain_files_under_the_limit(site):
     assert "fetch(" not in script
     data = json.loads((site / "data.js").read_text(encoding="utf-8").split("= ", 1)[1].rstrip(";\n"))
     assert all((site / name).is_file() for name in data["files"].values())
-    assert len(data["options"]["tours"]) == 5
+    assert len(data["options"]["tours"]) == 7
     trained = {f"zoo/{name}.safetensors" for name in zoo.names() if name != "mamba"}
     assert {entry["path"] for entry in data["options"]["stored"] if entry["path"].startswith("zoo/")} == trained
     assert trained <= set(data["files"])

@@ -29,9 +29,10 @@ def test_markdown_and_json_say_the_same(tmp_path):
     (tmp_path / "3-Our names.md").write_text(LESSON, encoding="utf-8")
     read = tours.read_tour(tmp_path / "3-Our names.md")
     assert (read.name, read.title, len(read.stops)) == ("our-names", "Our names", 2)
-    assert read.stops[0].state == {"model": "dyadic", "order": "2", "text": "anna and hannah", "position": "5"}
+    given = {"model": "dyadic", "order": "2", "text": "anna and hannah", "position": "5"}
+    assert read.stops[0].state == {**given, "hide": "counts,prediction"}
     assert (read.stops[0].sentence, read.stops[0].question) == ("Layer 1 looks at the two tokens before.", "Which two?")
-    assert (read.stops[1].state, read.stops[1].question) == ({}, "")
+    assert (read.stops[1].state, read.stops[1].question) == ({"hide": ""}, "")
     (tmp_path / "our-names.json").write_text(read.model_dump_json(exclude={"name"}), encoding="utf-8")
     assert tours.read_tour(tmp_path / "our-names.json") == read
 
@@ -54,6 +55,7 @@ def test_markdown_and_json_say_the_same(tmp_path):
         ("a.md", "# A\n", "has no stops"),
         ("a.md", "# A\n## B\n`ordr=2`\nC\n", "stop 1: there is no 'ordr' in the state"),
         ("a.md", "# A\n## B\n`order=2`\n> C?\n", "stop 1 says nothing"),
+        ("a.md", "# A\n## B\n`hide=count`\nC\n", "stop 1: hide is 'count', must be some of none, counts, prediction"),
     ],
 )
 def test_what_is_wrong_with_a_tour_is_one_line(tmp_path, name, text, message):
@@ -76,10 +78,27 @@ def test_a_state_has_the_names_of_the_page():
     assert names - {"present", "tour", "stop"} == tours.STATE
 
 
-def test_the_five_tours_of_the_package():
+@pytest.mark.parametrize(
+    ("words", "question", "hide"),
+    [
+        ("", "> Why?", "counts,prediction"),
+        ("show=proof", "> Why?", "counts,prediction"),
+        ("show=maps", "> Why?", ""),
+        ("page=heads", "> Why?", ""),
+        ("", "", ""),
+        ("hide=none", "> Why?", ""),
+        ("hide=attention", "", "attention"),
+    ],
+)
+def test_a_question_hides_its_answer_unless_the_stop_says_otherwise(tmp_path, words, question, hide):
+    (tmp_path / "a.md").write_text(f"# A\n## B\n`{words}`\nLook.\n{question}\n", encoding="utf-8")
+    assert tours.read_tour(tmp_path / "a.md").stops[0].state["hide"] == hide
+
+
+def test_the_seven_tours_of_the_package():
     shipped = tours.shipped_tours()
     assert [tour.name for tour in shipped] == [
         "what-follows-ba", "isolating-the-oldest-token", "floating-point-breaks-it", "one-head-or-many",
-        "trained-or-constructed",
+        "trained-or-constructed", "what-one-layer-cannot", "heads-of-a-language-model",
     ]  # fmt: skip
     assert all(stop.state and stop.question for tour in shipped for stop in tour.stops)

@@ -27,11 +27,13 @@ export function showAnswer(view, story, step) {
 function legend(story, step, noun, word, layer) {
   const entry = (kind, ...said) => element("li", { class: kind }, ...said),
     { position: n, order: k, matches } = story,
-    own = ownKey(story, step);
+    own = ownKey(story, step),
+    many = k > 1 ? `${k} ${noun}s` : noun,
+    oldest = own && own.length < Math.min(k, n);
   return [
-    word ? entry("query", `query window: the last ${k} ${noun}s up to here`) : null,
-    own ? entry("key", own.length < Math.min(k, n) ? `the oldest ${noun} of position ${n}'s key window` : `key window of position ${n}: the ${k} ${noun}s before it`) : null,
-    !own && matches.length ? entry("key", `key windows: the same ${noun}s earlier`) : null,
+    word ? entry("query", `query window: the last ${many} up to here`) : null,
+    own ? entry("key", oldest ? `the oldest ${noun} of position ${n}'s key window` : `key window of position ${n}: the ${many} before it`) : null,
+    !own && matches.length ? entry("key", `key windows: the same ${k > 1 ? `${noun}s` : noun} earlier`) : null,
     matches.length ? entry("match", `${noun} that followed${step ? "" : `; its bar is the attention of layer ${layer}`}`) : null,
   ].filter(Boolean);
 }
@@ -47,7 +49,7 @@ function counted(story, names, word, noun) {
   if (!story.window.length) return [`A window needs ${story.order} ${noun}s; there are ${story.position + 1} so far.`];
   if (!found.length) return [element("code", {}, word), " has not been seen before, so there is nothing to count."];
   found.sort((left, right) => right[1] - left[1]);
-  const list = found.map(([name, count]) => `${name} ${count}×`).join(", ");
+  const list = found.map(([name, count]) => `${name}\u00a0${count}×`).join(", ");
   return [
     element("code", {}, word),
     ` stood here ${times(story.matches.length)} before. Then came `,

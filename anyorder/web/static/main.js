@@ -7,7 +7,6 @@ import { math } from "./format.js";
 import { listen } from "./keyboard.js";
 import { ModelPage } from "./model.js";
 import { onSchemeChange } from "./palette.js";
-import { showPrice } from "./price.js";
 import { fromHash, toHash } from "./state.js";
 import { Tour } from "./tour.js";
 import { Work } from "./work.js";
@@ -113,7 +112,7 @@ async function start() {
   tour = new Tour(options.tours, (next) => change(withText(next)));
   controls = new Controls(options, change);
   dynamics.options = options;
-  showPrice($("certificate"), options.price);
+  model.prices = options.price;
   state = addressed(location.hash || (options.opening ? `#tour=${options.opening}` : ""));
   for (const button of document.querySelectorAll("[data-page]"))
     button.addEventListener("click", () => change({ page: button.dataset.page }));

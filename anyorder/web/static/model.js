@@ -4,6 +4,7 @@ import { backend } from "./backend.js";
 import { symbol } from "./format.js";
 import { Maps } from "./maps.js";
 import { showPrediction } from "./prediction.js";
+import { showPrice } from "./price.js";
 import { Story } from "./story.js";
 import { Strip } from "./strip.js";
 import { Tokens } from "./tokens.js";
@@ -137,6 +138,7 @@ export class ModelPage {
       this.strip.light(step);
       this.story.show(story, state.step);
     }
+    if (state.show === "price") showPrice($("prices"), this.prices);
     if (state.show !== "prediction") return;
     const parts = { place: $("predictions"), losses: $("losses") };
     showPrediction(parts, this.view, state.estimator, story.position, (position) => this.change({ position }));

@@ -1,8 +1,7 @@
 // The price of an order: bits that certified models pay, over k and over T, and the least that any model must pay.
 import { curves } from "./curves.js";
 import { figure } from "./figure.js";
-import { element } from "./format.js";
-import { onSchemeChange } from "./palette.js";
+import { element, replaced } from "./format.js";
 import { parsed } from "./svg.js";
 
 const COLOURS = ["blue", "vermillion", "green"];
@@ -23,23 +22,12 @@ function drawn(panel) {
   }).svg;
 }
 
-// A folded section after the certificate.
-export function showPrice(certificate, panels) {
-  const charts = element("div", { class: "charts" }),
-    draw = () =>
-      charts.replaceChildren(
-        ...panels.map((panel) => figure(`Price, ${panel.title}`, parsed(drawn(panel)), () => drawn(panel))),
-      );
-  draw();
-  onSchemeChange(draw);
-  const units = panels[0].lines.map(({ name, unit }) => `${name}: ${unit}`).join("; ");
-  certificate.after(
-    element(
-      "details",
-      { id: "price" },
-      element("summary", {}, "The price of an order"),
-      charts,
-      element("p", {}, `Solid: certified models of two symbols in float64 (${units}). Dotted: the least that any model of that kind must pay.`),
-    ),
+export function showPrice(place, panels) {
+  const charts = panels.map((panel) => figure(`Price, ${panel.title}`, parsed(drawn(panel)), () => drawn(panel))),
+    units = panels[0].lines.map(({ name, unit }) => `${name}: ${unit}`).join("; ");
+  replaced(
+    place,
+    element("p", {}, `Solid: certified models of two symbols in float64 (${units}). Dashed: the least that any model of that kind must pay.`),
+    element("div", { class: "charts" }, ...charts),
   );
 }

@@ -141,6 +141,60 @@ def test_tours_lead_from_stop_to_stop(page, address, tour):
     assert page.is_hidden("#tour")
 
 
+def test_a_stop_hides_its_answer_until_reveal(page, address):
+    page.goto(f"{address}#tour=what-follows-ba")
+    settle(page)
+    assert page.is_visible("#tokens .match")
+    assert not any(page.is_visible(name) for name in ("#counted", "#looks", "#predicted"))
+    assert "display: none" not in page.inner_html("#facts")
+    page.click("#reveal")
+    settle(page)
+    counted = dict(re.findall(r"(\S)\xa0(\d)×", page.inner_text("#counts")))
+    assert counted == {"r": "3", "␣": "1", "n": "1"}
+    assert all(page.is_visible(name) for name in ("#looks", "#predicted"))
+    assert page.is_hidden("#reveal")
+    page.go_back()
+    page.wait_for_selector("#counted", state="hidden")
+    page.click("#next-stop")
+    settle(page)
+    assert page.is_visible("#looks")
+    assert page.is_hidden("#predicted")
+    page.click("#end-tour")
+    settle(page)
+    assert page.is_visible("#predicted")
+
+
+def test_take_the_tour_is_a_button(page, address):
+    page.goto(address)
+    settle(page)
+    page.get_by_role("button", name="Take the tour").click()
+    settle(page)
+    assert page.text_content("#tour-count") == "1 of 6"
+    page.select_option("#tours", "what-one-layer-cannot")
+    settle(page)
+    assert page.text_content("#tour-title") == "What one layer cannot"
+
+
+@pytest.mark.parametrize("tour", shipped_tours(), ids=lambda tour: tour.name)
+def test_every_slide_fits_a_projector(page, server, tour):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{server}#tour={tour.name}&present=true")
+    settle(page)
+    stops = 1
+    for _ in range(2 * len(tour.stops)):
+        assert page.evaluate("() => document.documentElement.scrollHeight") <= 720
+        figures = page.locator("main:visible").locator("figure:visible svg, canvas:visible, #predicted:visible svg")
+        for figure in figures.all():
+            box = figure.bounding_box()
+            assert box["y"] + box["height"] <= 720, (stops, box)
+            assert box["height"] >= 50, (stops, box)
+        assert figures.count() or page.is_visible("#reveal") or page.is_visible("#tokens")
+        stops = int(page.text_content("#tour-count").split()[0])
+        page.keyboard.press(" ")
+        settle(page)
+    assert stops == len(tour.stops)
+
+
 def test_presenting_is_one_thing_at_a_time_in_large_type(page, address):
     go(page, address, position=20, show="answer")
     size = "() => parseFloat(getComputedStyle(document.documentElement).fontSize)"

@@ -13,10 +13,9 @@ pytestmark = pytest.mark.slow
 
 
 def test_the_page_draws_the_price_over_the_order_and_over_the_length(page, address):
-    page.goto(f"{address}#show=prediction")
+    page.goto(f"{address}#show=price")
     page.wait_for_selector("body[data-state=ready]")
     page.click("button[data-show=prediction]")
-    page.click("#price summary")
     charts = page.locator("#price svg")
     assert charts.count() == 2
     for chart in range(2):
