@@ -59,7 +59,7 @@ class Kernel:
         require(not masked, "the kernel is a masked array; fill the masked entries, or give its .data")
         try:
             array = np.array(probabilities, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError("a kernel is an array of numbers, of shape (S,)*k + (S,); this is none") from None
         require(
             array.ndim >= 2 and len(set(array.shape)) == 1 and array.shape[-1] >= 2,

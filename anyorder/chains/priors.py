@@ -171,6 +171,7 @@ class ReversibleBinary(Prior):
     newest_first: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
+        check_fields(self)
         require(
             self.order == 2 and self.alphabet_size == 2,
             f"order {self.order} over {self.alphabet_size} symbols; ReversibleBinary is order 2 over 2 symbols, "

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Complex64, Float, Key, PRNGKeyArray, UInt32
 
-from anyorder.errors import check_seed, is_whole, require
+from anyorder.errors import check_seed, is_whole, require, shown
 from anyorder.io import numerics as numerics  # 64-bit numbers
 
 #: Key schedule and rotations of Threefry-2x32-20 (Salmon et al., SC 2011).
@@ -37,7 +37,7 @@ def as_key(seed: Seed) -> PRNGKeyArray:
         jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) or (seed.shape, seed.dtype) == ((2,), jnp.uint32)
     ):
         return seed  # of either kind that JAX has
-    require(is_whole(seed), f"the seed is {seed!r}, must be an integer or a key of jax.random")
+    require(is_whole(seed), f"the seed is {shown(seed)}, must be an integer or a key of jax.random")
     number = operator.index(seed)
     check_seed(number)
     return jax.random.key(number)

@@ -22,7 +22,7 @@ from anyorder.chains.priors import PointMass, Prior, dirichlet_rows
 from anyorder.chains.process import Process
 from anyorder.chains.random import Seed, as_key, split, uniform_pairs
 from anyorder.chains.sampling import Start, opening_rows, walk
-from anyorder.errors import InputError, check_order, in_a_line, require
+from anyorder.errors import InputError, check_order, in_a_line, require, shown
 from anyorder.io.gates import check_fields, check_memory, gated
 from anyorder.io.notebook import as_html
 from anyorder.io.tokens import check_tokens
@@ -61,7 +61,7 @@ def as_prior(given: Prior | Kernel) -> Prior:
     prior = PointMass(given) if isinstance(given, Kernel) else given
     require(
         isinstance(prior, Prior),
-        f"the prior is {given!r}, must be a prior of `anyorder.chains` or a kernel; `chains.named_prior` has them all",
+        f"the prior is {shown(given)}, must be a prior of `anyorder.chains` or a kernel; `chains.named_prior` has all",
     )
     return prior
 
@@ -87,10 +87,11 @@ class Source(eqx.Module):
     def __check_init__(self) -> None:
         check_fields(self)
         check_order(self.prior.order, self.length)
-        require(self.start in ("uniform", "stationary"), f"start is {self.start!r}, must be 'uniform' or 'stationary'")
+        known = isinstance(self.start, str) and self.start in ("uniform", "stationary")
+        require(known, f"start is {shown(self.start)}, must be 'uniform' or 'stationary'")
         require(
             self.noise is None or isinstance(self.noise, Noise),
-            f"noise is {self.noise!r}, must be a TokenNoise or a TransitionNoise of `anyorder.chains`",
+            f"noise is {shown(self.noise)}, must be a TokenNoise or a TransitionNoise of `anyorder.chains`",
         )
         require(self.per_kernel >= 1, f"sequences per kernel are {self.per_kernel}, must be at least 1")
         needs_kernels = self.start != "uniform" or self.per_kernel > 1 or isinstance(self.noise, TransitionNoise)

@@ -9,6 +9,7 @@ import importlib
 import io
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -128,6 +129,7 @@ def _refused(message: str) -> int:
 def _say(message: str) -> None:
     """An error or a warning as one line, whatever is in the names of files."""
     line = "".join(one if one.isprintable() else repr(one)[1:-1] for one in in_flags(message))
+    line = re.sub(r"(\S{60})\S{140,}(\S{20})", r"\1…\2", line)
     with contextlib.suppress(OSError):  # nobody can read it
         print(f"anyorder: {line}", file=sys.stderr, flush=True)
 

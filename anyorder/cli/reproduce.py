@@ -60,11 +60,12 @@ class Reproduce(Command):
         from anyorder.papers.experiment import SEEDS, Task
         from anyorder.papers.registry import chosen
         from anyorder.papers.results import expanded
-        from anyorder.papers.runner import run_all
+        from anyorder.papers.runner import check_folder, run_all
         from anyorder.report import reproduce
 
         experiments, folder = chosen(self.ids), Path(self.out)
         seeds = SEEDS[self.budget] if self.seeds is None else self.seeds
+        check_folder(folder, {"budget": self.budget, "seeds": seeds})
         sections, ran = [], []
         try:
             with _bars(experiments, self.budget) as (begin, watch):

@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from anyorder.errors import require
+from anyorder.io.gates import gated
 from anyorder.io.tokens import LARGEST_ALPHABET, Tokens, as_tokens
 
 
@@ -106,13 +108,16 @@ def counts(
     return (matches.astype(jnp.float32) @ one_hot).astype(jnp.int32)
 
 
+@gated
 def pseudo_attention(tokens: Tokens, order: int, *, alphabet: str | None = None) -> Float[Array, "length length"]:
     """The ideal attention map: row n is uniform over the matching positions, and zero where there are none.
 
     >>> pseudo_attention([0, 1, 0, 1, 0], 1)[-1].tolist()
     [0.0, 0.5, 0.0, 0.5, 0.0]
     """
-    return _pseudo_attention(as_tokens(tokens, None, LARGEST_ALPHABET, alphabet=alphabet), order)
+    numbered = as_tokens(tokens, None, LARGEST_ALPHABET, alphabet=alphabet)
+    require(0 <= order <= len(numbered), f"order is {order}, must be 0 to the length {len(numbered)}")
+    return _pseudo_attention(numbered, order)
 
 
 @partial(jax.jit, static_argnames="order")

@@ -76,7 +76,8 @@ def bayes_under_transition_noise(
     if isinstance(strength, float | int):
         require(0 <= strength <= 1, f"transition noise strength is {strength}, must be between 0 and 1")
     exact = math.ceil((len(tokens) + 2) / 2)
-    nodes = nodes or exact
+    nodes = exact if nodes is None else nodes
+    require(nodes >= 1, f"nodes is {nodes}, must be at least 1; leave it out for an exact quadrature")
     total = nodes ** (alphabet_size - 1)
     require(
         total <= MOST_NODES,

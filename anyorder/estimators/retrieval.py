@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Int
 
 from anyorder.chains.noise import Noise, TokenNoise
 from anyorder.chains.sampling import stationary_contexts
+from anyorder.errors import require, shown
 from anyorder.estimators.counting import where_full
 from anyorder.estimators.hidden import filtered
 from anyorder.estimators.result import WeightedEstimate, estimator
@@ -36,6 +37,8 @@ def retrieval(
     >>> (found.posterior[-1] * 1.06).round(4).tolist()  # 0.9² and 0.5²
     [0.81, 0.25]
     """
+    numeric = getattr(getattr(kernels, "dtype", None), "kind", "") == "f" and kernels.ndim >= 2
+    require(numeric, f"the kernels are {shown(kernels)}, must be an array (chains, contexts …, S) of probabilities")
     order, size = kernels.ndim - 2, kernels.shape[-1]
     first = order if first is None else first
     if isinstance(noise, TokenNoise):

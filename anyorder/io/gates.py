@@ -41,6 +41,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "concentration": (1e-6, 1e6),
     **dict.fromkeys(("order", "min_order", "max_order", "depth"), (-1e6, 1e6)),
     "max_length": (-1e3, 1e3),
+    "orders": (1, 1e6),
     "sequences": (-1e6, 1e6),
     "steps": (-1e9, 1e9),
     "symbols": (2, 1e6),
@@ -120,11 +121,13 @@ def check_fields(made: Any) -> None:
 
 
 def _check_kind(name: str, value: Any, annotation: str) -> None:
+    if annotation in ("Path", "str | Path"):
+        _check_place(value)
     first, _, other = annotation.partition(" | ")
     kind = _KINDS.get(first)
     if kind is None or hasattr(value, "_trace") or (value is None and "None" in other):
         return  # of no kind that is checked, inside a compiled program, or not given
-    if kind is float and getattr(value, "shape", None) == ():
+    if first == "Number" and getattr(value, "shape", None) == ():
         value = value.item()
     if kind in (int, float):
         check_number(name, value, kind)
@@ -279,6 +282,7 @@ def check_paths(paths: Iterable[tuple[str, Gate, str]]) -> None:
     """
     taken: dict[str, tuple[str, str]] = {}
     for flag, gate, path in paths:
+        require("\0" not in path, f"{flag} has a zero byte in it; choose another name")
         if path == "-":
             way_out = "standard input and output are not used here; name a file"
             require(gate.stream, f"{flag} is -, {way_out}")
@@ -299,7 +303,10 @@ def check_paths(paths: Iterable[tuple[str, Gate, str]]) -> None:
 
 def _check_place(path: object) -> None:
     """Refuse what is no path; Python would take an integer for the number of an open file."""
-    require(isinstance(path, str | os.PathLike), f"the path is {shown(path)}, must be a text or a Path")
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"the path is {shown(path)}, must be a text or a Path")
+    longest = max(len(part.encode("utf-8", "surrogatepass")) for part in os.fspath(path).split(os.sep))
+    require(longest <= 255, f"the path {shown(path)} has a name of {longest} bytes: File name too long; choose another")
 
 
 def _kind(mode: int) -> str:

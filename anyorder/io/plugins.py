@@ -124,6 +124,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
 
 def use(*named: str | Path) -> None:
     """Import these plug-ins, here and in every worker process that is started from here."""
+    require(not any("\0" in str(file) for file in named), "a plug-in has a zero byte in its name; choose another")
     paths = [str(Path(file).resolve()) for file in named]
     os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*files(), *paths]))
     if paths:

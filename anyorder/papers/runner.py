@@ -53,7 +53,7 @@ class Ran(NamedTuple):
     kept: bool = False
 
 
-def _check(folder: Path, settings: Row) -> bool:
+def check_folder(folder: Path, settings: Row) -> bool:
     """Whether the folder is that of a report of these settings; refused where it is another's."""
     if not holds(folder, MANIFEST):
         return False
@@ -75,9 +75,9 @@ def run_all(
 ) -> Iterator[Ran]:
     """Every experiment in turn, in a folder that is held meanwhile; one that raises is named, and the next begins."""
     settings = {"budget": task.budget, "seeds": task.seeds}
-    _check(folder, settings)
+    check_folder(folder, settings)
     with locked(folder):
-        if not _check(folder, settings):
+        if not check_folder(folder, settings):
             write_json(folder / MANIFEST, settings)
         for experiment in experiments:
             begin(experiment)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from anyorder.errors import require
+from anyorder.errors import require, shown
 from anyorder.io.gates import check_fields, check_memory, check_number
 from anyorder.probing import controls
 from anyorder.probing.ablation import SEQUENCES as REPEATS
@@ -82,6 +82,8 @@ class Settings:
     def __post_init__(self) -> None:
         check_fields(self)
         for name, several in (("layers", self.layers), ("ids", self.ids)):
+            fits = several is None or isinstance(several, tuple | list)
+            require(fits, f"{name} are {shown(several)}, must be a tuple of whole numbers")
             for one in several or ():
                 check_number(name, one)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from anyorder.errors import InputError, require
 from anyorder.io.atomic import Row, check_keys, read_json, short_digest
-from anyorder.io.gates import read_bytes
+from anyorder.io.gates import gated, read_bytes
 from anyorder.io.trees import as_json
 from anyorder.training import config as configs
 from anyorder.training import config_text
@@ -173,6 +173,7 @@ def _range(axis: str, given: Mapping[str, Any], source: str) -> list[int | float
     return [value if isinstance(value, int) else float(f"{value:.12g}") for value in values]  # 0.1 + 0.2 is 0.3 here
 
 
+@gated
 def read_toml(path: str | Path) -> Sweep:
     """The sweep in a TOML file, with paths relative to its folder; docs/sweeps.md says what stands in it."""
     file, source = Path(path), str(path)

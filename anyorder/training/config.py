@@ -17,7 +17,7 @@ import tyro
 
 from anyorder.chains.config import PRIORS, SourceConfig
 from anyorder.errors import InputError, require, shown
-from anyorder.io.gates import Gate, check_number
+from anyorder.io.gates import Gate, check_number, gated
 from anyorder.io.plugins import Registry
 from anyorder.training.mixers import MIXERS, recipe
 
@@ -322,7 +322,8 @@ def _plain(default: object, value: Any) -> Any:
     value = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
     if isinstance(default, tuple):
         return tuple(_plain(default[0], entry) for entry in (value if isinstance(value, list | tuple) else [value]))
-    return float(value) if isinstance(default, float) and type(value) is int else value
+    small = type(value) is int and abs(value) < 1e300
+    return float(value) if isinstance(default, float) and small else value
 
 
 def check_value(name: str, value: Any, said: str) -> None:
@@ -377,6 +378,7 @@ _FAST: dict[int, dict[str, float]] = {
 }
 
 
+@gated
 def preset(name: str = "fast", order: int = 2, **changes: object) -> Config:
     """The preset of that name for chains of this order, with other fields changed by their names.
 
@@ -388,9 +390,9 @@ def preset(name: str = "fast", order: int = 2, **changes: object) -> Config:
     >>> preset(order=3, steps=10).optimisation.steps
     10
     """
-    check_number("order", order)
     own = dict(_FAST.get(order, _FAST[max(_FAST)])) if name == "fast" else {}
     given = _plain(DEFAULTS["mixer"], changes.get("mixer", ()))
+    require(all(isinstance(one, str) for one in given), f"the mixer is {shown(changes.get('mixer'))}, must be names")
     for_mixers = recipe(given, order)
     require(
         name == "fast" or not for_mixers,

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 
 from anyorder.errors import InputError, require
 from anyorder.io.atomic import Row, append_lines, holds, locked, read_json, read_lines, write_json
-from anyorder.io.gates import read_bytes
+from anyorder.io.gates import gated, read_bytes
 from anyorder.io.trees import as_json, check_finite, read_tensors, write_tensors
 from anyorder.models import Transformer, load, save
 from anyorder.training import config_text
@@ -153,9 +153,10 @@ def begun(path: Path) -> bool:
     return holds(path, CONFIG, own=(START,))
 
 
-def read_config(path: Path) -> Config:
+@gated
+def read_config(path: str | Path) -> Config:
     """The config of the run in a folder."""
-    stored, file = _stored(path), str(path / CONFIG)
+    stored, file = _stored(Path(path)), str(Path(path) / CONFIG)
     config_text.check_plugins(stored.get("plugins"), file)
     return config_text.from_json(stored["config"], file)
 

@@ -23,7 +23,7 @@ import pydantic
 
 from anyorder.errors import InputError, require
 from anyorder.io.atomic import Row, read_json
-from anyorder.io.gates import read_bytes
+from anyorder.io.gates import gated, read_bytes
 from anyorder.web.library import SHIPPED
 from anyorder.web.schema import Stop, Tour, complaint
 
@@ -49,6 +49,7 @@ def shipped_tours() -> list[Tour]:
     return [read_tour(path) for path in sorted(SHIPPED.glob("*.md"))]
 
 
+@gated
 def read_tour(path: str | Path) -> Tour:
     """A tour from a `.md` or `.json` file, or an `InputError` that names the stop."""
     file = Path(path)

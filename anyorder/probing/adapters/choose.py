@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from anyorder import zoo
 from anyorder.errors import InputError, require
+from anyorder.io.gates import gated
 from anyorder.probing.adapters import CallableModel, HuggingFaceModel, TransformerLensModel
 from anyorder.probing.measurement import Settings
 from anyorder.probing.protocol import Model, OwnModel
@@ -46,6 +47,7 @@ def as_model(given: Any, settings: Settings | None = None) -> Model:
     return CallableModel(given)
 
 
+@gated
 def open_model(
     word: str | Path,
     settings: Settings | None = None,

@@ -13,6 +13,7 @@ from scipy.special import softmax
 from anyorder.errors import require
 from anyorder.io.archives import read_npz
 from anyorder.io.atomic import whole_file
+from anyorder.io.gates import gated
 from anyorder.io.trees import described, rebuilt
 from anyorder.papers.two_can.dynamics.objective import Standing, Standings
 from anyorder.papers.two_can.dynamics.settings import Algorithm, Preconditioned, TwoStage
@@ -99,6 +100,7 @@ def write_trajectory(trajectory: Trajectory, path: str | Path) -> None:
         np.savez_compressed(stream, allow_pickle=False, record=json.dumps(plain), **shown, **arrays)
 
 
+@gated
 def read_trajectory(path: str | Path) -> Trajectory:
     """The run that `write_trajectory` wrote, or `InputError` with one line."""
     stored, _ = read_npz(path, "a trajectory of anyorder dynamics")
