@@ -18,7 +18,8 @@ def _check_probability(name: str, value: float | Array) -> None:
     scalar = isinstance(value, jax.Array) and value.shape == () and jnp.issubdtype(value.dtype, jnp.floating)
     require(given or scalar, f"{name} is {shown(value)}, must be a number between 0 and 1")
     if not isinstance(value, jax.core.Tracer):
-        require(bool(0 <= value <= 1), f"{name} is {shown(value)}, must be between 0 and 1")
+        plain = value.item() if isinstance(value, jax.Array) else value
+        require(bool(0 <= plain <= 1), f"{name} is {shown(plain)}, must be between 0 and 1")
 
 
 class TokenNoise(eqx.Module):

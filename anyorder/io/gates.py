@@ -306,7 +306,8 @@ def _check_place(path: object) -> None:
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the path is {shown(path)}, must be a text or a Path")
     longest = max(len(part.encode("utf-8", "surrogatepass")) for part in os.fspath(path).split(os.sep))
-    require(longest <= 255, f"the path {shown(path)} has a name of {longest} bytes: File name too long; choose another")
+    way_out = "File name too long; choose another name"
+    require(longest <= 255, f"the path {shown(path)} has a name of {longest} bytes: {way_out}")
 
 
 def _kind(mode: int) -> str:

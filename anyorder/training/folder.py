@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 
 from anyorder.errors import InputError, require
-from anyorder.io.atomic import Row, append_lines, holds, locked, read_json, read_lines, write_json
+from anyorder.io.atomic import Row, append_lines, holds, locked, read_json, read_lines, write_json, write_lines
 from anyorder.io.gates import gated, read_bytes
 from anyorder.io.trees import as_json, check_finite, read_tensors, write_tensors
 from anyorder.models import Transformer, load, save
@@ -59,7 +59,8 @@ class Folder:
     def __init__(self, path: Path, config: Config) -> None:
         self.path, self.config = path, config
         self.lines: list[Row] = []
-        self._written = hashlib.sha256()
+        self._written, self._size = hashlib.sha256(), 0
+        self._place = _place(path)
 
     def begin(self, from_model: Transformer | None) -> None:
         """Write the first files of a run; the config comes last and marks the folder as a run's."""
@@ -85,22 +86,36 @@ class Folder:
         )
         if path.exists():
             os.truncate(path, len(data))
-        self.lines = lines[: data.count(b"\n")]
+        self.lines, self._size = lines[: data.count(b"\n")], len(data)
         return stored
 
     def append(self, lines: Sequence[Row]) -> None:
         """Add lines to the metrics, all in one write."""
-        self.lines += lines
-        self._written.update(append_lines(self.path / METRICS, lines))
+        self._restore()
+        data = append_lines(self.path / METRICS, lines)
+        self._written.update(data)
+        self.lines, self._size = [*self.lines, *lines], self._size + len(data)
+
+    def _restore(self) -> None:
+        """Refuse a folder that is gone; metrics that another process removed or changed are written again."""
+        there = self._place is not None and _place(self.path) == self._place
+        way_out = "look for it under another name, and go on from its last checkpoint"
+        require(there, f"{self.path} was removed or renamed while the run was on; {way_out}")
+        path = self.path / METRICS
+        if (path.stat().st_size if path.exists() else 0) != self._size:
+            warnings.warn(f"{path} was removed or changed while the run was on; it is written again", stacklevel=3)
+            write_lines(path, self.lines)
 
     def save(self, step: int, states: list[State]) -> None:
         """Replace the checkpoint; it knows the metrics up to here, so that no line is lost or repeated."""
-        written = Written((self.path / METRICS).stat().st_size, self._written.hexdigest())
+        self._restore()
+        written = Written(self._size, self._written.hexdigest())
         about = {"format": FORMAT, "step": step, "config": as_json(self.config), "metrics": as_json(written)}
         write_tensors(self.path / CHECKPOINT, _by_name(states), about)
 
     def finish(self, summary: object, models: Sequence[eqx.Module]) -> None:
         """Write what a finished run leaves behind."""
+        self._restore()
         self._write(self.path, models)
         write_json(self.path / SUMMARY, as_json(summary))
 
@@ -116,6 +131,15 @@ class Folder:
             else:  # its weights alone: the code is its owner's
                 weights = _by_name([eqx.filter(model, eqx.is_inexact_array)])
                 write_tensors(path, weights, {"format": OWN_FORMAT, "model": self.config.own_model})
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """The identity of a folder, whatever its name; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 @contextlib.contextmanager

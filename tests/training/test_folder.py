@@ -67,6 +67,35 @@ def test_equal_runs_are_equal_files(whole, tmp_path):
     assert contents(tmp_path / "run") == contents(whole)
 
 
+def test_metrics_that_vanish_during_a_run_are_written_again(tmp_path):
+    folder = folders.Folder(tmp_path, PAIR)
+    rows = [{"kind": "loss", "step": step} for step in (1, 2, 3)]
+    folder.append(rows[:1])
+    (tmp_path / "metrics.jsonl").unlink()
+    with pytest.warns(UserWarning, match=r"metrics.jsonl was removed or changed while the run was on"):
+        folder.append(rows[1:2])
+    (tmp_path / "metrics.jsonl").write_text("")
+    with pytest.warns(UserWarning, match="it is written again"):
+        folder.save(3, [])
+    assert folders.read_metrics(tmp_path) == rows[:2]
+
+
+@pytest.mark.parametrize("away", [shutil.rmtree, lambda run: run.rename(run.with_name("elsewhere"))])
+def test_a_folder_that_vanishes_during_a_run_is_one_line(tmp_path, away):
+    run = tmp_path / "run"
+    gone = []
+
+    def watch(progress):
+        if not gone:
+            gone.append(away(run))
+
+    with pytest.raises(InputError, match=r"run was removed or renamed while the run was on; look for it under another"):
+        train(TINY, run, watch=watch)
+    assert not run.exists()
+    if (tmp_path / "elsewhere").exists():
+        assert folders.read_models(tmp_path / "elsewhere")[1]
+
+
 def test_what_was_left_before_the_first_whole_file_is_not_in_the_way(whole, tmp_path):
     run = tmp_path / "run"
     run.mkdir()
