@@ -320,11 +320,9 @@ def stamps(out: Path) -> list[tuple[str, int]]:
 def contents(out: Path) -> dict[str, bytes]:
     """Every file that a command left, but for what says how long it took."""
     files = (path for path in out.rglob("*") if path.is_file() and not path.name.endswith(SECONDS))
+    said = {str(path.relative_to(out)): re.sub(rb'"minutes": [^,\n]*', b"", path.read_bytes()) for path in files}
     return {
-        str(path.relative_to(out)): re.sub(rb'"minutes": [^,\n]*', b"", path.read_bytes()).replace(
-            str(out).encode(), b"OUT"
-        )
-        for path in files
+        name: data.replace(os.fsencode(out), b"").replace(os.fsencode(out.name), b"") for name, data in said.items()
     }
 
 

@@ -58,6 +58,9 @@ class Verification:
         """Why it did not pass, in words."""
         if self.passed or self.bound is None:
             return None
+        broken = [assumed for assumed, kept in self.assumptions.items() if not kept]
+        if broken:
+            return f"this backend breaks what the certificate rests on: {', '.join(broken)}"
         if self.bound >= 1:
             return "the bound is 1: nothing is promised, whatever the error is"
         return f"the largest error {self.max_error:.3g} is above the bound {self.bound:.3g}"
