@@ -120,8 +120,8 @@ TESTED_ELSEWHERE = {
     "web/bundle": "web/local/test_forward runs what it makes",
     "web/traced": "web/test_view and web/test_proof",
 }
-#: Tests of the page as a whole, which is many scripts, and of the probe on a language model.
-PAGE = {"web/static/test_page.py", "web/static/test_driving.py", "torch/test_smollm2.py"}
+#: Tests of the page as a whole, which is many scripts, of the probe on a language model, and of a benchmark.
+PAGE = {"web/static/test_page.py", "web/static/test_driving.py", "torch/test_smollm2.py", "torch/test_atlas.py"}
 
 
 def does_something(path):
