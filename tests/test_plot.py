@@ -87,3 +87,32 @@ def test_a_source_stands_for_a_sequence_or_a_kernel_of_it():
     np.testing.assert_array_equal(*(shown(figure, 1) for figure in maps))
     with pytest.raises(anyorder.InputError, match="the source has no kernels"):
         anyorder.plot.kernel(anyorder.chains.Recall(order=1, alphabet_size=4))
+
+
+def labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def test_tokens_have_the_letters_of_the_text_or_a_b_c():
+    model = anyorder.construct("dyadic", order=2, alphabet_size=2, length=32)
+    for tokens, alphabet, names in (([0, 1, 1, 0], None, "abba"), ("yxxy", "yx", "yxxy")):
+        panel = anyorder.plot.attention(model, tokens, alphabet=alphabet).axes[0]
+        assert labels(panel.xaxis) == labels(panel.yaxis) == list(names)
+        exact = anyorder.kgram(tokens, order=1, alphabet_size=2, alphabet=alphabet)
+        strip = anyorder.plot.predictions(tokens, alphabet=alphabet, exact=exact).axes[0]
+        assert (labels(strip.xaxis), labels(strip.yaxis)) == (list(names), list(dict.fromkeys(names)))
+    assert labels(anyorder.plot.kernel([[[0.9, 0.1], [0.5, 0.5]]] * 2).axes[0].yaxis) == ["a a", "a b", "b a", "b b"]
+
+
+def test_noise_of_heads_without_an_order_does_not_fill_the_axis():
+    def noisy(tokens):
+        rows = np.tril(1 + 1e-4 * np.random.default_rng(0).random((len(tokens), len(tokens))))
+        return [(rows / rows.sum(axis=1, keepdims=True))[None]], np.zeros((len(tokens), 5))
+
+    model = anyorder.probing.adapters.CallableModel(noisy)
+    found = anyorder.probe(model, anyorder.probing.Settings(sequences=6, length=72, max_length=3))
+    _, curves, controls, _ = anyorder.plot.probe(found).axes
+    assert curves.get_title() == "no head has an order"
+    assert curves.get_ylim()[0] == 0
+    assert curves.get_ylim()[1] >= 2
+    assert list(controls.get_xticks()) == []

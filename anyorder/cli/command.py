@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import inspect
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import tyro
@@ -52,6 +52,11 @@ class Command(abc.ABC):
     @classmethod
     def default(cls, given: Mapping[str, Any]) -> Command | None:
         """Defaults that depend on the flags that were given; None: the fields' own defaults."""
+        return None
+
+    @classmethod
+    def check_words(cls, words: Sequence[str]) -> None:
+        """Refuse words of a call before they are parsed."""
         return None
 
     @classmethod

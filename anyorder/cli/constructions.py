@@ -92,6 +92,16 @@ class Verify(Chosen):
     exhaustive: int | None = None
     """Take all sequences of this length instead, in place of --length and --sequences."""
 
+    @classmethod
+    def check_words(cls, words: Sequence[str]) -> None:
+        """Refuse a file before its order is asked for."""
+        for name in words:
+            require(
+                not name.endswith(".safetensors"),
+                f"{name} is a file, verify takes the name of a construction and builds it; anyorder probe {name} reads "
+                f"the heads of the file, and anyorder.load({name!r}).certificate its promise",
+            )
+
     def run(self) -> Outcome:
         """Measure the worst error and hold it against the bound."""
         from anyorder.constructions.verify import verify

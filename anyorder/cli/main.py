@@ -152,13 +152,18 @@ def overview() -> str:
 def parse(words: list[str]) -> Command:
     """The command that the words ask for."""
     name, *rest = words
+    if name == "list":
+        lists = "constructions, papers, 'reproduce list' and 'claims list' list what there is"
+        raise InputError(f"'list' is not a command; {lists}, anyorder --help the commands")
     if name not in COMMANDS:
         what = "an option of anyorder" if name.startswith("-") else "a command"
         raise InputError(f"{name!r} is not {what}; {nearest(name, [*COMMANDS, '--help', '--version'])}")
     from anyorder.cli.parsing import parsed
 
     module, attribute, _ = COMMANDS[name]
-    return parsed(name, getattr(importlib.import_module(f"anyorder.cli.{module}"), attribute), rest)
+    command = getattr(importlib.import_module(f"anyorder.cli.{module}"), attribute)
+    command.check_words(rest)
+    return parsed(name, command, rest)
 
 
 def _print(outcome: Outcome, command: Command) -> int:

@@ -187,8 +187,10 @@ class Evaluate(Command):
             changed.data.check_window()
         step, models = training.read_models(self.run_folder)
         summary = training.summarised(config, step, models, training.evaluation_set(*changed.evaluation))
-        report = {"run": self.run_folder, "data": changed.data, **vars(summary)}
-        return Outcome(report, Group(models_table(summary), f"run: {self.run_folder}, step {step}"))
+        trained, length = config.data.length, changed.data.length
+        longer = f"\nnote: sequences have {length} tokens, the models were trained on {trained}" * (length > trained)
+        report = {"run": self.run_folder, "data": changed.data, "trained_length": trained, **vars(summary)}
+        return Outcome(report, Group(models_table(summary), f"run: {self.run_folder}, step {step}{longer}"))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -77,7 +77,16 @@ def check_unmasked(name: str, given: object) -> None:
 def with_size(
     tokens: object, order: int | None, alphabet_size: int | None, alphabet: str | None
 ) -> tuple[Int[Array, "length"], int]:
-    """The sequence as `as_tokens` gives it, and the size of the alphabet, which a given `alphabet` has of itself."""
+    """The sequence as `as_tokens` gives it, and the size of the alphabet, which a given `alphabet` has of itself.
+
+    The alphabet "auto" is the characters of the text by first appearance, as on the command line.
+
+    >>> found, size = with_size("cab", 1, None, "auto")
+    >>> found.tolist(), size
+    ([0, 1, 2], 3)
+    """
+    if alphabet == "auto" and isinstance(tokens, str):
+        alphabet = "".join(dict.fromkeys(tokens))
     size = size_of(alphabet_size, alphabet)
     found = as_tokens(tokens, order, size, alphabet=alphabet)
     pairs = f"{len(found):,} tokens, of which all pairs of positions are compared,"

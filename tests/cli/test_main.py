@@ -14,6 +14,8 @@ from anyorder.cli.main import COMMANDS, main
 
 BAD = [
     (["smaple"], "'smaple' is not a command; did you mean sample?"),
+    (["list"], "'list' is not a command; constructions, papers, 'reproduce list' and 'claims list' list what there is"),
+    (["verify", "u.safetensors"], "u.safetensors is a file, verify takes the name of a construction"),
     (["xyzzy"], "'xyzzy' is not a command; choose from demo, sample,"),
     (["--versoin"], "'--versoin' is not an option of anyorder; did you mean --version?"),
     (["sample", "--lenght", "4"], "--lenght is not an option of anyorder sample; did you mean --length?"),

@@ -66,8 +66,10 @@ def test_evaluate_measures_the_same_again_and_other_chains(trained, run):
     assert code == 0
     assert len(other["reference"]["position"]) == 11
     assert other["data"]["transition_noise"] == 0.5
-    code, text, _ = run("evaluate", folder, "--token-noise", 0.1, "--count", 8)
+    assert (other["trained_length"], other["data"]["length"]) == (6, 12)
+    code, text, _ = run("evaluate", folder, "--token-noise", 0.1, "--length", 8, "--count", 8)
     assert code == 0
+    assert "note: sequences have 8 tokens, the models were trained on 6" in text
     assert "its Bayes predictor has no closed form" in text
     assert run("evaluate", folder, "--length", 1)[2] == (
         "anyorder: length is 1, must be above the order 1; pass --length 2 or more\n"

@@ -66,6 +66,10 @@ def test_random_weights_have_no_order(folder):
 def test_one_call_takes_a_loaded_model_and_tensors_with_gradients(folder):
     loaded = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager")
     read = [head.spectrum for head in anyorder.probe(loaded, FEW).heads]
+    for form in (HuggingFaceModel(loaded), HuggingFaceModel(model=loaded)):
+        assert [head.spectrum for head in anyorder.probe(form, FEW).heads] == read
+    with pytest.raises(InputError, match="list is no folder and no model of transformers"):
+        HuggingFaceModel([loaded])
 
     def attend(tokens):
         out = loaded(torch.as_tensor(tokens)[None], output_attentions=True)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from jaxtyping import Int
@@ -29,12 +29,19 @@ class HuggingFaceModel:
     """A causal language model from a folder that `save_pretrained` wrote, or one that is already loaded."""
 
     def __init__(
-        self, path: str | Path | None = None, *, model: PreTrainedModel | None = None, name: str | None = None
+        self,
+        source: str | Path | PreTrainedModel | None = None,
+        *,
+        model: PreTrainedModel | None = None,
+        name: str | None = None,
     ) -> None:
         self._torch, transformers = frameworks("Hugging Face folders")
-        if model is None:
-            assert path is not None
+        path = source if isinstance(source, str | Path) else None
+        if path is not None:
             model = _read_folder(transformers, self._torch, Path(path))
+        elif model is None:
+            require(hasattr(source, "config"), f"{type(source).__name__} is no folder and no model of transformers")
+            model = cast("PreTrainedModel", source)
         require(
             getattr(model.config, "_attn_implementation", "eager") == "eager",
             'the model does not keep its attention; load it with attn_implementation="eager"',
