@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("resource", reason="limits on the size of files are of Unix")
 
-from benchmarks.crashes import CODES, Ring
+from benchmarks.crashes import CODES, Ring, locks
 
 pytestmark = pytest.mark.slow
 
@@ -20,3 +20,17 @@ def ring(tmp_path_factory):
 def test_a_run_under_a_blow_ends_with_the_same_bytes(ring, kind):
     number = list(CODES).index(kind)
     assert ring.attempt(number, "train", [kind]) == ""
+
+
+def test_a_folder_is_never_held_twice(tmp_path):
+    held, refused, shared = locks(tmp_path / "folder", processes=3, rounds=20)
+    assert (held, shared) == (60, 0)
+    assert refused > 0
+
+
+def test_two_commands_in_one_folder_leave_what_one_leaves(ring):
+    assert ring.race(0, "train") == ""
+
+
+def test_a_run_of_another_version_goes_on_and_says_so(ring):
+    assert ring.another_version(0) == ""
