@@ -53,10 +53,10 @@ class Setting(NamedTuple):
     dimension: int = 32
 
 
-STEPS: dict[Budget, int] = {"tiny": 60, "quick": 1000, "paper": 1600}
+STEPS: dict[Budget, int] = {"tiny": 60, "quick": 1000, "paper": 1000}
 #: Models are kept so often; of those the ones at these parts of the run are measured.
 EVERY: dict[Budget, int] = {"tiny": 20, "quick": 50, "paper": 50}
-POOLS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 64), "paper": (2, 8, 16, 64)}
+POOLS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 64), "paper": (2, 8, 64)}
 OTHERS: dict[Budget, tuple[Setting, ...]] = {
     "tiny": (Setting(2, layers=1),),
     "quick": (Setting(2, layers=1),),

@@ -37,7 +37,7 @@ MODEL: dict[str, Any] = {
     "layers": 2, "mlp": "none", "last_mlp": False, "key_positions": "first", "beginning": False, "pre_norm": False,
     "qk_norm": False, "zero_output": False, "weights": "gpt2", "targets": "sampled", "predictions": "all",
     "optimiser": "adamw", "learning_rate": 1e-3, "schedule": "constant", "warmup": 0, "weight_decay": 0.0, "clip": 0,
-    "length": 64, "batch": 64, "evaluation_count": 64,
+    "length": 48, "batch": 32, "evaluation_count": 64,
 }  # fmt: skip
 
 
@@ -216,7 +216,7 @@ LAYERS = (
     paper="Models first predict uniformly, then by in-context unigrams, then change rapidly to bigrams; n-grams are "
     "learnt in the same way, order by order. The signal of layer 1 depends on how far layer 2 has come.",
     reading="A stage is at least three measurements in a row in which a strategy is the nearest one, by exact "
-    "D(strategy ‖ model): the shading of the paper's Fig. 1. Attention alone, T = 64 where the paper has 100.",
+    "D(strategy ‖ model): the shading of the paper's Fig. 1. Attention alone, T = 48 where the paper has 100.",
     recorded=OnPage(("stages",)),
 )
 def stages(task: Task) -> Result:
