@@ -52,7 +52,7 @@ class Setting(NamedTuple):
 
 
 BIGRAM = Setting(1, 3, DIRICHLET, 16, 2400)
-TRIGRAM = Setting(2, 2, DIRICHLET, 32, 3600)
+TRIGRAM = Setting(2, 2, DIRICHLET, 32, 2400)
 SETTINGS: dict[Budget, tuple[Setting, ...]] = {
     "tiny": (BIGRAM._replace(steps=60),),
     "quick": (BIGRAM,),
