@@ -56,6 +56,7 @@ def test_explore_refuses_what_it_cannot_do(run, tmp_path):
 def test_explore_exports_with_a_tour(run, tmp_path, monkeypatch):
     monkeypatch.setattr(exports, "CONSTRUCTIONS", {"dyadic": exports.CONSTRUCTIONS["dyadic"]})
     monkeypatch.setattr(exports, "construction_data", lambda entry, orders, sizes: {"orders": {}})
+    monkeypatch.setattr(exports, "check_exported", lambda *given: None)  # of nothing that is exported here
     (tmp_path / "lesson.md").write_text("# A lesson\n## One\n`order=2`\nLook.\n", encoding="utf-8")
     words = ("explore", "--export", tmp_path / "page", "--tour", tmp_path / "lesson.md", "--json")
     for _ in range(2):  # writing over an export of one's own is fine
@@ -73,6 +74,11 @@ def test_explore_refuses_a_tour_that_is_none(run, tmp_path):
     code, out, error = run("explore", "--export", tmp_path / "page", "--tour", tmp_path / "a.md")
     assert (code, out) == (2, "")
     assert "has no stops" in error
+    (tmp_path / "a.md").write_text("# A\n## B\n`text=abab&order=1&position=99`\nLook.\n", encoding="utf-8")
+    for words in (("--export", tmp_path / "page"), ("--no-browser", "--port", 0)):
+        code, out, error = run("explore", *words, "--tour", tmp_path / "a.md")
+        assert (code, out) == (2, "")
+        assert "a, stop 1: position is 99, the sequence has positions 0 to 3" in error
     assert not (tmp_path / "page").exists()
     code, _, error = run("explore", "--export", tmp_path, "--json")
     assert code == 2

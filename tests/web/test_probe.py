@@ -2,6 +2,8 @@
 
 import json
 import re
+import runpy
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -9,7 +11,10 @@ from fastapi.testclient import TestClient
 from anyorder.constructions import construct
 from anyorder.probing import OwnModel, Settings, as_json, probe
 from anyorder.web.app import create_app
+from anyorder.web.library import SHIPPED
 from tests.web import exploring
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +50,18 @@ def test_results_are_listed_and_opened_and_nothing_else(folder):
         answer = client.post("/api/probe", json={"path": path})
         assert answer.status_code == status
         assert "\n" not in answer.json()["error"]
+
+
+def test_the_shipped_heads_are_those_of_the_record():
+    shortened = runpy.run_path(str(ROOT / "examples" / "shipped_heads.py"))["shortened"]
+    kept = json.loads((SHIPPED / "probe.json").read_text(encoding="utf-8"))
+    assert kept == shortened(), (
+        "the record has changed: run examples/shipped_heads.py, and read the tour on heads again"
+    )
+    record = json.loads((ROOT / "results" / "probe" / "smollm2.json").read_text(encoding="utf-8"))
+    for one, whole in zip(kept["heads"], record["heads"], strict=True):
+        assert (one["layer"], one["head"], one["kind"]) == (whole["layer"], whole["head"], whole["kind"])
+        assert one["agreement"]["all"] == pytest.approx(whole["agreement"]["all"], rel=1e-2)
 
 
 def test_a_head_shows_its_profile_and_its_map(browser, folder):

@@ -20,9 +20,10 @@ const LABELS = {
 };
 const MOST_ORDER = 5;
 
-// The number of tokens that a head compares, null for none; of a graded head the mean.
+// The number of tokens that a head compares, null where there is no such number; of a graded head the mean.
 const compared = (one) => one.order ?? (one.graded ? one.mean_length : null);
-const tone = (one) => (compared(one) === null ? "none" : `order-${Math.min(Math.max(Math.round(compared(one)), 1), MOST_ORDER)}`);
+const rises = (one) => compared(one) !== null || ["skip", "diffuse"].includes(one.kind);
+const tone = (one) => (rises(one) ? `order-${Math.min(Math.max(Math.round(compared(one) ?? 1), 1), MOST_ORDER)}` : "none");
 
 function said(one) {
   const order = one.order === null ? null : `${one.capped ? "at least " : ""}${one.order}`,
@@ -79,7 +80,7 @@ export class HeadsPage {
       width = Math.max(...heads.map((one) => one.head)) + 1,
       contrast = (one) => one.scores.held_out_contrast ?? 0,
       control = controls.no_repeat;
-    this.found = heads.filter((one) => compared(one) !== null).sort((left, right) => contrast(right) - contrast(left));
+    this.found = heads.filter(rises).sort((left, right) => contrast(right) - contrast(left));
     this.buttons = new Map();
     $("summary").textContent =
       `Each square is a head of ${model}; its number says how many of the last tokens it compares. ` +
@@ -100,12 +101,14 @@ export class HeadsPage {
     );
     const tones = Array.from({ length: MOST_ORDER }, (_, at) => element("span", { class: `tone order-${at + 1}` }, String(at + 1)));
     tones.at(-1).textContent += "+";
-    $("orders").replaceChildren("tokens compared: ", element("span", { class: "tone none" }, "·"), " none ", ...tones);
+    $("orders").replaceChildren("tokens compared: ", element("span", { class: "tone none" }, "·"), " none ", ...tones, " ~ no fixed number");
   }
 
   #square(one) {
     const count = compared(one),
-      label = count === null ? "compares nothing" : `compares ${number(count, 2)} tokens${one.graded ? " on average" : ""}`;
+      graded = one.graded ? " on average" : "",
+      vague = rises(one) ? "compares, without a fixed number" : "compares nothing",
+      label = count === null ? vague : `compares ${number(count, 2)} tokens${graded}`;
     const button = element(
       "button",
       {
@@ -114,7 +117,7 @@ export class HeadsPage {
         "aria-label": `${name(one)}: ${label}`,
         on: { click: () => this.change({ layer: one.layer, head: one.head }) },
       },
-      count === null ? "·" : String(Math.round(count)),
+      count === null ? (rises(one) ? "~" : "·") : String(Math.round(count)),
     );
     this.buttons.set(one, button);
     return button;
