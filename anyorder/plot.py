@@ -22,6 +22,7 @@ from anyorder.chains import Chains, Kernel, Prior, Source, as_source
 from anyorder.chains.random import Seed
 from anyorder.errors import InputError, require
 from anyorder.estimators import Estimate, WeightedEstimate, references
+from anyorder.io.gates import gated
 from anyorder.io.tokens import Tokens, spelled
 from anyorder.models import Transformer
 from anyorder.papers.figure_data import AttentionMap
@@ -165,6 +166,7 @@ def dynamics(run: Trajectory | LengthSweep) -> Figure:
     return draw_sweep(run) if isinstance(run, LengthSweep) else draw_run(run)
 
 
+@gated
 def sweep(folder: str | Path) -> Figure:
     """The metric of a sweep over its axes; `folder` is the `--out` of `anyorder sweep`."""
     found, rows = read_sweep(_folder(folder, "sweep"))

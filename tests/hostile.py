@@ -44,7 +44,7 @@ WORDS: dict[object, list[str]] = {
     ],
 }  # fmt: skip
 #: Options with words that are neither paths nor choices.
-NAMES = {"alphabet", "preset", "host", "address", "construction", "estimator", "name", "ids", "mixer"}
+NAMES = {"alphabet", "preset", "host", "address", "construction", "estimator", "name", "names", "ids", "mixer"}
 #: Words of each command that work: those at a place, and options.
 BASE: dict[str, tuple[list[str], list[str]]] = {
     "demo": ([], ["--out", "demo", "--steps", "2", "--count", "2", "--length", "8"]),
@@ -68,6 +68,7 @@ BASE: dict[str, tuple[list[str], list[str]]] = {
     "claims": (["E9"], []),
     "probe": (["construction:bigram"], ["--order", "1", "--length", "32", "--sequences", "4"]),
     "explore": ([], ["--port", "0"]),
+    "zoo": (["fast"], []),
 }
 #: Where long work begins.
 HEAVY = [

@@ -1,13 +1,40 @@
 """Hostile input everywhere: a result or one line, in bounded time and memory; never a traceback."""
 
+import inspect
+import re
 import subprocess
 import sys
 
 import pytest
 
-pytestmark = pytest.mark.slow
+import anyorder
+
+PACKAGES = (
+    "chains", "constructions", "dynamics", "estimators", "models", "plot", "probing", "report", "sweeps", "training",
+    "web",
+)  # fmt: skip
+CHECKED = re.compile(r"(int|float|Number|bool|str \| Path|Path)\b")
 
 
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_function_takes_numbers_switches_and_paths_through_the_gate(package):
+    module = getattr(anyorder, package)
+    public = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
+    forgotten = [
+        name
+        for name, one in public.items()
+        if inspect.isfunction(one) and one.__module__.startswith(module.__name__)
+        if any(CHECKED.match(str(taken.annotation)) for taken in inspect.signature(one).parameters.values())
+        if not is_gated(inspect.unwrap(one, stop=is_gated))
+    ]
+    assert forgotten == []
+
+
+def is_gated(function):
+    return getattr(function, "gated", False)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["commands", "functions"])
 def test_every_flag_and_every_argument_takes_or_refuses_hostile_values(what):
     """In a process of its own: annotations are not checked there, and its memory is limited."""
@@ -32,6 +59,7 @@ PROCESSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", PROCESSES)
 def test_work_that_does_not_fit_is_refused_with_its_size(words, tmp_path):
     (tmp_path / "tokens.txt").write_text("0 1 0 1 1 0\n")

@@ -21,6 +21,7 @@ from anyorder.chains.priors import RETURN_STEPS, Prior, ReversibleBinary, return
 from anyorder.chains.random import Seed, as_key
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import InputError, require
+from anyorder.io.gates import gated
 
 
 class Check(NamedTuple):
@@ -37,6 +38,7 @@ class Check(NamedTuple):
         return f"{self.name}: {verdict} ({self.detail}: {self.measured:.4g}, limit {self.limit:.4g})"
 
 
+@gated
 def check_first_order(
     prior: Prior, gamma: float, key: Seed = 0, *, count: int = 4096, confidence: float = 0.999
 ) -> list[Check]:
@@ -72,6 +74,7 @@ def check_first_order(
     ]  # fmt: skip
 
 
+@gated
 def check_second_order(kernel: Kernel, newest_first: bool = False) -> list[Check]:
     """App. D, Assumption 2, for one second-order binary kernel; its first part as printed and under its name.
 
@@ -149,6 +152,7 @@ def check_any_order(kernel: Kernel) -> list[Check]:
     ]  # fmt: skip
 
 
+@gated
 def conditions(prior: Prior, gamma: float, key: Seed = 0, *, count: int = 16) -> list[Check]:
     """The assumptions of App. C for order one, of App. D for higher orders on `count` kernels of the prior.
 

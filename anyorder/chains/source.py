@@ -140,6 +140,7 @@ class Source(eqx.Module):
         return _sample(as_key(seed), self, count, jnp.dtype(dtype))
 
 
+@gated
 def as_source(given: Source | Prior | Kernel, length: int = 33) -> Source:
     """A source as it is; of a prior or a kernel the source of sequences of this many tokens, without noise.
 

@@ -28,6 +28,7 @@ from anyorder.errors import InputError, check_seed, check_whole, require
 from anyorder.estimators.matching import window_matches
 from anyorder.estimators.streaming import StreamingEstimator
 from anyorder.io.atomic import holds, interrupted, locked, whole_file, write_json, write_text
+from anyorder.io.gates import gated
 
 Array = Float[np.ndarray, "..."]
 Weights = dict[str, Array]
@@ -73,6 +74,7 @@ class GPT2:
     truth: dict[str, Any]
 
 
+@gated
 def export(
     name: str,
     folder: str | Path,

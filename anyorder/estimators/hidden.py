@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int
 from anyorder.chains.lifted_chain import successors
 from anyorder.chains.noise import TokenNoise, observed
 from anyorder.errors import require
+from anyorder.io.gates import gated
 from anyorder.io.tokens import Tokens, as_tokens
 
 
@@ -69,6 +70,7 @@ class Nodes(NamedTuple):
     weights: Float[Array, "nodes"]
 
 
+@gated
 def uniform_nodes(order: int, points: int) -> Nodes:
     """Gauss-Legendre nodes for binary kernels with uniform rows, `points` for each of the 2^k rows.
 

@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from anyorder.io.gates import gated
 
+
+@gated
 def match_lengths(tokens: Int[Any, "length"], max_length: int) -> Int[Any, "length length"]:
     """ℓ(n, i), at most `max_length`; -1 at the keys that are left out: the first, the query itself and later ones.
 

@@ -111,6 +111,7 @@ def gated(function: Function) -> Function:
             _check_kind(name, value, kinds.get(name, ""))
         return function(*given, **named)
 
+    checked.gated = True  # type: ignore[attr-defined]
     return cast(Function, checked)
 
 
@@ -127,7 +128,7 @@ def _check_kind(name: str, value: Any, annotation: str) -> None:
     kind = _KINDS.get(first)
     if kind is None or hasattr(value, "_trace") or (value is None and "None" in other):
         return  # of no kind that is checked, inside a compiled program, or not given
-    if first == "Number" and getattr(value, "shape", None) == ():
+    if (first == "Number" or "Array" in other) and getattr(value, "shape", None) == ():
         value = value.item()
     if kind in (int, float):
         check_number(name, value, kind)

@@ -10,6 +10,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from anyorder.errors import InputError, require
+from anyorder.io.gates import gated
 from anyorder.io.plugins import Registry
 from anyorder.io.trees import arrays_digest, check_finite, described, read_header, read_record, write_record
 from anyorder.models.attention import Head
@@ -40,6 +41,7 @@ class Summary(NamedTuple):
     dtype: str | None = None
 
 
+@gated
 def save(model: Transformer, path: str | Path) -> None:
     """Write a model, constructed or trained; `load` gives it back bit for bit.
 
@@ -81,6 +83,7 @@ def read_summary(path: str | Path) -> Summary:
     return Summary(shapes["embedding"][0], shapes.get("positions", [None])[0], *promised)
 
 
+@gated
 def load(path: str | Path) -> Transformer:
     """Read a model that `save` wrote, or `zoo:NAME`, or raise `InputError` with one line.
 

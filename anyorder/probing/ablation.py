@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 from anyorder.errors import require
+from anyorder.io.gates import gated
 from anyorder.probing.protocol import Model, Place, begun
 
 #: Heads that are switched off at once, at most; draws of random heads; sequences that the loss is taken on.
@@ -37,6 +38,7 @@ def repeats(
     return np.stack([begun(model, np.tile(block, 2)) for block in blocks])
 
 
+@gated
 def ablation(
     model: Model,
     heads: Sequence[Place],

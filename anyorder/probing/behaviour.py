@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from anyorder.errors import require
+from anyorder.io.gates import gated
 from anyorder.probing.spectrum import matched
 
 #: Stretches of the sequence that are reported one by one.
@@ -33,6 +34,7 @@ class Behaviour:
     on_symbols: tuple[float, ...]
 
 
+@gated
 def behaviour(probabilities: np.ndarray, tokens: np.ndarray, *, max_length: int = 5) -> Behaviour:
     """Compare predictions (sequences, T, m), after every position, of a model on tokens (sequences, T) below m.
 

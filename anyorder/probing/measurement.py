@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from anyorder.errors import require, shown
-from anyorder.io.gates import check_fields, check_memory, check_number
+from anyorder.io.gates import check_fields, check_memory, check_number, gated
 from anyorder.probing import controls
 from anyorder.probing.ablation import SEQUENCES as REPEATS
 from anyorder.probing.ablation import ablation, repeats
@@ -113,6 +113,7 @@ class Settings:
         return dataclasses.replace(self, length=length, symbols=symbols, max_length=longest, layers=layers)
 
 
+@gated
 def probe(
     model: Model | Transformer | str | Path | Callable[..., Any],
     settings: Settings | None = None,

@@ -18,6 +18,7 @@ from jaxtyping import Float
 from scipy import stats
 
 from anyorder.errors import require
+from anyorder.io.gates import gated
 from anyorder.probing.spectrum import Spectrum, jackknife, quotient
 
 ByLength: TypeAlias = Float[np.ndarray, "*rest _"]
@@ -54,6 +55,7 @@ class Order:
     critical: float
 
 
+@gated
 def order(spectrum: Spectrum, *, level: float = LEVEL) -> Order:
     """Read the order off the spectrum of one head.
 

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from anyorder.errors import require
+from anyorder.io.gates import gated
 from anyorder.probing.protocol import Model, Place, begun
 from anyorder.probing.spectrum import jackknife
 from anyorder.probing.stimuli import sequences, shortest
@@ -84,6 +85,7 @@ class _Case:
         return self.attention(tokens), self.model.written(tokens)  # type: ignore[attr-defined]
 
 
+@gated
 def paths(
     model: Model,
     heads: Sequence[Place],

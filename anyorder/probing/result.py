@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from anyorder.io import trees
+from anyorder.io.gates import gated
 from anyorder.io.notebook import as_html
 from anyorder.probing.ablation import Ablation
 from anyorder.probing.agreement import Agreement, ScoreFit
@@ -147,6 +148,7 @@ class Probed:
         return sorted(matching, key=lambda head: -head.contrast)
 
 
+@gated
 def as_json(result: Probed, *, maps: bool = False) -> dict[str, object]:
     """The result as JSON values, numbers that JSON does not have as null; `maps` adds attention, in thousandths."""
     report = trees.as_json(dataclasses.replace(result, maps=None))

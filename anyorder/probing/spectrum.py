@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from anyorder.errors import InputError, require
 from anyorder.estimators.match_lengths import by_length, even, match_lengths
+from anyorder.io.gates import gated
 
 #: How far the sum of a row of attention may be from one: what 16-bit models come to.
 ROW_TOLERANCE = 2e-2
@@ -27,6 +28,7 @@ ROW_TOLERANCE = 2e-2
 Chance = Literal["uniform", "offsets"]
 
 
+@gated
 def matched(tokens: Int[np.ndarray, "length"], order: int, *, bag: bool = False) -> Bool[np.ndarray, "length length"]:
     """True at (n, i) where the `order` tokens before i equal the last ones up to n; with `bag`, in any order.
 
@@ -119,6 +121,7 @@ def jackknife(replicates: Float[np.ndarray, "sequences *rest"]) -> Float[np.ndar
     return np.asarray(np.sqrt((count - 1) / count * np.square(replicates - replicates.mean(axis=0)).sum(axis=0)))
 
 
+@gated
 def spectrum(
     attention: np.ndarray,
     tokens: np.ndarray,

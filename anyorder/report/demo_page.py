@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from anyorder.io.gates import gated
 from anyorder.papers.experiment import Result, Table, TableRow
 from anyorder.papers.own.price import priced
 from anyorder.papers.two_can.story import Followed
@@ -24,6 +25,7 @@ LEAD = (
 OPEN_ROWS = 6
 
 
+@gated
 def write_story(
     folder: Path, followed: Followed, compared: Result, certified: Result, trained: Result, two_stage: Result
 ) -> Path:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anyorder.io.atomic import read_json, write_json, write_text
+from anyorder.io.gates import gated
 from anyorder.papers.experiment import Table
 from anyorder.papers.figure_data import Figure
 from anyorder.papers.results import expanded
@@ -68,6 +69,7 @@ def captions(folder: Path) -> dict[str, str] | None:
     return read_json(file, "another folder, or delete the file") if file.exists() else None
 
 
+@gated
 def write_page(
     folder: Path, title: str, lead: str, sections: Sequence[Section], open_rows: int = OPEN_ROWS, summary: str = ""
 ) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anyorder.io.atomic import write_json
+from anyorder.io.gates import gated
 from anyorder.papers.results import public
 from anyorder.papers.runner import Ran
 from anyorder.report.page import Section, badge, captions, write_page, write_parts
@@ -104,6 +105,7 @@ def _summary(sections: Sequence[Section]) -> str:
     return f'<nav aria-label="Summary">{compared * bool(rows)}{rest}</nav>'
 
 
+@gated
 def write_report(folder: Path, sections: Sequence[Section]) -> Path:
     """The page over all sections."""
     return write_page(folder, TITLE, LEAD, sections, summary=_summary(sections))

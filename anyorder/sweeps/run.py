@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from anyorder.errors import require
 from anyorder.io.atomic import locked
+from anyorder.io.gates import gated
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.engine import Engine
 from anyorder.sweeps.spec import MANY, Run, Sweep
@@ -45,6 +46,7 @@ class SweepWatcher(Protocol):
         """Called at the beginning, and after every run that has ended."""
 
 
+@gated
 def plan_sweep(
     sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = False, again: bool = False
 ) -> SweepPlan:

@@ -89,6 +89,7 @@ class Run(NamedTuple):
     config: Config
 
 
+@gated
 def sweep(
     name: str,
     base: Config,

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 from anyorder.errors import InputError, require
 from anyorder.io.atomic import Row, append_lines, check_keys, holds, read_json, read_lines, write_json, write_lines
+from anyorder.io.gates import gated
 from anyorder.io.trees import as_json
 from anyorder.sweeps import spec
 from anyorder.sweeps.spec import Run, Sweep
@@ -94,6 +95,7 @@ def is_sweep(folder: Path) -> bool:
     return (folder / SWEEP).exists()
 
 
+@gated
 def read_sweep(folder: Path) -> tuple[Sweep, list[SweepRow]]:
     """The sweep in a folder, and its rows in order."""
     path = folder / SWEEP

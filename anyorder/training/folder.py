@@ -225,6 +225,7 @@ def read_checkpoint(folder: Path, config: Config, from_model: eqx.Module | None 
     return Checkpoint(about["step"], states, models, Written(**about["metrics"]))
 
 
+@gated
 def read_models(path: str | Path, model: GivenModel | None = None) -> tuple[int, list[Any]]:
     """The step of the last checkpoint in a folder, and the models in it.
 
@@ -248,6 +249,7 @@ def kept_models(path: str | Path) -> dict[int, list[Transformer]]:
     return dict(sorted(found.items()))
 
 
+@gated
 def read_metrics(path: Path) -> list[Row]:
     """The lines of the metrics; a last line cut short by a killed process is left out, and it is said."""
     return read_lines(path / METRICS, {"kind": str, "step": int})

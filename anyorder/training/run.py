@@ -300,6 +300,7 @@ class _Run:
             self.folder.save(step, self.placed.states)
 
 
+@gated
 def summarised(config: Config, step: int, trained: Sequence[Any], evaluation: EvaluationSet) -> Summary:
     """Measure all models of a run: each, their means, and the reference."""
     output: Output | None = None if config.own_model is None else "logits"

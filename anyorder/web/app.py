@@ -25,6 +25,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anyorder.errors import InputError
+from anyorder.io.gates import gated
 from anyorder.web import api, limits, schema
 from anyorder.web.bundle import bundle
 from anyorder.web.films import film
@@ -46,6 +47,7 @@ HEADERS = {
 }
 
 
+@gated
 def create_app(
     folders: Sequence[str | Path] = (), host: str = "127.0.0.1", tour: schema.Tour | None = None, *, warm: bool = False
 ) -> FastAPI:

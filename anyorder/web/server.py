@@ -13,6 +13,7 @@ from types import FrameType
 import uvicorn
 
 from anyorder.errors import InputError
+from anyorder.io.gates import gated
 from anyorder.web.app import create_app
 from anyorder.web.schema import Tour
 
@@ -20,6 +21,7 @@ from anyorder.web.schema import Tour
 GRACE = 0.5
 
 
+@gated
 def listen(host: str, port: int) -> socket.socket:
     """An open socket, or one line that says what is in the way."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

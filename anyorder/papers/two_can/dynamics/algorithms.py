@@ -17,6 +17,7 @@ from anyorder.chains.random import Seed, as_key
 from anyorder.chains.source import as_prior
 from anyorder.errors import InputError
 from anyorder.estimators import mean_and_error
+from anyorder.io.gates import gated
 from anyorder.papers.two_can.dynamics.closed_form import Offsets, lag_scores_of, stage_one_gradient
 from anyorder.papers.two_can.dynamics.objective import Standings, evaluate, mean_excess, model_excess
 from anyorder.papers.two_can.dynamics.reduced import Reduced, initial
@@ -234,6 +235,7 @@ class Agreement(NamedTuple):
         return float(np.linalg.norm(self.standard_error) / np.linalg.norm(self.closed))
 
 
+@gated
 def agreement(model: Reduced, prior: Prior, key: Seed, *, epsilon: float = 1e-3, count: int = 2048) -> Agreement:
     """Both gradients of stage one at the same model; what is left beyond noise is the finite length and a_2 > 0."""
     key = as_key(key)

@@ -19,11 +19,13 @@ from anyorder.chains import Prior
 from anyorder.chains.random import Seed, as_key
 from anyorder.chains.sampling import stationary_contexts
 from anyorder.errors import require
+from anyorder.io.gates import gated
 
 #: A number for every offset: p, dL/dp or g.
 Offsets = Float[Array, "offsets"]
 
 
+@gated
 def pair_distribution(kernel: Float[Array, "*contexts symbols"], lags: int) -> Float[Array, "{lags} symbols symbols"]:
     """P(x_{i-j} = s, x_i = s') of the stationary chain at [j, s, s'], for j = 0 … lags - 1.
 
@@ -44,6 +46,7 @@ def pair_distribution(kernel: Float[Array, "*contexts symbols"], lags: int) -> F
     return jax.lax.scan(step, state, None, length=lags)[1]
 
 
+@gated
 def lag_scores(kernel: Float[Array, "*contexts symbols"], lags: int) -> Float[Array, "{lags}"]:
     """g_0 … g_{lags - 1} of one kernel: Σ_l g_{i,j,l} of App. D, for order one g_{i,j}(π) of App. C.
 
@@ -61,6 +64,7 @@ def lag_scores(kernel: Float[Array, "*contexts symbols"], lags: int) -> Float[Ar
     return jnp.einsum("jst,st->j", contrast, towards)
 
 
+@gated
 def lag_scores_of(prior: Prior, key: Seed, *, lags: int, count: int = 4096) -> Float[np.ndarray, "count lags"]:
     """g_j(π) of `count` kernels of a prior; each kernel's own value is exact, the mean over them is E_π[g_j(π)].
 
@@ -79,6 +83,7 @@ def _drawn_scores(prior: Prior, key: PRNGKeyArray, lags: int, count: int) -> Flo
     return jax.vmap(lambda key: lag_scores(prior.draw(key), lags))(jax.random.split(key, count))
 
 
+@gated
 def stage_one_gradient(
     p: Offsets, scores: Offsets, a_2: float | Float[Array, ""], contexts: int, order: int
 ) -> Offsets:

@@ -22,6 +22,7 @@ from anyorder.chains import Kernel, Prior
 from anyorder.chains.random import Seed, as_key
 from anyorder.chains.source import as_prior
 from anyorder.errors import InputError, require
+from anyorder.io.gates import gated
 from anyorder.papers.two_can.dynamics.algorithms import SHARP, RunWatcher
 from anyorder.papers.two_can.dynamics.objective import (
     Standings,
@@ -49,6 +50,7 @@ class LimitDistances(NamedTuple):
     """The fraction of contexts that the sequences hold."""
 
 
+@gated
 def limit(p: Float[np.ndarray, "offsets"], prior: Prior, key: Seed, *, length: int, count: int = 256) -> LimitDistances:
     """The limit of learned positional scalars once norms are back and a_2 goes to infinity (erratum E10)."""
     model = initial(length=length, a_2=SHARP, order=prior.order, normalise=True)

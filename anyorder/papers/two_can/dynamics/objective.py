@@ -21,6 +21,7 @@ from anyorder.chains import Chains, Dirichlet, Floored, PointMass, Prior
 from anyorder.chains.random import Seed
 from anyorder.estimators import mean_and_error
 from anyorder.estimators.noisy import simplex_rule
+from anyorder.io.gates import gated
 from anyorder.papers.two_can.dynamics.reduced import Reduced
 
 #: A distribution, or counts, for every context.
@@ -128,6 +129,7 @@ class Standings(NamedTuple):
     standings: dict[str, Standing]
 
 
+@gated
 def evaluate(
     models: dict[str, Reduced],
     prior: Prior,

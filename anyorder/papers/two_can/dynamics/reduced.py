@@ -22,6 +22,7 @@ from anyorder.constructions.parts import assemble
 from anyorder.constructions.stream import Stream
 from anyorder.constructions.two_head import directions
 from anyorder.errors import require
+from anyorder.io.gates import gated
 from anyorder.models import Head, Layer, Transformer
 
 #: Stands for -∞ in a positional scalar: its weight is exactly zero next to any other.
@@ -85,6 +86,7 @@ class Reduced(eqx.Module):
         return self.predict(tokens, tokens[None, -self.order :], alphabet_size)[0]
 
 
+@gated
 def initial(*, length: int, a_2: float, order: int = 1, exclude_own: bool = False, normalise: bool = False) -> Reduced:
     """p = 0 at all offsets 0 … length - 1, as both algorithms begin; `exclude_own` sets p_0 = -∞ (App. D).
 
@@ -101,6 +103,7 @@ def initial(*, length: int, a_2: float, order: int = 1, exclude_own: bool = Fals
     )
 
 
+@gated
 def coded(model: Reduced, base: float) -> Reduced:
     """The same model with the code of the constructions: weights ∝ b^{j-1} at offsets j = 1 … k in p, and in r.
 
@@ -126,6 +129,7 @@ def first_layer(p: Float[Array, "offsets"], length: int) -> Float[Array, "length
     return jax.nn.softmax(jnp.where(offset >= 0, p[jnp.maximum(offset, 0)], -jnp.inf), axis=1)
 
 
+@gated
 def as_transformer(model: Reduced, alphabet_size: int) -> Transformer:
     """The same function as a two-layer transformer: p and r are key positions, a_2 scales the second query.
 

@@ -86,6 +86,7 @@ class Trajectory:
         return float(np.abs(inside - inside[:, :1]).max() / max(1.0, np.abs(inside[:, 0]).max()))
 
 
+@gated
 def write_trajectory(trajectory: Trajectory, path: str | Path) -> None:
     """Write a run as `.npz` without pickle, whole or not at all.
 
