@@ -35,6 +35,7 @@ CONFIG = Config(
 
 def begin_run(path):
     """The folder of a run with two models that has not taken a step: all that the explorer reads of one."""
+    path.mkdir(parents=True, exist_ok=True)
     folder = Folder(path, CONFIG)
     models = [initial_model(CONFIG, keys(member.seed).weights) for member in CONFIG.members]
     states = [start(CONFIG, model) for model in models]
