@@ -359,7 +359,7 @@ def crash(count: int, seed: int = 0, only: str | None = None, also: str | None =
             if fault:
                 wrong.append(fault)
                 print(f"  {fault}", file=sys.stderr, flush=True)
-            if (number + 1) % 10 == 0 and number + 1 < count:
+            if (number + 1) % (10 if count > 20 else 1) == 0 and number + 1 < count:
                 print(f"{number + 1} tried, {number + 1 - len(wrong)} identical", file=sys.stderr, flush=True)
         print(", ".join(f"{name} {times}" for name, times in tried.items()), file=sys.stderr)
     return wrong
