@@ -182,7 +182,8 @@ def check_rows(attention: Float[np.ndarray, "*heads length length"]) -> None:
             f"this is not attention: row {place[-1]} sums to {float(sums[place]):.3g}, must be 1; "
             "pass weights after the softmax, queries in rows"
         )
-    ahead = float(np.triu(attention, 1).sum(axis=-1).max())
+    by_head = attention.reshape(-1, *attention.shape[-2:])  # one at a time: a copy of all maps is large
+    ahead = max(float(np.triu(head, 1).sum(axis=-1).max()) for head in by_head)
     require(
         ahead <= ROW_TOLERANCE,
         f"this attention looks ahead (mass {ahead:.2f} above the diagonal); the probe is for causal models, with "
