@@ -47,6 +47,8 @@ _CAPABILITIES, _OVERRIDE = 0x20080522, 0b110
 PATIENCE = 300.0
 #: Blows to one run before it is left to end.
 MOST_BLOWS = 2
+#: Attempts to strike a run in its middle.
+MOST_TURNS = 6
 TRAIN = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --no-beginning --batch 4 --warmup 3 --seeds 1
 --evaluation-count 16 --steps 600 --evaluate-every 60 --checkpoint-every 40 --learning-rate 0.01"""
 DEMO = "demo --orders 1 --steps 40 --count 64 --length 17"
@@ -220,11 +222,14 @@ class Ring:
 
     def another_version(self, number: int) -> str:
         """Go on with a training run that another version began: it is said, and the bytes are those of this one."""
-        out = self.folder / f"versions-{number}"
-        code, said = self.run("train", out, self.blow("train", "KILL"))
-        file = out / "config.json"
-        if code == 0 or not file.exists():
-            return ""
+        for turn in range(MOST_TURNS):
+            out = self.folder / f"versions-{number}-{turn}"
+            code, said = self.run("train", out, self.blow("train", "KILL"))
+            file = out / "config.json"
+            if code != 0 and file.exists():
+                break
+        else:
+            return f"versions: no run was struck after it had begun and before it ended, of {MOST_TURNS}"
         begun = json.loads(file.read_text())
         file.write_text(json.dumps(begun | {"versions": begun["versions"] | {"anyorder": "0.0.1", "jax": "0.0.1"}}))
         code, said = self.run("train", out, None)
