@@ -229,7 +229,7 @@ def _lines(rows: list[Row]) -> Plot:
     {"tiny": 0.3, "quick": 1.2, "paper": 8},
     paper="Depth and width of the model move the borders between the phases.",
     reading="One layer in place of two at the largest pool, d = 16 in place of 32 at N = 8; the weights at the end.",
-    recorded=OnPage(),
+    recorded=OnPage(("architecture",)),
 )
 def architecture(task: Task) -> Result:
     """The weights at the end of training for other depths and widths, beside those of the map."""
