@@ -70,6 +70,7 @@ class Folder:
         plugins = config_text.plugins(self.config)
         about = {"config": as_json(self.config), "versions": versions()} | ({"plugins": plugins} if plugins else {})
         write_json(self.path / CONFIG, about)
+        self._place = _place(self.path)
 
     def last(self, from_model: eqx.Module | None) -> Checkpoint | None:
         """The last checkpoint, if there is one; lines that were written after it are dropped, to be written again."""
