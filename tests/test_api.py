@@ -104,7 +104,7 @@ TRIED = {
     "anyorder.construct('dyadic', order=2, alphabet_size=2, length=8, target_error='a')": "target error is 'a'",
     "anyorder.plan('dyadic', order=np.int64(2), alphabet_size=2, length=8, kappa=np.float32(3)).kappa": "3.0",
     "anyorder.plan('unrolled', order=4, alphabet_size=2, length=8, heads=np.int64(2)).options['heads']": "2",
-    "anyorder.save('model.safetensors', anyorder.Config())": "is a str; pass the model, then the path",
+    "anyorder.save('model.safetensors', anyorder.Config())": "must be a text or a Path",
     "anyorder.estimators.StreamingEstimator(1, 2).feed('abab')": "the chunk is a string; number its characters first",
     "anyorder.plot.training(anyorder.Config())": "the run is a Config, must be its folder",
     "anyorder.sample(anyorder.chains.Kernel([[0.9, 0.1], [0.5, 0.5]]), length=8, count=2)": "Chains(2 sequences of 8",

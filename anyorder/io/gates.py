@@ -40,6 +40,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "beta": (1e-9, 1e9),
     "concentration": (1e-6, 1e6),
     **dict.fromkeys(("order", "min_order", "max_order", "depth"), (-1e6, 1e6)),
+    "length": (-1e18, 1e18),
     "max_length": (-1e3, 1e3),
     "orders": (1, 1e6),
     **dict.fromkeys(("rate", "rate_2"), (-1e308, 1e308)),  # a run that diverges is refused by its step

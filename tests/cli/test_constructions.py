@@ -121,7 +121,7 @@ def test_build_and_load(run, tmp_path):
         (["verify", "unrolled", "--order", "30", "--dtype", "float32"], "float64, 2 heads (--heads 2), order ≤ 22"),
         (["verify", "unrolled", "--order", "2", "--heads", "3"], "heads is 3, must be at most the order 2"),
         (["verify", "unrolled", "--order", "2", "--group", "0"], "group is 0, must be 1 to 6"),
-        (["verify", "unrolled-bayes", "--order", "2", "--beta", "0"], "beta is 0.0, must be above 0"),
+        (["verify", "unrolled-bayes", "--order", "2", "--beta", "0"], "beta is 0.0, must be at least 1e-09"),
         (["verify", "dyadic", "--order", "2", "--exhaustive", "30"], "at most 1048576 are enumerated; use length 20"),
         (["verify", "dyadic", "--order", "1", "--dtype", "int8"], "int8"),
         (["build", "dyadic", "--order", "1"], "--out"),

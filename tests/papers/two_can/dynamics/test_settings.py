@@ -11,7 +11,7 @@ from anyorder.papers.two_can import dynamics
     ("change", "said"),
     [
         ({"batch": 0}, "batch is 0, must be at least 1"),
-        ({"rate": float("nan")}, "rate is nan, must be above 0 and finite"),
+        ({"rate": float("nan")}, "rate is nan, must be a number"),
         ({"length": 1}, "order is 1, must be smaller than the length 1"),
         ({"steps_2": -1}, "steps_2 is -1, must be at least 0"),
     ],
