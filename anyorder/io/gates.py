@@ -133,7 +133,8 @@ def _check_kind(name: str, value: Any, annotation: str) -> None:
     if (first == "Number" or "Array" in other) and getattr(value, "shape", None) == ():
         value = value.item()
     if kind in (int, float):
-        check_number(name, value, kind)
+        if other in ("", "None") or "Array" in other or isinstance(value, int | float | complex):
+            check_number(name, value, kind)  # else it is of another type that the function takes, or refuses itself
     elif kind is bool:
         require(type(value).__name__ in ("bool", "bool_"), f"{name} is {shown(value)}, must be True or False")
     else:
