@@ -174,7 +174,7 @@ def test_every_construction_is_held_or_refused_with_a_reason(tmp_path):
         ({"length": 257}, "length is 257, exported models go to 256"),
         ({"order": 9, "length": 64}, "order is 9, exported models go to 8"),
         ({"beta": 1.0}, "`k-head` has no option beta"),
-        ({"name": "k-head-bayes", "beta": -1.0}, "beta is -1.0, must be above 0"),
+        ({"name": "k-head-bayes", "beta": -1.0}, "beta is -1.0, must be at least 1e-09"),
         ({"name": "k-head-bayes", "beta": 1e-9}, "would be wrong by"),
         ({"sequences": 0}, "sequences is 0, must be at least 1"),
     ],
