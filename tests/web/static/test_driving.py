@@ -298,8 +298,8 @@ def test_a_model_with_another_alphabet_brings_a_sequence_that_fits(page, address
     assert page.is_hidden("#problem")
     assert set(page.locator("#tokens [role=option]").all_text_contents()) == {"0", "1"}
     assert page.text_content("#badge") == "no promise"
-    titles = page.locator("#model optgroup >> nth=1").locator("option").all_text_contents()
-    assert titles[0] == "trained on order 2, gap +0.0005 nats"
+    titles = page.locator("#model optgroup option").all_text_contents()
+    assert "trained on order 2, gap +0.0005 nats" in titles
 
 
 def test_words_for_errors_follow_their_size(page, address):

@@ -100,7 +100,7 @@ def test_clicking_a_position_shows_its_window_and_counts(page, address, n):
     matches = [i for i in range(2, n + 1) if TOKENS[i - 2 : i] == TOKENS[n - 1 : n + 1]]
     assert shown(page, "match") == matches
     told = page.text_content("#counts") if matches else ""
-    counted = {symbol: int(number) for symbol, number in re.findall(r"(\S+) (\d+)×", told)}
+    counted = {symbol: int(number) for symbol, number in re.findall(r"(\S+)\s(\d+)×", told)}
     assert counted == {SYMBOLS[s].replace(" ", "␣"): count for s, count in followed.items()}
 
 
