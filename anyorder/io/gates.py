@@ -306,7 +306,7 @@ def check_paths(paths: Iterable[tuple[str, Gate, str]]) -> None:
 
 
 def _check_place(path: object) -> None:
-    """Refuse what is no path; Python would take an integer for the number of an open file."""
+    """Refuse values that are not paths; Python would take an integer for an open file descriptor."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the path is {shown(path)}, must be a text or a Path")
     longest = max(len(part.encode("utf-8", "surrogatepass")) for part in os.fspath(path).split(os.sep))

@@ -178,7 +178,7 @@ def _share(
     whole: Float[np.ndarray, "cases heads"],
     place: int,
 ) -> tuple[float, float]:
-    """What remains of the loss of one head, over all sequences, and its standard error."""
+    """The remaining share of one head's match, over all sequences, and its standard error."""
     above, below = (patched - less)[:, place], (whole - less)[:, place]
     left_out = (above.sum() - above) / (below.sum() - below)
     return round(float(above.sum() / below.sum()), 6), float(jackknife(left_out))

@@ -297,7 +297,7 @@ class Tour(BaseModel):
 
 
 class PriceLine(BaseModel):
-    """What one construction pays, and the least that any model of its kind must pay."""
+    """The price of one construction, and the lower bound for models of its kind."""
 
     name: str
     unit: str

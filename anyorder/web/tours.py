@@ -91,7 +91,7 @@ def _checked(described: Row, name: str, path: str) -> Tour:
 
 
 def _hidden(stop: Stop, where: str) -> str:
-    """What the stop keeps back until "Reveal": by default counts and prediction, where it asks about one position."""
+    """The parts hidden until "Reveal": by default counts and prediction, where the stop asks about one position."""
     about_one = stop.state.get("page", "model") == "model" and stop.state.get("show") not in ("maps", "price")
     asks = bool(stop.question) and about_one
     words = str(stop.state.get("hide", "counts,prediction" if asks else "none")).split(",")

@@ -1,4 +1,4 @@
-"""What training finds: how near one layer, two layers, a convolution and a recurrence of one size come to the floor.
+"""Trained models at a price: the gap of one layer, two layers, a convolution and a recurrence of one size.
 
 Every kind of model has a lower bound, and a construction that is certified (docs/price.md). Here models of that kind
 are trained, with about as many parameters each, on chains and on key-value recall. The rule for what reaches the floor

@@ -1,4 +1,4 @@
-"""What training finds at a price: sizes of models, the guess by frequency, and the page against the record."""
+"""Trained models at a price: sizes, the guess by frequency, and the page against the record."""
 
 from __future__ import annotations
 
