@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 from anyorder import estimators
 from anyorder.io.atomic import Row
 from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, run_name
-from anyorder.papers.figure_data import Chart, Heat, Plot, Series, grouped
+from anyorder.papers.figure_data import Chart, Heat, Plot, each, grouped, series
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data, preset
 from anyorder.training.evaluation import held_out
@@ -53,14 +53,14 @@ class Setting(NamedTuple):
     dimension: int = 32
 
 
-STEPS: dict[Budget, int] = {"tiny": 60, "quick": 1000, "paper": 1000}
+STEPS: dict[Budget, int] = {"tiny": 60, "quick": 1000, "paper": 4000}
 #: Models are kept so often; of those the ones at these parts of the run are measured.
-EVERY: dict[Budget, int] = {"tiny": 20, "quick": 50, "paper": 50}
-POOLS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 64), "paper": (2, 8, 64)}
+EVERY: dict[Budget, int] = {"tiny": 20, "quick": 50, "paper": 25}
+POOLS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 64), "paper": (2, 8, 16, 64, 256)}
 OTHERS: dict[Budget, tuple[Setting, ...]] = {
     "tiny": (Setting(2, layers=1),),
     "quick": (Setting(2, layers=1),),
-    "paper": (Setting(64, layers=1), Setting(8, dimension=16)),
+    "paper": (Setting(256, layers=1), Setting(8, dimension=16)),
 }
 
 
@@ -182,7 +182,7 @@ WEIGHTS = (
     {"tiny": 0.3, "quick": 2, "paper": 8},
     paper="Four algorithms, unigram or bigram, retrieval or inference, explain the models. Which one dominates depends "
     "on the number N of chains and on training time; at medium N inference comes first and retrieval replaces it.",
-    reading="Four symbols and 32 tokens (the paper: ten and 512), N up to 64 (2,048), all chains of a pool equally "
+    reading="Four symbols and 32 tokens (the paper: ten and 512), N up to 256 (2,048), all chains of a pool equally "
     "likely (the paper draws their probabilities). Weights are exact minimisers on 128 held-out sequences of the pool.",
     recorded=OnPage(("map", "weights")),
 )
@@ -215,12 +215,13 @@ def _lines(rows: list[Row]) -> Plot:
     charts = []
     for size, own in grouped(rows, "chains").items():
         lines = [
-            Series(shown, [max(row["step"], 1) for row in own], [row[name].mean for row in own], None, "o-", number)
-            for number, (name, shown) in enumerate(FOUR.items())
+            series(shown, own[1:], "step", name, colour=number) for number, (name, shown) in enumerate(FOUR.items())
         ]
         charts.append(Chart("step", "weight", lines, f"N = {size}", log="x", top=1.0))
-    caption = "Weights of the four predictors while models are trained, for each pool size N, mean over seeds."
-    return Plot(caption, charts, width=2.6, height=2.8, shared=True)
+    caption = (
+        "Weights of the four predictors during training, for each pool size N, mean ± standard deviation over seeds."
+    )
+    return Plot(caption, charts, width=2.2, height=2.8, shared=True)
 
 
 @experiment(
@@ -233,20 +234,13 @@ def _lines(rows: list[Row]) -> Plot:
 )
 def architecture(task: Task) -> Result:
     """The weights at the end of training for other depths and widths, beside those of the map."""
-    others = OTHERS[task.budget]
-    settings = [*(Setting(chains) for chains in dict.fromkeys(one.chains for one in others)), *others]
+    settings = [*map(Setting, POOLS[task.budget]), *OTHERS[task.budget]]
     rows = [course(part, setting)[-1] for part, setting in task.parts(settings)]
-    charts = []
-    for name in (RETRIEVAL, INFERENCE):
-        lines = []
-        kinds = dict.fromkeys((row["layers"], row["dimension"]) for row in rows)
-        for number, kind in enumerate(kinds):
-            own = [row for row in rows if (row["layers"], row["dimension"]) == kind]
-            label = f"{kind[0]} layer{'s' * (kind[0] > 1)}, d = {kind[1]}"
-            errors = [row[name].std or 0.0 for row in own]
-            places = [row["chains"] for row in own]
-            lines.append(Series(label, places, [row[name].mean for row in own], errors, "o-", number))
-        charts.append(Chart("chains N", "weight", lines, FOUR[name], log="x", top=1.0))
+    kinds = [{**row, "kind": f"layers: {row['layers']}, d = {row['dimension']}"} for row in rows]
+    charts = [
+        Chart("chains N", "weight", each(kinds, "kind", "chains", name), FOUR[name], log="x", from_zero=True, top=1.0)
+        for name in (RETRIEVAL, INFERENCE)
+    ]
     caption = "Weights of the two bigram predictors at the end of training, by depth and width, over pool size N."
     return Result(
         {"weights": Table(WEIGHTS, rows)},

@@ -18,8 +18,7 @@ from anyorder.io.atomic import Row
 from anyorder.models import Head, Transformer
 from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, run_name
 from anyorder.papers.figure_data import Chart, Plot, Series
-from anyorder.papers.own.birth import interval
-from anyorder.sweeps.analysis import spread
+from anyorder.sweeps.analysis import spread, wilson
 from anyorder.training.config import Config, preset
 from anyorder.training.evaluation import EvaluationSet, evaluation_set
 from anyorder.training.folder import kept_models
@@ -52,7 +51,7 @@ class Setting(NamedTuple):
 
 
 BIGRAM = Setting(1, 3, DIRICHLET, 16, 2400)
-TRIGRAM = Setting(2, 2, DIRICHLET, 32, 2400)
+TRIGRAM = Setting(2, 2, DIRICHLET, 32, 7200)
 SETTINGS: dict[Budget, tuple[Setting, ...]] = {
     "tiny": (BIGRAM._replace(steps=60),),
     "quick": (BIGRAM,),
@@ -240,8 +239,8 @@ def stages(task: Task) -> Result:
         )
         charts.append(_chart(found, f"order {setting.order}, S = {setting.alphabet_size}"))
     caption = (
-        "D(strategy ‖ model) while models are trained, mean over seeds: the nearest strategy is uniform, then the "
-        "unigram, then longer orders."
+        "D(strategy ‖ model) in nats during training, mean and standard deviation over seeds. The lowest curve is the "
+        "nearest strategy: uniform, then unigram, then longer orders."
     )
     return Result(
         {"stages": Table(STAGES, rows), "layers": Table(LAYERS, layers)},
@@ -255,7 +254,7 @@ def stages(task: Task) -> Result:
 def _stage_rows(found: Course, setting: Setting) -> list[Row]:
     nearest = found.nearest()
     hits = sum(passes(own, len(found.names)) for own in nearest)
-    low, high = interval(hits, len(nearest))
+    low, high = wilson(hits, len(nearest))
     return [
         {
             "order": setting.order,
@@ -272,12 +271,16 @@ def _stage_rows(found: Course, setting: Setting) -> list[Row]:
     ]
 
 
+def _deviations(own: Float[np.ndarray, "seeds times"]) -> list[float] | None:
+    return own.std(axis=0, ddof=1).tolist() if len(own) > 1 else None
+
+
 def _chart(found: Course, title: str) -> Chart:
     steps = found.steps.tolist()
     names = {UNIFORM: "uniform", "order-0": "unigram", "order-1": "bigram", "order-2": "trigram"}
     lines = [
-        Series(names[name], steps, values.tolist(), None, "-", number)
-        for number, (name, values) in enumerate(zip(found.names, found.distances.mean(axis=0).T, strict=True))
+        Series(names[name], steps, own.mean(axis=0).tolist(), _deviations(own), "-", number)
+        for number, (name, own) in enumerate(zip(found.names, np.moveaxis(found.distances, 2, 0), strict=True))
     ]
     return Chart("step", "D(strategy ‖ model)", lines, title, from_zero=True)
 
@@ -317,7 +320,10 @@ def unigram_free(task: Task) -> Result:
             }
         )
         charts.append(_chart(found, setting.prior))
-    caption = "D(strategy ‖ model) on both priors, mean over seeds: without a useful unigram the bigram comes earlier."
+    caption = (
+        "D(strategy ‖ model) in nats on both priors, mean and standard deviation over seeds: without a useful unigram "
+        "the bigram comes earlier."
+    )
     return Result(
         {"arrivals": Table(ARRIVALS, rows)},
         {"unigram-free": Plot(caption, charts, width=4.2, height=3.4)},
