@@ -1,4 +1,4 @@
-"""Rows to cells: what the seeds of one combination of values have in common, and which combination is best."""
+"""Aggregate the rows of a sweep over seeds into cells, and rank the cells."""
 
 from __future__ import annotations
 
@@ -63,6 +63,18 @@ def spread(values: Sequence[float] | Float[np.ndarray, "seeds"]) -> Spread:
     return Spread(mean, std, [float(value) for value in values])
 
 
+def wilson(hits: int, count: int) -> tuple[float, float]:
+    """Wilson's 95% interval for the probability of a hit, from the hits in `count` trials.
+
+    >>> [round(end, 2) for end in wilson(8, 8)]
+    [0.68, 1.0]
+    """
+    from scipy.stats import binomtest  # takes a second to import
+
+    found = binomtest(hits, count).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
+
+
 def judged(row: SweepRow, success: Success) -> tuple[bool, bool]:
     """Whether a run is near the floor, and whether attention of the last layer sits on the matching positions."""
     gap, attention = row.ended.gap, row.ended.attention
@@ -108,7 +120,7 @@ def grid(
 
 
 def ranking(sweep: Sweep, rows: Sequence[SweepRow]) -> list[Cell]:
-    """Cells from best to worst by the mean over seeds; those with a seed that failed come after those without."""
+    """Cells from best to worst by the mean over seeds; cells with a failed seed come last."""
     found, sign = cells(sweep, rows), 1 if METRICS[sweep.metric].less else -1
     # Many cells succeed with every seed: then the loss decides.
     keys = [

@@ -51,7 +51,7 @@ def answers(packed: str) -> Iterator[tuple[int, Row, float]]:
 
 
 def _guarded(configs: Sequence[Config]) -> list[Ended]:
-    """A stack that raises is taken apart; a single run that raises has failed."""
+    """Train a stack; if it raises, train its runs one by one, and record a run that raises as failed."""
     try:
         return train_together(configs)
     except Exception as error:

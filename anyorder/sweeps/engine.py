@@ -30,7 +30,7 @@ class Finished(NamedTuple):
 
 @runtime_checkable
 class Engine(Protocol):
-    """Somewhere that runs can be trained."""
+    """Protocol of a backend that trains runs."""
 
     #: Chunks that are worked on at once.
     workers: int
@@ -42,17 +42,17 @@ class Engine(Protocol):
         """Runs that are being trained now."""
 
     def results(self, chunks: Sequence[Chunk]) -> Iterator[Finished]:
-        """Do all the work; what a dead worker had in hand is done again, and fails after a few attempts."""
+        """Train all chunks; runs of a dead worker are retried, and fail after a few attempts."""
 
     def close(self) -> None:
         """Stop all that was started."""
 
 
 def pack(chunk: Chunk) -> str:
-    """A chunk as one line of JSON, which `work.answers` takes."""
+    """A chunk as one line of JSON, the argument of `chunk.answers`."""
     return json.dumps([[run.number, as_json(run.config)] for run in chunk])
 
 
 def lost(run: Run, reason: str) -> Finished:
-    """The result of a run that took its workers with it."""
+    """The result of a run whose worker died in every attempt."""
     return Finished(run.number, Ended("failed", f"{reason}, {ATTEMPTS} times"), 0.0)

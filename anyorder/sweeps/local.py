@@ -30,7 +30,7 @@ ROW = 16
 
 
 class _Died(Exception):
-    """The worker is gone; says how."""
+    """The worker process died; the message says how."""
 
 
 class Worker:

@@ -1,4 +1,4 @@
-"""Running a sweep into its folder: only what is missing, each row kept as it comes."""
+"""Run the missing runs of a sweep, and write each row to its folder as soon as the run ends."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Tally(NamedTuple):
 
 @runtime_checkable
 class SweepWatcher(Protocol):
-    """Is told where a sweep stands."""
+    """Progress callback of a sweep."""
 
     def __call__(self, tally: Tally, /) -> None:
         """Called at the beginning, and after every run that has ended."""

@@ -13,14 +13,14 @@ from anyorder.training import devices
 
 
 def _listen(lines: queue.Queue[str]) -> None:
-    """Take what comes in; where that ends the process that wants the answers has gone, however it ended."""
+    """Queue the lines of standard input; exit when it closes, because the parent process has ended."""
     for line in sys.stdin:
         lines.put(line)
     os._exit(0)
 
 
 def main() -> None:
-    """Work on what comes in, until standard input ends."""
+    """Train the chunks from standard input until it closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever else is printed is no answer

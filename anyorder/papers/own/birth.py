@@ -18,7 +18,7 @@ from jaxtyping import Float
 from anyorder.io.atomic import Row
 from anyorder.papers.experiment import Budget, Result, Table, Task, experiment, of_preset, run_name
 from anyorder.papers.figure_data import Chart, Plot, Series
-from anyorder.sweeps.analysis import spread
+from anyorder.sweeps.analysis import spread, wilson
 from anyorder.training.config import Config, Data
 from anyorder.training.folder import read_metrics
 
@@ -121,22 +121,10 @@ def has_stage(distances: Float[np.ndarray, "times orders"], to_floor: Float[np.n
     return longest >= max(LONG, math.ceil(LASTING * len(there)))
 
 
-def interval(hits: int, count: int) -> tuple[float, float]:
-    """Wilson's interval of 95% for a probability, from so many hits.
-
-    >>> [round(end, 2) for end in interval(8, 8)]
-    [0.68, 1.0]
-    """
-    z, share = 1.959964, hits / count
-    middle, half = share + z * z / (2 * count), z * math.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2)
-    whole = 1 + z * z / count
-    return max((middle - half) / whole, 0.0), min((middle + half) / whole, 1.0)
-
-
 def stage_row(found: Course, about: Row, order: int) -> Row:
     """How many seeds wait at an order, with the interval of that share, and how near they come."""
     waits = [has_stage(own, found.to_floor, order) for own in found.distances]
-    low, high = interval(sum(waits), len(waits))
+    low, high = wilson(sum(waits), len(waits))
     return {
         **about,
         "shorter_order": order,

@@ -26,7 +26,8 @@ from anyorder.models import Trace, Transformer
 from anyorder.models.mlp import run_stack
 from anyorder.papers.experiment import Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import Chart, Plot, Series, grouped
-from anyorder.papers.own.birth import enough_seeds, interval
+from anyorder.papers.own.birth import enough_seeds
+from anyorder.sweeps.analysis import wilson
 from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 
@@ -39,7 +40,7 @@ DIRECTIONS = 8
 
 def first_stream(model: Transformer, tokens: Int[Array, "length"]) -> Float[Array, "rows d"]:
     """The stream after the attention of layer 1."""
-    return model.trace(tokens).stream("attention 1")
+    return jnp.asarray(model.trace(tokens).stream("attention 1"))
 
 
 def written(model: Transformer, stream: Float[Array, "rows d"]) -> Float[Array, "rows d"]:
@@ -194,7 +195,7 @@ def statements(rows: Sequence[Row]) -> Iterator[Row]:
     for kind, own in grouped(rows, "model").items():
         for said, so in SAID.items():
             hits = sum(so(row) for row in own)
-            low, high = interval(hits, len(own))
+            low, high = wilson(hits, len(own))
             yield {"model": kind, "statement": said, "models": hits, "of": len(own), "from": low, "to": high}
 
 

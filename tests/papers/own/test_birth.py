@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from anyorder.papers.own.birth import Setting, born, has_stage, interval
+from anyorder.papers.own.birth import Setting, born, has_stage
+from anyorder.sweeps.analysis import wilson
 
 
 def test_a_step_that_never_comes_has_no_date():
@@ -38,14 +38,6 @@ def test_a_stage_is_long_near_and_nearer_than_every_other_order():
     assert not has_stage(slow, to_floor, 1)
 
 
-@pytest.mark.parametrize(("hits", "count"), [(0, 8), (5, 8), (8, 8)])
-def test_the_interval_holds_the_shares_that_a_score_test_keeps(hits, count):
-    low, high = interval(hits, count)
-    for share in np.linspace(0.001, 0.999, 999):
-        kept = abs(hits / count - share) <= 1.959964 * np.sqrt(share * (1 - share) / count)
-        assert kept == (low <= share <= high)
-
-
 def test_the_page_says_what_is_on_record():
     """No model of any setting waits at a shorter order, and the head comes in every setting."""
     root = Path(__file__).parents[3]
@@ -56,8 +48,8 @@ def test_the_page_says_what_is_on_record():
     assert all(len(row["closest_seeds"]) == 8 for row in stages)
     models = 8 * len({tuple(row[name] for name in Setting._fields) for row in stages})
     assert f"none of {models} models waits at a shorter order" in page
-    assert f"at most {interval(0, 8)[1]:.0%} of the models of a setting" in page
-    assert f"{interval(0, models)[1]:.0%}\nof all of them" in page
+    assert f"at most {wilson(0, 8)[1]:.0%} of the models of a setting" in page
+    assert f"{wilson(0, models)[1]:.0%}\nof all of them" in page
     for row in tables["born"]["rows"]:
         if row["match_length"] == row["order"]:
             came = f"| {row['step_mean']:.0f} ± {row['step_std']:.0f} ({row['seeds_where_it_came']} of 8) |"
