@@ -336,7 +336,9 @@ def difference(found: dict[str, bytes], expected: dict[str, bytes]) -> str:
     return ", ".join(sorted(path for path in found | expected if found.get(path) != expected.get(path)))
 
 
-def crash(count: int, seed: int = 0, only: str | None = None, also: str | None = None) -> list[str]:
+def crash(
+    count: int, seed: int = 0, only: str | None = None, also: str | None = None, kind: str | None = None
+) -> list[str]:
     """Try so many times; gives what went wrong."""
     with tempfile.TemporaryDirectory() as folder:
         # Every program is kept, however small, and none is optimised: most of the time is compilation.
@@ -357,7 +359,7 @@ def crash(count: int, seed: int = 0, only: str | None = None, also: str | None =
             if name not in ring.expected:
                 ring.undisturbed(name)
             if also is None:
-                fault = ring.attempt(number, name)
+                fault = ring.attempt(number, name, [kind] if kind else ())
             else:
                 fault = ring.another_version(number) if also == "versions" else ring.race(number, name)
             tried[name] += 1
@@ -376,9 +378,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the blows")
     parser.add_argument("--only", help="one command: train, sweep, reproduce, dynamics, demo, probe or export")
     parser.add_argument("--also", choices=["versions", "races", "locks"], help="other disturbances, instead of blows")
+    parser.add_argument("--kind", choices=list(CODES), help="one kind of blow, once to each run")
     asked = parser.parse_args()
     begun = time.monotonic()
-    wrong = crash(asked.count, asked.seed, asked.only, asked.also)
+    wrong = crash(asked.count, asked.seed, asked.only, asked.also, asked.kind)
     print(f"{asked.count} tried, {asked.count - len(wrong)} identical, in {time.monotonic() - begun:.0f} s")
     return 1 if wrong else 0
 

@@ -38,7 +38,7 @@ def main() -> None:
 @contextlib.contextmanager
 def serving() -> Iterator[str]:
     opened = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(), log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(create_app(warm=True), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
     thread.start()
     while not server.started:

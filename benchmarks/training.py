@@ -1,11 +1,11 @@
 """A step of training against the same step in PyTorch, eager and compiled, and against its matrix products alone.
 
-Order 2, batch 32, d = 64, the architecture of the paper preset, sequences drawn inside the step. Two models: here on
+Order 2, batch 32, sequences drawn inside the step; the architecture of the paper preset with d = 64, and one layer of
+Mamba-2 with d = 32. Two models: here on
 two devices of one process, there in two processes with one thread each. Times are per model and step. PyTorch is
 looked for in this environment, or in the one that TORCH_PYTHON names. The products alone are `benchmarks.step`'s.
 """
 
-import dataclasses
 import os
 import pathlib
 import statistics
@@ -28,26 +28,22 @@ def torch_python() -> str | None:
     return None
 
 
-def with_torch(python: str, length: int, kind: str) -> float:
-    words = [python, "-W", "ignore", str(SCRIPT), str(length), str(BATCH), str(STEPS), kind]
+def with_torch(python: str, model: str, length: int, kind: str) -> float:
+    words = [python, "-W", "ignore", str(SCRIPT), model, str(length), str(BATCH), str(STEPS), kind]
     processes = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(MODELS)]
     return statistics.mean(float(process.communicate()[0]) for process in processes) / MODELS
 
 
-def prepared(length: int):
+def prepared(model: str, length: int):
     """The engine of two models, compiled."""
-    from anyorder.training.config import PRESETS
+    from anyorder.training.config import PRESETS, changed, preset
     from anyorder.training.engine import SideBySide, placed
     from anyorder.training.initial import initial_model
     from anyorder.training.step import keys, start
 
-    paper = PRESETS["paper"]
-    config = dataclasses.replace(
-        paper,
-        seeds=MODELS,
-        data=dataclasses.replace(paper.data, length=length),
-        optimisation=dataclasses.replace(paper.optimisation, batch=BATCH),
-    )
+    recipe = {"optimiser": "adamw", "targets": "sampled"}
+    base = PRESETS["paper"] if model == "paper" else preset(mixer="mamba", layers=1, **recipe)
+    config = changed(base, {"seeds": MODELS, "length": length, "batch": BATCH})
     models = [initial_model(config, keys(member.seed).weights) for member in config.members]
     side_by_side = placed([config], models[0], [start(config, model) for model in models])
     assert isinstance(side_by_side, SideBySide)
@@ -68,23 +64,26 @@ def main() -> None:
     from anyorder.training import devices
 
     devices.prepare()
-    python, rows = torch_python(), []
-    for length in (32, 64):
-        side_by_side = prepared(length)
-        products = measure("paper", length, BATCH, profiled=False).products
-        times = [
-            (ours(side_by_side), *(with_torch(python, length, kind) for kind in KINDS if python))
-            for _ in range(REPEATS)
-        ]
-        mine, *theirs = (statistics.median(each) for each in zip(*times, strict=True))
-        rows.append(Row(f"T = {length}: anyorder", mine, "ms per model and step"))
-        rows.append(Row(f"T = {length}: matrix products alone", products / MODELS, "ms per model and step"))
-        rows.append(Row(f"T = {length}: products over anyorder", products / MODELS / mine, "×", "2/3"))
-        for kind, time_of_kind in zip(KINDS, theirs, strict=False):
-            rows.append(Row(f"T = {length}: PyTorch, {kind}", time_of_kind, "ms per model and step"))
-            goal = "≥ 2, aim 3" if kind == "eager" else ""
-            rows.append(Row(f"T = {length}: PyTorch, {kind}, over anyorder", time_of_kind / mine, "×", goal))
-    show(f"Training step, order 2, batch {BATCH}, d = 64, {MODELS} models at once", rows)
+    python = torch_python()
+    for model, title in (("paper", "d = 64"), ("mamba", "one layer of Mamba-2, d = 32")):
+        rows = []
+        for length in (32, 64):
+            side_by_side = prepared(model, length)
+            times = [
+                (ours(side_by_side), *(with_torch(python, model, length, kind) for kind in KINDS if python))
+                for _ in range(REPEATS)
+            ]
+            mine, *theirs = (statistics.median(each) for each in zip(*times, strict=True))
+            rows.append(Row(f"T = {length}: anyorder", mine, "ms per model and step"))
+            if model == "paper":
+                products = measure("paper", length, BATCH, profiled=False).products
+                rows.append(Row(f"T = {length}: matrix products alone", products / MODELS, "ms per model and step"))
+                rows.append(Row(f"T = {length}: products over anyorder", products / MODELS / mine, "×", "2/3"))
+            for kind, time_of_kind in zip(KINDS, theirs, strict=False):
+                rows.append(Row(f"T = {length}: PyTorch, {kind}", time_of_kind, "ms per model and step"))
+                goal = "≥ 3" if kind == "eager" else ""
+                rows.append(Row(f"T = {length}: PyTorch, {kind}, over anyorder", time_of_kind / mine, "×", goal))
+        show(f"Training step, order 2, batch {BATCH}, {title}, {MODELS} models at once", rows)
     if python is None:
         print("  PyTorch is not installed, so it is not compared: make bench-torch installs it and compares")
 

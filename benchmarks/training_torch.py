@@ -1,6 +1,6 @@
 """The same training step in plain PyTorch: eager, batched, nothing wasted. Prints milliseconds a step.
 
-Run as a script, in an environment with PyTorch: `python training_torch.py LENGTH BATCH STEPS eager|compiled`.
+Run it with a Python that has PyTorch: `python training_torch.py paper|mamba LENGTH BATCH STEPS eager|compiled`.
 """
 
 from __future__ import annotations
@@ -65,6 +65,48 @@ class Model(nn.Module):
         return F.linear(x + self.second(x), self.embedding.weight, self.output_bias)
 
 
+class Mamba(nn.Module):
+    """One layer of Mamba-2 in its quadratic form: 4 heads, each with keys of its own, behind a convolution."""
+
+    def __init__(self, d: int, heads: int = 4, state: int = 32, expansion: int = 2, taps: int = ORDER + 1) -> None:
+        super().__init__()
+        self.heads, self.state, self.width, self.taps = heads, state, expansion * d // heads, taps
+        channels = heads * (2 * state + self.width)
+        self.joint = nn.Linear(d, channels, bias=False)
+        self.gate = nn.Linear(d, expansion * d, bias=False)
+        self.convolution = nn.Conv1d(channels, channels, taps, groups=channels)
+        self.step = nn.Linear(d, heads)
+        self.decay, self.skip = nn.Parameter(torch.zeros(heads)), nn.Parameter(torch.ones(heads))
+        self.gain = nn.Parameter(torch.ones(heads, self.width))
+        self.projection = nn.Linear(expansion * d, d, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, rows, _ = x.shape
+        mixed = self.convolution(F.pad(self.joint(x).transpose(1, 2), (self.taps - 1, 0)))
+        mixed = F.silu(mixed).view(batch, self.heads, -1, rows).transpose(2, 3)
+        query, key, value = mixed.split([self.state, self.state, self.width], dim=-1)
+        step = F.softplus(self.step(x)).transpose(1, 2)  # batch, heads, rows
+        along = (-step * self.decay.exp()[:, None]).cumsum(dim=-1)
+        decays = (along[..., :, None] - along[..., None, :]).tril().exp().tril()
+        read = (query @ (key * step[..., None]).transpose(2, 3) * decays) @ value + self.skip[:, None, None] * value
+        gated = read * F.silu(self.gate(x)).view(batch, rows, self.heads, -1).transpose(1, 2)
+        normed = gated * torch.rsqrt(gated.square().mean(dim=-1, keepdim=True) + 1e-5) * self.gain[:, None]
+        return self.projection(normed.transpose(1, 2).reshape(batch, rows, -1))
+
+
+class MambaModel(nn.Module):
+    """A layer norm, one Mamba layer, a layer norm and an output matrix of its own."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.embedding, self.mamba = nn.Embedding(SYMBOLS, d), Mamba(d)
+        self.before, self.after, self.output = nn.LayerNorm(d), nn.LayerNorm(d), nn.Linear(d, SYMBOLS)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.embedding(tokens)
+        return self.output(self.after(x + self.mamba(self.before(x))))
+
+
 def sample(length: int, batch: int) -> Tensor:
     """Fresh kernels with uniform rows, one sequence of length + 1 tokens from each."""
     kernel = torch.rand(batch, SYMBOLS**ORDER)
@@ -78,10 +120,10 @@ def sample(length: int, batch: int) -> Tensor:
     return torch.stack(tokens, dim=1)
 
 
-def measure(length: int, batch: int, steps: int, compiled: bool) -> float:
+def measure(kind: str, length: int, batch: int, steps: int, compiled: bool) -> float:
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    model = Model(DIMENSION, length)
+    model = Model(DIMENSION, length) if kind == "paper" else MambaModel(DIMENSION // 2)
     matrices = [p for p in model.parameters() if p.ndim == 2 and p is not model.embedding.weight]
     chosen = {id(p) for p in matrices}
     others = [p for p in model.parameters() if id(p) not in chosen]
@@ -108,4 +150,4 @@ def measure(length: int, batch: int, steps: int, compiled: bool) -> float:
 
 
 if __name__ == "__main__":
-    print(measure(*map(int, sys.argv[1:4]), sys.argv[4] == "compiled"))
+    print(measure(sys.argv[1], *map(int, sys.argv[2:5]), sys.argv[5] == "compiled"))

@@ -69,7 +69,9 @@ class Train(Command):
             Data(**data).check_window()
         order = data.get("order", 2)
         mixer = given.get("settings", {}).get("architecture", {}).get("mixer", ("attention",))
-        return cls(settings=configs.preset(given.get("preset", "fast"), order, mixer=tuple(mixer)))
+        chosen = {**data, **given.get("settings", {}).get("optimisation", {})}
+        decisive = {name: chosen[name] for name in configs.DECIDE_TARGETS if name in chosen}
+        return cls(settings=configs.preset(given.get("preset", "fast"), order, mixer=tuple(mixer), **decisive))
 
     def run(self) -> Outcome:
         """Train, with progress on standard error, and tabulate."""

@@ -1,4 +1,4 @@
-"""Training: configs, initial weights, the compiled step, runs with checkpoints, and what is measured on them.
+"""Training: configs, initial weights, the compiled step, runs with checkpoints, and evaluation.
 
 A config can be read and checked without JAX: names are loaded when they are first used.
 """

@@ -7,13 +7,13 @@ import math
 
 from anyorder.errors import check_seed, require, shown
 from anyorder.io.gates import check_memory
-from anyorder.training.config import Config, Optimisation, check_value, values
+from anyorder.training.config import Config, Optimisation, bayes_targets, check_value, values
 from anyorder.training.config_text import words
 from anyorder.training.mixers import recipe
 
-#: Numbers in all the kernels that are drawn at once: 2 GiB in float64.
+#: Largest number of entries in the kernels of one batch: 2 GiB in float64.
 MOST_NUMBERS = 1 << 28
-#: Least values of fields, and the ends between which fields lie.
+#: Lower bounds of fields, and closed ranges of others.
 _LEAST = {
     "seeds": 1, "order": 1, "alphabet_size": 2, "max_order": 1, "depth": 1, "chains": 1, "layers": 1, "dimension": 1,
     "taps": 0, "state": 1, "expansion": 1, "steps": 1,
@@ -25,7 +25,7 @@ _BELOW_ONE = ("beta1", "beta2", "dropout")
 
 
 def check_config(config: Config) -> None:
-    """Refuse what cannot be run, in one line.
+    """Raise a one-line `InputError` if the config cannot be run.
 
     >>> from anyorder.training.config import Data
     >>> check_config(Config(data=Data(order=8, length=8)))
@@ -55,6 +55,10 @@ def check_config(config: Config) -> None:
     _check_data(config)
     _check_architecture(config)
     _check_optimisation(config.optimisation)
+    require(
+        config.optimisation.targets != "bayes" or bayes_targets(config),
+        "the targets bayes need Dirichlet rows, a uniform start and no noise; pass `targets=exact`",
+    )
     _check_memory(config)
 
 

@@ -1,7 +1,7 @@
 """The config of a training run: one frozen dataclass that is at once the flags of the command and the JSON of the run.
 
-Fields are grouped by what reads them, and no two have the same name. The defaults are the preset `fast`. Nothing here
-imports JAX.
+Fields are grouped by the part of the run that reads them, and names are unique across groups.
+The defaults are the preset `fast`. Nothing here imports JAX.
 """
 
 from __future__ import annotations
@@ -111,8 +111,9 @@ class Optimisation:
     """Sequences in a step."""
     per_kernel: int = 1
     """Sequences of a step that share a kernel; it divides the batch."""
-    targets: Literal["sampled", "exact"] = "exact"
-    """Learn from the token that came, or from the distribution that it came from."""
+    targets: Literal["sampled", "exact", "bayes"] = "exact"
+    """Learn from the token that came, from the distribution it was drawn from, or from the mean of that distribution
+    given the tokens before it, the Bayes prediction. The expected gradient is the same, its variance is smaller."""
     predictions: Literal["window", "all"] = "window"
     """The predictions that count in the loss: those from a full window of k tokens, or all."""
     dropout: float = 0.0
@@ -177,8 +178,8 @@ class Member:
 class Config:
     """A training run: one model for every learning rate and seed, all else in common.
 
-    The defaults are for order 2. `preset("fast", order=k)` is what `anyorder train --order k` takes: steps and rate
-    by the order.
+    The defaults are for order 2. `preset("fast", order=k)` is the config of `anyorder train --order k`, with steps
+    and rate chosen for the order.
 
     >>> Config() == PRESETS["fast"]
     True
@@ -253,7 +254,7 @@ class Config:
 
 
 def values(config: Config) -> dict[str, Any]:
-    """Every setting by its name, whatever group it stands in."""
+    """Every setting by name, from all groups."""
     found: dict[str, Any] = {}
     for name, value in vars(config).items():
         found |= vars(value) if dataclasses.is_dataclass(value) else {name: value}
@@ -261,7 +262,7 @@ def values(config: Config) -> dict[str, Any]:
     return found
 
 
-#: Group of every field; those of the run itself have none.
+#: Group of every field; None for fields of `Config` itself.
 GROUPS: dict[str, str | None] = {
     field: name if dataclasses.is_dataclass(group) else None
     for name, group in vars(Config()).items()
@@ -271,7 +272,7 @@ GROUPS: dict[str, str | None] = {
 DEFAULTS = values(Config())
 _HINTS = {name: hint for group in (Config(), *vars(Config()).values()) if dataclasses.is_dataclass(group)
           for name, hint in typing.get_type_hints(type(group)).items()}  # fmt: skip
-#: Fields whose values plug-ins may bring.
+#: Fields whose allowed values plug-ins can extend.
 REGISTRIES: dict[str, Registry] = {"prior": PRIORS, "mixer": MIXERS}
 #: Allowed values of string fields.
 CHOICES: dict[str, Collection[str]] = {
@@ -295,7 +296,7 @@ def known(name: str, source: str, names: Iterable[str] = GROUPS) -> str:
 
 
 def changed(config: Config, changes: Mapping[str, Any], source: str = "the config") -> Config:
-    """The config with these fields, whatever group they stand in; a single number stands for a list of one.
+    """The config with these fields changed, in whichever group they are; a single number stands for a list of one.
 
     >>> changed(Config(), {"order": 3, "learning_rate": 0.01}).optimisation.learning_rate
     (0.01,)
@@ -318,7 +319,7 @@ def _replaced(config: Config, flat: Mapping[str, Any]) -> Config:
 
 
 def _plain(default: object, value: Any) -> Any:
-    """A value as the field has it: a tuple where it may have several, a float where it is one, no number of NumPy's."""
+    """The value in the field's type: a tuple for list fields, a float for float fields, Python scalars for NumPy's."""
     value = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
     if isinstance(default, tuple):
         return tuple(_plain(default[0], entry) for entry in (value if isinstance(value, list | tuple) else [value]))
@@ -327,7 +328,7 @@ def _plain(default: object, value: Any) -> Any:
 
 
 def check_value(name: str, value: Any, said: str) -> None:
-    """Refuse what is not of the kind of the field, in a line that begins with what is said of it.
+    """Reject a value of the wrong type or outside the field's choices; `said` begins the message.
 
     >>> check_value("steps", 0.5, "steps is")
     Traceback (most recent call last):
@@ -347,8 +348,8 @@ def check_value(name: str, value: Any, said: str) -> None:
             check_number(name, entry, kind)
 
 
-#: The best architecture known here: pre-norm, the start and Q/K norm together make every seed arrive at the floor; the
-#: beginning token and the second MLP decide how near.
+#: The best architecture we know: with pre-norm, these initial weights and Q/K norm every seed approaches the floor; the
+#: beginning token and the second MLP decide how closely.
 FLOOR = changed(
     Config(),
     {
@@ -366,31 +367,51 @@ def _preset_name(variable: str, value: object) -> str | None:
     return variable.lower().replace("_", "-") or None if isinstance(value, Config) else None
 
 
-#: `fast` has the architecture of `floor`, narrower, and takes the shortest time to it; papers and plug-ins have others.
-#: docs/training.md says in what each differs.
+#: `fast` is a narrower `floor` with the shortest training time to the Bayes floor; papers and plug-ins add presets.
+#: docs/training.md lists the differences.
 PRESETS: Registry[Config] = Registry("preset", {"floor": FLOOR, "fast": Config()}, _preset_name)
-#: Where `fast` does not take 1,000 steps at a rate of 1.2e-2 with decay 0.05: by order, the last for all longer ones.
+#: Orders at which `fast` differs from 1,000 steps, rate 1.2e-2 and decay 0.05; the last entry is for all higher orders.
 _FAST: dict[int, dict[str, float]] = {
     1: {"steps": 400},
     2: {},
     3: {"steps": 1600, "learning_rate": 1.6e-2, "weight_decay": 0.1},
     4: {"steps": 2000, "learning_rate": 1.6e-2},
 }
+#: The same for Bayes targets.
+_FAST_BAYES: dict[int, dict[str, object]] = {
+    3: {"steps": 1000, "targets": "bayes"},
+    4: {"steps": 1400, "targets": "bayes"},
+}
+#: Fields that decide, together with the mixer, whether `fast` uses Bayes targets.
+DECIDE_TARGETS = ("prior", "start", "token_noise", "transition_noise", "targets")
+
+
+def bayes_targets(config: Config) -> bool:
+    """Whether the source has a Bayes prediction that is cheap enough for a training step: counts plus β.
+
+    >>> bayes_targets(Config()), bayes_targets(changed(Config(), {"token_noise": 0.1}))
+    (True, False)
+    """
+    data = config.data
+    plain = data.prior == "dirichlet" and data.start == "uniform" and not (data.token_noise or data.transition_noise)
+    return plain and config.own_source is None
 
 
 @gated
 def preset(name: str = "fast", order: int = 2, **changes: object) -> Config:
-    """The preset of that name for chains of this order, with other fields changed by their names.
+    """The preset of that name for chains of this order; keywords change further fields.
 
-    `fast` takes the more steps the longer the contexts, and has recipes for mixers other than attention. A list of
-    mixers gives each layer one.
+    `fast` takes more steps at higher orders, learns from the Bayes prediction from order 3 on if the source has
+    one in closed form, and has recipes for mixers other than attention. A list of mixers gives one for each layer.
 
     >>> [preset("fast", order=k).optimisation.steps for k in (1, 2, 3, 4)]
-    [400, 1000, 1600, 2000]
+    [400, 1000, 1000, 1400]
+    >>> preset(order=3, targets="exact").optimisation.steps
+    1600
     >>> preset(order=3, steps=10).optimisation.steps
     10
     """
-    own = dict(_FAST.get(order, _FAST[max(_FAST)])) if name == "fast" else {}
+    own: dict[str, object] = dict(_FAST.get(order, _FAST[max(_FAST)])) if name == "fast" else {}
     given = _plain(DEFAULTS["mixer"], changes.get("mixer", ()))
     require(all(isinstance(one, str) for one in given), f"the mixer is {shown(changes.get('mixer'))}, must be names")
     for_mixers = recipe(given, order)
@@ -399,23 +420,27 @@ def preset(name: str = "fast", order: int = 2, **changes: object) -> Config:
         f"the preset {name!r} has no recipe for the mixer {' '.join(given)}; take the preset fast",
     )
     own |= for_mixers
+    base = dataclasses.replace(PRESETS.find(name), preset=name)
+    long = name == "fast" and not for_mixers and order >= min(_FAST_BAYES)
+    if long and changes.get("targets", "bayes") == "bayes" and bayes_targets(changed(base, changes)):
+        own |= _FAST_BAYES.get(order, _FAST_BAYES[max(_FAST_BAYES)])
     if len(given) > 1:
         own["layers"] = len(given)
-    return changed(dataclasses.replace(PRESETS.find(name), preset=name), {"order": order, **own, **changes})
+    return changed(base, {"order": order, **own, **changes})
 
 
-#: Fields that are inputs of the compiled step or do not reach it: changing one of them compiles nothing.
+#: Fields that are inputs of the compiled step or unused by it: changing one does not recompile.
 NUMBERS = (
     "seed", "seeds", "gamma", "weights", "zero_output", "perturbation", "steps", "learning_rate", "beta1", "beta2",
     "weight_decay", "clip", "warmup", "final_rate", "evaluate_every", "evaluation_seed", "checkpoint_every",
     "keep_every",
 )  # fmt: skip
-#: Fields that are there or not; how much of them is a number too.
+#: Optional features: whether one is enabled changes the compiled program, its strength does not.
 SWITCHES = ("token_noise", "transition_noise", "dropout")
 
 
 def structure(config: Config) -> Config:
-    """The config without its numbers: runs of equal structure share one compiled program."""
+    """The config with all `NUMBERS` at their defaults: runs of equal structure share one compiled program."""
     flat = values(config)
     on = {name: 0.5 if flat[name] else 0.0 for name in SWITCHES}
     return _replaced(config, {name: DEFAULTS[name] for name in NUMBERS} | on)

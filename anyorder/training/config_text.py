@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from anyorder.errors import InputError, require
-from anyorder.training.config import GROUPS, PRESETS, REGISTRIES, Config, changed, known, preset, values
+from anyorder.training.config import DECIDE_TARGETS, GROUPS, PRESETS, REGISTRIES, Config, changed, known, preset, values
 from anyorder.training.mixers import recipe
 
 
@@ -15,7 +15,7 @@ def words(entries: object) -> str:
 
 
 def from_json(plain: object, source: str = "the config") -> Config:
-    """The config of a JSON object, such as `records.as_json` makes; fields that are not named keep their defaults."""
+    """The config of a JSON object, such as `records.as_json` returns; missing fields have their defaults."""
     flat: dict[str, object] = {}
     if not isinstance(plain, dict):
         raise InputError(f"{source} has {plain!r} where an object is expected")
@@ -37,7 +37,7 @@ def from_json(plain: object, source: str = "the config") -> Config:
 
 
 def plugins(config: Config) -> list[list[str]]:
-    """Field, name and home of everything that plug-ins brought: a record, of which nothing is executed."""
+    """Field, name and origin of every plug-in value in the config, as a record only: nothing is imported from it."""
     flat, found = values(config), []
     for field, registry in REGISTRIES.items():
         for name in flat[field] if isinstance(flat[field], tuple) else [flat[field]]:
@@ -84,10 +84,12 @@ def flags(config: Config, base: Config) -> str:
 
 
 def command(config: Config) -> str:
-    """The `anyorder train` that gives the config, from the preset that it was made from.
+    """The `anyorder train` command of the config, as its preset plus flags.
 
     >>> command(preset("floor", seeds=1))
     'anyorder train --preset floor --seeds 1'
+    >>> command(preset(order=3)), command(preset(order=3, targets="exact"))
+    ('anyorder train --preset fast --order 3', 'anyorder train --preset fast --order 3 --targets exact')
     >>> command(preset(mixer="mamba", layers=1, order=3))
     'anyorder train --preset fast --order 3 --layers 1 --mixer mamba'
     """
@@ -96,6 +98,13 @@ def command(config: Config) -> str:
     if recipe(mixer, config.data.order):
         name = "fast"
     plain = PRESETS[name]
-    base = preset(name, config.data.order, mixer=mixer)
-    base = changed(base, {"order": plain.data.order, "mixer": plain.architecture.mixer})
+    now, before = values(config), values(plain)
+    given = {field: now[field] for field in DECIDE_TARGETS if field != "targets" and now[field] != before[field]}
+    base = preset(name, config.data.order, mixer=mixer, **given)
+    usual = base.optimisation.targets
+    if now["targets"] != usual:  # the flag brings the recipe of these targets
+        base = changed(
+            preset(name, config.data.order, mixer=mixer, **given, targets=now["targets"]), {"targets": usual}
+        )
+    base = changed(base, {field: before[field] for field in ("order", "mixer", *given)})
     return f"anyorder train --preset {name} {flags(config, base)}".strip()

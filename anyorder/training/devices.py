@@ -1,4 +1,4 @@
-"""Settings that must precede the start of JAX: one core per call of a program, as many calls as cores, a cache."""
+"""Settings to make before JAX starts: one core per program call, as many calls as cores, a compilation cache."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _COUNT = "--xla_force_host_platform_device_count"
 
 
 def prepare() -> None:
-    """Let calls of programs run side by side, each on one core; what the user has set stays as it is.
+    """Run program calls in parallel, each on one core; settings made by the user are kept.
 
     Has no effect once JAX has run something.
     """

@@ -1,4 +1,4 @@
-"""Dropout where GPT-2 has it, as a hook of the forward pass; measured models have none."""
+"""Dropout where GPT-2 has it, as a hook of the forward pass; evaluation does not use it."""
 
 from __future__ import annotations
 

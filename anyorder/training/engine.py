@@ -1,9 +1,9 @@
-"""Where the models of a run are trained, in rounds: side by side on the cores of a CPU, stacked on accelerators.
+"""Execution of a run's steps in rounds: models in parallel on the cores of a CPU, stacked on accelerators.
 
-On a CPU every model runs the same compiled program, in threads of which each keeps one core busy (see
-`anyorder.training.devices`): what a model becomes does not depend on how many run with it, to the last bit. On an
-accelerator the models are one stack under `vmap`, spread over the devices where their number allows. Between two rounds
-a run is measured, kept, reported and stopped.
+On a CPU every model runs the same compiled program, in threads that keep one core busy each (see
+`anyorder.training.devices`): a model's weights do not depend on how many run beside it, to the last bit. On an
+accelerator the models are one stack under `vmap`, spread over the devices where their number allows. Measurements,
+checkpoints, progress reports and stops happen between rounds.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from anyorder.training.devices import cores
 from anyorder.training.optimiser import Numbers, numbers
 from anyorder.training.step import CHUNK, Advance, State, keys, program
 
-#: LLVM's second level: programs compile in less time than by its third, and run no slower. JAX can be told to leave
-#: out most optimisations, and then does.
+#: LLVM's optimisation level 2: programs compile faster than at level 3 and run no slower. JAX's own setting to skip
+#: most optimisations takes precedence.
 OPTIONS: dict[str, str | bool] = (
     {} if os.environ.get("JAX_DISABLE_MOST_OPTIMIZATIONS") else {"xla_backend_optimization_level": "2"}
 )
@@ -58,7 +58,7 @@ def _calls(first: int, last: int) -> list[tuple[Int[Array, ""], Int[Array, ""]]]
 
 @lru_cache(maxsize=32)
 def _compiled(structure: Config, frame: eqx.Module) -> Advance:
-    """One for every structure, so that runs after the first find it compiled."""
+    """The compiled program, cached by structure so that later runs of equal structure do not compile again."""
     return jax.jit(program(structure, frame), compiler_options=OPTIONS)
 
 
@@ -68,7 +68,7 @@ class SideBySide:
     def __init__(self, advance: Advance, states: list[State], members: list[ProgramInputs]) -> None:
         self.states, self._members, self._advance = states, members, advance
         self._threads = min(len(states), cores())
-        # A call of no steps compiles the program. Nobody waits for it before the first step: until then the caller
+        # A call of zero steps compiles the program in the background: until the first step needs it, the caller
         # prepares what it measures.
         compiling = ThreadPoolExecutor(1)
         self._ready = compiling.submit(lambda: advance(states[0], *members[0], jnp.int32(0), jnp.int32(0))[-1])
@@ -99,7 +99,7 @@ class SideBySide:
                 for worker in workers:
                     worker.result()
             finally:
-                waiting.clear()  # whoever is interrupted waits for the running calls only
+                waiting.clear()  # an interrupt waits for the running calls only
         losses = np.stack([np.concatenate([losses for losses, _ in each]) for each in answers])
         sound = np.array([all(sound for _, sound in each) for each in answers])
         return losses[:, : last - first], sound
@@ -147,10 +147,10 @@ def placed(
     stacked: bool | None = None,
     source: Source | None = None,
 ) -> Placement:
-    """All models, ready to take steps: side by side or stacked, as the caller says or else the backend decides.
+    """All models, ready to take steps: in parallel or stacked, as the caller says, or else by backend.
 
-    Configs of one structure: the models of the first, then those of the second, and so on. A `source` takes the place
-    of theirs.
+    All configs must have one structure; the models of the first come first, then those of the second, and so on. A
+    `source` replaces theirs.
     """
     shared = structure(configs[0])
     assert all(structure(config) == shared for config in configs)
@@ -169,7 +169,7 @@ def placed(
         return Stacked(program(shared, frame), list(states), members)
     try:
         advance = _compiled(shared, frame)
-    except TypeError:  # someone else's module, with arrays of integers or lists in its frame
+    except TypeError:  # a user's module may hold integer arrays or lists
         advance = _compiled.__wrapped__(shared, frame)
     return SideBySide(advance, list(states), members)
 

@@ -1,6 +1,7 @@
 """Evaluation of a model: losses next to the true loss and the Bayes floor, attention next to the ideal.
 
-All on one evaluation set, whose key no training data can have. Losses are expectations over the true distribution of
+Everything is measured on one evaluation set, drawn with a key that training never uses.
+Losses are expectations over the true distribution of
 the next token, in nats, over the predictions from a full window (tokens k … T); model and floor are compared on
 the same sequences, so that the error of the gap is far below that of either loss.
 """
@@ -35,23 +36,23 @@ from anyorder.training.devices import cores
 from anyorder.training.predictions import BATCH, Output, predictions
 from anyorder.training.step import as_distributions
 
-#: A query may give all its mass to the beginning token; what is left is then this, not zero.
+#: Lower bound of the mass off the beginning token, which may otherwise be zero.
 TINY = 1e-9
-#: Spectra have the match lengths up to the order, and this many more.
+#: Match lengths in a spectrum beyond the order.
 LENGTHS_ABOVE_ORDER = 2
-#: A model this many standard errors below the floor shows that the floor is none.
+#: A model more than this many standard errors below a floor shows that it is not the Bayes floor.
 SURE = 3
-#: Rounding of losses in float64, where model and floor are the same.
+#: Rounding error of losses in float64, when model and floor are equal.
 ROUNDING = 1e-9
 
 Losses = Float[np.ndarray, "count predicted"]
 GivenFloor = Callable[..., Any] | Estimator | str
-"""A floor of one's own: a function from one sequence to rows (T, S), or an estimator or its name."""
+"""A floor given by the user: a function from one sequence to rows (T, S), or an estimator or its name."""
 
 
 @dataclasses.dataclass(frozen=True)
 class KGram:
-    """The k-gram on an evaluation set; where `infinite`, it gave zero to a token that can come."""
+    """The k-gram on an evaluation set; `infinite` if it gave probability zero to a possible token."""
 
     infinite: bool
     coverage: float
@@ -111,7 +112,7 @@ class EvaluationSet(NamedTuple):
     """Sequences, and what is known of them without a model.
 
     `true` is the true loss at every prediction, and `floor` the excess of the Bayes predictor over it; None where that
-    is not known. `references` are the rows of every reference predictor, each held with the token that it predicts;
+    is not known. `references` are the rows of every reference predictor, each aligned with the token that it predicts;
     `queries` is the number of positions with a match.
     """
 
@@ -151,7 +152,8 @@ class Evaluation:
     """All that is measured on a model; docs/training.md explains every name. `attention` is by layer and head.
 
     `divergence` is D(reference ‖ model) for every reference predictor of the source: the least says which one the model
-    follows. `output` is what the model's rows were taken for, and `note` says if the floor proved to be none.
+    follows. `output` says whether rows were read as probabilities or logits; `note` is set if the model is below the
+    floor.
     """
 
     loss: float
@@ -187,7 +189,7 @@ class Evaluation:
 
 
 def _source(data: Data | Source | Prior | Kernel) -> Source:
-    """The source that data means, with a kernel for each sequence."""
+    """The source described by `data`, with a kernel for each sequence."""
     source = data.source if isinstance(data, Data) else as_source(data)
     return dataclasses.replace(source, per_kernel=1).as_inputs(jnp.float64)
 
@@ -206,7 +208,7 @@ def held_out(data: Data | Source | Prior | Kernel, count: int, seed: Seed = 0) -
 def evaluation_set(
     data: Data | Source | Prior | Kernel, count: int, seed: Seed = 0, *, floor: GivenFloor | None = None
 ) -> EvaluationSet:
-    """Draw the set, and measure on it what does not depend on a model; `floor` takes the place of the source's own.
+    """Draw the set and compute everything that does not depend on a model; `floor` replaces the source's own.
 
     >>> evaluation_set(Data(order=1, length=8), 16).true.shape
     (16, 8)
@@ -235,7 +237,7 @@ def evaluation_set(
         floor_excess=None if bayes is None else bayes.mean,
         floor_excess_error=None if bayes is None else bayes.error,
         no_floor=None if given else best.reason,
-        # Zero for a token that can come costs infinity: what is finite is how often and how much that is.
+        # The k-gram's loss may be infinite, so its coverage and the missed probability are reported instead.
         kgram=KGram(bool((missed > 0).any()), zero.coverage, zero.mean, zero.standard_error),
         fixed_orders=[FixedOrder(order, found.mean, found.error) for order, found in by_order.items()],
         predictors=measured,
@@ -250,7 +252,7 @@ def evaluation_set(
 def _given_rows(
     floor: GivenFloor, source: Source, tokens: Int[Array, "count tokens"]
 ) -> Float[Array, "count tokens symbols"]:
-    """The rows of a floor of one's own, each held with the token that it predicts."""
+    """The rows of a user's floor, each aligned with the token that it predicts."""
     predictor: Any = floor
     if isinstance(floor, Estimator | str):
         predictor = partial(find_estimator(floor).predict, order=source.order, alphabet_size=source.alphabet_size)
@@ -301,9 +303,9 @@ def evaluate(
 ) -> Evaluation:
     """Measure a model, ours or any callable from one sequence of T tokens to rows (T, S), on fresh sequences or a set.
 
-    count, seed: of the sequences, where the source is no set.
-    floor: in place of the source's own Bayes predictor.
-    output: what the rows of a callable are; by default probabilities if all are distributions, and logits otherwise.
+    count, seed: number and seed of the sequences; unused for an evaluation set.
+    floor: replaces the source's own Bayes predictor.
+    output: "probabilities" or "logits"; by default probabilities if all rows are distributions, and logits otherwise.
 
     >>> from anyorder.constructions import construct
     >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
@@ -337,8 +339,8 @@ def _evaluated(model: Any, evaluation: EvaluationSet, output: Output | None = No
     true = float(evaluation.true.mean())
     below = gap is not None and gap.mean < -SURE * gap.standard_error - ROUNDING
     note = (
-        f"the model is {-gap.mean:.2g} ± {gap.standard_error:.1g} nats below the floor, so this floor is none; give "
-        "the Bayes predictor of the source"
+        f"the model is {-gap.mean:.2g} ± {gap.standard_error:.1g} nats below this floor, which is not the "
+        "Bayes floor; give the Bayes predictor of the source"
         if gap is not None and below
         else None
     )
@@ -413,7 +415,7 @@ class Sums(NamedTuple):
     mass on the beginning token, over all queries. `offsets`: mass at offsets 1 … k, over the queries from k on.
     `distance`: Frobenius distance to the pseudo-attention map, where queries without a match have a row of zeros.
     `share`: like `matching`, as a fraction of the mass that does not lie on the beginning token. `by_length`: mass by
-    match length 0 … k + 2, and the mass that the same attention spread evenly would have there.
+    match length 0 … k + 2, for this attention and for uniform attention of the same total mass.
     """
 
     matching: Float[Array, "heads"]
@@ -448,7 +450,7 @@ def sums(weights: Float[Array, "heads rows rows"], tokens: Int[Array, "length"],
 def length_sums(
     weights: Float[Array, "heads length length"], tokens: Int[Array, "length"], longest: int
 ) -> Float[Array, "heads 2 lengths"]:
-    """Mass by match length, and what is expected of even attention, over the queries from `longest` on."""
+    """Mass by match length, of the attention and of uniform attention, over the queries from `longest` on."""
     lengths = match_lengths(tokens, longest)
     found = by_length(weights.swapaxes(0, 1)[longest:], lengths[longest:], longest)
     return jnp.stack([values.sum(axis=0) for values in found], axis=1)

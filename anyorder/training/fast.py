@@ -1,11 +1,11 @@
 """The same logarithms of probabilities as `Transformer.log_probabilities`, with fewer operations.
 
-All of it is algebra that holds exactly, up to rounding; the model file remains the definition.
+The two agree exactly up to rounding; the model file remains the definition.
 
-- Layer 1 reads only S distinct vectors, one more with a beginning token: those are projected, not the rows. With E the
-  one-hot tokens its scores are E (Q Kᵀ) Eᵀ plus, for the offsets, one of S Toeplitz matrices in each row; and what it
-  writes is (att E)(V W_projᵀ). So the stream after it is F U, with few columns in F = [E, att E, …], and the first
-  matrix of the MLP meets U alone.
+- Layer 1 reads only S distinct vectors, one more with a beginning token: these are projected instead of all rows.
+  With E the one-hot tokens its scores are E (Q Kᵀ) Eᵀ plus, for the offsets, one of S Toeplitz matrices in each row;
+  and what it writes is (att E)(V W_projᵀ). So the stream after it is F U, with few columns in F = [E, att E, …], and
+  the first matrix of the MLP meets U alone.
 - Matrices that always meet are multiplied first: W_Kᵀ W_Q in the scores and W_proj W_V in what a head writes, and
   W_o with them where nothing stands between the last head and the output.
 - A whole batch at a time, not one sequence: then the gradient of a matrix is one product over all rows.
@@ -33,7 +33,7 @@ Rows = Float[Array, "rows width"]
 Scores = Float[Array, "batch queries keys"]
 Features = Float[Array, "batch length distinct"]
 
-#: Queries of a block, about: its scores fit the cache of a core.
+#: Approximate number of queries in a block, whose scores fit the cache of a core.
 BLOCK = 128
 
 
@@ -101,7 +101,7 @@ def _normed(norm: Norm | None, x: Rows) -> Rows:
 
 
 def _stack(layer: Layer, x: Rows, met: Float[Array, "rows hidden"] | None) -> Rows:
-    """The MLP of a layer; `met` is the product of its first matrix with what it reads, if that is known."""
+    """The MLP of a layer; `met` is the product of its first matrix with its input, if already computed."""
     points: tuple[Rows, ...] = (x,)
     read = _normed(layer.mlp_norm, x)
     for mlp in layer.mlp:
@@ -157,7 +157,7 @@ def toeplitz(by_offset: Float[Array, "distinct offsets"], first: int, last: int)
 
 
 def _offsets(first: int, last: int, table: int) -> Int[np.ndarray, "rows keys"]:
-    """The offset of every query and key; those that a table of this size does not have are the one after its last."""
+    """The offset of every query and key; offsets outside a table of this size become its size."""
     offset = np.arange(first, last)[:, None] - np.arange(last)[None, :]
     return np.where((offset < 0) | (offset >= table), table, offset)
 

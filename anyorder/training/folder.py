@@ -1,7 +1,7 @@
 """The folder of a run: what is in it, and how it is begun, continued and finished.
 
-A checkpoint is the state of all models in one safetensors file, with the step and the config beside it, and one rename:
-whoever reads finds the last whole one, whenever the writer was killed.
+A checkpoint is one safetensors file with the state of all models, the step and the config. It is replaced by an atomic
+rename, so that readers find a complete one even if the writer was killed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Written(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """All that a run needs to go on."""
+    """Everything needed to resume a run."""
 
     step: int
     states: list[State]
@@ -54,7 +54,7 @@ class Checkpoint(NamedTuple):
 
 
 class Folder:
-    """Where one run writes; `opened` makes it. `lines` are those of its metrics."""
+    """The output folder of one run, made by `opened`; `lines` are the lines of its metrics."""
 
     def __init__(self, path: Path, config: Config) -> None:
         self.path, self.config = path, config
@@ -73,7 +73,7 @@ class Folder:
         self._place = _place(self.path)
 
     def last(self, from_model: eqx.Module | None) -> Checkpoint | None:
-        """The last checkpoint, if there is one; lines that were written after it are dropped, to be written again."""
+        """The last checkpoint, if there is one; metrics written after it are dropped, since those steps run again."""
         path = self.path / METRICS
         if not (self.path / CHECKPOINT).exists():
             return None
@@ -98,7 +98,7 @@ class Folder:
         self.lines, self._size = [*self.lines, *lines], self._size + len(data)
 
     def _restore(self) -> None:
-        """Refuse a folder that is gone; metrics that another process removed or changed are written again."""
+        """Refuse a folder that was removed; rewrite metrics that another process removed or changed."""
         there = self._place is not None and _place(self.path) == self._place
         way_out = "look for it under another name, and go on from its last checkpoint"
         require(there, f"{self.path} was removed or renamed while the run was on; {way_out}")
@@ -108,14 +108,14 @@ class Folder:
             write_lines(path, self.lines)
 
     def save(self, step: int, states: list[State]) -> None:
-        """Replace the checkpoint; it knows the metrics up to here, so that no line is lost or repeated."""
+        """Replace the checkpoint; it records the metrics so far, so that no line is lost or repeated."""
         self._restore()
         written = Written(self._size, self._written.hexdigest())
         about = {"format": FORMAT, "step": step, "config": as_json(self.config), "metrics": as_json(written)}
         write_tensors(self.path / CHECKPOINT, _by_name(states), about)
 
     def finish(self, summary: object, models: Sequence[eqx.Module]) -> None:
-        """Write what a finished run leaves behind."""
+        """Write the summary and the final models."""
         self._restore()
         self._write(self.path, models)
         write_json(self.path / SUMMARY, as_json(summary))
@@ -129,13 +129,13 @@ class Folder:
             path = folder / f"model-{index}.safetensors"
             if isinstance(model, Transformer):
                 save(model, path)
-            else:  # its weights alone: the code is its owner's
+            else:  # weights only: the code is the user's
                 weights = _by_name([eqx.filter(model, eqx.is_inexact_array)])
                 write_tensors(path, weights, {"format": OWN_FORMAT, "model": self.config.own_model})
 
 
 def _place(path: Path) -> tuple[int, int] | None:
-    """The identity of a folder, whatever its name; None where there is none."""
+    """The identity of a folder, independent of its name; None if it does not exist."""
     try:
         found = path.stat()
     except OSError:
@@ -145,7 +145,7 @@ def _place(path: Path) -> tuple[int, int] | None:
 
 @contextlib.contextmanager
 def opened(path: Path, config: Config, resume: bool) -> Iterator[Folder]:
-    """Hold the folder of a run, a new one or that of this very config; refused, untouched, where it is another's."""
+    """Lock a new run folder or one of the same config; any other folder is refused and left unchanged."""
     _check(path, config, resume)
     with locked(path):
         _check(path, config, resume)  # another process may have been there in between
@@ -201,7 +201,7 @@ def _by_name(states: Sequence[State | eqx.Module]) -> dict[str, Any]:
 
 
 def read_checkpoint(folder: Path, config: Config, from_model: eqx.Module | None = None) -> Checkpoint:
-    """The checkpoint in a folder, of a run of this very config that started from this model or this module."""
+    """The checkpoint in a folder, if it is of the same config and start model or module; refused otherwise."""
     path, way_out = folder / CHECKPOINT, "resume another run, or start again elsewhere"
     arrays, about = read_tensors(path)
     known = isinstance(about, dict) and about.get("format") == FORMAT
@@ -252,5 +252,5 @@ def kept_models(path: str | Path) -> dict[int, list[Transformer]]:
 
 @gated
 def read_metrics(path: Path) -> list[Row]:
-    """The lines of the metrics; a last line cut short by a killed process is left out, and it is said."""
+    """The lines of the metrics; a last line cut short by a killed process is left out with a warning."""
     return read_lines(path / METRICS, {"kind": str, "step": int})

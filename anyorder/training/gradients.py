@@ -1,8 +1,8 @@
-"""Functions of a whole batch with gradients written by hand, where the derived ones take twice the time on a CPU.
+"""Functions of a whole batch with gradients written by hand, where automatic ones take twice the time on a CPU.
 
-Each does three things that a compiler does not find: sums over rows or columns are products with a vector, for which
-there is fast code; the gradient of a matrix is a product in the order that is fast, at the price of a transposition;
-and what the forward pass knows (rows of mean zero, attention weights) is kept, not computed again.
+Each uses three optimisations that XLA does not find: sums over rows or columns are fast products with a vector; the
+gradient of a matrix is a product in the faster order, at the price of a transposition; and results of the forward pass
+(centred rows, attention weights) are kept instead of computed again.
 """
 
 from __future__ import annotations

@@ -21,10 +21,10 @@ from anyorder.models import Layer, LayerNorm, MLPLayer, Transformer
 from anyorder.training.config import Config
 from anyorder.training.mixers import MIXERS
 
-#: The largest weight of a model to start from. Constructions that round add and take away a number near 2^52: the
-#: gradient of that is of the same size, and the smallest step destroys it.
+#: The largest weight of a start model. Constructions that round add and subtract a number near 2^52: gradients
+#: through it are as large, and the smallest step destroys the model.
 LARGEST = 1e6
-#: Up to this number of layers fan-in weights are not made smaller for depth.
+#: Deeper models than this start with fan-in weights scaled down.
 _SHALLOW = 3
 #: Standard deviation of GPT-2's weights.
 _GPT2 = 0.02
@@ -84,7 +84,7 @@ def perturbed(model: Module, key: PRNGKeyArray, deviation: float, dtype: np.dtyp
 
 
 def _random_model(config: Config, key: PRNGKeyArray, dtype: np.dtype) -> Transformer:
-    """All random numbers are one array, drawn once a model without numbers has said how many it takes."""
+    """A random model whose weights are slices of one random array; a first pass without numbers counts its size."""
     shapes: list[tuple[int, ...]] = []
 
     def blank(kind: str, *shape: int) -> Float[Array, "..."]:
@@ -115,7 +115,7 @@ def _deviation(config: Config, kind: str, inputs: int) -> float:
 
 
 def _depth_scale(config: Config) -> float:
-    """The factor of what a layer first writes to the stream: deep pre-norm models start like shallow ones."""
+    """The initial scale of writes to the stream, which makes deep pre-norm models start like shallow ones."""
     architecture = config.architecture
     return min(1.0, math.sqrt(_SHALLOW / architecture.layers)) if architecture.pre_norm else 1.0
 

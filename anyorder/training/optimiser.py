@@ -1,4 +1,4 @@
-"""The optimiser: what turns a gradient into a change, and the rate as a function of the step."""
+"""The optimiser, which turns a gradient into an update, and the learning-rate schedule."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from anyorder.training.config import Config, Optimisation
 
 #: Weights that are linear maps of the stream; all others are tables, gains and biases.
 _MATRICES = ("query", "key", "value", "gate", "projection", "weight", "output")
-#: Newton-Schulz steps see a matrix; the size of Muon's changes is set to that of AdamW's.
+#: Root mean square of Muon's updates, the size that AdamW's have.
 _RMS = 0.2
 
 
 class Numbers(NamedTuple):
-    """Hyper-parameters that may differ between models that share a compiled program, of which they are inputs."""
+    """Hyper-parameters that are inputs of the compiled program, so that models sharing it may differ in them."""
 
     learning_rate: Float[Array, ""]
     beta1: Float[Array, ""]
@@ -35,7 +35,7 @@ class Numbers(NamedTuple):
 
 
 def numbers(config: Config, learning_rate: float | None = None) -> Numbers:
-    """The numbers of a config, in the dtype of its weights; the learning rate is the first one, or this one."""
+    """The numbers of a config, in the dtype of its weights; the learning rate defaults to the config's first one."""
     settings = config.optimisation
     dtype = dtype_of(settings.dtype)
     peak = settings.learning_rate[0] if learning_rate is None else learning_rate
@@ -53,7 +53,7 @@ def numbers(config: Config, learning_rate: float | None = None) -> Numbers:
 
 
 def optimiser(settings: Optimisation, inputs: Numbers) -> optax.GradientTransformation:
-    """Clipping, preconditioning and decay; what comes out is still to be multiplied by the rate."""
+    """Clipping, preconditioning and decay; the update must still be multiplied by the learning rate."""
     if settings.optimiser == "muon":
         changed = _muon(inputs)
     else:
@@ -105,7 +105,7 @@ def _kinds(weights: Any) -> Any:
 
 
 def _name(path: Any) -> str:
-    return getattr(path[-1], "name", "")  # a list or a dict of someone else's module has none
+    return getattr(path[-1], "name", "")  # lists and dicts in a user's module have no name
 
 
 def rate(schedule: str, inputs: Numbers) -> Callable[[Int[Array, ""]], Float[Array, ""]]:

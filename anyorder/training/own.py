@@ -1,4 +1,4 @@
-"""Sources and models that a program brings along: what a run remembers of them, and how their weights are kept."""
+"""Sources and models defined in user code: their fingerprints in a run, and how their weights are stored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PRIOR_FIELDS = ("gamma", "concentration", "min_order", "max_order", "depth", "c
 
 
 def source_fields(source: Source) -> dict[str, Any]:
-    """The fields of a config that mean this source; where they cannot, `own_source` says what it is.
+    """The config fields that describe this source; if none can, `own_source` is its fingerprint.
 
     >>> from anyorder.chains import Floored
     >>> found = source_fields(Source(Floored(order=1, alphabet_size=3, gamma=0.1), length=17))
@@ -51,10 +51,10 @@ def source_fields(source: Source) -> dict[str, Any]:
 
 
 def fingerprint(tree: eqx.Module, main: eqx.Module | None = None, *, values: bool = False) -> str:
-    """Class, arrays, tree and code of a module, in words that differ where any of these does.
+    """A text that changes whenever class, array shapes, tree or code of a module change.
 
-    main: the part whose class is named, if not the whole.
-    values: whether the numbers count too.
+    main: the part whose class is named, by default the whole module.
+    values: whether to include the values of arrays.
     """
     arrays = [leaf for leaf in jax.tree.leaves(tree) if eqx.is_array_like(leaf)]
     kinds = sorted({str(jnp.result_type(leaf)) for leaf in arrays})
@@ -75,7 +75,7 @@ def _digest(text: str) -> str:
 
 
 def _classes(tree: object) -> Iterator[type]:
-    """The classes of a module and its parts, but for those of installed libraries."""
+    """The classes of a module and its parts, except those of installed libraries."""
     if isinstance(tree, eqx.Module):
         if type(tree).__module__.split(".")[0] not in ("equinox", "anyorder"):
             yield type(tree)
@@ -93,7 +93,7 @@ def _code(kind: type) -> str:
 
 
 def check_same(stored: str | None, given: str | None, what: str) -> None:
-    """Refuse to go on with a source or a model that is not the one that a run began with."""
+    """Refuse to resume a run with a different source or model."""
     if stored is not None:
         require(
             given is not None,

@@ -15,7 +15,7 @@ from anyorder.chains.kernel import ROW_TOLERANCE
 from anyorder.errors import InputError, in_a_line, require
 
 Output = Literal["probabilities", "logits"]
-#: Sequences that a compiled model sees at once.
+#: Batch size of a compiled model.
 BATCH = 32
 
 
@@ -26,11 +26,11 @@ def predictions(
     output: Output | None = None,
     noun: str = "model",
 ) -> tuple[Float[np.ndarray, "count length symbols"], Output]:
-    """The distributions that a model gives on every sequence, and whether its rows were probabilities or logits.
+    """The model's distributions on every sequence, and whether its rows were read as probabilities or logits.
 
-    model: a callable from one sequence to rows (T, S), of which a PyTorch module gets a batch of one; or all its rows.
-    output: what its rows are; by default probabilities if all of them are distributions, and logits otherwise.
-    noun: what messages call the model.
+    model: a callable from one sequence to rows (T, S) (a PyTorch module gets a batch of one), or the array of all rows.
+    output: "probabilities" or "logits"; by default probabilities if all rows are distributions, and logits otherwise.
+    noun: the name of the model in messages.
 
     >>> rows, taken = predictions(lambda tokens: np.zeros((len(tokens), 2)), jnp.asarray([[0, 1, 0]]), 2)
     >>> rows[0, 0].tolist(), taken
@@ -76,7 +76,7 @@ def _rows(model: Any, tokens: Int[Array, "count length"], size: int, noun: str) 
         jax.eval_shape(call, tokens[0])
     except InputError:
         raise
-    except Exception:  # not of JAX: whatever is wrong comes up again, with numbers, below
+    except Exception:  # JAX cannot trace it; a genuine error is raised again below, on concrete arrays
         return np.stack([np.asarray(call(row)) for row in np.asarray(tokens, np.int64)])
     return np.asarray(_mapped(model, tokens))
 
@@ -87,7 +87,7 @@ def _mapped(model: Any, tokens: Int[Array, "count length"]) -> Float[Array, "cou
 
 
 def _of_result(found: Any) -> Any:
-    """The rows of what a model gives: an estimate, an output of `transformers`, or an array."""
+    """The rows of a model's result: an estimate, an output of `transformers`, or an array."""
     return getattr(found, "probabilities", getattr(found, "logits", found))
 
 

@@ -1,4 +1,4 @@
-"""Where a run stands, and how a person is told: a bar on a terminal, now and then a line elsewhere."""
+"""Progress of a run: a bar on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUIET = 5.0
 
 
 class Progress(NamedTuple):
-    """Where a run stands: means over its models, and the steps that each takes in a second."""
+    """The progress of a run: means over its models, and the steps per second of each."""
 
     step: int
     steps: int
@@ -28,7 +28,7 @@ class Progress(NamedTuple):
 
 @runtime_checkable
 class RoundWatcher(Protocol):
-    """Is told where a run stands."""
+    """A callback that receives the progress of a run."""
 
     def __call__(self, progress: Progress, /) -> None:
         """Called after every round."""
@@ -36,7 +36,7 @@ class RoundWatcher(Protocol):
 
 @runtime_checkable
 class Stop(Protocol):
-    """Says whether a run should end."""
+    """A callback that decides whether a run should end."""
 
     def __call__(self) -> bool:
         """Asked before the first round and after every one."""
@@ -44,7 +44,7 @@ class Stop(Protocol):
 
 @contextlib.contextmanager
 def shown(models: int, wanted: bool | None = None) -> Iterator[RoundWatcher]:
-    """Progress of a run of some models on standard error; None: only where a person sees it."""
+    """Show the progress of a run on standard error; None: only in a terminal or a notebook."""
     console = Console(stderr=True)
     if not (console.is_terminal or console.is_jupyter if wanted is None else wanted):
         yield lambda progress: None

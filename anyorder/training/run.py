@@ -1,4 +1,4 @@
-"""A training run: rounds of steps, and between them measurements, checkpoints and a look at the clock.
+"""A training run: rounds of steps, with measurements and checkpoints between them.
 
 The folder of a run holds `config.json`, `metrics.jsonl` (a line for every round and every measurement),
 `checkpoint.safetensors` and, when it is finished, `summary.json` and one `model-N.safetensors` for each model.
@@ -53,9 +53,9 @@ class Diverged(Exception):
 
 
 class Trained(NamedTuple):
-    """A run that has ended, because it was finished or because it was told to stop.
+    """The result of a run that was finished or stopped.
 
-    `metrics` has a line for every round and every measurement, as `metrics.jsonl` has.
+    `metrics` has a line for every round and every measurement, like `metrics.jsonl`.
     """
 
     models: tuple[Any, ...]
@@ -112,18 +112,18 @@ def train(
     stacked: bool | None = None,
     **changes: Any,
 ) -> Trained:
-    """Train all models of a config; with `out` everything is written there, with `resume` it goes on from there.
+    """Train all models of a config; `out` is the folder to write to, and `resume` continues the run in it.
 
-    Without a config it is the preset `fast`, as on the command line.
+    The default config is the preset `fast`, as on the command line.
 
-    source: where sequences come from, in place of the config's; `prior=` takes such a prior too, or a class of priors.
-    floor: its Bayes predictor where we know none: a function from one sequence to rows (T, S), an estimator or a name.
+    source: replaces the source of the config; `prior=` also takes a prior or a class of priors.
+    floor: Bayes predictor of a source without one: a function from one sequence to rows (T, S), an estimator or a name.
     model: an architecture, an Equinox module from one sequence to logits (T, S), or a function from a key to a module.
-    from_model: the model of ours to start from instead of random weights.
-    watch: told after every round where the run stands.
-    stop: asked after every round whether the run should end.
+    from_model: an anyorder model to start from instead of random weights.
+    watch: callback with the progress after every round.
+    stop: callback that says after every round whether the run should end.
     progress: whether to show progress on standard error; None: in a terminal and in a notebook.
-    stacked: whether all models are in one program, instead of one model a device; None: the backend decides.
+    stacked: whether all models run in one program instead of one by one; None: on accelerators only.
     changes: fields of the config by their names.
 
     >>> tiny = {"length": 4, "layers": 1, "dimension": 4, "mlp": "none", "batch": 2, "evaluation_count": 4}
@@ -185,7 +185,7 @@ def run_checked(
     stacked: bool | None = None,
     given: Given | None = None,
 ) -> Trained:
-    """`train` for a config that `check_config` has seen."""
+    """`train` for a config that `check_config` has accepted."""
     given = given or Given()
     if resume and out is not None:
         stored = read_config(Path(out))
@@ -280,7 +280,7 @@ class _Run:
         )
 
     def _measure(self, step: int) -> list[Row]:
-        """Measure all models; the lines of the metrics that say so."""
+        """Measure all models and return the new lines of the metrics."""
         self.summary = summarised(self.config, step, self._models(), self.evaluation)
         return [{"kind": "evaluation", "step": step, **as_json(one)} for one in self.summary.models]
 

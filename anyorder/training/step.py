@@ -17,6 +17,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from anyorder.chains import Source
+from anyorder.estimators import floor
 from anyorder.io.numerics import dtype_of
 from anyorder.models import Transformer
 from anyorder.models.hooks import Hook, plain
@@ -27,9 +28,9 @@ from anyorder.training.optimiser import Numbers, numbers, optimiser, rate
 
 #: Most steps of one call.
 CHUNK = 50
-#: Numbers in one activation of the part of a batch that is taken at a time: about thirty are kept for the gradient.
+#: Largest size of one activation of a part of a batch; about thirty activations are kept for the gradient.
 CACHED = 1 << 15
-#: The fewest sequences that are worth taking together, if not one alone.
+#: Smallest part of a batch with more than one sequence.
 FEWEST_TOGETHER = 4
 #: The least probability of a model without a softmax.
 SMALLEST = 1e-5
@@ -82,6 +83,9 @@ def batch_loss(
     wanted = drawn.truth[:, first:]
     if settings.targets == "sampled":
         wanted = jax.nn.one_hot(drawn.tokens[:, first:], source.alphabet_size, dtype=dtype)
+    elif settings.targets == "bayes":
+        best = jax.vmap(floor(source))(drawn.tokens)
+        wanted = jnp.where(best.defined[..., None], best.probabilities, drawn.truth)[:, first - 1 : -1].astype(dtype)
     keys = amount = None
     if settings.dropout:
         keys = jax.random.split(jax.random.fold_in(key, 1), settings.batch)
@@ -104,7 +108,7 @@ def batch_loss(
 
 
 def parts(batch: int, numbers: int) -> int:
-    """In how many parts a batch is taken so that a part fits a core's cache, if a sequence has so many `numbers`.
+    """The number of parts of a batch for which a part fits a core's cache; `numbers` is a sequence's activation size.
 
     A part has one sequence or at least `FEWEST_TOGETHER`: with two a token was measured to take a fifth longer.
 
@@ -128,7 +132,7 @@ PartLoss = Callable[[eqx.Module, Array | None, Array, Array, Array | None], Floa
 def _mean_over_parts(
     loss: PartLoss, count: int, weights: eqx.Module, amount: Array | None, batch: Batch
 ) -> Float[Array, ""]:
-    """A mean loss over a batch; its gradient in the weights is taken part by part and only added up."""
+    """The mean loss over a batch, with the gradient accumulated part by part."""
     each = jax.lax.map(lambda part: loss(weights, amount, *part), _split(batch, count))
     return each.mean()
 
@@ -170,10 +174,10 @@ def _logarithms(model: Any, tokens: Int[Array, "length"], hook: Hook = plain) ->
 
 
 def as_distributions(probabilities: Float[Array, "*batch symbols"]) -> Float[Array, "*batch symbols"]:
-    """The output of a model without a softmax as distributions that a loss can be taken of.
+    """The output of a model without a softmax as positive distributions, for which the loss is finite.
 
-    A construction may give zero, and while it is trained its output need not sum to one: entries are raised to a
-    small number at least and divided by their sum.
+    A construction may output zeros, and in training its output need not sum to one: entries are clipped from below
+    at a small number and divided by their sum.
 
     >>> as_distributions(jnp.asarray([[1.0, 0.0]], jnp.float64)).round(5).tolist()
     [[0.99999, 1e-05]]
@@ -201,7 +205,7 @@ class Advance(Protocol):
 def program(config: Config, model: eqx.Module) -> Advance:
     """`advance(state, key, inputs, source, first, count)`: `count` ≤ CHUNK steps from step `first` on.
 
-    `model` says what is not an array; its arrays are not used. Of the config only its `structure` is: numbers and the
+    Only the non-array fields of `model` and the `structure` of the config are compiled in: arrays, numbers and the
     source are inputs.
     """
     frame = eqx.filter(model, eqx.is_inexact_array, inverse=True)

@@ -22,7 +22,7 @@ def versions() -> dict[str, str]:
 
 
 def versions_difference(stored: Mapping[str, object]) -> str:
-    """In what these versions differ from those here, in words; empty if they do not."""
+    """A description of how these versions differ from the installed ones; empty if they do not."""
     here = versions()
     words = [f"{name} {stored.get(name)}, not {here.get(name)}" for name in here if stored.get(name) != here[name]]
     return "; ".join(words)

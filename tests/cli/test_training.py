@@ -41,6 +41,7 @@ def trained(tmp_path_factory):
     return folder, json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_train_reports_every_rate_and_seed(trained):
     folder, report = trained
     assert [(model["learning_rate"], model["seed"]) for model in report["models"]] == [
@@ -53,6 +54,7 @@ def test_train_reports_every_rate_and_seed(trained):
     assert load(folder / "model-3.safetensors").dimension == 4
 
 
+@pytest.mark.slow
 def test_evaluate_measures_the_same_again_and_other_chains(trained, run):
     folder, report = trained
     code, text, _ = run("evaluate", folder, "--json")
@@ -76,6 +78,7 @@ def test_evaluate_measures_the_same_again_and_other_chains(trained, run):
     )
 
 
+@pytest.mark.slow
 def test_show_draws_three_figures(trained, run, tmp_path):
     folder, _ = trained
     code, text, _ = run("show", folder, "--out", tmp_path, "--model", 2, "--json")
@@ -125,7 +128,13 @@ def test_presets_are_defaults_that_flags_override():
 
 @pytest.mark.parametrize(
     ("flags", "steps"),
-    [("--order 1", 400), ("--order=5", 2000), ("--order 3 --steps 7", 7), ("--order 4 --order 2", 1000)],
+    [
+        ("--order 1", 400),
+        ("--order=5", 1400),
+        ("--order 3 --targets exact", 1600),
+        ("--order 3 --steps 7", 7),
+        ("--order 4 --order 2", 1000),
+    ],
 )
 def test_the_default_takes_more_steps_for_longer_contexts(flags, steps):
     settings = parse(["train", *flags.split()]).settings

@@ -12,6 +12,7 @@ from anyorder.training.run import train
 from tests.training.small import PAIR, ROOT, environment
 
 
+@pytest.mark.slow
 def test_stacked_models_are_the_same_up_to_rounding(finished):
     stacked = train(PAIR, stacked=True)
     for model, other in zip(stacked.models, finished[0].models, strict=True):

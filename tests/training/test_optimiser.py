@@ -60,6 +60,7 @@ def test_adamw_by_hand():
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_muon_moves_matrices_by_nearly_orthogonal_changes():
     config = settings({"layers": 1}, optimiser="muon", weight_decay=0.0, clip=0.0, warmup=0, schedule="constant")
     model = initial_model(config, keys(0).weights)

@@ -12,7 +12,8 @@ from jax.extend.core import jaxprs_in_params
 from anyorder.models import Head, Layer, Transformer
 from anyorder.training.initial import initial_model
 from anyorder.training.step import batch_loss, keys, program, start
-from tests.training.small import LENGTH, VALUE_POSITIONS, inputs, settings
+from tests import oracles
+from tests.training.small import LENGTH, SYMBOLS, VALUE_POSITIONS, inputs, settings
 
 
 def test_all_predictions_count_if_they_are_told_to():
@@ -48,8 +49,8 @@ def test_no_array_of_a_float32_step_is_float64(optimiser, architecture):
 
 
 def test_the_loss_counts_the_tokens_after_a_full_window():
-    """Sampled and exact targets against the definition, by hand."""
-    for targets in ("sampled", "exact"):
+    """Sampled, exact and Bayes targets against the definition, by hand."""
+    for targets in ("sampled", "exact", "bayes"):
         config = settings({}, targets=targets)
         model = initial_model(config, jax.random.key(3))
         key = jax.random.key(5)
@@ -61,11 +62,33 @@ def test_the_loss_counts_the_tokens_after_a_full_window():
             logarithms = np.log(np.asarray(model(row[:-1])))
             for token in range(config.data.order, LENGTH + 1):
                 predicted = logarithms[token - 1]
-                terms.append(-predicted[row[token]] if targets == "sampled" else -(true[token] * predicted).sum())
+                counted = oracles.add_beta(row.tolist(), token - 1, config.data.order, config.data.alphabet_size)
+                target = {
+                    "sampled": np.eye(SYMBOLS)[row[token]],
+                    "exact": true[token],
+                    "bayes": np.array(counted, float),
+                }
+                terms.append(-(target[targets] * predicted).sum())
         assert len(terms) == 4 * (LENGTH + 1 - config.data.order)
         np.testing.assert_allclose(
             batch_loss(model, config.optimisation, config.source, key), np.mean(terms), rtol=1e-12
         )
+
+
+def test_bayes_targets_before_a_full_window_are_the_uniform_start():
+    """With `predictions=all` rows without a full window have no counts: the truth there is the uniform start."""
+    config = settings({}, targets="bayes", predictions="all")
+    model = initial_model(config, jax.random.key(3))
+    drawn = config.source.sample(jax.random.key(5), 4)
+    logarithms = np.log(np.asarray(jax.vmap(model)(drawn.tokens[:, :-1])))
+    terms = []
+    for row, predicted in zip(np.asarray(drawn.tokens).tolist(), logarithms, strict=True):
+        for token in range(1, LENGTH + 1):
+            known = token >= config.data.order
+            target = oracles.add_beta(row, token - 1, config.data.order, SYMBOLS) if known else [1 / 3] * 3
+            terms.append(-(np.array(target, float) * predicted[token - 1]).sum())
+    found = batch_loss(model, config.optimisation, config.source, jax.random.key(5))
+    assert float(found) == pytest.approx(np.mean(terms), rel=1e-9)
 
 
 def test_a_step_is_a_function_of_its_number():

@@ -39,7 +39,7 @@ MIXERS: Registry[Mixer] = Registry(
 
 
 def recipe(mixers: Iterable[str], order: int) -> dict[str, Any]:
-    """The settings of `fast` that differ with these mixers, which must exist; attention is not imported for it.
+    """The settings of `fast` that differ with these mixers; unknown names are refused, attention is not imported.
 
     >>> recipe(["attention"], 2)
     {}
