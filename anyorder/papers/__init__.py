@@ -1,4 +1,4 @@
-"""Papers as folders, and what they share: experiments, their runner and recorded results, and ledgers of claims."""
+"""Papers, one folder each, and shared machinery: experiments, their runner, recorded results, ledgers of claims."""
 
 import lazy_loader
 

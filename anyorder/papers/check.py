@@ -1,6 +1,6 @@
-"""The runner: measure claims one after the other and hold verdicts and numbers against those on record.
+"""Measure claims, and compare verdicts and numbers with the record.
 
-Claims about trained models are measured on tables of experiments, those of a folder.
+Claims about trained models read the tables of experiments from a folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from anyorder.papers.results import folded
 
 
 class Moved(NamedTuple):
-    """A number that differs from the one on record by more than its tolerance, which is a share of it."""
+    """A number that differs from the recorded one by more than its relative tolerance."""
 
     number: str
     recorded: Measure
@@ -33,9 +33,9 @@ class Moved(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """A claim, what was found now, and what is on record: None for a claim without a record.
+    """A claim with its new finding and the recorded one, which is None where nothing is recorded.
 
-    A claim that was not measured, now or when the record was made, contradicts nothing.
+    A claim agrees with the record if either of the two findings is "not measured here".
     """
 
     claim: Claim
@@ -44,7 +44,7 @@ class Checked:
 
     @functools.cached_property
     def moved(self) -> list[Moved]:
-        """The numbers that moved; one that is only on record, or only measured, did too."""
+        """The numbers that moved, with those that are only recorded or only measured."""
         tolerances = self.claim.tolerances
         recorded, measured = {} if self.recorded is None else self.recorded.numbers, self.finding.numbers
         pairs = [
@@ -60,13 +60,13 @@ class Checked:
 
     @property
     def agrees(self) -> bool:
-        """Whether the verdict and every number are those on record."""
+        """Whether the verdict and every number agree with the record."""
         if Verdict.UNMEASURED in (self.finding.verdict, self.before):
             return True
         return self.finding.verdict == self.before and not self.moved
 
     def as_dict(self) -> dict[str, object]:
-        """For JSON."""
+        """The comparison as plain JSON values."""
         return {
             "id": self.claim.id,
             "where": self.claim.where,
@@ -81,10 +81,10 @@ class Checked:
 
 @runtime_checkable
 class ClaimWatcher(Protocol):
-    """Is told of a claim that is to be measured."""
+    """Callback that receives the claim to be measured next."""
 
     def __call__(self, claim: Claim, /) -> None:
-        """Called before each is."""
+        """Called before each measurement."""
 
 
 def check(
@@ -95,9 +95,10 @@ def check(
     watch: ClaimWatcher = lambda claim: None,
     prefix: str = "",
 ) -> list[Checked]:
-    """Measure claims; `results` has the tables of experiments by their id, as `read_results` gives them.
+    """Measure claims and compare them with the record.
 
-    prefix: the beginning of the ids of their paper, added to those that are reported.
+    results: tables of experiments by id, as `read_results` returns them.
+    prefix: prefix of the paper's ids, added to every reported id.
 
     >>> from anyorder.papers.two_can.claims.registry import find, recorded
     >>> [entry.agrees for entry in check(find(["eq-score"]), recorded())]
@@ -133,7 +134,7 @@ def _near(a: Measure, b: Measure, tolerance: float) -> bool:
 
 
 def read_results(folder: str | Path) -> dict[str, Tables]:
-    """The tables of every experiment in a folder, by its id: of `ID.json`, or of `ID/tables.json`.
+    """The tables of every experiment in a folder by id, from `ID.json` or `ID/tables.json`.
 
     >>> read_results("no such folder")
     {}

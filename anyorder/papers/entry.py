@@ -1,7 +1,7 @@
 """Entries of the ledger: a statement of the paper, a function that measures it, and the resulting verdict.
 
-A verdict is never written down in an entry. A measuring function returns numbers, two comparisons made from
-them (does it hold as printed, does it hold as corrected), and the sentence that each answer would need.
+An entry never stores a verdict. Its measuring function returns numbers, compares them with the statement as printed
+and as corrected, and gives one sentence for each possible outcome.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import TypeAlias
 import numpy as np
 
 Value: TypeAlias = bool | int | float | str | np.generic | None
-#: A measurement under one name: a value, several, a table of them, or one for each case.
+#: One named measurement: a value, a list, a table, or one value for each case.
 Measure: TypeAlias = Value | np.ndarray | Sequence[Value | Sequence[Value]] | Mapping[str, Value | Sequence[Value]]
 #: The numbers behind a verdict.
 Numbers: TypeAlias = dict[str, Measure]
 
-#: A number on record is met where the difference is at most this share of it, unless its entry says otherwise.
+#: Default relative tolerance of a number against the record.
 TOLERANCE = 1e-3
-#: Smaller differences are rounding, whatever the number.
+#: Absolute differences below this are rounding.
 ROUNDING = 1e-6
 
 
@@ -42,9 +42,9 @@ class Verdict(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A verdict, the sentence that goes with it (which correction, how it fails, why not), and the numbers.
+    """A verdict, the sentence that explains it (the correction, or how it fails), and the numbers.
 
-    The runner adds the CPU seconds that it took. A finding of every claim is on record.
+    `check` adds the CPU seconds of the measurement. The record holds one finding for each claim.
     """
 
     verdict: Verdict
@@ -66,13 +66,13 @@ def judge(
     difference: str = "",
     failure: str = "measured otherwise",
 ) -> Finding:
-    """The verdict that the comparisons come to; each verdict has its own sentence.
+    """The verdict that follows from the comparisons, with its sentence.
 
-    `corrected` says whether the statement holds once an error of the paper is put right, `trend` whether a
-    reproduction shows the printed trend with other values. `decisive` says whether the measurement could have
-    refuted the statement: if not, agreement is no more than "consistent with". `vacuous` says why no case meets the
-    assumption, and is empty where one does. `failure` is for entries that can say more than that the statement is
-    not so.
+    corrected: whether the statement holds after an error of the paper is corrected.
+    trend: whether a reproduction shows the printed trend with other values.
+    decisive: whether the measurement could have refuted the statement; if not, agreement is "consistent with".
+    vacuous: why no case meets the assumption; empty if some case does.
+    note, correction, difference, failure: the sentences for HOLDS, CORRECTED, TREND and FAILS.
 
     >>> judge({"error": 0.5}, printed=0.5 < 1e-9, corrected=True, correction="the sum starts at 1").verdict.value
     'holds with a correction'
@@ -92,12 +92,12 @@ def judge(
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """One statement: where it stands, what it says in our words, how it is measured, and a stable id.
+    """One statement: its place in the paper, its content in our words, its measurement, and a stable id.
 
-    The id is the name of the entry in its module, with hyphens; the registry gives it. `quick` entries decide in
-    seconds. `see` names entries about the same fact: one of the two names the other, the registry adds the reverse.
-    `tolerances` are the numbers that may differ from the record by more than `TOLERANCE`, as a share of them; `*`
-    stands for all others.
+    id: the name of the entry in its module, with hyphens; set by the ledger.
+    quick: whether the measurement takes seconds.
+    see: entries about the same fact; the ledger adds the reverse links.
+    tolerances: relative tolerances other than `TOLERANCE`, by number; `*` stands for all other numbers.
     """
 
     where: str
@@ -110,7 +110,7 @@ class Claim:
 
     @property
     def experiments(self) -> tuple[str, ...]:
-        """The experiments on whose tables it is measured: `measure` has an argument of the name of each."""
+        """The experiments whose tables it reads: the required arguments of `measure`."""
         arguments = inspect.signature(self.measure).parameters.values()
         return tuple(one.name.replace("_", "-") for one in arguments if one.default is one.empty)
 
@@ -123,7 +123,7 @@ def claim(
     see: tuple[str, ...] = (),
     tolerances: Mapping[str, float] | None = None,
 ) -> Callable[[Callable[..., Finding]], Claim]:
-    """Make an entry of the measuring function that it stands above.
+    """Decorator that turns a measuring function into an entry.
 
     >>> @claim("Sec. 1", "One is one.")
     ... def eq_one() -> Finding:
@@ -134,12 +134,12 @@ def claim(
     return functools.partial(Claim, where, says, quick=quick, see=see, tolerances=tolerances or {})
 
 
-#: The same for what does not decide in seconds.
+#: `claim` for measurements that take longer.
 slow_claim = functools.partial(claim, quick=False)
 
 
 def shown(value: Measure) -> str:
-    """A number, or a list of them, for people: four significant digits.
+    """A measurement as text, with four significant digits.
 
     >>> shown([0.123456, 2, "a"]), shown(1.5e-9)
     ('0.1235, 2, a', '1.5e-09')

@@ -12,7 +12,7 @@ from anyorder.io.markdown import as_markdown
 
 
 class Kind(enum.StrEnum):
-    """Errors are the paper's: no claim that measures one has the verdict "holds". Readings and remarks are ours."""
+    """Kinds of errata. No claim that measures an error has the verdict "holds"; readings and remarks are ours."""
 
     ERROR = "error"
     MISPRINT = "misprint"
@@ -44,16 +44,17 @@ def read_errata(path: Path) -> dict[str, Erratum]:
 
 
 _HEADINGS = {
-    (Kind.ERROR, Kind.MISPRINT): "## Errors\n\nMost are slips that leave the result standing.\n",
-    (Kind.READING,): "## Readings\n\nWhere the paper leaves something open, or says it loosely, and what we took it "
-    "to mean. A reading is no correction.\n",
-    (Kind.REMARK,): "## Remarks\n\nTrue and loose, said openly by the paper, or not about the paper itself.\n",
+    (Kind.ERROR, Kind.MISPRINT): "## Errors\n\nMost are slips that do not affect the result.\n",
+    (Kind.READING,): "## Readings\n\nAmbiguous places of the paper, and our interpretation. A reading is not a "
+    "correction.\n",
+    (Kind.REMARK,): "## Remarks\n\nLoose but true statements, limits that the paper itself states, and notes on other "
+    "work.\n",
 }
 _INTRODUCTION = """# Errata of the paper, readings and remarks
 
-We want the paper to be right, and most of its statements are: see [claims](claims.md). `anyorder claims E9` measures
-the claims that depend on an erratum again. Places are named by section and equation, because the source that was read
-has no pages. This page is made from `anyorder/papers/two_can/errata.toml` by `make claims`.
+Most statements of the paper hold: see [claims](claims.md). `anyorder claims E9` measures the claims behind erratum E9
+again. Places are given by section and equation. This page is generated from `anyorder/papers/two_can/errata.toml` by
+`make claims`.
 """
 
 

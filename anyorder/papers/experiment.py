@@ -1,4 +1,4 @@
-"""Experiments: a task goes in, tables and figures come out, and both can be kept in a file."""
+"""Experiments: functions from a task to tables and figures, which can be stored in a file."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from anyorder.training.folder import begun
 from anyorder.training.progress import Progress
 from anyorder.training.run import Trained
 
-#: `tiny` shows that everything runs, `quick` shows effects on a laptop, `paper` has the published steps and seeds.
+#: `tiny` is a smoke test, `quick` shows the effects on a laptop, `paper` has the published steps and seeds.
 Budget = Literal["tiny", "quick", "paper"]
 STEPS: dict[Budget, int] = {"tiny": 300, "quick": 2000, "paper": 30_000}
-#: Models of each kind where nothing else is said; App. H.5 has five repetitions.
+#: Default number of seeds; App. H.5 has five repetitions.
 SEEDS: dict[Budget, int] = {"tiny": 1, "quick": 3, "paper": 5}
 
-#: Ends the names of the files that say how long something took: the only ones that differ between two equal calls.
+#: Suffix of timing files, the only files that differ between two equal calls.
 SECONDS = "seconds.json"
 
 Item = TypeVar("Item")
 CellValue: TypeAlias = bool | int | float | str | Sequence[float] | Spread | None
-"""The value of a table's cell: a number, a word, several numbers, their mean and deviation, or nothing."""
+"""A table cell: a number, a word, a list of numbers, a mean with its deviation, or nothing."""
 TableRow: TypeAlias = Mapping[str, CellValue]
 
 
 @runtime_checkable
 class TaskWatcher(Protocol):
-    """Is told of a task: the fraction that is done, and what is being done."""
+    """Progress callback of a task: the fraction done, and the current step in words."""
 
     def __call__(self, fraction: float, doing: str, /) -> None:
-        """Called whenever a part of it has ended, and while models are trained."""
+        """Called after each part, and during training."""
 
 
 class Table(NamedTuple):
@@ -58,9 +58,9 @@ class Table(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """The result of an experiment, in numbers; figures hold the numbers that are drawn.
+    """The result of an experiment: tables, and figures as data.
 
-    `preset` and `config` are those of the models that the first table is about, where models were trained.
+    `preset` and `config` describe the trained models of the first table, and are None without training.
     """
 
     tables: dict[str, Table]
@@ -73,11 +73,12 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """How much to do, where trained models are kept, and whom to tell of progress.
+    """Budget, folder of trained models, and progress callback of an experiment.    The folder of a run is named by a
+    digest of its config, so experiments share models, and an interrupted training
+    resumes from its checkpoint.
 
-    A model that two experiments need is trained once, and training that was interrupted goes on from its
-    checkpoint: the folder of a run is named by a digest of its config. `earlier` are the seconds that earlier calls
-    spent on a training or a sweep, by the name of its folder. `presets` restricts experiments that compare presets.
+    earlier: seconds that earlier calls spent on each training or sweep, by folder name.
+    presets: restricts experiments that compare presets.
     """
 
     budget: Budget = "quick"
@@ -88,7 +89,7 @@ class Task:
     presets: tuple[str, ...] | None = None
 
     def among(self, presets: Sequence[str]) -> list[str]:
-        """The presets to train out of those that an experiment compares: all at the paper's budget, else the first.
+        """The presets to train: all that an experiment compares at the paper's budget, otherwise the first.
 
         >>> Task("quick").among(["published", "paper"]), Task("paper", presets=("paper",)).among(["published", "paper"])
         (['published'], ['paper'])
@@ -98,7 +99,7 @@ class Task:
         return list(presets if self.budget == "paper" else presets[:1])
 
     def parts(self, items: Collection[Item]) -> list[tuple[Task, Item]]:
-        """Each of the items with its part of the task: what is done of that counts as one of so many equal parts.
+        """Each item with its part of the task; all parts count equally towards the progress.
 
         >>> task = Task(watch=lambda fraction, doing: print(f"{fraction:.0%}", doing))
         >>> for part, name in task.parts(["one", "other"]):
@@ -123,7 +124,7 @@ class Task:
             return training.train(config, folder, resume=begun(folder), watch=watch, progress=False)
 
     def sweep(self, sweep: Sweep, budget: int | None = None) -> list[SweepRow]:
-        """Run a sweep, or as many of its cells as the budget has, on the cores of this machine; rows are kept."""
+        """Run a sweep on the cores of this machine and store its rows; `budget` limits the number of cells."""
 
         def watch(tally: Tally) -> None:
             ended = tally.done + tally.failed
@@ -138,7 +139,7 @@ class Task:
 
     @contextmanager
     def _counted(self, name: str) -> Iterator[Path]:
-        """The folder of a training or a sweep; the seconds spent on it are added to those of earlier calls."""
+        """The folder of a training or a sweep; adds the seconds spent inside to its timing file."""
         kept = self.runs / f"{name}.{SECONDS}"
         before = read_seconds(kept) if kept.exists() else 0.0
         self.earlier.setdefault(name, before)
@@ -150,12 +151,12 @@ class Task:
 
 
 def read_seconds(path: Path) -> float:
-    """How long something took, as it was written down."""
+    """The seconds in a timing file."""
     return read_json(path, "the folder of a report", {"seconds": float})["seconds"]
 
 
 class Wide(NamedTuple):
-    """A long table that is shown with the values of the column `by` as heads: what names a row, and what is shown."""
+    """A long table pivoted for display: `keys` name a row, values of `by` become columns that show `value`."""
 
     keys: tuple[str, ...]
     by: str
@@ -166,9 +167,10 @@ class Wide(NamedTuple):
 class OnPage:
     """How docs/reproduce.md shows an experiment whose results at the paper's budget are recorded.
 
-    `figures` names those that are shown, `wide` says how long tables are. `difference` writes a paragraph from the
-    recorded tables: where our numbers differ from print, and what was tried to explain it. `charts` draws the figures
-    that need nothing but the tables, so that recorded rows of other presets are drawn too.
+    figures: names of the figures on the page.
+    wide: pivots of long tables, by table.
+    difference: writes the paragraph on differences to print, and on attempts to explain them, from the tables.
+    charts: draws figures from the tables alone, so that recorded rows of other presets are included.
     """
 
     figures: tuple[str, ...] = ()
@@ -179,11 +181,13 @@ class OnPage:
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """One table or figure: where it stands in the paper, what is said there, how it is read here, and its cost.
+    """One table or figure of a paper: its place, the printed statement, our reading, and its cost.
 
-    `paper` and `reading` are None for experiments of our own and where nothing was left open. `minutes` are those
-    of two free cores where no other experiment has trained its models. `recorded` is None where nothing is recorded.
-    The registry sets `home`, the paper that it belongs to.
+    paper: the printed statement; None for our own experiments.
+    reading: our interpretation; None where nothing is ambiguous.
+    minutes: on two free cores, if no other experiment has trained the same models.
+    recorded: how the docs show the recorded result; None if none is recorded.
+    home: its paper, set by the registry.
     """
 
     id: str
@@ -206,7 +210,7 @@ def experiment(
     reading: str | None = None,
     recorded: OnPage | None = None,
 ) -> Callable[[Callable[[Task], Result]], Experiment]:
-    """Make an experiment of the function that it stands above; its id is the name of the function, with hyphens.
+    """Decorator that turns a function into an experiment; its id is the name of the function, with hyphens.
 
     >>> @experiment("Nothing", "ours", {"tiny": 0.1, "quick": 0.1, "paper": 0.1})
     ... def no_table(task: Task) -> Result:
@@ -218,9 +222,9 @@ def experiment(
 
 
 def run_name(config: Config) -> str:
-    """A name for a config, the same on every machine.
+    """A digest that names a config, the same on every machine.
 
-    It digests the values that differ from the preset `paper`: a field that is added later does not change it.
+    Only values that differ from the preset `paper` count, so a field added later does not change the name.
     """
     standard = values(PRESETS["paper"])
     different = {name: value for name, value in values(config).items() if value != standard[name] and name != "preset"}
@@ -228,10 +232,9 @@ def run_name(config: Config) -> str:
 
 
 def of_preset(task: Task, name: str, data: Data, **changes: object) -> Config:
-    """A preset on these data, within the budget, and then changed.
-
-    Where the budget has fewer steps than the preset the rate is higher and decays to zero. The model of `published`
-    finds its induction head late: a quick one takes 10,000 steps, at its own rate.
+    """A preset on this data, within the budget, with further changes.    If the budget has fewer steps than the
+    preset, the rate is higher and decays to zero. The preset `published` finds
+    its induction head late: at the budget `quick` it takes 10,000 steps at its own rate.
 
     >>> of_preset(Task("quick"), "paper", Data(), layers=1).optimisation.steps
     2000

@@ -1,4 +1,4 @@
-"""Figures as data: what is drawn, where, and in which words. `anyorder.report` draws them."""
+"""Figures as data: series, charts, maps and captions. `anyorder.report` draws them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jaxtyping import ArrayLike, Float, Int, Real
 from anyorder.io.atomic import Row
 from anyorder.sweeps.analysis import Spread
 
-#: Marks that tell series apart without colour.
+#: Markers that distinguish series without colour.
 MARKS = "osD^vPX*"
 
 Numbers = Sequence[float | int] | Real[np.ndarray, "points"]
@@ -20,7 +20,7 @@ Numbers = Sequence[float | int] | Real[np.ndarray, "points"]
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-    """Points and the line through them; `style` is matplotlib's, `colour` a number of the palette or a grey."""
+    """Points and the line through them; `style` is matplotlib's, `colour` an index of the palette or a grey level."""
 
     label: str
     x: Numbers
@@ -40,9 +40,9 @@ def series(
     colour: int | str | None = None,
     shift: float = 0.0,
 ) -> Series:
-    """Columns of a table as a series, `shift` to the right; rows without a value are left out, as is an error.
+    """Columns of a table as a series, shifted right by `shift`; rows without a value are left out.
 
-    A spread has its own error.
+    The error bar of a `Spread` is its standard deviation.
 
     >>> series("loss", [{"T": 8, "loss": 1}, {"T": 16, "loss": None}], "T", "loss").x
     [8.0]
@@ -62,7 +62,7 @@ def series(
 
 @dataclasses.dataclass(frozen=True)
 class Chart:
-    """One panel; `log` names its logarithmic axes, `ticks` the places on the x axis, `top` where the y axis ends."""
+    """One panel; `log` names its logarithmic axes, `ticks` the x positions by label, `top` the end of the y axis."""
 
     x: str
     y: str
@@ -87,9 +87,9 @@ class Plot:
 
 @dataclasses.dataclass(frozen=True)
 class AttentionMap:
-    """An attention map; rows and columns before the tokens, if there are more than tokens, are a beginning token's.
+    """An attention map; rows and columns in excess of the tokens come first and belong to a beginning token.
 
-    `names` are written along the axes; by default tokens are a, b, c, …
+    `names` label the axes; by default tokens are a, b, c, …
     """
 
     title: str
@@ -100,7 +100,7 @@ class AttentionMap:
 
 @dataclasses.dataclass(frozen=True)
 class MapGrid:
-    """Rows of attention maps on one scale of colours."""
+    """Rows of attention maps with one colour scale."""
 
     caption: str
     grid: Sequence[Sequence[AttentionMap]]
@@ -108,7 +108,7 @@ class MapGrid:
 
 @dataclasses.dataclass(frozen=True)
 class Heat:
-    """Numbers over two axes, one map for each title; `fraction`: between 0 and 1, `less`: less is better."""
+    """Heat maps over two axes, by title; `fraction`: values between 0 and 1, `less`: smaller is better."""
 
     caption: str
     maps: dict[str, Float[np.ndarray, "down across"]]
@@ -120,7 +120,7 @@ class Heat:
 
 
 def grouped(rows: Iterable[Row], column: str) -> dict[Any, list[Row]]:
-    """The rows by their value in a column, in order of appearance.
+    """Rows grouped by their value in a column, in order of appearance.
 
     >>> grouped([{"a": 2}, {"a": 1}, {"a": 2}], "a")
     {2: [{'a': 2}, {'a': 2}], 1: [{'a': 1}]}
@@ -134,7 +134,7 @@ def grouped(rows: Iterable[Row], column: str) -> dict[Any, list[Row]]:
 def each(
     rows: Iterable[Row], by: str, x: str, y: str, error: str | None = None, label: str = "{}", style: str = "{}-"
 ) -> list[Series]:
-    """A series for each value of the column `by`, which stands in its label; a style may leave its mark open.
+    """A series for each value of the column `by`; `{}` is that value in a label, and the marker in a style.
 
     >>> [line.style for line in each([{"k": 1, "T": 8, "loss": 0.5}, {"k": 2, "T": 8, "loss": 0.4}], "k", "T", "loss")]
     ['o-', 's-']
@@ -146,7 +146,7 @@ def each(
 
 
 def exact_orders(caption: str, rows: Iterable[Row], x: str, axis: str, log: str = "") -> Plot:
-    """Measured orders on the lines of those that are proven, where these differ; labels with equal ones share it."""
+    """Measured orders as points and proven orders as lines; labels with equal values share a line."""
     lines = []
     alike: dict[str, tuple[str, list[Row]]] = {}
     for label, own in grouped(rows, "label").items():
@@ -160,7 +160,7 @@ def exact_orders(caption: str, rows: Iterable[Row], x: str, axis: str, log: str 
 
 
 def sequence_maps(title: str, maps: Iterable[ArrayLike], tokens: Iterable[ArrayLike]) -> list[AttentionMap]:
-    """Maps of one kind, one for each sequence."""
+    """One attention map for each sequence."""
     return [
         AttentionMap(f"{title}, sequence {number}", np.asarray(map, np.float32), np.asarray(row))
         for number, (map, row) in enumerate(zip(maps, tokens, strict=True), start=1)
@@ -169,8 +169,8 @@ def sequence_maps(title: str, maps: Iterable[ArrayLike], tokens: Iterable[ArrayL
 
 @runtime_checkable
 class Figure(Protocol):
-    """A picture as data: one of the kinds above, or one of a paper's own."""
+    """A figure as data: one of the classes above, or a class of a paper."""
 
     @property
     def caption(self) -> str:
-        """The text below it."""
+        """The text below the figure."""

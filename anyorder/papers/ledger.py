@@ -1,4 +1,4 @@
-"""The ledger of a paper: its claims by id, in the order of the paper, and the verdicts on record."""
+"""The ledger of a paper: its claims by id, in the order of the paper, and the recorded verdicts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from anyorder.papers.erratum import Erratum
 
 
 class Ledger:
-    """Claims in parts with headings, the errata that some of them measure, and the file that records verdicts.
+    """Claims under headings, the errata that they measure, and the file that records verdicts.
 
-    parts: heading → the modules whose claims stand below it. The id of a claim is its name there, with hyphens.
+    parts: heading → the modules with its claims. The id of a claim is its variable name, with hyphens.
     errata: errors, readings and remarks by id.
-    record: the JSON file with the finding of every claim when it was last measured.
+    record: the JSON file with the last finding of every claim.
     """
 
     def __init__(self, parts: Mapping[str, Iterable[ModuleType]], errata: Mapping[str, Erratum], record: Path) -> None:
@@ -37,7 +37,7 @@ class Ledger:
         everything = {id: entry for part in written.values() for id, entry in part.items()}
 
         def finished(id: str, entry: Claim) -> Claim:
-            """The entry with its id and the entries that name it; one that needs an experiment is not quick."""
+            """The entry with its id and reverse links; an entry that needs an experiment is not quick."""
             naming = [name for name, other in everything.items() if id in other.see and name not in entry.see]
             quick = entry.quick and not entry.experiments
             return dataclasses.replace(entry, id=id, see=(*entry.see, *naming), quick=quick)
@@ -57,9 +57,9 @@ class Ledger:
         return id in self.claims or id in self.errata or any(name.startswith(f"{id}-") for name in self.claims)
 
     def find(self, ids: Iterable[str]) -> list[Claim]:
-        """The claims of these ids; all of them where none is given.
+        """The claims of these ids, or all claims if no id is given.
 
-        An erratum stands for the claims that measure it, and the beginning of several ids for all of them.
+        The id of an erratum selects the claims that measure it, and a common prefix selects all ids that start with it.
 
         >>> from anyorder.papers.two_can.claims import LEDGER
         >>> [entry.where for entry in LEDGER.find(["thm-two-layer"])]
@@ -89,7 +89,7 @@ class Ledger:
         return several
 
     def recorded(self) -> dict[str, Finding]:
-        """The findings on record, by id; none of a new paper.
+        """The recorded findings by id; empty for a new paper.
 
         >>> from anyorder.papers.two_can.claims import LEDGER
         >>> LEDGER.recorded()["eq-recursion"].verdict.value

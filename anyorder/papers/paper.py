@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anyorder.papers.experiment import Experiment
@@ -15,16 +16,25 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).parents[2] / "results"
 
 
+def imported(name: str) -> Callable[[], Any]:
+    """A function that imports an object by `module:name` when it is called.
+
+    >>> imported("math:pi")()
+    3.141592653589793
+    """
+    return lambda: resolve_name(name)
+
+
 @dataclasses.dataclass(frozen=True)
 class Paper:
-    """The parts of a paper. They are functions, so that listing papers imports none of them.
+    """The parts of a paper. Each part is a function, so that listing papers imports no experiments and no claims.
 
-    name: short, as the folder of the paper.
-    about: the statement that the paper is known for, in a line.
-    results: the folder with recorded results; None: that of its name below `results/` of the repository.
-    rule: when a number agrees with print, in a sentence.
-    kinds: dataclasses in results that experiments of other papers do not have.
-    page: the page of the docs that shows its results; None: docs/reproduce.md.
+    name: short name, the name of the paper's folder.
+    about: the main statement of the paper, in one line.
+    results: the folder with recorded results; by default `results/<name>` of the repository.
+    rule: one sentence that says when a measured number agrees with the printed one.
+    kinds: the paper's own dataclasses in results, which the record reader must know.
+    page: the docs page that shows the results; by default docs/reproduce.md.
     """
 
     name: str

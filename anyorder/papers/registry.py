@@ -1,7 +1,7 @@
-"""Papers, their experiments and their ledgers: those below `anyorder/papers`, then those of plug-ins.
+"""All papers with their experiments and ledgers: built-in papers first, then those of plug-ins.
 
-Experiments and claims have the ids of version 0.2 in `two_can` and `own`; elsewhere the name of the paper stands before
-them, as in `toy/depth`.
+Ids of experiments and claims start with the name of their paper, as in `toy/depth`; those of `two_can` and `own` have
+no prefix.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAPERS: Registry[Paper] = Registry(
 
 
 def papers() -> dict[str, Paper]:
-    """Every paper by name, in the order of reports: the one that the project is built around, others, and our own.
+    """Every paper by name, in the order of reports: `two_can` first, `own` last.
 
     >>> list(papers())[0], list(papers())[-1]
     ('two_can', 'own')
@@ -40,7 +40,7 @@ def papers() -> dict[str, Paper]:
 
 
 def prefix(paper: str) -> str:
-    """The beginning of all ids of a paper.
+    """The prefix of all ids of a paper.
 
     >>> prefix("two_can"), prefix("toy")
     ('', 'toy/')
@@ -49,7 +49,7 @@ def prefix(paper: str) -> str:
 
 
 def _by_paper() -> dict[str, dict[str, Experiment]]:
-    """The experiments of each paper, by the ids that they have there."""
+    """The experiments of each paper, by their ids without prefix."""
     return {
         name: {one.id: dataclasses.replace(one, id=prefix(name) + one.id, home=paper) for one in paper.experiments()}
         for name, paper in papers().items()
@@ -57,7 +57,7 @@ def _by_paper() -> dict[str, dict[str, Experiment]]:
 
 
 class _Experiments(Mapping[str, Experiment]):
-    """Read off the papers each time, because plug-ins come and go."""
+    """All experiments, listed anew at each access because plug-ins can be loaded later."""
 
     def _all(self) -> dict[str, Experiment]:
         return {one.id: one for entries in _by_paper().values() for one in entries.values()}
@@ -77,14 +77,14 @@ EXPERIMENTS: Mapping[str, Experiment] = _Experiments()
 
 
 def recorded() -> dict[str, OnPage]:
-    """How the docs show the experiments whose results at the paper's budget are recorded, by id."""
+    """The display settings of every experiment with a recorded result, by id."""
     return {id: experiment.recorded for id, experiment in EXPERIMENTS.items() if experiment.recorded is not None}
 
 
 def chosen(ids: Iterable[str]) -> list[Experiment]:
-    """The experiments of these ids, in the order of the report; none or `all` are all, a paper is all of its own.
+    """The experiments of these ids, in the order of the report; a paper stands for all of its experiments.
 
-    The id of another paper's experiment needs its prefix only where several papers have one of that name.
+    No id, or `all`, selects every experiment. A prefix can be left out where only one paper has the id.
 
     >>> [experiment.id for experiment in chosen(("bits", "two_can/depth"))]
     ['depth', 'bits']
@@ -108,12 +108,12 @@ def chosen(ids: Iterable[str]) -> list[Experiment]:
 
 
 def ledgers() -> dict[str, Ledger]:
-    """The ledgers of all papers that have one, by the name of the paper."""
+    """All ledgers, by the name of their paper."""
     return {name: paper.ledger() for name, paper in papers().items() if paper.ledger is not None}
 
 
 def find_claims(ids: Iterable[str]) -> dict[str, list[Claim]]:
-    """The claims of these ids by paper; all where none is given. A paper's name stands for all of its claims.
+    """The claims of these ids, by paper; no id selects all claims, the name of a paper all of its claims.
 
     >>> {paper: [claim.id for claim in claims] for paper, claims in find_claims(["E9", "two_can/eq-score"]).items()}
     {'two_can': ['eq-recursion', 'eq-score']}
@@ -126,14 +126,14 @@ def find_claims(ids: Iterable[str]) -> dict[str, list[Claim]]:
             id = ""
         elif not slash:
             homes = [name for name, ledger in known.items() if word in ledger]
-            paper, id = _only(homes or [*known][:1], "claim", word, ""), word  # the first says what is near
+            paper, id = _only(homes or [*known][:1], "claim", word, ""), word  # its error lists similar ids
         require(paper in known, f"no paper {paper!r} with claims; {nearest(paper, known)}")
         found.setdefault(paper, {}).update({one.id: one for one in known[paper].find([id] if id else [])})
     return {paper: list(claims.values()) for paper, claims in found.items()}
 
 
 def _only(homes: list[str], kind: str, word: str, ways: str) -> str:
-    """The one paper that has something of this name; one without a prefix comes before others."""
+    """The single paper with an entry of this name; papers without a prefix take precedence."""
     if not homes:
         raise InputError(f"no {kind} {word!r}; {ways}")
     first = [name for name in homes if name in _UNPREFIXED] or homes

@@ -1,7 +1,7 @@
-"""Results as JSON for people and other programs: what `anyorder reproduce` writes, and what the repository records.
+"""Results as JSON files: those that `anyorder reproduce` writes, and those recorded in the repository.
 
-`results/<paper>/<id>.json` is such a file for every experiment that was run at the paper's budget; the folder of the
-paper that the project is built around, and of our own experiments, is `results/paper`.
+`results/<paper>/<id>.json` records an experiment at the paper's budget; the folder of `two_can` and `own` is
+`results/paper`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anyorder.papers.registry import chosen, prefix
 from anyorder.papers.runner import Record
 from anyorder.sweeps.analysis import Spread
 
-#: Keys of every file, with their types; `preset`, `steps` and `config` are null where nothing is trained.
+#: Required keys of every file, with their types.
 KEYS: dict[str, type] = {
     "id": str, "title": str, "where": str, "budget": str, "seeds": list, "tables": dict, "figures": dict, "notes": list,
     "settings": dict, "versions": dict, "minutes": float,
@@ -25,7 +25,7 @@ KEYS: dict[str, type] = {
 
 
 def public(experiment: Experiment, record: Record, seconds: float | None) -> Row:
-    """The JSON of a record: tables with each seed, printed values beside ours, verdict, and how it was run."""
+    """A record as JSON: tables with each seed, printed values beside ours, the verdict, and the settings of the run."""
     result, config = record.result, record.result.config
     tables = {
         name: {"caption": one.caption, "rows": as_json(expanded(one.rows))} for name, one in result.tables.items()
@@ -52,7 +52,7 @@ def public(experiment: Experiment, record: Record, seconds: float | None) -> Row
 
 
 def expanded(rows: Iterable[TableRow]) -> list[Row]:
-    """Rows as they are written: a spread is a column for its mean, one for its deviation, and one for its seeds.
+    """Rows for a file: each `Spread` becomes columns for mean, deviation and seeds.
 
     >>> expanded([{"k": 1, "loss": Spread(0.5, None, [0.5])}])
     [{'k': 1, 'loss_mean': 0.5, 'loss_std': None, 'loss_seeds': [0.5]}]
@@ -71,7 +71,7 @@ def expanded(rows: Iterable[TableRow]) -> list[Row]:
 
 
 def folded(rows: Iterable[Row]) -> list[Row]:
-    """Rows as they were before they were written.
+    """Rows of a file with each `Spread` restored; the inverse of `expanded`.
 
     >>> folded([{"k": 1, "loss_mean": 0.5, "loss_std": None, "loss_seeds": [0.5]}])
     [{'k': 1, 'loss': Spread(mean=0.5, std=None, seeds=[0.5])}]
@@ -89,12 +89,12 @@ def folded(rows: Iterable[Row]) -> list[Row]:
 
 
 def typed_tables(record: Row) -> Tables:
-    """The tables of a record, with spreads."""
+    """The tables of a record, with each `Spread` restored."""
     return {name: folded(table["rows"]) for name, table in record["tables"].items()}
 
 
 def verdict(tables: Mapping[str, Row], preset: str | None, rule: str) -> Row | None:
-    """How many numbers of an experiment's preset agree with print, by column; None where nothing is printed."""
+    """The count of agreements with print for an experiment's preset, by column; None without printed numbers."""
     found: dict[str, list[bool]] = {}
     rows = itertools.chain.from_iterable(table["rows"] for table in tables.values())
     for row in (row for row in rows if row.get("preset", preset) == preset):
@@ -107,9 +107,9 @@ def verdict(tables: Mapping[str, Row], preset: str | None, rule: str) -> Row | N
 
 
 def merged(new: Row, old: Row | None) -> Row:
-    """A record with the rows that an older one has of other presets, after its own; a column that one lacks is null.
+    """A new record, followed by the rows that an older record has for other presets; missing columns are null.
 
-    `earlier` says how those were made. Figures that the new record lacks are kept.
+    `earlier` describes the runs behind the older rows. Figures that the new record lacks are kept.
     """
     if old is None:
         return new
@@ -139,7 +139,7 @@ def merged(new: Row, old: Row | None) -> Row:
 
 
 def recorded_file(id: str) -> Path:
-    """Where the result of an experiment is recorded at the paper's budget; its figures are in a folder beside it.
+    """The file with an experiment's recorded result; its figures are in a folder beside it.
 
     >>> recorded_file("depth").parts[-3:]
     ('results', 'paper', 'depth.json')
@@ -150,6 +150,6 @@ def recorded_file(id: str) -> Path:
 
 
 def read_recorded(id: str, folder: Path | None = None) -> Row | None:
-    """The recorded result of an experiment, or that in the folder of a report; None where there is none."""
+    """The recorded result of an experiment, or its result in the folder of a report; None if there is none."""
     path = recorded_file(id) if folder is None else folder / f"{id}.json"
     return read_json(path, "a recorded result", KEYS) if path.exists() else None

@@ -1,4 +1,4 @@
-"""Running experiments into a folder: what is finished is kept, what fails is named, and the rest goes on."""
+"""Run experiments into a folder: finished results are kept, and a failure does not stop the others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORM = "anyorder experiment 3"
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """A result and how it came to be: what is kept."""
+    """A result with the settings of its run, as it is stored."""
 
     result: Result
     budget: Budget
@@ -35,7 +35,7 @@ class Record:
     versions: dict[str, str]
 
 
-#: The classes of a record; papers add their own.
+#: Classes that a record may contain; papers add their own.
 KINDS: tuple[type, ...] = (
     Record, Result, Table, Spread, figures.Series, figures.Chart, figures.Plot, figures.AttentionMap, figures.MapGrid,
     figures.Heat, configs.Config, configs.Data, configs.Architecture, configs.Initial, configs.Optimisation,
@@ -44,7 +44,7 @@ KINDS: tuple[type, ...] = (
 
 
 class Ran(NamedTuple):
-    """One experiment: its record and how long it took, or why it failed. A `kept` record is of an earlier call."""
+    """One experiment: its record and duration, or its failure. A `kept` record comes from an earlier call."""
 
     experiment: Experiment
     record: Record | None
@@ -54,7 +54,7 @@ class Ran(NamedTuple):
 
 
 def check_folder(folder: Path, settings: Row) -> bool:
-    """Whether the folder is that of a report of these settings; refused where it is another's."""
+    """Whether the folder holds a report; raises `InputError` if its settings are different."""
     if not holds(folder, MANIFEST):
         return False
     stored = read_json(folder / MANIFEST, "another folder", {"budget": str, "seeds": int})
@@ -73,7 +73,7 @@ def run_all(
     begin: Callable[[Experiment], None] = lambda experiment: None,
     watch: TaskWatcher = lambda fraction, doing: None,
 ) -> Iterator[Ran]:
-    """Every experiment in turn, in a folder that is held meanwhile; one that raises is named, and the next begins."""
+    """Run every experiment in turn in a locked folder; an exception is reported, and the next one begins."""
     settings = {"budget": task.budget, "seeds": task.seeds}
     check_folder(folder, settings)
     with locked(folder):
@@ -110,5 +110,5 @@ def _kept(experiment: Experiment, folder: Path) -> Ran:
     record = read_record(folder / RESULT, FORM, [*KINDS, *own])
     differs = versions_difference(record.versions)
     if differs:
-        warnings.warn(f"the kept result of {experiment.id} was computed with {differs}", stacklevel=2)
+        warnings.warn(f"the stored result of {experiment.id} was computed with {differs}", stacklevel=2)
     return Ran(experiment, record, read_seconds(folder / SECONDS), kept=True)

@@ -12,15 +12,15 @@ from anyorder.errors import require
 from anyorder.io.gates import gated
 from anyorder.probing.protocol import Model, Place, begun
 
-#: Heads that are switched off at once, at most; draws of random heads; sequences that the loss is taken on.
+#: Most heads ablated at once, random draws of as many heads, and sequences over which the loss is averaged.
 HEADS, DRAWS, SEQUENCES = 10, 3, 4
 
 
 @dataclasses.dataclass(frozen=True)
 class Ablation:
-    """Mean loss in nats on the second copy of repeated blocks: whole, without `heads`, without random others.
+    """Mean loss in nats on the second copy of repeated blocks: intact, without `heads`, without random heads.
 
-    `random` has a loss for every draw of as many heads from the same layers; it is empty where these have no others.
+    `random` has one loss for each draw of as many other heads from the same layers; it is empty if there are too few.
     """
 
     heads: tuple[Place, ...]
@@ -32,7 +32,7 @@ class Ablation:
 def repeats(
     model: Model, length: int, seed: int, ids: Int[np.ndarray, "number"] | None = None
 ) -> Int[np.ndarray, "count rows"]:
-    """Random blocks, each twice in a row; their tokens are distinct where the vocabulary, or `ids`, suffices."""
+    """Random blocks, each repeated once; its tokens are distinct if the vocabulary, or `ids`, is large enough."""
     generator, half, ids = np.random.default_rng(seed), length // 2, model.ids if ids is None else ids
     blocks = [generator.choice(ids, half, replace=len(ids) < half) for _ in range(SEQUENCES)]
     return np.stack([begun(model, np.tile(block, 2)) for block in blocks])
@@ -71,13 +71,15 @@ def ablation(
 
 
 def _loss(model: Model, sequences: Int[np.ndarray, "count rows"], off: Sequence[Place]) -> float:
-    """Mean loss of the tokens of the second copies but their first, of which nothing tells that a copy begins."""
+    """Mean loss on the second copies, without their first token: it cannot be predicted."""
     length = sequences.shape[1]
     second = np.arange(length - length // 2, length - 1)  # a start token makes the length odd
     losses = []
     for tokens in sequences:
         logs = model.run(tokens, off=off).log_probabilities
-        require(logs is not None, f"{model.name} gives no predictions to take a loss of; probe without ablation")
+        require(
+            logs is not None, f"{model.name} gives no predictions, so no loss can be measured; probe without ablation"
+        )
         assert logs is not None
         losses.append(-np.maximum(logs[second, tokens[second + 1]], -30.0).mean())
     return float(np.mean(losses))

@@ -1,9 +1,10 @@
-"""Agreement profiles: which tokens before a key does a head compare with its query's?
+"""Agreement profiles: which of the tokens before a key does a head compare with those at its query?
 
 For query n and key i, offset j agrees if x_{i-j} = x_{n-j+1}, j = 1 … K. In random tokens every pattern of agreement
-occurs, independently of place and of what else stands there. A profile is the attention on keys of a pattern, relative
-to the mean of the row, when all offsets agree, with each one flipped alone, with each one agreeing alone, and when
-none agrees. An ideal head of order k loses all by a flip of an offset up to k and nothing by a flip beyond.
+occurs, independently of the position and of the other tokens. A profile is the mean attention on keys of a pattern,
+relative to the mean of the row, for these patterns: all offsets agree, all but one agree (that one is flipped), only
+one agrees, none agrees. If an offset up to k is flipped, an ideal head of order k loses all of its attention to the
+key; if a later offset is flipped, it loses none.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ from scipy import stats
 
 from anyorder.probing.spectrum import jackknife, quotient
 
-#: An offset is needed if a flip leaves at most this share of the rise from none to all, …
+#: An offset is needed if flipping it leaves at most this share of the rise from "none agrees" to "all agree".
 NEEDED = 0.25
-#: … and not needed if it leaves at least this one.
+#: An offset is not needed if flipping it leaves at least this share.
 SPARE = 0.75
-#: A head may lose at most this share from one offset to the next older one and still be graded.
+#: In a graded head, the share left after a flip may decrease by at most this much from one offset to the next older.
 SLACK = 0.1
-#: All less none, relative to the row's mean, that a head must have to compare anything.
+#: Least contrast (all less none, relative to the mean of the row) of a head that compares tokens.
 LEAST_CONTRAST = 1.0
-#: Attention below this counts as this in the fit of scores.
+#: Attention is clipped to at least this value in the fit of scores.
 LEAST_ATTENTION = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
 class Agreement:
-    """Attention over the row's mean by pattern; `flipped[j - 1]` and `alone[j - 1]` are of offset j."""
+    """Attention relative to the mean of the row, by pattern; `flipped[j - 1]` and `alone[j - 1]` belong to offset j."""
 
     all: float
     flipped: tuple[float, ...]
@@ -42,10 +43,11 @@ class Agreement:
 
 @dataclasses.dataclass(frozen=True)
 class ScoreFit:
-    """Least squares on the logarithm of attention, in nats, with effects of the row and of the distance.
+    """Least-squares fit to the logarithm of attention, in nats, with effects of the row and of the distance.
 
-    `offsets` are the contributions of each offset that agrees, `suffixes` those of offsets 2 … K if all newer ones
-    agree as well. A head that compares suffixes has the second, a head that adds offsets the first.
+    `offsets` are the contributions of single agreeing offsets. `suffixes` are the additional contributions of offsets
+    2 … K if all newer offsets agree too. Suffix terms indicate a head that compares suffixes, offset terms a head that
+    adds up single agreements.
     """
 
     offsets: tuple[float, ...]
@@ -68,14 +70,14 @@ def agreed(
     begins: int = 0,
     pairs: Bool[np.ndarray, "length length"] | None = None,
 ) -> Agreed:
-    """Sum over the pairs of one sequence, which has `begins` start tokens.
+    """Sums over the pairs of one sequence with `begins` start tokens.
 
-    Patterns are: all, flipped 1 … K, alone 1 … K, none. `pairs` are the queries and keys, without start tokens, that
-    profiles are taken over; None: all. Means of rows and the fit are over all keys of rows that have a pair.
+    Patterns are: all, flipped 1 … K, alone 1 … K, none. `pairs` marks the queries and keys, without start tokens, that
+    enter the profiles; None: all. Row means and the fit use all keys of each row that has a pair.
 
     >>> tokens = np.array([0, 1, 0, 1, 1, 0, 0, 1])
     >>> sums = agreed(np.tri(8)[None] / np.arange(1, 9)[:, None], tokens, 2)
-    >>> quotient(sums.sums, sums.pairs)[0].round(6).tolist()  # attention is spread evenly
+    >>> quotient(sums.sums, sums.pairs)[0].round(6).tolist()  # uniform attention
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
     rows = np.arange(len(tokens))
@@ -104,7 +106,7 @@ def agreed(
 
 @dataclasses.dataclass(frozen=True)
 class Profiles:
-    """The profiles of all heads by sequence, with what they say about single heads."""
+    """Sums behind the profiles of all heads, by sequence, and the statistics derived from them."""
 
     longest: int
     sums: Float[np.ndarray, "sequences heads patterns"]
@@ -130,13 +132,13 @@ class Profiles:
         return self.mean[:, 0] - self.mean[:, -1]
 
     def compares(self, level: float) -> np.ndarray:
-        """Whether each head's contrast is large enough, and larger than sequences differ by: a one-sided t-test."""
+        """Whether each head's contrast is large enough and significant in a one-sided t-test over sequences."""
         error = jackknife(self.replicates[..., 0] - self.replicates[..., -1])
         critical = stats.t.isf(level, max(len(self.sums) - 1, 1))
         return (self.contrast >= LEAST_CONTRAST) & (self.contrast > critical * error)
 
     def shares(self, first: int) -> Float[np.ndarray, "heads K"]:
-        """The share of the rise from none to all that K patterns, from this one on, keep."""
+        """Share of the rise from none to all that is left under each of K patterns, starting with pattern `first`."""
         mean = self.mean
         with np.errstate(divide="ignore", invalid="ignore"):
             return (mean[:, first : first + self.longest] - mean[:, -1:]) / self.contrast[:, None]
@@ -165,10 +167,10 @@ def score_fits(parts: Sequence[Agreed], longest: int) -> list[ScoreFit]:
 def kind_of(
     shares: Float[np.ndarray, "K"], halves: Float[np.ndarray, "2 K"], alone: Float[np.ndarray, "K"]
 ) -> tuple[str, tuple[int, ...]]:
-    """The kind of a head that compares something, and the offsets that it needs.
+    """The kind of a head that compares tokens, and the offsets that it needs.
 
-    shares: what flips of each offset keep of the rise; halves: the same on both halves of the sequences; alone: the
-    same of each offset that agrees alone.
+    shares: share of the rise left after flipping each offset; halves: the same on each half of the sequences; alone:
+    share of the rise reached if only that offset agrees.
 
     >>> ideal = np.array([0.0, 0.0, 1.0])
     >>> kind_of(ideal, np.stack([ideal, ideal]), np.zeros(3))

@@ -1,4 +1,4 @@
-"""Which order does a model act like? Its predictions next to the in-context predictors of every order."""
+"""Compare a model's predictions with the in-context predictors of every order."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from anyorder.errors import require
 from anyorder.io.gates import gated
 from anyorder.probing.spectrum import matched
 
-#: Stretches of the sequence that are reported one by one.
+#: Number of stretches of the sequence that are reported separately.
 STRETCHES = 4
 
 
 @dataclasses.dataclass(frozen=True)
 class Behaviour:
-    """Mean total variation distance of the model's predictions to predictors of order 0 … K, by context length.
+    """Mean total variation distance from the model's predictions to predictors of order 0 … K, by stretch.
 
-    Only positions at which every order has seen its context before are compared. `kgram` predicts by in-context
-    frequencies and `bayes` by add-one smoothing of the same counts; `positions[j]` is the first and the last position
-    of stretch j, and `order[j]` the order of the nearest of all predictors there (None: no such positions).
-    `on_symbols` is the probability that the model gives to the symbols of the sequence at all.
+    Only positions where the context of every order has occurred before are compared. `kgram` predicts in-context
+    frequencies, `bayes` add-one smoothing of the same counts. `positions[j]` is the first and the last position of
+    stretch j, `order[j]` the order of the nearest predictor there (None: nothing to compare) and `count[j]` the number
+    of positions compared. `on_symbols` is the model's total probability of the symbols of the sequence.
     """
 
     positions: tuple[tuple[int, int], ...]
@@ -36,7 +36,7 @@ class Behaviour:
 
 @gated
 def behaviour(probabilities: np.ndarray, tokens: np.ndarray, *, max_length: int = 5) -> Behaviour:
-    """Compare predictions (sequences, T, m), after every position, of a model on tokens (sequences, T) below m.
+    """Compare next-token probabilities (sequences, T, m) of a model with tokens (sequences, T) from 0 to m - 1.
 
     >>> tokens = np.array([[0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1]])
     >>> act = behaviour(np.stack([_predictors(row, 2, 2)[0][2] for row in tokens]), tokens, max_length=2)
@@ -52,7 +52,7 @@ def behaviour(probabilities: np.ndarray, tokens: np.ndarray, *, max_length: int 
     )
     on_symbols = probabilities.sum(axis=-1)
     model = probabilities / np.maximum(on_symbols, 1e-30)[..., None]
-    # By sequence, kind, order, position and symbol; known where every order has seen its context.
+    # Axes: sequence, kind, order, position, symbol. Known: the context of every order has occurred before.
     predicted = np.array([_predictors(sequence, symbols, max_length) for sequence in tokens])
     known = ~np.isnan(predicted[:, 0, -1]).any(axis=-1)
     apart = np.where(known[:, None, None], np.abs(predicted - model[:, None, None]).sum(axis=-1) / 2, np.nan)

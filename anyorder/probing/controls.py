@@ -1,4 +1,4 @@
-"""Numbers beside an order: what else could explain it, and the scores that others use."""
+"""Controls for an order: alternative explanations, and the scores used by other tools."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from anyorder.probing.spectrum import Rows, Spectrum, matched, quotient
 
 
 def distractor(spectrum: Spectrum, order: int) -> float:
-    """Attention to keys that share exactly the last order - 1 tokens, over that to keys that share them all.
+    """Attention to keys that match exactly order - 1 tokens, relative to keys that match `order` tokens or more.
 
-    Zero for an ideal head, one for a head whose order is lower.
+    Zero for an ideal head, one for a head of lower order.
     """
     mass, chance = spectrum.mass.sum(axis=0), spectrum.chance.sum(axis=0)
     near = quotient(mass[..., order - 1], chance[..., order - 1])
@@ -21,9 +21,9 @@ def distractor(spectrum: Spectrum, order: int) -> float:
 def permuted(
     attention: Float[np.ndarray, "queries length"], given: Rows, tokens: Int[np.ndarray, "sequences length"], order: int
 ) -> float:
-    """Attention of one head to keys that have the last `order` tokens in another order, over that to exact matches.
+    """Attention of one head to keys with a permutation of the last `order` tokens, relative to exact matches.
 
-    Zero for a k-gram head, one for a head that compares bags of tokens; NaN for order 1, where the two are one.
+    Zero for a k-gram head, one for a head that compares bags of tokens; NaN for order 1, which has no permutations.
     """
     if order < 2:
         return float("nan")
@@ -40,10 +40,10 @@ def permuted(
 def prefix_matching(
     attention: Float[np.ndarray, "*heads length length"], tokens: Int[np.ndarray, "length"]
 ) -> Float[np.ndarray, "*heads"]:
-    """Mean attention to the tokens after earlier occurrences of the current one, over queries that have such keys.
+    """Mean attention to the tokens after earlier occurrences of the current token, over queries with such keys.
 
-    Keys i with x_{i-1} = x_n: the "+1" of TransformerLens and of Definition 2. Olsson et al. word it with -1, from the
-    key's side, and mean the same.
+    Keys i with x_{i-1} = x_n: the "+1" of TransformerLens and of Definition 2. Olsson et al. describe the same score
+    from the side of the key, with -1.
 
     >>> tokens = np.array([5, 6, 5])
     >>> prefix_matching(np.array([[1, 0, 0], [1, 0, 0], [0.0, 0.9, 0.1]]), tokens).tolist()
@@ -55,7 +55,7 @@ def prefix_matching(
 
 
 def previous_token(attention: Float[np.ndarray, "*heads length length"]) -> Float[np.ndarray, "*heads"]:
-    """Mean attention to the position before.
+    """Mean attention to the previous position.
 
     >>> previous_token(np.eye(3, k=-1)).tolist()
     1.0
@@ -66,9 +66,9 @@ def previous_token(attention: Float[np.ndarray, "*heads length length"]) -> Floa
 def copying(
     attended: Float[np.ndarray, "queries *heads symbols"], predicted: Float[np.ndarray, "queries symbols"]
 ) -> Float[np.ndarray, "*heads"]:
-    """Correlation between the symbols a head attends to and those the model predicts, over queries and symbols.
+    """Correlation between the symbols that a head attends to and the model's predictions, over queries and symbols.
 
-    One where the model predicts what stands at the keys that the head looks at, zero where the two are unrelated.
+    One if the model predicts the symbols at the attended keys, zero if the two are unrelated.
 
     >>> copying(np.eye(3), np.eye(3)).round(6).tolist()
     1.0

@@ -1,8 +1,7 @@
-"""The whole measurement: run a model on test sequences, read the kind of every head, and put the controls beside it.
+"""Run a model on test sequences, and determine the kind of every head, with controls.
 
-A head compares something if its attention rises with agreement on the even sequences and on the odd ones: each half
-confirms what the other chose. Which offsets it needs is decided on both halves too. The profile and the spectrum that
-are reported are those of all sequences.
+A head compares tokens if its attention rises with agreement on the even sequences and, separately, on the odd ones.
+Its needed offsets are also decided on both halves. Reported profiles and spectra use all sequences.
 """
 
 from __future__ import annotations
@@ -43,20 +42,20 @@ if TYPE_CHECKING:
     from anyorder.chains import Kernel, Prior, Source
     from anyorder.models import Transformer
 
-#: Two independent halves at this level are together at `LEVEL`.
+#: Level of the test on each half: two independent halves give `LEVEL`.
 HALF_LEVEL = LEVEL**0.5
-#: Tokens of a test sequence, unless the model was made for fewer.
+#: Default length of a test sequence, unless the context of the model is shorter.
 LENGTH = 192
-#: A head with this share of its attention on permuted windows compares bags of tokens.
+#: A head compares bags of tokens if its attention to permuted windows, relative to exact matches, exceeds this.
 BAG_SHARE = 0.5
 
-#: Heads whose attention on the first sequence is kept, and the rows of it.
+#: Heads whose attention map on the first sequence is kept, and rows of each map.
 MAPS, MAP_ROWS = 16, 96
 
 
 @runtime_checkable
 class ProbeWatcher(Protocol):
-    """Is told of a measurement: the passes through the model that are done, and how many there will be."""
+    """Progress callback of a measurement: forward passes done, and their total."""
 
     def __call__(self, done: int, total: int, /) -> None:
         """Called after every pass."""
@@ -64,11 +63,13 @@ class ProbeWatcher(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Test sequences. `layers` None: all. `length` None: 192, or as many tokens as the model was made for.
+    """Settings of the test sequences.
 
-    `symbols` None: up to 4, as many as leave every pattern of agreement frequent. Where not even 2 do, `max_length`,
-    the most offsets that are compared, is lowered; the settings of a result have the number that was used. `ids` are
-    the tokens that test sequences are drawn from; None: all that stand for text.
+    length: tokens of a sequence; None: 192, or the context of the model if that is shorter.
+    symbols: distinct tokens of a sequence; None: the largest number up to 4 for which every pattern is frequent.
+    max_length: most offsets compared; lowered if even 2 symbols leave patterns rare (results hold the number used).
+    layers: layers to probe; None: all.
+    ids: token ids to draw from; None: all tokens that represent text.
     """
 
     sequences: int = 48
@@ -89,11 +90,11 @@ class Settings:
 
     @property
     def test_length(self) -> int:
-        """Tokens of a test sequence for a model that takes any number."""
+        """Length of a test sequence for a model without a limit."""
         return LENGTH if self.length is None else self.length
 
     def decided(self, model: Model) -> Settings:
-        """All that was left open, for a model: ids, length, symbols, layers, and K if fewer match lengths fit."""
+        """These settings with every open choice made for a model: length, symbols, layers and, if needed, a lower K."""
         ids = model.ids if self.ids is None else np.asarray(self.ids)
         require(
             2 <= (self.symbols or 2) <= len(ids),
@@ -128,12 +129,12 @@ def probe(
     model: a model of anyorder, a run folder or another path that the command takes, a loaded model of `transformers`, a
     `TransformerBridge`, a `Model`, or a function from token ids to attention by layer, with or without logits.
 
-    ablate: also measure the loss on repeated tokens without the strongest heads.
+    ablate: also measure the loss on repeated tokens with the strongest heads removed.
 
-    follow: also find the earlier heads that bring the tokens to the eight strongest heads, by path patching.
+    follow: also find the earlier heads that carry tokens to the eight strongest heads, by path patching.
 
-    source: where test sequences come from, instead of those designed to have matches of every length; its symbols are
-    the first tokens of the vocabulary.
+    source: draw test sequences from this source instead of the designed ones; its symbols become the first tokens of
+    the vocabulary.
 
     >>> from anyorder.constructions import construct
     >>> model = construct("k-head", order=2, alphabet_size=3, length=96)
@@ -174,7 +175,7 @@ def probe(
 
     tested, blank = [], []
     ids = np.stack([generator.choice(available, size, replace=False) for _ in range(settings.sequences)])
-    if source is not None:  # symbols may differ in what they do
+    if source is not None:  # a source may treat its symbols differently
         ids = np.broadcast_to(available[:size], ids.shape)
     for number, (symbols, queries) in enumerate(zip(drawn.tokens, drawn.queries, strict=True)):
         tokens = begun(model, ids[number][symbols])
@@ -186,7 +187,7 @@ def probe(
         tested.append(as_pass(attention, tokens, marked, longest, number, known, begins, pairs))
         if number < placebos:
             distinct = begun(model, generator.choice(available, length, replace=False))
-            # The patterns are those that the test sequence would have had.
+            # Grouped by the patterns of the test sequence.
             blank.append(agreed(look(distinct)[0], tokens, longest, begins, pairs))
     scored = [controls.prefix_matching(look(tokens)[0], tokens) for tokens in repeats(model, length, seed, available)]
     places = [(layer, head) for layer in layers for head in range(model.heads[layer])]
@@ -216,10 +217,10 @@ Predictions: TypeAlias = tuple[Int[np.ndarray, "length"], Float[np.ndarray, "len
 
 
 class Pass(NamedTuple):
-    """The part of a forward pass that is kept: rows of attention at the queries, and scores that need whole maps.
+    """Data kept from a forward pass: rows of attention at the queries, and scores that need whole maps.
 
-    `beginning` are the maps at the first positions, of the first sequence only. `predictions`, where they are known,
-    are the tokens after a start token as symbols 0 … m - 1, and the probabilities of all symbols after each of them.
+    `beginning` holds the attention maps at the first positions, for the first sequence only. `predictions`, if known,
+    are the tokens as symbols 0 … m - 1, without a start token, and the probabilities of all symbols after each token.
     """
 
     tokens: Int[np.ndarray, "rows"]
@@ -240,7 +241,7 @@ def as_pass(
     begins: int = 0,
     pairs: Bool[np.ndarray, "length length"] | None = None,
 ) -> Pass:
-    """The pass on one sequence, by its number, with `begins` start tokens; profiles are over `pairs`."""
+    """The data of one sequence, by its number, with `begins` start tokens; profiles use `pairs`."""
     found = rows(attention, tokens, queries, max_length, number)
     compared = agreed(attention, tokens, max_length, begins, pairs)
     beginning = None if number else attention[:, :MAP_ROWS, :MAP_ROWS].copy()
@@ -256,9 +257,9 @@ def read_heads(
     settings: Mapping[str, object],
     no_repeat: Placebo | None = None,
 ) -> Probed:
-    """Orders, controls and scores from what was kept; `places` are the layer and the number of every head.
+    """Orders, controls and scores from the kept data; `places` are the layer and the number of every head.
 
-    What is measured on other sequences is given: the usual score of every head, and the placebo.
+    `prefix_matching` and `no_repeat` are measured on other sequences and passed in.
     """
     joined, tokens = join([one.rows for one in passes]), np.stack([one.tokens for one in passes])
     scores = {"prefix_matching": prefix_matching, "previous_token": np.mean([one.previous for one in passes], axis=0)}

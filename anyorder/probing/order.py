@@ -1,11 +1,10 @@
-"""From a spectrum to an order: whether there is a step, and where.
+"""The order of a head from its spectrum: whether there is a step, and where.
 
-A head has an order if keys that match at least k tokens get more attention than keys that match fewer, for some k. The
-contrast of the two must be at least `LEAST_CONTRAST` times chance, and the mass on such keys must exceed chance by more
-than sequences differ: one-sided t-test at the given level, corrected for the K places at which a step was looked for.
-The order is the match length at which half of the rise has been made, on the spectrum made monotone: an ideal head of
-order k rises in one step, at k. Where no single step holds `STEP_SHARE` of the rise the head is graded, and the shares
-say how.
+A head has an order if, for some k, keys that match at least k tokens get more attention than keys that match fewer.
+The contrast of the two must be at least `LEAST_CONTRAST` times chance, and the mass on the longer matches must exceed
+chance significantly: a one-sided t-test over sequences, corrected for the K candidate steps. The order is the match
+length at which a monotone fit to the spectrum has made half of its rise; an ideal head of order k rises in one step, at
+k. A head is graded if no single step has `STEP_SHARE` of the rise.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from anyorder.io.gates import gated
 from anyorder.probing.spectrum import Spectrum, jackknife, quotient
 
 ByLength: TypeAlias = Float[np.ndarray, "*rest _"]
-"""Numbers by match length, or by the places 1 … K of a step."""
-#: A rise of less than this many times chance is no order, however significant.
+"""Numbers by match length, or by the position 1 … K of a step."""
+#: Least contrast of an order, in units of chance, however significant.
 LEAST_CONTRAST = 1.0
-#: Probability of an order under the null, for one head and one spectrum.
+#: Significance level: probability of finding an order in a head that has none.
 LEVEL = 1e-3
-#: A step with this share of the rise is the order; otherwise the head is graded.
+#: A head is graded unless one step has this share of the rise.
 STEP_SHARE = 2 / 3
 
 
@@ -37,9 +36,9 @@ class Order:
 
     `steps` are the shares of the rise at match lengths 1 … K; `mean` is the mean match length of these steps and
     `mean_error` its standard error over sequences. `capped`: the step is at K, so the order may be larger.
-    `contrast` is the largest difference between keys that match at least k tokens and keys that match fewer, in
-    units of chance, with its standard error and the `threshold` it had to exceed. `deviation` is the excess mass on
-    such keys in standard errors, which had to exceed `critical`.
+    `contrast` is the largest difference between keys that match at least k tokens and keys that match fewer, in units
+    of chance; an order requires more than `threshold`. `deviation` is the excess mass on the longer matches in standard
+    errors; an order requires more than `critical`.
     """
 
     order: int | None
@@ -71,7 +70,7 @@ def order(spectrum: Spectrum, *, level: float = LEVEL) -> Order:
     """
     require(
         spectrum.mass.ndim == 2,
-        f"the spectrum has heads of shape {spectrum.mass.shape[1:-1]}, must be of one head; choose one, spectrum[0, 3]",
+        f"the spectrum has heads of shape {spectrum.mass.shape[1:-1]}, must be of one head; select one: spectrum[0, 3]",
     )
     require(
         len(spectrum.mass) >= 2,
@@ -105,13 +104,13 @@ def order(spectrum: Spectrum, *, level: float = LEVEL) -> Order:
 
 
 def _contrasts(mass: ByLength, chance: ByLength) -> ByLength:
-    """Mass over chance at match lengths ≥ k less that at shorter ones, for k = 1 … K."""
+    """Mass over chance at match lengths ≥ k, minus the same at shorter match lengths, for k = 1 … K."""
     shorter = (np.cumsum(values, axis=-1)[..., :-1] for values in (mass, chance))
     return quotient(_above(mass), _above(chance)) - quotient(*shorter)
 
 
 def _excess(mass: ByLength, chance: ByLength) -> ByLength:
-    """The share of attention at match lengths ≥ k that chance does not explain."""
+    """Share of attention at match lengths ≥ k in excess of chance."""
     return quotient(_above(mass - chance), mass.sum(axis=-1, keepdims=True))
 
 

@@ -1,8 +1,9 @@
-"""Path patching: which earlier head brings the token at an offset to the keys of a head?
+"""Path patching: which earlier head carries the token at an offset to the keys of a head?
 
-In a sequence with a planted match the token at one offset before the matching key is replaced. The head then gives the
-key less attention. Next, only the output of the heads of one earlier layer is taken from that run, in an otherwise
-unchanged run: the layer with which the least remains of the match matters most, and its heads are taken one by one.
+In a sequence with a planted match, the token at one offset before the matching key is replaced; the head then gives
+the key less attention. Next, the outputs of the heads of one earlier layer are patched from this run into an otherwise
+unchanged run. The layer that leaves the least attention to the match matters most; its heads are then patched one by
+one.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from anyorder.probing.protocol import Model, Place, begun
 from anyorder.probing.spectrum import jackknife
 from anyorder.probing.stimuli import sequences, shortest
 
-#: Heads that are followed, at most, and sequences that remains are taken over.
+#: Most target heads, and sequences over which remaining shares are averaged.
 HEADS, SEQUENCES = 8, 6
-#: An offset is followed if replacing its token takes at least this share of the attention to the match.
+#: An offset is traced if replacing its token removes at least this share of the attention to the match.
 LEAST_LOSS = 0.25
-#: A head or layer is no way of a token if this share of the match remains without it.
+#: A head or layer does not carry the token if more than this share of the match remains when it is patched.
 MOST = 0.75
 
 
@@ -32,9 +33,10 @@ MOST = 0.75
 class Path:
     """Head `head` of `layer` gets the token at `offset` from head `from_head` of `from_layer`.
 
-    `loss` is the share of its attention to a match that replacing the token takes. `layer_remains` is the share of this
-    that remains if only the heads of `from_layer` see the other token, `head_remains` if only `from_head` does, with
-    standard errors; 1: it does not matter, 0: it brings all. `by_layer` are the remains for every earlier layer.
+    `loss` is the share of the attention to a match that is lost if the token is replaced. `layer_remains` is the share
+    of this loss that does not occur if only the heads of `from_layer` see the replaced token, `head_remains` if only
+    `from_head` does, with standard errors; 1: irrelevant, 0: carries all of it. `by_layer` has the remaining share for
+    every earlier layer.
     """
 
     layer: int
@@ -51,7 +53,7 @@ class Path:
 
     @property
     def in_words(self) -> str:
-        """One sentence; no layer or head is named as the way of a token if most of the match remains without it."""
+        """One sentence; it names no source if most of the match remains when that layer or head is patched."""
         source, which = f"layer {self.from_layer} head {self.from_head}", ""
         if self.head_remains > MOST:
             source, which = (
@@ -68,7 +70,7 @@ class Path:
 
 
 class _Case:
-    """One sequence: attention of the followed heads to its match, whole and with replaced tokens."""
+    """One sequence: attention of the target heads to its match, with original and with replaced tokens."""
 
     def __init__(self, model: Model, tokens: np.ndarray, query: int, key: int, heads: Sequence[Place]) -> None:
         self.model, self.tokens, self.query, self.key, self.heads = model, tokens, query, key, heads
@@ -79,7 +81,7 @@ class _Case:
         return np.array([maps[layer][head, self.query, self.key] for layer, head in self.heads], np.float64)
 
     def replace(self, offset: int, other: int) -> tuple[Float[np.ndarray, "heads"], Mapping[Place, Any]]:
-        """Attention, and the outputs of all heads, with another token at an offset before the key."""
+        """Attention of the target heads, and outputs of all heads, with another token at an offset before the key."""
         tokens = self.tokens.copy()
         tokens[self.key - offset] = other
         return self.attention(tokens), self.model.written(tokens)  # type: ignore[attr-defined]
@@ -97,7 +99,7 @@ def paths(
     seed: int = 0,
     watch: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[Path, ...]:
-    """Follow the tokens at offsets 1 … K to each of these heads, at most eight.
+    """Trace the tokens at offsets 1 … K to each of these heads, at most eight.
 
     >>> from anyorder.constructions import construct
     >>> from anyorder.probing.protocol import OwnModel
@@ -122,7 +124,7 @@ def paths(
         tokens = begun(model, names[row])
         begins = len(tokens) - len(row)
         cases.append(_Case(model, tokens, query + begins, int(same[0]) + begins, heads))
-        # Another symbol for every offset 1 … K of the key.
+        # Replacement symbols for the offsets 1 … K of the key.
         others.append(
             names[(row[same[0] - np.arange(1, longest + 1)] + generator.integers(1, symbols, longest)) % symbols]
         )
@@ -138,7 +140,7 @@ def paths(
             continue
 
         def remains(places: Sequence[Place]) -> Float[np.ndarray, "cases heads"]:
-            """Attention to the match if only these heads see the other token."""
+            """Attention to the match if only these heads see the replaced token."""
             return np.array(
                 [
                     case.attention(case.tokens, write={place: outputs[place] for place in places})
@@ -168,7 +170,7 @@ def paths(
 
 
 def check(model: Model) -> None:
-    """Refuse a model whose heads' outputs cannot be replaced."""
+    """Reject a model that does not support replacing the outputs of heads."""
     require(hasattr(model, "written"), f"outputs of heads of {model.name} cannot be replaced; probe without paths")
 
 
@@ -178,7 +180,7 @@ def _share(
     whole: Float[np.ndarray, "cases heads"],
     place: int,
 ) -> tuple[float, float]:
-    """The remaining share of one head's match, over all sequences, and its standard error."""
+    """Remaining share of one head's attention to the match, over all sequences, with its standard error."""
     above, below = (patched - less)[:, place], (whole - less)[:, place]
     left_out = (above.sum() - above) / (below.sum() - below)
     return round(float(above.sum() / below.sum()), 6), float(jackknife(left_out))

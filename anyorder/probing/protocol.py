@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from anyorder.models import Transformer
     from anyorder.models.model import Trace
 
-#: A head: its layer, and its number there.
+#: A head, as (layer, number in the layer).
 Place: TypeAlias = tuple[int, int]
-#: Stands before a sequence where the start is no token of the vocabulary.
+#: Start token of models whose beginning token is not in the vocabulary.
 NO_TOKEN = -1
 
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """One pass of a model: log-probabilities of the next token after every row (None: unknown), attention by layer."""
+    """Result of a forward pass: next-token log-probabilities after every row (None: unknown), attention by layer."""
 
     log_probabilities: Float[np.ndarray, "rows vocabulary"] | None
     attention: Mapping[int, Float[np.ndarray, "heads rows rows"]]
@@ -32,12 +32,15 @@ class Look:
 class Model(Protocol):
     """Anything that can be probed.
 
-    `heads` is the number of heads of each layer, `ids` are the tokens to draw test sequences from, and `start` is
-    the id of the token that goes before every sequence, if there is one. `about` is kept with the result. A model may
-    have `context`, the number of tokens that it was trained for or has positions for: test sequences are made to fit.
-    It may have `attend(tokens, layers)`, a `run` without predictions, where these are expensive.
-    For path patching a model has `written(tokens)`, the outputs of all heads, and `run` takes `write`, outputs that
-    heads, as (layer, head), have instead of their own.
+    heads: number of heads of each layer.
+    ids: tokens to draw test sequences from.
+    start: id of the token that precedes every sequence, or None.
+    about: facts to store with the result.
+
+    Optional members: `context`, the longest sequence that the model was trained on or has positions for, limits test
+    sequences. `attend(tokens, layers)` is `run` without predictions, for models with expensive predictions. Path
+    patching requires `written(tokens)`, the outputs of all heads by (layer, head), and an argument `write` of `run`
+    with outputs to substitute.
     """
 
     name: str
@@ -47,12 +50,12 @@ class Model(Protocol):
     about: dict[str, object]
 
     def run(self, tokens: Int[np.ndarray, "rows"], *, layers: Sequence[int] = (), off: Sequence[Place] = ()) -> Look:
-        """Run on token ids; keep the attention of `layers`; heads in `off`, as (layer, head), write nothing."""
+        """Run on token ids; return the attention of `layers`; the outputs of heads in `off` are set to zero."""
         ...
 
 
 def begun(model: Model, tokens: Int[np.ndarray, "length"]) -> Int[np.ndarray, "rows"]:
-    """The tokens with the model's start token before them, if it has one."""
+    """The tokens, preceded by the model's start token if it has one."""
     return tokens if model.start is None else np.concatenate([[model.start], tokens])
 
 
@@ -86,7 +89,7 @@ class OwnModel:
         off: Sequence[Place] = (),
         write: Mapping[Place, Any] | None = None,
     ) -> Look:
-        """Run on symbols; a start token is the model's own beginning token, after which it predicts nothing."""
+        """Run on symbols; a start token becomes the model's beginning token, after which predictions are NaN."""
         begins = int(self.start is not None)
         instead = dict.fromkeys(off, 0.0) | dict(write or {})
         trace = self._replaced(tokens[begins:], instead)[0] if instead else self.model.trace(tokens[begins:])
@@ -102,10 +105,10 @@ class OwnModel:
     def _replaced(
         self, tokens: Int[np.ndarray, "length"], instead: Mapping[Place, Any]
     ) -> tuple[Trace, dict[Place, Any]]:
-        """The trace with other outputs of some heads, and the outputs of all; one program for all choices of heads."""
+        """The trace with substituted outputs of some heads, and the outputs of all; compiled once for all choices."""
         import jax.numpy as jnp
 
-        # In the order in which they write; -1 is the MLP of a layer.
+        # In the order of the forward pass; -1 is the MLP of a layer.
         owners = [
             (number, head)
             for number, layer in enumerate(self.model.layers)
@@ -122,7 +125,7 @@ class OwnModel:
 
 @functools.cache
 def _replacing() -> Callable[..., tuple[Trace, list[Any]]]:
-    """The forward pass with other outputs of chosen heads, compiled when it is first called."""
+    """Forward pass with substituted outputs of chosen heads, compiled on first use."""
     import equinox as eqx
     import jax.numpy as jnp
 

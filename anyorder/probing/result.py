@@ -1,4 +1,4 @@
-"""The typed result of a measurement, and the JSON that the command prints."""
+"""The result of a measurement, and its JSON form."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from anyorder.probing.protocol import Place
 class ProbedHead:
     """One head, with its agreement profile and its match-length spectrum.
 
-    `kind` is "k-gram" (needs offsets 1 … k and no other: order k), "bag" (the same, in any order), "graded" (compares
-    suffixes, and more agreement gives more attention: no single order), "skip" (needs other offsets than 1 … k),
-    "diffuse" (rises with agreement in another way) or "none". `needed` are the offsets without which a match is lost;
-    `mean_length` is the mean match length at which attention rises and `weights` the share of the rise at 1 … K.
+    `kind` is "k-gram" (needs exactly offsets 1 … k: order k), "bag" (the same tokens in any order), "graded" (attention
+    grows with the length of the matching suffix: no single order), "skip" (needs a set of offsets with gaps), "diffuse"
+    (rises with agreement in another way) or "none". `needed` are the needed offsets; `mean_length` is the mean match
+    length at which attention rises and `weights` the share of the rise at 1 … K.
     """
 
     layer: int
@@ -46,17 +46,17 @@ class ProbedHead:
 
     @property
     def place(self) -> Place:
-        """Its layer, and its number there."""
+        """Layer and number of the head."""
         return self.layer, self.head
 
     @property
     def contrast(self) -> float:
-        """Attention if all offsets agree less that if none does, over the row's mean."""
+        """Attention if all offsets agree minus attention if none does, relative to the mean of the row."""
         return self.agreement.all - self.agreement.none
 
     @property
     def in_words(self) -> str:
-        """Its order, or its kind where it has none."""
+        """The order in words, or the kind of a head without an order."""
         if self.found.order is not None:
             return f"of order {'≥ ' * self.found.capped}{self.found.order}{', a bag' * (self.kind == 'bag')}"
         if self.found.graded:
@@ -66,9 +66,9 @@ class ProbedHead:
 
 @dataclasses.dataclass(frozen=True)
 class Placebo:
-    """Sequences without repeats, on which no head can match: how many heads would be given an order.
+    """Control on sequences without repeated tokens: `heads_above` heads would be (wrongly) given an order.
 
-    `largest_contrast` may exceed the least contrast of an order by noise: an order also needs a significant excess.
+    `largest_contrast` may exceed the threshold by chance, because an order also requires significance.
     """
 
     sequences: int
@@ -79,7 +79,7 @@ class Placebo:
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut:
-    """Heads that have an order on the even sequences, and those of all whose order the odd ones confirm."""
+    """Number of heads that compare tokens on the even sequences, and on both the even and the odd ones."""
 
     chosen_on_one_half: int
     confirmed: int
@@ -87,7 +87,7 @@ class HeldOut:
 
 @dataclasses.dataclass(frozen=True)
 class Controls:
-    """Numbers about all heads together; `no_repeat` is None where the vocabulary is too small for it."""
+    """Controls over all heads; `no_repeat` is None if the vocabulary is too small for sequences without repeats."""
 
     held_out: HeldOut
     level: float
@@ -104,7 +104,7 @@ class Maps:
 
 @dataclasses.dataclass(frozen=True)
 class Probed:
-    """All that was measured on a model, and with which settings."""
+    """The measurements on a model, and their settings."""
 
     model: str
     heads: tuple[ProbedHead, ...]
@@ -129,7 +129,7 @@ class Probed:
         return as_html(f"{self.model}: {len(found)} of {len(self.heads)} heads match", found)
 
     def detect(self, order: int | None = None) -> dict[str, list[Place]]:
-        """Heads, as (layer, head), by kind, the strongest first; only those of one order if it is given."""
+        """Heads as (layer, head) by kind, strongest first; `order` restricts them to one order."""
         found: dict[str, list[Place]] = {}
         for head in sorted(self.heads, key=lambda head: -np.nan_to_num(head.contrast)):
             if order is None or head.found.order == order:
@@ -138,22 +138,22 @@ class Probed:
 
     @property
     def max_length(self) -> int:
-        """K, the longest match length that is told apart."""
+        """K, the largest match length; longer matches count as K."""
         return len(self.heads[0].spectrum) - 1
 
     @property
     def strongest(self) -> list[ProbedHead]:
-        """The heads that have an order or are graded, the largest contrast first."""
+        """Heads that have an order or are graded, by decreasing contrast."""
         matching = [head for head in self.heads if head.found.order is not None or head.found.graded]
         return sorted(matching, key=lambda head: -head.contrast)
 
 
 @gated
 def as_json(result: Probed, *, maps: bool = False) -> dict[str, object]:
-    """The result as JSON values, numbers that JSON does not have as null; `maps` adds attention, in thousandths."""
+    """The result as JSON values, with NaN and infinity as null; `maps` adds attention in thousandths."""
     report = trees.as_json(dataclasses.replace(result, maps=None))
     del report["maps"]
-    # A head's findings stand beside its place, not below a key of their own.
+    # In JSON the fields of `found` belong to the head itself.
     report["heads"] = [
         {"layer": head.pop("layer"), "head": head.pop("head"), **head.pop("found"), **head} for head in report["heads"]
     ]

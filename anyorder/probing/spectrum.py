@@ -1,11 +1,11 @@
-"""The match-length spectrum of a head: how much attention it gives to keys, by how much of the context they share.
+"""The match-length spectrum of a head: attention to keys as a function of the length of the matching context.
 
 The match length ℓ(n, i) of query n and key i is the number of tokens before i that equal the tokens up to n:
 x_{i-1} = x_n, x_{i-2} = x_{n-1}, …, counted up to K. (This is the "+1" convention of Definition 2: a matching key is
-the token *after* the earlier occurrence.) The spectrum is the attention mass on keys with match length ℓ over the mass
-that attention spread evenly over the same keys would have there. A head that ignores content has a flat spectrum at
-one; an induction head of order k has a step at ℓ = k. The first key, where heads rest, and the query's own position
-are left out, and the mass on them is reported.
+the token *after* the earlier occurrence.) The spectrum is the attention mass on keys with match length ℓ relative to
+uniform attention over the same keys. A head that ignores content has a flat spectrum at one; an induction head of order
+k has a step at ℓ = k. The first key (an attention sink) and the query's own position are excluded; their attention is
+reported separately.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from anyorder.errors import InputError, require
 from anyorder.estimators.match_lengths import by_length, even, match_lengths
 from anyorder.io.gates import gated
 
-#: How far the sum of a row of attention may be from one: what 16-bit models come to.
+#: Tolerance for row sums of attention; 16-bit models come close to it.
 ROW_TOLERANCE = 2e-2
 
 Chance = Literal["uniform", "offsets"]
@@ -30,7 +30,7 @@ Chance = Literal["uniform", "offsets"]
 
 @gated
 def matched(tokens: Int[np.ndarray, "length"], order: int, *, bag: bool = False) -> Bool[np.ndarray, "length length"]:
-    """True at (n, i) where the `order` tokens before i equal the last ones up to n; with `bag`, in any order.
+    """True at (n, i) if the `order` tokens before i equal the last `order` tokens up to n; with `bag`, in any order.
 
     >>> matched(np.array([0, 1, 0, 1, 0]), 1)[-1].astype(int).tolist()
     [0, 1, 0, 1, 0]
@@ -46,25 +46,21 @@ def matched(tokens: Int[np.ndarray, "length"], order: int, *, bag: bool = False)
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """Rows of attention at the queries of all sequences, with the match length of every key (-1: left out)."""
+    """Rows of attention at the queries of all sequences, with the match length of every key (-1: excluded)."""
 
     attention: Float[np.ndarray, "queries *heads length"]
     lengths: Int[np.ndarray, "queries length"]
     position: Int[np.ndarray, "queries"]
     sequence: Int[np.ndarray, "queries"]
 
-    def of(self, chosen: Bool[np.ndarray, "queries"]) -> Rows:
-        """Some of the queries."""
-        return Rows(*(getattr(self, field.name)[chosen] for field in dataclasses.fields(self)))
-
 
 @dataclasses.dataclass(frozen=True)
 class Spectrum:
     """Attention by match length 0 … K for every head, as sums over the queries of each sequence.
 
-    `mass` is attention, `chance` what spreading the same attention evenly would give. `sink_mass` and `own_mass` are
-    the mean attention on the first key and on the query itself. `ratio` is the spectrum, `error` its standard error
-    over sequences; match lengths that do not occur are NaN.
+    `mass` is attention, `chance` that of uniform attention with the same total. `sink_mass` and `own_mass` are the mean
+    attention on the first key and on the query itself. `ratio` is the spectrum, `error` its standard error over
+    sequences; both are NaN at match lengths that do not occur.
     """
 
     mass: Float[np.ndarray, "sequences *heads lengths"]
@@ -74,12 +70,12 @@ class Spectrum:
 
     @property
     def max_length(self) -> int:
-        """K, the longest match length that is told apart."""
+        """K, the largest match length; longer matches count as K."""
         return self.mass.shape[-1] - 1
 
     @property
     def ratio(self) -> Float[np.ndarray, "*heads lengths"]:
-        """Mass over chance, all sequences together."""
+        """Mass over chance, summed over all sequences."""
         return quotient(self.mass.sum(axis=0), self.chance.sum(axis=0))
 
     @property
@@ -99,7 +95,7 @@ class Spectrum:
 
 
 def quotient(above: ArrayLike, below: ArrayLike) -> np.ndarray:
-    """Division that gives NaN where there is nothing to divide by.
+    """Division that gives NaN where the denominator is zero.
 
     >>> quotient([1.0, 1.0], [2.0, 0.0]).tolist()
     [0.5, nan]
@@ -110,7 +106,7 @@ def quotient(above: ArrayLike, below: ArrayLike) -> np.ndarray:
 
 
 def jackknife(replicates: Float[np.ndarray, "sequences *rest"]) -> Float[np.ndarray, "*rest"]:
-    """The standard error of a number, from its values with each sequence left out.
+    """Jackknife standard error, from the values with each sequence left out in turn.
 
     >>> float(jackknife(np.array([1.0, 2.0, 3.0])))  # doctest: +ELLIPSIS
     1.15...
@@ -132,9 +128,9 @@ def spectrum(
 ) -> Spectrum:
     """The spectra of heads: attention (sequences, …, T, T) on tokens (sequences, T); without sequences, of one.
 
-    `queries` marks the positions that are looked at, all from K on by default. With `chance="offsets"` the mass is
-    compared with that of the head's own mean attention by offset n - i instead of an even one: a head that looks at
-    places, not at content, is then flat on any sequences.
+    `queries` marks the query positions, by default all from K on. With `chance="offsets"` the mass is relative to the
+    head's own mean attention by offset n - i instead of uniform attention: the spectrum of a purely positional head is
+    then flat on any sequences.
 
     >>> from anyorder.probing import sequences
     >>> drawn = sequences(4, max_length=3)
@@ -156,7 +152,7 @@ def spectrum(
 
 
 def check(attention: np.ndarray, tokens: np.ndarray) -> None:
-    """Refuse what is not causal attention on these tokens."""
+    """Reject arrays that are not causal attention on these tokens."""
     require(tokens.ndim == 2, f"tokens have shape {tokens.shape}, must be (sequences, length)")
     require(
         tokens.dtype.kind in "iu", f"tokens are {tokens.dtype} values, must be integers; pass the ids of the tokens"
@@ -173,7 +169,7 @@ def check(attention: np.ndarray, tokens: np.ndarray) -> None:
 
 
 def check_rows(attention: Float[np.ndarray, "*heads length length"]) -> None:
-    """Refuse rows that are no distributions over earlier positions."""
+    """Reject rows that are not distributions over earlier positions."""
     sums = attention.sum(axis=-1, dtype=np.float64)
     wrong = ~(np.abs(sums - 1) <= ROW_TOLERANCE)
     if wrong.any() or float(attention.min()) < -ROW_TOLERANCE:
@@ -182,7 +178,7 @@ def check_rows(attention: Float[np.ndarray, "*heads length length"]) -> None:
             f"this is not attention: row {place[-1]} sums to {float(sums[place]):.3g}, must be 1; "
             "pass weights after the softmax, queries in rows"
         )
-    by_head = attention.reshape(-1, *attention.shape[-2:])  # one at a time: a copy of all maps is large
+    by_head = attention.reshape(-1, *attention.shape[-2:])  # one head at a time saves memory
     ahead = max(float(np.triu(head, 1).sum(axis=-1).max()) for head in by_head)
     require(
         ahead <= ROW_TOLERANCE,
@@ -198,7 +194,7 @@ def rows(
     max_length: int,
     sequence: int = 0,
 ) -> Rows:
-    """The rows of one sequence that the spectrum needs."""
+    """Rows of one sequence at its queries."""
     places = np.flatnonzero(queries)
     chosen = np.moveaxis(attention[..., places, :], -2, 0)
     chosen = chosen.astype(np.float64 if chosen.dtype == np.float64 else np.float32)

@@ -1,13 +1,17 @@
 """Test sequences in which every pattern of agreement occurs, in the same rows and at the same distances.
 
-Softmax gives the attention of a row without a match to the nearest miss, so patterns are compared inside rows that have
-all of them. Two kinds of sequences have such rows. In `uniform` random tokens over m symbols K offsets agree with
-probability m^-K: with few symbols and a small K many rows are complete. In `sequences` patterns are planted: each
-has a motif of K random symbols and is made of pieces, the motif whole, with one offset flipped, with all but one
-flipped, or with all flipped. Pieces come in cycles, each a random permutation of all kinds. Queries are the ends of
-whole motifs after the first cycle, keys the tokens after the pieces of the cycles before: for each query every pattern
-occurs equally often, independently of the distance and, where there is room for a random token after each piece, of the
-token at the key. `complete` draws the one that fits, and `fitting` chooses m and K.
+In a row without a match, softmax gives the attention to the nearest miss. Patterns are therefore compared only within
+"complete" rows, which contain all of them. Two kinds of sequences have such rows:
+
+- `uniform`: random tokens over m symbols. K offsets agree with probability m^-K, so with few symbols and a small K many
+  rows are complete.
+- `sequences`: planted patterns. Each sequence has a motif of K random symbols and consists of pieces: the motif intact,
+  with one offset flipped, with all but one flipped, or with all flipped. Pieces come in cycles, each a random
+  permutation of all kinds. Queries are the ends of intact motifs after the first cycle; keys are the tokens after the
+  pieces of earlier cycles. For each query every pattern occurs equally often, independently of the distance and, if
+  there is room for a random token after each piece, of the token at the key.
+
+`complete` draws the kind that fits, and `fitting` chooses m and K.
 """
 
 from __future__ import annotations
@@ -24,19 +28,19 @@ from anyorder.io.gates import check_memory, gated
 if TYPE_CHECKING:
     from anyorder.chains import Source
 
-#: Whole motifs, as queries, in every cycle after the first beside one piece of every kind.
+#: Additional intact motifs, used as queries, in every cycle after the first.
 MOTIFS = 4
-#: Complete rows that a uniform sequence has on average, at least.
+#: Least expected number of complete rows of a uniform sequence.
 COMPLETE = 2.0
-#: Most rows of a uniform sequence that profiles are taken over, and most queries whose rows are kept for the spectrum.
+#: Most rows of a uniform sequence used for profiles, and most queries of any sequence used for the spectrum.
 ROWS, QUERIES = 24, 8
 
 
 @dataclasses.dataclass(frozen=True)
 class Sequences:
-    """Symbols 0 … m - 1 of every sequence, and the positions at which heads are looked at.
+    """Symbols 0 … m - 1 of every sequence, and the query positions for the spectrum.
 
-    `pairs` are the queries and keys that agreement profiles are taken over; None: all.
+    `pairs` marks the queries and keys for agreement profiles; None: all.
     """
 
     tokens: Int[np.ndarray, "sequences length"]
@@ -45,7 +49,7 @@ class Sequences:
 
 
 def shortest(max_length: int) -> int:
-    """The length of a sequence with one query: a cycle of all kinds of pieces, and the motif.
+    """Length of a sequence with one query: one cycle of all kinds of pieces, then the motif.
 
     >>> shortest(5), shortest(9)
     (65, 189)
@@ -70,7 +74,7 @@ def sequences(count: int = 48, *, length: int = 192, symbols: int = 4, max_lengt
 
 
 def fitting(length: int, symbols: range, max_length: int) -> tuple[int, int]:
-    """The number of symbols, the largest of a range, and K, at most `max_length`, for which rows are complete.
+    """Largest K up to `max_length` that gives complete rows, with the largest number of symbols of a range for it.
 
     >>> fitting(192, range(2, 5), 5), fitting(192, range(2, 5), 9), fitting(32, range(2, 3), 9)
     ((3, 5), (4, 9), (2, 4))
@@ -89,7 +93,7 @@ def fitting(length: int, symbols: range, max_length: int) -> tuple[int, int]:
 
 @gated
 def complete(count: int = 48, *, length: int = 192, symbols: int = 4, max_length: int = 5, seed: int = 0) -> Sequences:
-    """Sequences with complete rows: uniform ones if patterns are frequent in them, else planted ones.
+    """Sequences with complete rows: uniform if patterns are frequent enough, otherwise planted.
 
     >>> complete(2, length=32, symbols=2, max_length=4).pairs.any(axis=2).sum() > 0
     np.True_
@@ -100,7 +104,7 @@ def complete(count: int = 48, *, length: int = 192, symbols: int = 4, max_length
 
 @gated
 def uniform(count: int = 48, *, length: int = 192, symbols: int = 2, max_length: int = 5, seed: int = 0) -> Sequences:
-    """Uniform random tokens; pairs are of rows that have a key for every flip and one that agrees everywhere.
+    """Uniform random tokens; pairs are in rows that have an exact match and a key for every single flip.
 
     >>> drawn = uniform(2, length=96, symbols=2, max_length=3)
     >>> drawn.tokens.shape, drawn.queries.sum(axis=1).tolist()
@@ -123,7 +127,7 @@ def uniform(count: int = 48, *, length: int = 192, symbols: int = 2, max_length:
 
 @gated
 def drawn_from(source: Source, count: int, *, max_length: int = 5, seed: int = 0) -> Sequences:
-    """Sequences of a source instead; the queries are all positions from K on, and long matches may be rare.
+    """Sequences of a source; queries are all positions from K on, and long matches may be rare.
 
     >>> from anyorder.chains import Dirichlet, Source
     >>> drawn_from(Source(Dirichlet(1, 2), length=64), 2).queries.sum(axis=1).tolist()
@@ -138,7 +142,7 @@ def drawn_from(source: Source, count: int, *, max_length: int = 5, seed: int = 0
 
 
 def _frequent(length: int, symbols: int, longest: int) -> bool:
-    """Whether enough rows of uniform tokens are expected to have a match and every flip."""
+    """Whether uniform tokens have enough complete rows on average."""
     keys, chance = np.arange(length - longest), float(symbols) ** -longest
     whole, flipped = (1 - np.exp(-keys * share) for share in (chance, (symbols - 1) * chance))
     return float((whole * flipped**longest).sum()) >= COMPLETE
@@ -160,18 +164,18 @@ def _check(count: int, symbols: int, max_length: int, length: int, least: int) -
 def _some(
     generator: np.random.Generator, places: Bool[np.ndarray, "sequences length"], most: int
 ) -> Bool[np.ndarray, "sequences length"]:
-    """At most so many of the places of each sequence, at random."""
+    """A random subset of the places of each sequence, at most `most` of them."""
     rank = np.where(places, generator.random(places.shape), -1.0)
     return places & (rank >= np.sort(rank, axis=1)[:, -min(most, rank.shape[1]), None])
 
 
 def _one(generator: np.random.Generator, length: int, symbols: int, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """Tokens and pairs of one sequence; the pieces end at its last token, and random tokens go before them."""
+    """Tokens and pairs of one sequence: random tokens, then pieces up to the last token."""
     single = np.eye(longest, dtype=bool)
     kinds = np.concatenate([single[:1] | True, ~single, single, single[:1] & False])  # offsets 1 … K that agree
     size = longest + (length >= (longest + 1) * (len(kinds) + 1))  # a random token after each piece, if there is room
     count = (length + size - longest) // size
-    whole = len(kinds)  # a motif that is a query and no key
+    whole = len(kinds)  # an additional intact motif: a query, not a key
     cycles = [generator.permutation(len(kinds))]
     while sum(map(len, cycles)) < count:
         cycles.append(generator.permutation([*range(len(kinds)), *[whole] * MOTIFS]))

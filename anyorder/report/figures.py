@@ -21,6 +21,8 @@ from anyorder.report.style import COLOURS, Drawing, apart, letters, logarithmic,
 
 #: Panels in a row of small multiples.
 ACROSS = 4
+#: Inches of a row of heat maps: wider ones are shown below each other.
+WIDEST = 16
 #: Tokens are written along the axes of an attention map up to this many.
 LABELLED = 40
 
@@ -136,9 +138,9 @@ def _name_tokens(place: Axes, panel: AttentionMap) -> None:
 def draw_heat(heat: Heat) -> Figure:
     """Heat maps side by side with one scale, every cell with its number; grey where there is none."""
     (down, rows), (across, columns), fraction, less = heat.down, heat.across, heat.fraction, heat.less
-    wide = min(len(heat.maps), ACROSS)
-    high = -(-len(heat.maps) // wide)
     width, height = 0.62 * len(columns) + 0.7, 0.42 * len(rows) + 0.8
+    wide = min(len(heat.maps), ACROSS, max(1, int(WIDEST / width)))
+    high = -(-len(heat.maps) // wide)
     figure = Drawing(figsize=(max(width * wide + 1.1, 3.2), max(height * high, 2.0)))
     panels = figure.subplots(high, wide, squeeze=False, sharex=True, sharey=True)
     norm = _norm(np.concatenate([values[np.isfinite(values)] for values in heat.maps.values()]), fraction)

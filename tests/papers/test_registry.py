@@ -102,6 +102,7 @@ def toy(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_it_is_listed_with_what_it_offers(toy, run):
     code, text, _ = run("papers", "--json")
     listed = {paper["name"]: paper for paper in json.loads(text)["papers"]}

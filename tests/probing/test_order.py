@@ -55,6 +55,7 @@ def test_uniform_sequences_of_others_read_the_order_too():
         assert order(spectrum(attention, tokens, max_length=4)).order == k
 
 
+@pytest.mark.slow
 def test_noise_has_an_order_no_more_often_than_stated():
     """Random rows, many of them nearly on one key: of 200 heads at a level of 1 in 100 at most 7 may have one."""
     generator = np.random.default_rng(0)

@@ -22,6 +22,7 @@ def test_only_what_the_page_shows_is_recorded():
         assert {f"{name}/{path.stem}" for path in (RESULTS / name).glob("*.json")} <= set(recorded())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_of_a_paper_shows_verdicts_and_results_with_five_seeds(name):
     written = (DOCS / f"{PAGES[name].page}.md").read_text(encoding="utf-8")
@@ -35,6 +36,7 @@ def test_the_page_of_a_paper_shows_verdicts_and_results_with_five_seeds(name):
         assert len(json.loads(path.read_text(encoding="utf-8"))["seeds"]) >= 5
 
 
+@pytest.mark.slow
 def test_the_page_is_made_from_the_files():
     written = (DOCS / "reproduce.md").read_text(encoding="utf-8")
     assert regenerated(written) == written, "python -m benchmarks.results"

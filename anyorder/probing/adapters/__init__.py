@@ -1,4 +1,4 @@
-"""Models of other frameworks as the probe reads them; each imports its framework only when it is used."""
+"""Adapters from other frameworks to the probe; a framework is imported only when its adapter is used."""
 
 from anyorder.probing.adapters.callables import CallableModel
 from anyorder.probing.adapters.huggingface import HuggingFaceModel

@@ -1,4 +1,4 @@
-"""Attention that was recorded elsewhere: `.npz` files with `attention` and `tokens`."""
+"""Recorded attention: `.npz` files with `attention` and `tokens`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from anyorder.probing.spectrum import check
 def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, ...] | None = None) -> Probed:
     """Probe attention (sequences, layers, heads, T, T) on tokens (sequences, T) from a `.npz` file.
 
-    The file may also have `queries` (sequences, T), True where heads are to be looked at (all positions from
-    `max_length` on by default), and `probabilities` (sequences, T, m) of tokens 0 … m - 1, for the behaviour.
+    The file may also have `queries` (sequences, T), True at the query positions (by default all from
+    `max_length` on), and `probabilities` (sequences, T, m) of tokens 0 … m - 1, to compare predictions.
     """
     named = ("attention", "tokens", "queries", "probabilities")
     arrays, _ = read_npz(path, "a .npz file with attention and tokens, of fewer sequences or layers", names=named)

@@ -1,4 +1,4 @@
-"""Any model through a function that gives its attention: nnsight, a nanoGPT, a model behind a server."""
+"""Adapter for functions that return attention: nnsight, nanoGPT, a model behind a server."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from anyorder.errors import require
 from anyorder.probing.protocol import Look, Place
 
 Attend = Callable[[Int[np.ndarray, "rows"]], Any]
-"""Token ids to attention, (heads, rows, rows) for each layer; or to a pair of this and logits (rows, vocabulary)."""
+"""Function from token ids to attention by layer, each (heads, rows, rows), or to a pair: attention and logits."""
 
 
 class CallableModel:
-    """A function from token ids to attention by layer, with or without logits, as arrays or tensors, seen as a model.
+    """A model given as a function from token ids to attention by layer, with or without logits, as arrays or tensors.
 
-    vocabulary: the number of tokens; None: that of the logits.
+    vocabulary: number of tokens; None: taken from the logits.
 
     >>> def attend(tokens):
     ...     uniform = np.tri(len(tokens)) / np.arange(1, len(tokens) + 1)[:, None]
@@ -46,7 +46,7 @@ class CallableModel:
         if vocabulary is None and ids is None:
             require(
                 logits is not None,
-                "the function gives no logits, its vocabulary is unknown; pass CallableModel(function, vocabulary=…)",
+                "the function returns no logits, its vocabulary is unknown; pass CallableModel(function, vocabulary=…)",
             )
             assert logits is not None
             vocabulary = logits.shape[1]
@@ -66,7 +66,7 @@ class CallableModel:
         attention, logits = given if pair else (given, None)
         require(
             np.ndim(attention) > 0 if not isinstance(attention, list | tuple) else len(attention) > 0,
-            f"the function gives a {type(given).__name__}, must give attention by layer, or that and logits",
+            f"the function returns a {type(given).__name__}, must return attention by layer, or attention and logits",
         )
         maps = [_array(layer) for layer in attention]
         for layer in maps:
@@ -78,5 +78,5 @@ class CallableModel:
 
 
 def _array(values: Any) -> np.ndarray:
-    """NumPy's copy of an array, or of a tensor that may have a gradient or sit on another device."""
+    """NumPy copy of an array, or of a tensor on any device, with or without gradient."""
     return np.asarray(values.detach().cpu().double() if hasattr(values, "detach") else values, np.float64)

@@ -1,4 +1,4 @@
-"""Which adapter opens what: the object or the word that a user gives for a model."""
+"""Choose the adapter for a model, given as an object or as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anyorder.probing.measurement import Settings
 from anyorder.probing.protocol import Model, OwnModel
 
 CONSTRUCTION = "construction:"
-#: Endings of files whose weights are pickled: opening them runs code that the file brings.
+#: Suffixes of files with pickled weights: opening such a file can run code.
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle")
 _CONVERT = (
     "convert it where you trust it: "
@@ -23,7 +23,7 @@ _KINDS = "a run folder, a .safetensors model of anyorder, a Hugging Face folder,
 
 
 def as_model(given: Any, settings: Settings | None = None) -> Model:
-    """Anything that can be probed as a `Model`; classes are told apart by what they offer, so none is imported.
+    """The object as a `Model`; classes are recognised by their attributes, so that no framework is imported.
 
     >>> from anyorder.constructions import construct
     >>> as_model(construct("k-head", order=2, alphabet_size=3, length=8)).heads
@@ -41,8 +41,7 @@ def as_model(given: Any, settings: Settings | None = None) -> Model:
         return HuggingFaceModel(model=given)
     require(
         callable(given),
-        f"a {type(given).__name__} is no model that can be probed; give {_KINDS}, a model, or a function from token "
-        "ids to attention",
+        f"a {type(given).__name__} cannot be probed; give {_KINDS}, a model, or a function from token ids to attention",
     )
     return CallableModel(given)
 
@@ -56,7 +55,7 @@ def open_model(
     alphabet_size: int = 4,
     member: int = 0,
 ) -> Model:
-    """The model of that name: `construction:NAME` with an order, `zoo:NAME`, or a path.
+    """Open a model: `construction:NAME` with an order, `zoo:NAME`, or a path.
 
     >>> open_model("construction:k-head", order=3).heads
     (3, 1)

@@ -1,7 +1,7 @@
 """Language models in GGUF files, opened by `transformers`.
 
-A GGUF header states lengths, and a reader that believes them can be made to allocate any amount of memory. So the
-header is walked here first: every length is checked against the size of the file before anything is read.
+A header with false lengths can make a reader allocate any amount of memory. The header is therefore checked first:
+every length is compared with the size of the file before anything is read.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ import numpy as np
 from anyorder.errors import InputError, require
 from anyorder.probing.adapters.huggingface import HuggingFaceModel, frameworks, load_pretrained
 
-#: struct formats of GGUF's numbers by the code of their type.
+#: struct formats of GGUF numbers by type code.
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
-#: Tokens that a model may be made for.
+#: Largest context length accepted.
 MOST_CONTEXT = 1 << 24
-#: The kind of tokens that stand for text; the others are control tokens and bytes.
+#: Token type of text tokens; the others are control tokens and bytes.
 _NORMAL = 1
 
 Field = bool | int | float | str | np.ndarray
 
 
 class Header(NamedTuple):
-    """The fields of a GGUF file and the shapes of its tensors by name; arrays of strings are passed over."""
+    """The fields of a GGUF file and the shapes of its tensors by name; arrays of strings are skipped."""
 
     fields: dict[str, Field]
     tensors: dict[str, list[int]]
 
 
 class _Walk:
-    """A place in a file that never moves beyond its end."""
+    """A read position that never moves beyond the end of the file."""
 
     def __init__(self, path: Path, data: mmap.mmap) -> None:
         self.path, self.data, self.place = path, data, 0
@@ -107,7 +107,7 @@ def read_header(path: str | Path) -> Header:
 
 
 def _check_sizes(path: Path, kind: str, header: Header) -> None:
-    """Refuse sizes of a model that its tensors do not have: `transformers` would allocate them."""
+    """Reject sizes that do not fit the tensors, because `transformers` would allocate them."""
     sides = {side for shape in header.tensors.values() for side in shape}
     bounds = {"block_count": len(header.tensors), "attention.head_count": max(sides, default=0)}
     bounds["context_length"] = MOST_CONTEXT
@@ -127,7 +127,7 @@ def _check_sizes(path: Path, kind: str, header: Header) -> None:
 
 
 class GGUFModel(HuggingFaceModel):
-    """A model file; `run` gives predictions and attention on one sequence of token ids."""
+    """A language model in a GGUF file."""
 
     def __init__(self, path: str | Path) -> None:
         path = Path(path)

@@ -1,4 +1,4 @@
-"""Folders of Hugging Face models, with eager attention; only safetensors are read and no code of the folder is run."""
+"""Hugging Face models with eager attention; reads only safetensors and never runs code from the folder."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from torch.nn import Module
     from transformers import PreTrainedModel
 
-#: Names of the matrix after the heads, in the attention modules of common models.
+#: Names of the output projection in the attention modules of common models.
 PROJECTIONS = ("o_proj", "out_proj", "c_proj", "dense", "wo")
 
 
 class HuggingFaceModel:
-    """A causal language model from a folder that `save_pretrained` wrote, or one that is already loaded."""
+    """A causal language model: a folder written by `save_pretrained`, or a loaded model."""
 
     def __init__(
         self,
@@ -40,7 +40,9 @@ class HuggingFaceModel:
         if path is not None:
             model = _read_folder(transformers, self._torch, Path(path))
         elif model is None:
-            require(hasattr(source, "config"), f"{type(source).__name__} is no folder and no model of transformers")
+            require(
+                hasattr(source, "config"), f"{type(source).__name__} is neither a folder nor a model of transformers"
+            )
             model = cast("PreTrainedModel", source)
         require(
             getattr(model.config, "_attn_implementation", "eager") == "eager",
@@ -67,7 +69,7 @@ class HuggingFaceModel:
         off: Sequence[Place] = (),
         write: Mapping[Place, Tensor] | None = None,
     ) -> Look:
-        """Log-probabilities after every token, and the attention of the layers that are named."""
+        """Log-probabilities after every token, and the attention of `layers`."""
         instead = dict.fromkeys(off, 0.0) | dict(write or {})
         out = self._run(self.model, tokens, bool(layers), instead)
         logs = out.logits[0].float()
@@ -75,12 +77,12 @@ class HuggingFaceModel:
         return Look(logs.numpy(), {layer: out.attentions[layer][0].float().numpy() for layer in layers})
 
     def attend(self, tokens: Int[np.ndarray, "rows"], layers: Sequence[int]) -> Look:
-        """The attention of these layers alone: logits over a large vocabulary take a good part of a pass."""
+        """The attention of `layers` without logits, which are expensive for a large vocabulary."""
         out = self._run(self.model.base_model, tokens, True, {})
         return Look(None, {layer: out.attentions[layer][0].float().numpy() for layer in layers})
 
     def written(self, tokens: Int[np.ndarray, "rows"]) -> dict[Place, Tensor]:
-        """The output of every head, before the matrix after it, for `run(…, write=…)`."""
+        """The output of every head, before the output projection, for `run(…, write=…)`."""
         kept: dict[Place, Tensor] = {}
         self._run(self.model.base_model, tokens, False, {}, kept)
         return kept
@@ -98,12 +100,12 @@ class HuggingFaceModel:
                 return model(self._torch.as_tensor(tokens)[None], output_attentions=attention, use_cache=False)
         except InputError:
             raise
-        except Exception as error:  # sizes that do not fit together show only here
+        except Exception as error:  # inconsistent sizes fail only here
             raise InputError(f"{self.name} cannot be run on {len(tokens)} tokens ({in_a_line(error)})") from None
 
 
 def frameworks(needing: str) -> tuple[ModuleType, ModuleType]:
-    """PyTorch and transformers, or one line that says how to get them."""
+    """PyTorch and transformers, or an error with the installation command."""
     try:
         import torch
         import transformers
@@ -127,7 +129,7 @@ def _read_folder(transformers: ModuleType, torch: ModuleType, path: Path) -> Pre
 
 
 def load_pretrained(transformers: ModuleType, torch: ModuleType, path: Path, **how: object) -> PreTrainedModel:
-    """A causal language model with eager attention in float32; one with missing weights is refused by their names."""
+    """A causal language model with eager attention in float32; missing weights are an error."""
     name = how.get("gguf_file", path)
     try:
         model, found = transformers.AutoModelForCausalLM.from_pretrained(
@@ -139,7 +141,7 @@ def load_pretrained(transformers: ModuleType, torch: ModuleType, path: Path, **h
             output_loading_info=True,
             **how,
         )
-    except Exception as error:  # whatever a damaged file makes the library raise
+    except Exception as error:  # damaged files raise many kinds of errors
         if "ignore_mismatched_sizes" in str(error):
             raise InputError(f"{name} has tensors of other shapes than its config states; get it again") from None
         said = f"{name} is no causal language model that transformers can open ({in_a_line(error)})"
@@ -156,7 +158,7 @@ def _changed(
     instead: Mapping[Place, Tensor | float],
     kept: dict[Place, Tensor] | None = None,
 ) -> Iterator[None]:
-    """Replace what some heads give to the matrix after them, and keep what all of them give."""
+    """Replace the outputs of some heads before the output projection, and record the outputs of all."""
     if not instead and kept is None:
         yield
         return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TransformerLensModel:
-    """A bridge that `TransformerBridge.boot_transformers` gave."""
+    """A model loaded by `TransformerBridge.boot_transformers`."""
 
     def __init__(self, bridge: TransformerBridge, *, name: str | None = None) -> None:
         import torch
@@ -38,7 +38,7 @@ class TransformerLensModel:
         off: Sequence[Place] = (),
         write: Mapping[Place, Tensor] | None = None,
     ) -> Look:
-        """Log-probabilities after every token, and the attention of the layers that are named."""
+        """Log-probabilities after every token, and the attention of `layers`."""
         kept: dict[int, np.ndarray] = {}
 
         def keep(layer: int) -> Callable[[Tensor, object], None]:
@@ -55,7 +55,7 @@ class TransformerLensModel:
         return Look(self._torch.log_softmax(logits[0].double(), dim=-1).numpy(), kept)
 
     def written(self, tokens: Int[np.ndarray, "rows"]) -> dict[Place, Tensor]:
-        """The output of every head, before the matrix after it, for `run(…, write=…)`."""
+        """The output of every head, before the output projection, for `run(…, write=…)`."""
         kept: dict[Place, Tensor] = {}
         hooks = self._at_outputs(range(len(self.heads)), lambda place, own: kept.setdefault(place, own.clone()))
         with self._torch.no_grad():
@@ -65,7 +65,7 @@ class TransformerLensModel:
     def _at_outputs(
         self, layers: Iterable[int], instead: Callable[[Place, Tensor], Tensor | float]
     ) -> list[tuple[str, Callable[[Tensor, object], Tensor]]]:
-        """Hooks that replace the output of each head of these layers by a function of its place and the output."""
+        """Hooks that replace the output of each head of `layers` by a function of (layer, head) and the output."""
 
         def at(layer: int) -> Callable[[Tensor, object], Tensor]:
             def hook(value: Tensor, hook: object) -> Tensor:

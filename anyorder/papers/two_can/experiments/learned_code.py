@@ -15,11 +15,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.stats
 from jaxtyping import Array, Float, Int
 
-from anyorder.estimators import matching, mean_and_error, pseudo_attention
+from anyorder.estimators import matching, pseudo_attention
 from anyorder.models import Transformer
+from anyorder.sweeps.analysis import spread
 from anyorder.training.evaluation import length_sums
 
 #: Offsets beyond k that are looked at one by one.
@@ -85,11 +85,8 @@ def fitted_base(weights: Float[np.ndarray, "seeds offsets"], order: int) -> Base
         return None
     offsets = np.arange(1, order + 1)
     slopes = np.array([np.polyfit(offsets, np.log(row[1 : order + 1]), 1)[0] for row in weights])
-    mean, error = mean_and_error(slopes)
-    if len(slopes) == 1:
-        return Base(float(np.exp(mean)), None, None)
-    half = scipy.stats.t.ppf(0.975, len(slopes) - 1) * error
-    return Base(*(float(np.exp(value)) for value in (mean, mean - half, mean + half)))
+    low, high = np.exp(spread(slopes).interval).tolist() if len(slopes) > 1 else (None, None)
+    return Base(float(np.exp(slopes.mean())), low, high)
 
 
 class Pair(NamedTuple):

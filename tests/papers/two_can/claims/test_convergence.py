@@ -18,6 +18,7 @@ def test_extreme_kernels_are_the_corners_of_the_floor():
     assert ((corners > 0.2 / 3 + 1e-9).sum(axis=2) == 1).all()
 
 
+@pytest.mark.slow
 def test_generalisation_errors_are_distances_to_the_row_of_the_last_token():
     prior = Floored(1, 3, gamma=0.2)
     model = dynamics.initial(length=12, a_2=0.0)  # the frequencies of the symbols

@@ -48,6 +48,7 @@ def test_frequency_variance_is_that_of_enumerated_sequences():
 GENERATOR = np.array([[-0.546, 0.546, 0.0], [0.0, -1.42, 1.42], [1.407, 0.546, -1.953]])
 
 
+@pytest.mark.slow
 def test_the_constant_of_slow_chains_is_the_limit_of_exact_variances():
     rates = np.clip(GENERATOR, np.exp(-6.9), None)
     constants = []
@@ -72,6 +73,7 @@ def test_covariance_sides_are_one_number_of_enumerated_sequences():
     assert right == pytest.approx(left, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_prior_of_assumption_one_lies_below_the_printed_gap():
     """Two common symbols, four rare ones, and the row of one of these tilted: in NumPy, for γ = 0.2 and S = 6."""
     gamma, size = 0.2, 6

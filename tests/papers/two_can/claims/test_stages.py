@@ -12,6 +12,7 @@ from tests import oracles_dynamics as oracles
 from tests.papers.two_can.claims.small import KEY
 
 
+@pytest.mark.slow
 def test_linearisation_is_the_change_of_a_derivative():
     prior = Dirichlet(2, 2)
     found = stages.pull_difference(prior, KEY, jnp.float64(0.5), 0.2, 12, 1)
@@ -54,6 +55,7 @@ def test_the_pull_on_p_k_turns_where_g_k_is_below_g_1():
     assert stages.row_gap(np.array([1.0, 0.4, 0.4, 0.1, 0.1, 0.1]), far, 2, 4, share=2) > 0.01
 
 
+@pytest.mark.slow
 def test_time_to_one_over_k_is_that_of_plain_steps():
     scores = gradient.mean_scores(Floored(1, 3), 64, 64)
     (found,) = stages.descent_times(Floored(1, 3), 64, (16,), 0.1)
@@ -68,6 +70,7 @@ def test_time_to_one_over_k_is_that_of_plain_steps():
     assert found == pytest.approx(rate * taken, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_slopes_of_a_2_are_those_of_differences():
     grid = jnp.array([0.5, 6.0])
     slopes = stages.slopes_of_a_2(Floored(1, 3), KEY, grid, 32, 1e-3, 4)

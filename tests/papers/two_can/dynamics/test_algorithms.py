@@ -18,6 +18,7 @@ from tests import oracles_dynamics as own
 from tests.papers.two_can.dynamics.small import KEY, SMALL, STICKY
 
 
+@pytest.mark.slow
 def test_both_gradients_agree_and_more_so_for_longer_sequences():
     prior = PointMass(Kernel([[0.1, 0.9], [0.6, 0.4]]))
     short, long = (
@@ -28,6 +29,7 @@ def test_both_gradients_agree_and_more_so_for_longer_sequences():
     assert long.relative_noise < 0.02
 
 
+@pytest.mark.slow
 def test_two_stage_learns_the_induction_head(learned):
     assert learned.leads
     row = learned.attention[learned.stage_one_steps]
@@ -57,6 +59,7 @@ def test_preconditioner_is_the_printed_diagonal():
     assert preconditioned_direction(jnp.asarray(gradient), 3)[3] == -0.2  # d_1/d_3 · d_3 for d_3 → 0
 
 
+@pytest.mark.slow
 def test_preconditioned_ends_at_one_over_k_and_is_the_bag():
     settings = dynamics.Preconditioned(length=32, steps=150, rate=10000.0, gradient="closed", batch=8)
     run = dynamics.preconditioned(PointMass(STICKY), settings)
@@ -72,6 +75,7 @@ def test_preconditioned_ends_at_one_over_k_and_is_the_bag():
     assert plain.attention[-1, best] > 0.9
 
 
+@pytest.mark.slow
 def test_divergence_names_the_step_and_the_last_finite_value(request):
     settings = dynamics.TwoStage(**SMALL | {"length": 24}, rate_2=1e308)  # a shape that no other test has compiled
     # Whether so large a number becomes infinite depends on the order of products: the one that users have.

@@ -16,6 +16,7 @@ def test_settings_that_cannot_be_run_are_refused(name, value):
         dynamics.train_jointly(PointMass(STICKY), dynamics.JointTraining(**{name: value}))
 
 
+@pytest.mark.slow
 def test_training_both_heads_tells_orders_apart():
     found = dynamics.train_jointly(PointMass(STICKY), dynamics.JointTraining(length=32, steps=150, batch=32))
     assert set(found.found) == {"from p = 0", "from dyadic", "from triadic"}
