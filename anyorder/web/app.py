@@ -20,6 +20,8 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel
+from pydantic_core import to_json
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,7 +31,7 @@ from anyorder.io.gates import gated
 from anyorder.web import api, limits, schema
 from anyorder.web.bundle import bundle
 from anyorder.web.films import film
-from anyorder.web.jobs import Cancelled, Work
+from anyorder.web.jobs import Cancelled, CheckCancelled, Work
 from anyorder.web.library import Library
 from anyorder.web.view import Explorer
 
@@ -53,22 +55,26 @@ def create_app(
 ) -> FastAPI:
     """The application over some folders of models, opening with a tour if there is one.
 
-    With `warm` it computes its first view before it is asked.
+    With `warm` it computes its first view before it is asked, and sends it along with the page.
 
     >>> sorted(create_app().openapi()["paths"])
     ['/api/dynamics', '/api/map', '/api/options', '/api/probe', '/api/probes', '/api/story', '/api/verify', '/api/view']
     """
     explorer = Explorer(Library(folders), tour)
-    first = schema.StoryRequest(position=1)
+    first = schema.StoryRequest(position=len(schema.EXAMPLE) - 3, maps=False)
+    opening: dict[str, BaseModel] = {}
     quick = Work("views", limits.QUICK, limits.QUICK_WAITING)
     long = Work("long computations", limits.LONG, limits.LONG_WAITING)
+
+    def prepare(check: CheckCancelled) -> None:
+        opening.update(view=explorer.view(first, check), story=api.story_at(explorer, first, check))
+        long.begin(lambda check: film(schema.DynamicsRequest(), explorer.library, check))
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         if warm:
             quick.begin(lambda check: api.choices(explorer))
-            quick.begin(lambda check: (explorer.view(first, check), api.story_at(explorer, first, check)))
-            long.begin(lambda check: film(schema.DynamicsRequest(), explorer.library, check))
+            quick.begin(prepare)
         yield
         quick.close()
         long.close()
@@ -86,6 +92,14 @@ def create_app(
     @app.get("/explorer.js", include_in_schema=False)
     async def script() -> Response:
         return Response(bundle(STATIC.parent, "static/main.js"), media_type="text/javascript")
+
+    @app.get("/data.js", include_in_schema=False)
+    async def data(request: Request) -> Response:
+        def run(check: CheckCancelled) -> bytes:
+            held = {"options": api.choices(explorer), "first": opening or None}
+            return b"globalThis.anyorderData = " + to_json(held, inf_nan_mode="null")
+
+        return Response(await quick.do(request, run), media_type="text/javascript")
 
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     app.exception_handler(RequestValidationError)(_invalid)

@@ -214,10 +214,10 @@ def _options(explorer: Explorer, constructions: Sequence[str], stored: Collectio
 def _page() -> str:
     """The page with its data, and without the words that are about the server."""
     text = (STATIC / "index.html").read_text(encoding="utf-8")
-    script = '<script src="explorer.js" defer></script>'
+    script = '<script src="data.js" defer></script>'
     policy = "<meta http-equiv=\"content-security-policy\" content=\"connect-src 'none'; form-action 'none'\">"
     assert text.count(script) == 1, "the page has another script"
-    text = text.replace(script, f'{policy}\n<script src="data.js" defer></script>\n{script}')
+    text = text.replace(script, f"{policy}\n{script}")
     start = text.index('<span id="api">')
     end = text.index("</span>", start)
     said = f"Computed in this page: orders to {ORDERS[-1]}, {SIZES[-1]} symbols, {LENGTH} tokens."

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import equinox as eqx
+import jax
 import numpy as np
 from jaxtyping import Float
 
@@ -19,7 +20,7 @@ from anyorder.constructions import steps
 from anyorder.constructions.stream import Stream
 from anyorder.estimators import matching
 from anyorder.models import Head, Recurrence, Transformer
-from anyorder.models.arithmetic import linear, stored
+from anyorder.models.arithmetic import linear
 from anyorder.models.mlp import run_stack
 from anyorder.web import schema
 from anyorder.web.traced import Traced
@@ -27,6 +28,7 @@ from anyorder.web.traced import Traced
 Numbers = Float[np.ndarray, "values"]
 #: Compiled once for every shape.
 _sides = eqx.filter_jit(lambda head, x: head.sides(x))
+_linear = eqx.filter_jit(linear)
 _points = eqx.filter_jit(run_stack)
 
 
@@ -173,8 +175,8 @@ def show(what: steps.Show, look: TracedPosition) -> schema.Part:
             near = range(max(look.position - what.offsets[1], 0), look.position - what.offsets[0] + 1)
             return keys(look, what.name, read, weights, near)
         case steps.Scores():
-            queries, found = _sides(model.layers[what.layer].heads[what.head], trace.stream(what.point))
-            scores = np.asarray(stored(found @ queries[look.row]), np.float64)[: look.row + 1]
+            queries, found = jax.device_get(_sides(model.layers[what.layer].heads[what.head], trace.stream(what.point)))
+            scores = np.asarray(_linear(found, queries[look.row][None]), np.float64)[: look.row + 1, 0]
             kappa, unit = _scale(model)
             read = f"score of layer {what.layer + 1}, head {what.head + 1}" + (f" / {unit}" if unit else "")
             return keys(look, what.name, read, scores / kappa, look.matches, unit=unit)
@@ -267,7 +269,7 @@ def keys(look: TracedPosition, name: str, read: str, values: Numbers, at: Iterab
 
 def _inside(look: TracedPosition, what: steps.Inside) -> Numbers:
     mlp = look.model.layers[what.layer].mlp[what.place]
-    inputs = np.asarray(linear(look.traced.trace.stream(what.point), mlp.weight, mlp.bias), np.float64)
+    inputs = np.asarray(_linear(look.traced.trace.stream(what.point), mlp.weight, mlp.bias), np.float64)
     return inputs[look.row, Stream(**dict(look.model.blocks or ())).place(what.of)]
 
 

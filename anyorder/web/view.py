@@ -74,7 +74,7 @@ class Explorer:
         most = limits.padded(length) if places is None else min(limits.padded(length), len(places))
         tokens = np.pad(drawn.tokens, (0, max(most - length, 0)))
         try:
-            trace = jax.block_until_ready(opened.model.trace(tokens))
+            trace = jax.device_get(opened.model.trace(tokens))  # JAX would compile every slice of it
         except Exception as error:
             if isinstance(error, InputError) or isinstance(asked.model, schema.Constructed):
                 raise

@@ -80,9 +80,9 @@ def fill(folder):
 
 
 @contextlib.contextmanager
-def explorer(folders=()):
+def explorer(folders=(), **options):
     """The address and the application of a running explorer."""
-    app = create_app([str(folder) for folder in folders])
+    app = create_app([str(folder) for folder in folders], **options)
     socket = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]}, daemon=True)

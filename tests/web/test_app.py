@@ -96,7 +96,7 @@ def test_the_page_is_served_whole_and_from_here_alone(client):
         sources |= set(re.findall(r'(?:src|href)="([\w.]+\.(?:html|js|css|svg))"', html.read_text(encoding="utf-8")))
     for script in STATIC.glob("*.js"):
         sources |= set(re.findall(r'from "\./([\w]+\.js)"', script.read_text(encoding="utf-8")))
-    assert sources - {"explorer.js"} == {path.name for path in STATIC.iterdir()}
+    assert sources - {"data.js", "explorer.js"} == {path.name for path in STATIC.iterdir()}
     script = client.get("/explorer.js").raise_for_status()
     assert script.headers["content-type"].startswith("text/javascript")
     assert all(f'modules["static/{path.name}"] =' in script.text for path in STATIC.glob("*.js"))

@@ -15,6 +15,7 @@ from tests.web import exploring
 from tests.web.exploring import body
 
 
+@pytest.mark.slow
 def test_long_work_is_bounded_cancelled_and_blocks_nobody(monkeypatch):
     monkeypatch.setattr(limits, "LONG", 1)
     monkeypatch.setattr(limits, "LONG_WAITING", 0)
@@ -61,12 +62,14 @@ def test_long_work_is_bounded_cancelled_and_blocks_nobody(monkeypatch):
         assert found["positions_checked"] > 1000
 
 
+@pytest.mark.slow
 def test_many_requests_at_once_wait_for_their_turn(client):
     with concurrent.futures.ThreadPoolExecutor(100) as threads:
         answers = list(threads.map(lambda _: client.get("/api/options").status_code, range(200)))
     assert Counter(answers) == {200: 200}
 
 
+@pytest.mark.slow
 def test_a_request_that_waits_too_long_is_told_so(monkeypatch):
     monkeypatch.setattr(limits, "QUICK", 1)
     monkeypatch.setattr(limits, "LONGEST_WAIT", 0.3)

@@ -49,6 +49,7 @@ def test_a_stop_that_cannot_be_shown_is_refused_in_one_line(tmp_path, state, mes
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "message"),
     [

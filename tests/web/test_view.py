@@ -2,10 +2,14 @@
 
 from fractions import Fraction
 
+import jax
 import numpy as np
 import pytest
 
 from anyorder.estimators.registry import ESTIMATORS
+from anyorder.web.library import Library
+from anyorder.web.schema import ViewRequest
+from anyorder.web.view import Explorer
 from tests import oracles
 from tests.web.exploring import SYMBOLS, TOKENS, body, matrix, refused
 
@@ -18,6 +22,13 @@ def test_temperature_breaks_exactness_and_restores_it(client):
         assert view["model"]["certificate"]["kappa"] == pytest.approx(view["model"]["certified_kappa"] / temperature)
         assert view["exactness"]["passed"] is (temperature == 1)
     assert errors[0] == errors[2] < 1e-7 < 0.1 < errors[1]
+
+
+def test_a_kept_trace_is_of_numpy_so_that_looking_at_it_compiles_nothing():
+    traced = Explorer(Library()).traced(ViewRequest(), lambda: None)
+    leaves = jax.tree.leaves(traced.trace)
+    assert len(leaves) > 4
+    assert all(isinstance(leaf, np.ndarray) for leaf in leaves)
 
 
 def test_what_the_dtype_cannot_hold_is_built_and_said(client):

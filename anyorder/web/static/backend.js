@@ -2,11 +2,17 @@
 // ../local/backend.js in this place, which answers the same and computes in the page. Nothing else of the page knows which.
 import { Matrix } from "./matrix.js";
 import { Problem } from "./problem.js";
+import { DEFAULTS, viewRequest } from "./state.js";
+
+// Options, view and story of a page without an address, which data.js brings along: the first view needs no request.
+const { options, first } = globalThis.anyorderData ?? {},
+  opening = first && JSON.stringify(viewRequest({ ...DEFAULTS, text: options.example }));
 
 export const backend = {
-  options: (signal) => json("GET", "api/options", undefined, signal),
+  options: async (signal) => options ?? json("GET", "api/options", undefined, signal),
   async view(request, signal) {
-    const view = await json("POST", "api/view", { ...request, maps: false }, signal);
+    const known = JSON.stringify(request) === opening,
+      view = known ? { ...first.view } : await json("POST", "api/view", { ...request, maps: false }, signal);
     for (const name of ["predicted", "kgram", "bayes", "estimated", "truth"]) view[name] = view[name] && new Matrix(view[name]);
     return view;
   },
@@ -16,7 +22,10 @@ export const backend = {
       map = Array.isArray(which) ? "head" : which;
     return new Matrix(await json("POST", "api/map", { ...request, map, layer, head }, signal));
   },
-  story: (request, signal) => json("POST", "api/story", request, signal),
+  async story({ position, ...request }, signal) {
+    const known = JSON.stringify(request) === opening && position === first.story.position;
+    return known ? first.story : json("POST", "api/story", { ...request, position }, signal);
+  },
   probes: (signal) => json("GET", "api/probes", undefined, signal),
   probe: (path, signal) => json("POST", "api/probe", { path }, signal),
   verify: (request, signal) => json("POST", "api/verify", request, signal),

@@ -1,12 +1,7 @@
 // Bars, keys and overlays: small drawings of a few numbers.
 import { hex } from "./palette.js";
 import { number } from "./format.js";
-import { across, escape, sheet, tag, text } from "./svg.js";
-
-const nice = (value) => {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 5, 10].find((m) => m * power >= value) * power;
-};
+import { across, escape, fitted, nice, sheet, tag, text } from "./svg.js";
 
 // Lines at some values, each with its number on the left.
 const ruled = (values, y, left, right) =>
@@ -38,12 +33,13 @@ export function bars({
   const high = most ?? nice(Math.max(...finite, line ?? 0, lowest)),
     low = Math.min(least, ...finite, line ?? 0);
   const bottomValue = low < 0 ? -nice(-low) : 0;
-  width = Math.max(width, left + right + labels.length * (series.length * 7 + 7));
+  width = Math.max(fitted(width), left + right + labels.length * (series.length * 7 + 7));
   const y = (v) =>
     top +
     (height - top - bottom) * (1 - (Math.min(Math.max(v, bottomValue), high) - bottomValue) / (high - bottomValue));
   const step = (width - left - right) / labels.length,
-    thick = Math.min(26, (step * 0.78) / series.length);
+    thick = Math.min(26, (step * 0.78) / series.length),
+    clear = (at) => (line !== null && Math.abs(at - 4 - y(line)) < 8 ? y(line) - 4 : at); // not across the line
   const parts = ruled([bottomValue, high], y, left, width - right);
   labels.forEach((label, place) => {
     const middle = left + step * (place + 0.5);
@@ -72,7 +68,7 @@ export function bars({
         ),
       );
       if (series.length === 1 && labels.length <= 16 && Math.abs(value) > 0.005 * (high - bottomValue))
-        parts.push(text(middle, from - 3, number(value), { "text-anchor": "middle", "font-size": 10 }));
+        parts.push(text(middle, clear(from - 3), number(value), { "text-anchor": "middle", "font-size": 10 }));
     });
     parts.push(text(middle, height - 8, label, { "text-anchor": "middle", "font-family": "ui-monospace, monospace" }));
   });
@@ -111,6 +107,7 @@ export function keys({ title, labels, values, marks = [], first = 0, unit = "", 
     top = unit ? 24 : 12,
     bottom = 26,
     count = labels.length;
+  width = fitted(width);
   const finite = values.filter((v) => v !== null && Number.isFinite(v));
   let high = Math.max(...finite, 0),
     low = Math.min(...finite, 0);
@@ -184,7 +181,7 @@ export function overlay({ title, labels, over, under, names, colour, width = 300
   const high = nice(Math.max(...over, ...under, 1e-12)),
     least = Math.min(0, ...over, ...under),
     low = least < 0 ? -nice(-least) : 0;
-  width = Math.max(width, left + right + labels.length * 11);
+  width = Math.max(fitted(width), left + right + labels.length * 11);
   const y = (value) => top + (height - top - bottom) * (1 - (value - low) / (high - low)),
     step = (width - left - right) / labels.length,
     thick = Math.min(26, step * 0.72);

@@ -21,6 +21,12 @@ export class Controls {
       };
     for (const [label, entries] of Object.entries(groups))
       if (entries.length) $("model").append(element("optgroup", { label }, ...entries));
+    const skipped = $("left-out"),
+      left = options.left_out;
+    skipped.hidden = !left.length;
+    skipped.querySelector("summary").textContent =
+      `${left.length} ${left.length === 1 ? "entry" : "entries"} of the folders cannot be opened`;
+    skipped.querySelector("ul").append(...left.map(({ path, why }) => element("li", {}, `${path}: ${why}`)));
     $("dtype").append(...options.dtypes.map((name) => choice(name, name)));
     for (const [value, title] of Object.entries(options.estimators))
       $("estimator").append(element("option", { value, title }, value));

@@ -1,7 +1,7 @@
 // Curves over steps or positions.
 import { hex } from "./palette.js";
 import { number } from "./format.js";
-import { across, sheet, tag, text } from "./svg.js";
+import { across, fitted, nice, sheet, tag, text } from "./svg.js";
 
 // Curves over x; `log` draws powers of ten, `cursor` a vertical line, `rules` horizontal ones.
 export function curves({
@@ -22,6 +22,7 @@ export function curves({
     right = 10,
     top = 22,
     bottom = 30;
+  width = fitted(width);
   const floor = 1e-18,
     map = (v) => (log ? Math.log10(Math.max(v, floor)) : v);
   const all = [...series.flatMap((one) => one.values), ...rules.map((rule) => rule.value)]
@@ -32,7 +33,7 @@ export function curves({
   if (log) {
     least = Math.max(Math.floor(least), -18);
     most = Math.ceil(most);
-  }
+  } else if (most > 0) most = nice(most);
   if (most <= least) most = least + 1;
   const x = (v) => left + ((width - left - right) * (v - xs[0])) / Math.max(xs[xs.length - 1] - xs[0], 1e-9);
   const y = (v) =>
@@ -48,7 +49,7 @@ export function curves({
   for (const tick of ticks) {
     const value = log ? 10 ** tick : tick;
     parts.push(
-      text(left - 5, y(value) + 4, log ? `1e${tick}` : number(value), { "text-anchor": "end", ...quiet }),
+      text(left - 5, y(value) + 4, log && Math.abs(tick) > 3 ? `1e${tick}` : number(value), { "text-anchor": "end", ...quiet }),
       across(left, width - right, y(value), { stroke: hex("line"), "stroke-width": 0.5 }),
     );
   }

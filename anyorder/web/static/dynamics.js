@@ -196,7 +196,7 @@ export class DynamicsPage {
       ],
       over(
         `Attention at ${offsets}`,
-        { name: offsets, colour: "vermillion", values: share },
+        { name: "", colour: "vermillion", values: share },
         { low: 0, high: 1, yname: "share" },
       ),
       over(
@@ -208,7 +208,7 @@ export class DynamicsPage {
           yname: "excess loss (nats)",
         },
       ),
-      over("a₂, sharpness of layer 2", { name: "a₂", colour: "purple", values: film.a_2 }, { low: 0, yname: "a₂" }),
+      over("a₂, sharpness of layer 2", { name: "", colour: "purple", values: film.a_2 }, { low: 0 }),
     ];
     const names = drawings.map(([name]) => name).join();
     if (names !== this.names)

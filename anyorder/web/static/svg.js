@@ -21,6 +21,15 @@ export const text = (x, y, content, attributes = {}) =>
     escape(content),
   );
 
+// The width of a drawing: on a phone that of the page, so that its letters keep their size.
+export const fitted = (width) => Math.min(width, Math.max(document.documentElement.clientWidth - 48, 240));
+
+// The next of 1, 2, 5, 10, … that is no smaller: the end of an axis.
+export const nice = (value) => {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 5, 10].find((m) => m * power >= value) * power;
+};
+
 export const across = (x1, x2, y, attributes) => tag("line", { x1, x2, y1: y, y2: y, ...attributes });
 
 export function sheet(width, height, title, ...children) {

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
+import httpx
 import pytest
 
 from anyorder.web import schema
 from tests import oracles
-from tests.web.exploring import SYMBOLS, TEXT, TOKENS
+from tests.web.exploring import SYMBOLS, TEXT, TOKENS, explorer
 
 
 def go(page, address, /, **state):
@@ -70,6 +72,30 @@ def test_the_first_view_asks_answers_and_offers_how(page, server):
     assert page.is_visible("#step h3")
     assert page.locator("#steps button").count() == 4
     assert page.is_hidden("#facts")
+
+
+def test_the_first_view_comes_with_the_page(page, server):
+    """A warm explorer answers before it is asked, with what a page says that has to ask."""
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
+    page.goto(server)
+    settle(page)
+    said = page.inner_text("#stage")
+    assert [url.rpartition("/")[2] for url in asked] == ["view", "story"]
+    with explorer(warm=True) as (url, _):
+        while not re.search(r'"first":\{"view"', httpx.get(f"{url}/data.js", timeout=60).text):
+            time.sleep(0.05)
+        asked.clear()
+        page.goto(url)
+        settle(page)
+        assert asked == []
+        assert page.inner_text("#stage") == said
+        page.keyboard.press("ArrowLeft")
+        settle(page)
+        assert page.inner_text("#stage") != said
+        page.keyboard.press("ArrowRight")
+        settle(page)
+        assert page.inner_text("#stage") == said
 
 
 def test_windows_of_query_and_key_are_told_apart(page, address):
@@ -331,6 +357,21 @@ def test_it_fits_a_phone_and_has_names_for_everything(browser, address, scheme):
         assert (background == "rgb(246, 247, 248)") == (scheme == "light")
     finally:
         page.close()
+
+
+def test_entries_that_cannot_be_opened_are_listed_with_the_reason(page, site, tmp_path):
+    go(page, f"file://{site}/index.html")
+    assert page.is_hidden("#left-out")
+    (tmp_path / "bad<b>.safetensors").write_bytes(b"nothing")
+    (tmp_path / "trajectory.npz").write_bytes(b"")
+    with explorer([tmp_path]) as (url, _):
+        go(page, f"{url}/")
+        page.click("#left-out summary")
+        assert page.inner_text("#left-out summary") == "2 entries of the folders cannot be opened"
+        first, second = page.locator("#left-out li").all_inner_texts()
+        assert re.match(rf"{tmp_path.name}/bad<b>\.safetensors: .*not a whole safetensors file", first)
+        assert re.match(rf"{tmp_path.name}/trajectory\.npz: .*not a whole \.npz file", second)
+        page.goto("about:blank")
 
 
 def test_hostile_text_stays_text(page, address):
