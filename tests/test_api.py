@@ -77,7 +77,7 @@ TRIED = {
     "anyorder.evaluate(len, SET.source, floor='kgram')": "the floor gives NaN, or zero to a token that can come, at",
     "anyorder.evaluate(len, SET.source, floor=3)": "the floor is a int, must map tokens to rows (T, S)",
     "anyorder.train(model=3)": "the model is a int, must be an Architecture, an Equinox module from tokens to logits",
-    "anyorder.probe(len)": "the function gives a int, must give attention by layer, or that and logits",
+    "anyorder.probe(len)": "the function returns a int, must return attention by layer, or attention and logits",
     "anyorder.evaluate(len, SET, output='odds')": "output is 'odds', must be 'probabilities' or 'logits'",
     "anyorder.evaluate(3, SET)": "the model is a int, must map tokens to rows (T, S)",
     "anyorder.evaluate(anyorder.construct('bigram', order=1, alphabet_size=2, length=8), 3)": (

@@ -4,6 +4,8 @@ import ast
 import pathlib
 import re
 
+import pytest
+
 import anyorder
 
 PACKAGE = pathlib.Path(anyorder.__file__).parent
@@ -20,6 +22,7 @@ def messages(path):
                     yield node.lineno, inner.value
 
 
+@pytest.mark.slow
 def test_no_message_outside_the_command_line_has_a_flag():
     found = {
         f"{path.relative_to(PACKAGE)}:{line}": text

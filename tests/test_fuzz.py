@@ -163,6 +163,7 @@ def test_a_changed_row_is_read_or_refused_in_one_line(samples, altered):
     assert_read_or_refused(READERS["sweep/runs.jsonl"], path, altered(path.read_bytes()) + b"\n")
 
 
+@pytest.mark.slow
 @LIGHT
 @given(value=ANY_JSON)
 def test_any_json_is_a_config_or_refused_in_one_line(value):

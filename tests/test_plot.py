@@ -57,6 +57,7 @@ def test_runs_of_the_algorithms_sweeps_and_probes_have_figures(tmp_path):
     assert len(anyorder.plot.dynamics(exploring.trajectory(4)).axes) == 2
 
 
+@pytest.mark.slow
 def test_plotting_leaves_the_backend_of_the_user_alone():
     program = (
         "import matplotlib; matplotlib.use('svg'); import anyorder; anyorder.plot; print(matplotlib.get_backend())"

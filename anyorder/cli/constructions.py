@@ -78,7 +78,9 @@ class Verify(Chosen):
       anyorder verify two-layer --order 8 --force --json
     """
 
-    next = "anyorder build {name} --order {order} --alphabet-size {alphabet_size} --out {name}.safetensors"
+    next = (
+        "anyorder build {name} --order {order} --alphabet-size {alphabet_size} --dtype {dtype} --out {name}.safetensors"
+    )
     name: Name
     """Which construction; `anyorder constructions` lists them."""
     alphabet_size: int = 2

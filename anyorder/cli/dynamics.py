@@ -40,7 +40,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
     how sharply layer 2 compares.
     """
 
-    next = "anyorder explore"
+    next = "anyorder explore --models {out}"
     algorithm: Annotated[Algorithm, tyro.conf.Positional] = "two-stage"
     """two-stage: Algorithm 1, first-order chains. preconditioned: Algorithm 2, any order."""
     out: Annotated[str, Gate("fill")] = "dynamics"

@@ -72,7 +72,7 @@ class SweepCommand(Command):
 
     def run(self) -> Outcome:
         """Plan, say what it will take, run, and tabulate."""
-        from anyorder.io.atomic import locked
+        from anyorder.io.atomic import interrupted, locked
         from anyorder.sweeps import builtin
         from anyorder.sweeps.run import carry_out, plan_sweep
 
@@ -98,7 +98,7 @@ class SweepCommand(Command):
         clock, spent = time.monotonic(), 0.0
         console = Console(stderr=True)
         rows = [planned.table.rows[run.number] for run in planned.runs if run.number in planned.table.rows]
-        if planned.missing:
+        if planned.missing or interrupted(folder):  # a killed command may have left its table unsorted
             with locked(folder):  # one that is in use is refused before workers start
                 pass
             try:

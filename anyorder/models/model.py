@@ -91,12 +91,12 @@ class Trace(eqx.Module):
     points: tuple[str, ...] = eqx.field(static=True)
     blocks: tuple[tuple[str, int], ...] | None = eqx.field(static=True)
 
-    def stream(self, point: str) -> Float[Array, "rows d"]:
+    def stream(self, point: str) -> Float[Weights, "rows d"]:
         """The residual stream at a point, such as `"attention 1"` or `"mlp 1.3"`."""
         require(point in self.points, f"no point {point!r} in this model; it has {', '.join(self.points)}")
         return self.streams[self.points.index(point)]
 
-    def block(self, name: str, point: str) -> Float[Array, "rows width"]:
+    def block(self, name: str, point: str) -> Float[Weights, "rows width"]:
         """One named block of the residual stream at a point, its anchor taken off.
 
         >>> from anyorder.constructions import construct

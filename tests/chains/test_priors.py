@@ -12,6 +12,7 @@ from anyorder.errors import InputError
 from tests.chains.small import KEY
 
 
+@pytest.mark.slow
 def test_dirichlet_rows_have_the_right_moments():
     for concentration, size in ((1.0, 2), (1.0, 3), (0.5, 2), (4.0, 3)):
         prior = Dirichlet(1, size, concentration)

@@ -1,6 +1,7 @@
 """Priors by name, of the package and of plug-ins."""
 
 import numpy as np
+import pytest
 
 import anyorder
 from anyorder.chains import PRIORS, Dirichlet, Prior, named_prior, sample
@@ -35,6 +36,7 @@ def test_names_build_the_priors_that_have_them():
         assert (source.prior.name, source.order) == (name, config.window)
 
 
+@pytest.mark.slow
 def test_a_prior_of_a_plug_in_is_sampled_and_trained_on(plugin, run, tmp_path):
     path = plugin(STICKY)
     assert list(PRIORS)[-1] == "sticky"
@@ -47,6 +49,7 @@ def test_a_prior_of_a_plug_in_is_sampled_and_trained_on(plugin, run, tmp_path):
     assert f'"{path}"' in stored.read_text()
 
 
+@pytest.mark.slow
 def test_a_run_names_the_plug_in_that_is_missing_and_executes_nothing(plugin, run, tmp_path, monkeypatch):
     mark = tmp_path / "executed"
     path = plugin(STICKY + f"\nopen({str(mark)!r}, 'a').write('x')\n")

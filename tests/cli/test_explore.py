@@ -6,11 +6,13 @@ import subprocess
 import sys
 
 import httpx
+import pytest
 
 from anyorder.web import export as exports
 from anyorder.web.server import listen
 
 
+@pytest.mark.slow
 def test_explore_says_where_it_listens_serves_and_ends_with_ctrl_c(tmp_path):
     folder = tmp_path / "models"
     folder.mkdir()
@@ -53,6 +55,7 @@ def test_explore_refuses_what_it_cannot_do(run, tmp_path):
     taken.close()
 
 
+@pytest.mark.slow
 def test_explore_exports_with_a_tour(run, tmp_path, monkeypatch):
     monkeypatch.setattr(exports, "CONSTRUCTIONS", {"dyadic": exports.CONSTRUCTIONS["dyadic"]})
     monkeypatch.setattr(exports, "construction_data", lambda entry, orders, sizes: {"orders": {}})

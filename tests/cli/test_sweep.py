@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from benchmarks import crashes
+
 BAD = {
     "learning_rat = [1]": "{file} has the unknown field 'learning_rat'; did you mean learning_rate?".replace(
         "{file}", "the sweep bad"
@@ -36,6 +38,19 @@ def test_bad_axes_get_one_line_and_touch_nothing(axes, run, tmp_path, monkeypatc
     (tmp_path / "bad.toml").write_text("[axes]\n" + axes)
     assert run("sweep", "bad.toml", "--out", "out") == (2, "", f"anyorder: {BAD[axes]}\n")
     assert [entry.name for entry in tmp_path.iterdir()] == ["bad.toml"]
+
+
+def test_a_finished_sweep_is_put_in_order_after_a_kill_at_its_end(run, tmp_path):
+    (tmp_path / "tiny.toml").write_text(crashes.TOML)
+    words = ("sweep", tmp_path / "tiny.toml", "--workers", 1, "--budget", 2, "--out", tmp_path / "out")
+    assert run(*words)[0] == 0
+    whole = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    first, second, _ = whole["runs.jsonl"].split(b"\n")
+    (tmp_path / "out" / "runs.jsonl").write_bytes(second + b"\n" + first + b"\n")
+    for left in (".anyorder-lock", ".anyorder-unfinished-a.jsonl"):
+        (tmp_path / "out" / left).touch()
+    assert run(*words)[0] == 0
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == whole
 
 
 def test_an_address_where_nobody_answers_is_said_within_ten_seconds(run, tmp_path):

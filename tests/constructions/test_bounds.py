@@ -118,6 +118,7 @@ def test_fewer_answers_need_fewer_bits():
         bounds.attention_bits(1, 5, 201, wrong=0.75)
 
 
+@pytest.mark.slow
 def test_one_layer_pays_the_price_and_fails_below_it():
     order, symbols, length = 1, 3, 165
     model = construct("one-layer", order=order, alphabet_size=symbols, length=length, heads=28, dtype="bfloat16")
@@ -371,6 +372,7 @@ def trials(order, heads):
         yield [powers, *(list(rng.permutation(powers).astype(object)) for _ in range(heads - 1))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("heads", "bits"), [(1, 2), (1, 3), (1, 4), (2, 2)])
 def test_no_weights_carry_more_than_theorem_2_allows(heads, bits):
     order = bounds.largest_order(heads, bits) + 1

@@ -87,6 +87,7 @@ SLOW = ("attention-only", "two-head", "three-layer", "two-layer-qk", "two-head-q
 ROUNDED = ["dyadic", "two-layer", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", ROUNDED)
 def test_scores_of_all_windows_round_by_no_more_than_the_measured_units(name, dtype):

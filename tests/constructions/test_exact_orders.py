@@ -7,6 +7,7 @@ import pytest
 from anyorder.constructions import exact_orders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "dtype", "order"), [("dyadic", "float32", 10), ("attention-only", "float32", 6)])
 def test_exact_orders_on_file_are_those_that_measure(name, dtype, order):
     table = exact_orders.measured()

@@ -27,6 +27,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "symbols", "length", "heads"), SMALL)
 def test_every_sequence(order, symbols, length, heads):
     asked = {"order": order, "alphabet_size": symbols, "length": length, "heads": heads}

@@ -43,6 +43,7 @@ def test_constructions_of_lower_orders_are_left_out():
     assert {"bigram", "associative"} <= {one.construction for one in prices(order=1, alphabet_size=2, length=16)}
 
 
+@pytest.mark.slow
 def test_sizes_beyond_memory_are_counted_without_it():
     prices(order=2, alphabet_size=2, length=16)
     tracemalloc.start()

@@ -42,6 +42,7 @@ def test_where_no_floor_is_known_the_reason_is_given(data, words):
     assert words in estimators.floor(data.source).reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [None, TransitionNoise(0.25), TokenNoise(0.25)])
 def test_the_floor_of_a_known_kernel_is_where_tokens_came_from(noise):
     kernel = Kernel([[[0.9, 0.1], [0.3, 0.7]], [[0.6, 0.4], [0.2, 0.8]]])

@@ -33,6 +33,7 @@ def test_zero_probability_costs_infinity_only_where_it_can_come():
     assert estimators.exact_loss(certain, jnp.array([[0.5, 0.5], [0.5, 0.5]]))[0] == math.inf
 
 
+@pytest.mark.slow
 def test_exact_loss_is_the_mean_of_the_sampled_loss():
     prior = chains.PointMass(chains.Kernel([[0.9, 0.1], [0.4, 0.6]]))
     drawn = chains.sample(prior, length=12, count=20_000, seed=0)
@@ -65,6 +66,7 @@ FLOORS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "last"), FLOORS)
 def test_bayes_floor(order, last):
     @jax.jit

@@ -38,6 +38,7 @@ def test_bic_is_that_of_the_textbook():
     assert report.orders[1].bic == pytest.approx(-2 * likelihood + 3 * 2 * math.log(298), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_large_alphabet_and_a_growing_sequence():
     stream = estimators.OrderStream(2, 300)
     reports = [report for part in np.split(TOKENS * 100, 3) for report in growing(stream, part, 0.5)]

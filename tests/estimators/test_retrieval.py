@@ -65,6 +65,7 @@ def test_unigram_retrieval_knows_the_stationary_distributions_alone():
         assert float(found.probabilities[n, 0]) == pytest.approx(float(weighted), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_long_sequences_do_not_underflow_and_impossible_ones_have_a_posterior():
     pool = chains.Pool(order=1, alphabet_size=2, chains=4)
     tokens = chains.Source(pool, length=4000).sample(0, 1).tokens[0]

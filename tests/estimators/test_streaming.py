@@ -117,6 +117,7 @@ def plain_probabilities(x, order, beta, symbols, key):
     return chances, len(counters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["kgram", "bayes", "bag"])
 @pytest.mark.parametrize(("order", "symbols"), [(3, 4), (12, 4), (40, 4), (1, 300), (2, 256), (64, 256)])
 def test_long_streams_equal_a_dictionary_of_counters(estimator, order, symbols):
@@ -133,6 +134,7 @@ def test_long_streams_equal_a_dictionary_of_counters(estimator, order, symbols):
     assert np.nanmin(got) < np.nanmax(got)
 
 
+@pytest.mark.slow
 def test_order_64_over_256_symbols():
     x = bumpy(200_000, 256, seed=0)
     expected, contexts = plain_probabilities(x.tolist(), 64, 0.0, 256, tuple)

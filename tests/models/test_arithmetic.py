@@ -32,6 +32,7 @@ def test_no_wider_float_occurs_in_the_program(dtype):
     assert floats == {DTYPES[dtype]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_sixteen_bits_are_not_computed_in_thirty_two(dtype):
     model = random_model(7, dtype=dtype, heads=(1,), key_offsets=4, value_offsets=4, normalise=True)

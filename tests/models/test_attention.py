@@ -4,6 +4,7 @@ import dataclasses
 
 import jax
 import numpy as np
+import pytest
 
 from anyorder.models import Layer
 from anyorder.models import attention as attention_module
@@ -20,6 +21,7 @@ def test_heads_of_one_shape_may_have_different_scales():
     np.testing.assert_allclose(model(tokens_of(20)), transformer_output(model, tokens_of(20))[0], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_blocks_of_queries_change_nothing(monkeypatch):
     length = 300
     model = random_model(2, heads=(2,), mlp="none", key_offsets=6, value_offsets=140, beginning=True)

@@ -10,6 +10,7 @@ from tests.models.small import random_model, tokens_of
 OPTIONS = {"projected": True, "key_offsets": 4, "value_offsets": 4, "beginning": True, "pre_norm": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [9, 300])  # one block of queries, and several
 @pytest.mark.parametrize("options", [{}, OPTIONS], ids=["plain", "all options"])
 def test_a_hook_that_changes_nothing_leaves_the_definition(options, length):

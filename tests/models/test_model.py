@@ -74,6 +74,7 @@ def test_trace_names_points_and_blocks():
         trace.stream("mlp 1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mlp", ["paper", "gpt"])
 def test_gradients_match_finite_differences(mlp):
     model = random_model(5, mlp=mlp, key_offsets=3, value_offsets=2, beginning=True, pre_norm=mlp == "gpt")

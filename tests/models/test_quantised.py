@@ -29,6 +29,7 @@ def test_levels_are_as_many_as_the_bits_say(bits):
     assert len(np.unique(shares)) == 2**bits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["paper", "floor", "published"])
 def test_with_no_rounding_it_is_the_transformer(preset):
     trained = model(preset)

@@ -172,6 +172,7 @@ def test_the_header_sums_a_model_up(saved):
     assert read_summary(saved).length == 9
 
 
+@pytest.mark.slow
 def test_a_program_that_imports_models_alone_computes_in_float64(tmp_path):
     path = tmp_path / "model.safetensors"
     anyorder.save(random_model(0), path)

@@ -68,7 +68,7 @@ def test_one_call_takes_a_loaded_model_and_tensors_with_gradients(folder):
     read = [head.spectrum for head in anyorder.probe(loaded, FEW).heads]
     for form in (HuggingFaceModel(loaded), HuggingFaceModel(model=loaded)):
         assert [head.spectrum for head in anyorder.probe(form, FEW).heads] == read
-    with pytest.raises(InputError, match="list is no folder and no model of transformers"):
+    with pytest.raises(InputError, match="list is neither a folder nor a model of transformers"):
         HuggingFaceModel([loaded])
 
     def attend(tokens):
