@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import numpy as np
+from jaxtyping import Array, Float, Int
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -23,7 +25,6 @@ from anyorder.report.style import FLOOR, Drawing, apart, logarithmic, styled, wr
 from anyorder.report.tables import as_table
 from anyorder.sweeps.analysis import Spread
 from anyorder.training import read_config, read_metrics, read_models
-from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
 
 LOSS = "Above: loss on training batches, next to the true loss and the Bayes floor. Below: gap, ± two standard errors."
@@ -35,6 +36,7 @@ ATTENTION = (
 AVERAGED = 256
 
 Metrics = Sequence[Row]
+Maps = Float[np.ndarray, "heads rows rows"]
 
 
 def _by_model(metrics: Metrics, kind: str) -> dict[str, list[Row]]:
@@ -113,22 +115,25 @@ def draw_positions(metrics: Metrics) -> Figure:
     return figure
 
 
-def draw_attention(model: Transformer, config: Config, sequence: int) -> Figure:
+@eqx.filter_jit
+def _attention(
+    model: Transformer, tokens: Int[Array | np.ndarray, "count length"]
+) -> tuple[Float[Array, "count _ rows rows"], ...]:
+    return jax.vmap(lambda one: model.trace(one).attention)(tokens)
+
+
+def draw_attention(first: Maps, maps: Sequence[Maps], tokens: Int[np.ndarray, "length"], order: int) -> Figure:
     """Layer 1 averaged over sequences, later layers on one, next to the pseudo-attention of that one."""
-    tokens = held_out(*config.evaluation).tokens[:, :-1]
-    first = np.asarray(jax.vmap(lambda one: model.trace(one).attention[0])(tokens[:AVERAGED])).mean(axis=0)
-    maps = [np.asarray(layer) for layer in model.trace(tokens[sequence]).attention]
-    ideal = np.asarray(estimators.pseudo_attention(tokens[sequence], config.data.window))
+    ideal = np.asarray(estimators.pseudo_attention(tokens, order))
     begins = maps[0].shape[1] - len(ideal)
     ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
-    row = np.asarray(tokens[sequence])
     shown = {f"layer 1, head {head} (mean)": values for head, values in enumerate(first, start=1)}
     for number, layer in enumerate(maps[1:], start=2):
         shown |= {f"layer {number}, head {head}": values for head, values in enumerate(layer, start=1)}
     # The head that comes nearest to the ideal is the one to hold against it.
     nearest = min((head for layer in maps for head in layer), key=lambda head: float(np.square(head - ideal).sum()))
     shown |= {"pseudo-attention": ideal, "difference, nearest head": np.abs(nearest - ideal)}
-    panels = [AttentionMap(title, values, row) for title, values in shown.items()]
+    panels = [AttentionMap(title, values, tokens) for title, values in shown.items()]
     return draw_maps([panels[start : start + ACROSS] for start in range(0, len(panels), ACROSS)])
 
 
@@ -142,16 +147,18 @@ def write_run(folder: Path, run: Path, member: int = 0, sequence: int | None = N
     ):
         require(0 <= value < count, f"--{flag} is {value}, the run has 0 to {count - 1}")
     drawn = {"loss": draw_loss(metrics), "positions": draw_positions(metrics)}
-    if sequence is None:
-        sequence, _ = telling(held_out(*config.evaluation).tokens[:AVERAGED, :-1], config.data.window)
     if attends := hasattr(models[member], "trace"):
-        drawn["attention"] = draw_attention(models[member], config, sequence)
+        rows, order = np.asarray(held_out(*config.evaluation).tokens[:, :-1]), config.data.window
+        chosen = rows[telling(rows[:AVERAGED], order)[0] if sequence is None else sequence]
+        layers = _attention(models[member], np.stack([chosen, *rows[:AVERAGED]]))
+        maps = [np.asarray(layer[0]) for layer in layers]
+        drawn["attention"] = draw_attention(np.asarray(layers[0][1:]).mean(axis=0), maps, chosen, order)
     paths = {name: folder / f"{name}.png" for name in drawn}
     for name, figure in drawn.items():
         write_figure(figure, paths[name])
     sections = [_against_floor(metrics, paths)]
     if attends:
-        looks = _strip(models[member], config, sequence) + as_figure(paths["attention"], ATTENTION)
+        looks = _strip(maps, chosen, order) + as_figure(paths["attention"], ATTENTION)
         sections.append(Section("attention", "Where it looks", "", {}, {}, {}, "", body=looks))
     data = config.data
     lead = (
@@ -187,15 +194,13 @@ def _against_floor(metrics: Metrics, paths: Mapping[str, Path]) -> Section:
     return Section("floor", "How far from the best possible", "", {}, {}, {}, "", body=body)
 
 
-def _strip(model: Transformer, config: Config, sequence: int) -> str:
+def _strip(maps: Sequence[Maps], tokens: Int[np.ndarray, "length"], order: int) -> str:
     """A sequence, and the attention of its last position in the head of the last layer that looks most at matches."""
-    rows, order = held_out(*config.evaluation).tokens[:, :-1], config.data.window
-    tokens, (_, matches) = rows[sequence], telling(rows[sequence : sequence + 1], order)
-    layers = model.trace(tokens).attention
-    heads = [np.asarray(head[-1, -len(tokens) :], np.float64) for head in layers[-1]]
+    _, matches = telling(tokens[None], order)
+    heads = [head[-1, -len(tokens) :].astype(np.float64) for head in maps[-1]]
     best = max(range(len(heads)), key=lambda head: heads[head][matches].sum())
     mass, chance = heads[best][matches].sum(), len(matches) / len(tokens)
-    where = f"attention of the last position in layer {len(layers)}, head {best + 1}"
+    where = f"attention of the last position in layer {len(maps)}, head {best + 1}"
     return (
         f"<p>The last {order} letters are framed, the letters that followed them earlier are marked. Bars are the "
         f"{where}: {mass:.0%} of it is on the marks, uniform attention would have {chance:.0%} there.</p>"

@@ -24,9 +24,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from anyorder.models import Head, Layer, LayerNorm, Transformer
+from anyorder.models import Head, Layer, LayerNorm, Mamba, Transformer
 from anyorder.models.arithmetic import unit
 from anyorder.models.mlp import ACTIVATIONS, Norm
+from anyorder.training import fast_mamba
 from anyorder.training.gradients import add_row, causal_softmax, layer_norm, linear, mix, unit_products
 
 Rows = Float[Array, "rows width"]
@@ -48,10 +49,11 @@ def covers(model: Transformer) -> bool:
     heads = [head for layer in model.layers for head in layer.heads]
     plain = model.output_map == "softmax" and model.positions is None
     plain = plain and all(layer.convolution is None for layer in model.layers)
-    return plain and all(
-        isinstance(head, Head) and head.projection is not None and head.value_positions is None and head.rotary is None
-        for head in heads
-    )
+    return plain and all(isinstance(head, Mamba) or (isinstance(head, Head) and _plain(head)) for head in heads)
+
+
+def _plain(head: Head) -> bool:
+    return head.projection is not None and head.value_positions is None and head.rotary is None
 
 
 def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) -> Float[Array, "batch length symbols"]:
@@ -68,17 +70,22 @@ def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) ->
     read = _normed(first.attention_norm, embedding)
     features, rows = [one_hot], [embedding]
     for head in first.heads:
-        features.append(_first_attention(head, read, one_hot))
-        rows.append(read @ head.value.T @ _projection(head).T)
+        if isinstance(head, Head):
+            features.append(_first_attention(head, read, one_hot))
+            rows.append(read @ head.value.T @ _projection(head).T)
     table, flat = jnp.concatenate(rows), _flat(jnp.concatenate(features, axis=-1))
-    x = linear(flat, table.T)
-    met = linear(flat, first.mlp[0].weight @ table.T) if first.mlp and first.mlp_norm is None else None
+    x, recurrent = linear(flat, table.T), [head for head in first.heads if isinstance(head, Mamba)]
+    met = (
+        linear(flat, first.mlp[0].weight @ table.T) if first.mlp and first.mlp_norm is None and not recurrent else None
+    )
+    x = sum((fast_mamba.write(head, read, batch, _flat(one_hot)) for head in recurrent), x)
     x = _stack(first, x, met)
 
     added = jnp.zeros((), x.dtype)
     for layer in others:
         read = _normed(layer.attention_norm, x)
-        if layer is model.layers[-1] and not layer.mlp and model.final_norm is None:
+        ends = layer is model.layers[-1] and not layer.mlp and model.final_norm is None
+        if ends and all(isinstance(head, Head) for head in layer.heads):
             added = sum((_attend(head, read, batch, output) for head in layer.heads), added)
         else:
             x = sum((_attend(head, read, batch, None) for head in layer.heads), x)
@@ -163,9 +170,11 @@ def _offsets(first: int, last: int, table: int) -> Int[np.ndarray, "rows keys"]:
 
 
 def _attend(
-    head: Head, read: Rows, batch: int, output: Float[Array, "symbols d"] | None
+    head: Head | Mamba, read: Rows, batch: int, output: Float[Array, "symbols d"] | None
 ) -> Float[Array, "rows written"]:
     """The head's contribution to the stream or, with `output`, to the logits."""
+    if isinstance(head, Mamba):
+        return fast_mamba.write(head, read, batch, None)
     width, d = head.query.shape
     folds = 2 * width > d  # else two narrow products are cheaper than one wide one
 

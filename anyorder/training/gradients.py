@@ -130,6 +130,48 @@ mix.defvjp(
 
 
 @jax.custom_vjp
+def products(queries: Queries, keys: Keys) -> Scores:
+    """Products of queries and keys.
+
+    >>> products(jnp.asarray([[[3.0, 4.0]]]), jnp.asarray([[[0.0, 2.0]]])).tolist()
+    [[[8.0]]]
+    """
+    return jnp.einsum("bnd,bkd->bnk", queries, keys)
+
+
+products.defvjp(
+    lambda queries, keys: (products(queries, keys), (queries, keys)),
+    lambda kept, pulled: (pulled @ kept[1], _outer(pulled, kept[0])),
+)
+
+
+@jax.custom_vjp
+def decayed(scores: Scores, along: Float[Array, "batch keys"]) -> Scores:
+    """Score (n, i) times exp(along_n - along_i) up to the diagonal, and zero above it.
+
+    >>> decayed(jnp.ones((1, 2, 2)), jnp.asarray([[0.0, -jnp.log(2.0)]])).round(3).tolist()
+    [[[1.0, 0.0], [0.5, 1.0]]]
+    """
+    return _decayed(scores, along)[0]
+
+
+def _decayed(scores: Scores, along: Float[Array, "batch keys"]) -> tuple[Scores, Any]:
+    causal = np.tri(along.shape[1], dtype=bool)
+    factors = jnp.exp(jnp.where(causal, along[:, :, None] - along[:, None, :], -jnp.inf))
+    return scores * factors, (scores, factors)
+
+
+def _decayed_back(kept: tuple[Scores, Scores], pulled: Scores) -> tuple[Scores, Array]:
+    scores, factors = kept
+    change = pulled * factors
+    along = change * scores
+    return change, (_total(along) - _total(along.swapaxes(1, 2)))[:, :, 0]
+
+
+decayed.defvjp(_decayed, _decayed_back)
+
+
+@jax.custom_vjp
 def unit_products(queries: Queries, keys: Keys) -> Scores:
     """Products of the directions of queries and keys, 0 for a zero vector.
 

@@ -102,9 +102,13 @@ def batch_loss(
             logarithms = jax.vmap(lambda row, key: _logarithms(model, row, dropout(amount, key)))(read, keys)
         return -(wanted * logarithms[:, first - 1 :]).sum(axis=-1).mean()  # row n predicts token n + 1
 
-    numbers = (source.length - 1) * model.dimension if isinstance(model, Transformer) else 0
-    fitting = parts(settings.batch, numbers) if numbers else 1
+    fitting = parts(settings.batch, (source.length - 1) * widest(model)) if isinstance(model, Transformer) else 1
     return _mean_over_parts(loss, fitting, weights, amount, (drawn.tokens[:, :-1], wanted, keys))
+
+
+def widest(model: Transformer) -> int:
+    """The numbers in one row of the widest activation: the stream, or the values of all heads of a layer."""
+    return max(model.dimension, *(sum(len(head.value) for head in layer.heads) for layer in model.layers))
 
 
 def parts(batch: int, numbers: int) -> int:

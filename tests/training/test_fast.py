@@ -23,10 +23,20 @@ ARCHITECTURES = {
     "Q/K norm": {"qk_norm": True, "heads": (2, 1), "key_positions": "all"},
     "three layers, many heads": {"layers": 3, "heads": (1, 4, 2), "key_positions": "all", "mlp": "none"},
     "no positions": {"key_positions": "none", "beginning": True},
+    "Mamba": {"mixer": ("mamba",), "layers": 1, "heads": (2,), "mlp": "none", "taps": 3, "key_positions": "none"},
+    "Mamba of decay one, then attention": {
+        "mixer": ("mamba", "attention"),
+        "decay": "one",
+        "heads": (2, 1),
+        "beginning": True,
+        "pre_norm": True,
+        "key_positions": "none",
+    },
+    "attention, then Mamba, then nothing": {"mixer": ("attention", "mamba"), "mlp": "none", "heads": (1, 2)},
     "published": {"mlp": "published", "positions_through_key": True, "heads": (2, 1), "key_positions": "all"},
 }
 
-QUICK = {"paper", "GPT-2", "published"}
+QUICK = {"paper", "GPT-2", "published", "Mamba"}
 
 
 @pytest.mark.parametrize(

@@ -129,14 +129,14 @@ class Followed:
     certified_orders: dict[str, int]
 
 
-def telling(sequences: Int[Array, "count length"], order: int) -> tuple[int, list[int]]:
+def telling(sequences: Int[Array | np.ndarray, "count length"], order: int) -> tuple[int, list[int]]:
     """The first sequence whose last tokens came three to six times before, not just now, with different ones after.
 
     Its row, and the positions that follow those earlier occurrences; the last sequence if there is none.
     """
-    for row, tokens in enumerate(sequences):
+    for row, tokens in enumerate(np.asarray(sequences)):
         matches = np.flatnonzero(np.asarray(window_matches(tokens, order))[-1]).tolist()
-        different = len({int(tokens[place]) for place in matches})
+        different = len({*tokens[matches].tolist()})
         if 3 <= len(matches) <= 6 and different > 1 and matches[-1] < len(tokens) - order:
             return row, matches
     return row, matches
