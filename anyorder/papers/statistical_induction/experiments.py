@@ -51,14 +51,14 @@ class Setting(NamedTuple):
 
 
 BIGRAM = Setting(1, 3, DIRICHLET, 16, 2400)
-TRIGRAM = Setting(2, 2, DIRICHLET, 32, 7200)
+TRIGRAM = Setting(2, 2, DIRICHLET, 32, 24_000)
 SETTINGS: dict[Budget, tuple[Setting, ...]] = {
     "tiny": (BIGRAM._replace(steps=60),),
     "quick": (BIGRAM,),
     "paper": (BIGRAM, TRIGRAM),
 }
-#: Measurements of a run.
-TIMES: dict[Budget, int] = {"tiny": 6, "quick": 48, "paper": 48}
+#: Steps between two measurements.
+EVERY: dict[Budget, int] = {"tiny": 10, "quick": 50, "paper": 50}
 
 
 class Course(NamedTuple):
@@ -80,11 +80,11 @@ class Course(NamedTuple):
 
 def config(task: Task, setting: Setting) -> Config:
     """The models of a setting; all are kept at every measurement."""
-    every = setting.steps // TIMES[task.budget]
     heads = (setting.order, 1)
     return preset(
         order=setting.order, seeds=task.seeds, heads=heads, alphabet_size=setting.alphabet_size, prior=setting.prior,
-        dimension=setting.dimension, **MODEL, steps=setting.steps, evaluate_every=setting.steps, keep_every=every,
+        dimension=setting.dimension, **MODEL, steps=setting.steps, evaluate_every=setting.steps,
+        keep_every=EVERY[task.budget],
     )  # fmt: skip
 
 
@@ -211,7 +211,7 @@ LAYERS = (
 @experiment(
     "Uniform, unigram, bigram",
     "Fig. 1, and the sections on n-grams and on the layers",
-    {"tiny": 0.2, "quick": 1, "paper": 5},
+    {"tiny": 0.2, "quick": 1, "paper": 20},
     paper="Models first predict uniformly, then by in-context unigrams, then change rapidly to bigrams; n-grams are "
     "learnt in the same way, order by order. The signal of layer 1 depends on how far layer 2 has come.",
     reading="A stage is at least three measurements in a row in which a strategy is the nearest one, by exact "
