@@ -2,9 +2,9 @@
 
 Every command and public function takes its input through these, so that one rule holds everywhere:
 
-- a number has a kind, a range, and what follows from it fits into memory;
-- a path to read leads to a regular file, of a size that is expected, inside the folder that was opened;
-- a path to write leads to a regular file or to none, has a suffix that is known, and is the target of one output only.
+- a number has a type and a range, and the arrays that it implies fit into memory;
+- a path to read leads to a regular file of an expected size, inside the opened folder;
+- a path to write leads to a regular file or to none, has a known suffix, and is the target of one output only.
   A symbolic link is followed: the file that it leads to is replaced, the link stays.
 
 Nothing here imports NumPy.
@@ -30,11 +30,11 @@ from anyorder.errors import InputError, as_number, check_seed, check_whole, requ
 Function = TypeVar("Function", bound=Callable[..., Any])
 Place = str | os.PathLike[str]
 """A path as people give it."""
-#: How the names of unfinished files begin; a process number follows.
+#: Prefix of the names of unfinished files; a process number follows.
 UNFINISHED = ".anyorder-unfinished-"
 #: Suffixes of figures.
 FIGURES = (".png", ".svg", ".pdf")
-#: Least and most of numbers by their names, the same in flags, arguments and configs; functions may ask for more.
+#: Ranges of numbers by name, the same in flags, arguments and configs; functions may narrow them.
 RANGES: dict[str, tuple[float, float]] = {
     "alphabet_size": (2, 1 << 16),
     "beta": (1e-9, 1e9),
@@ -48,13 +48,13 @@ RANGES: dict[str, tuple[float, float]] = {
     "steps": (-1e9, 1e9),
     "symbols": (2, 1e6),
 }
-#: Most of all others, by kind, and one over the least size of a number that is not 0.
+#: Limit for all other numbers by type; its inverse is the least absolute value of a nonzero number.
 LARGEST: dict[type, float] = {int: 1e12, float: 1e100}
-#: Levels of a path to write: Python makes folders one inside the other.
+#: Most levels of an output path: Python creates nested folders recursively.
 DEEPEST = 256
 #: Annotations that are checked.
 _KINDS: dict[str, type] = {"int": int, "float": float, "Number": float, "bool": bool, "str": str}
-#: Part of the free memory that one piece of work may take, and bytes that are always there.
+#: Fraction of the free memory that one computation may take, and bytes that are always allowed.
 SHARE, SMALL = 0.9, 1 << 26
 
 
@@ -73,7 +73,7 @@ class Gate:
 
 
 def check_number(name: str, value: object, kind: type = int) -> None:
-    """Refuse a number of another kind or out of the range of its name; `kind` is int or float.
+    """Refuse a number of another type or outside the range of its name; `kind` is int or float.
 
     >>> check_number("beta", 1e308, float)
     Traceback (most recent call last):
@@ -134,7 +134,7 @@ def _check_kind(name: str, value: Any, annotation: str) -> None:
         value = value.item()
     if kind in (int, float):
         if other in ("", "None") or "Array" in other or isinstance(value, int | float | complex):
-            check_number(name, value, kind)  # else it is of another type that the function takes, or refuses itself
+            check_number(name, value, kind)  # other types are left to the function
     elif kind is bool:
         require(type(value).__name__ in ("bool", "bool_"), f"{name} is {shown(value)}, must be True or False")
     else:
@@ -166,7 +166,7 @@ def _entry(path: str, name: str) -> int:
 
 
 def check_memory(needed: int, what: str, way_out: str) -> None:
-    """Refuse work that would take more memory than there is, before any is allocated.
+    """Refuse work that needs more memory than is free, before any is allocated.
 
     >>> check_memory(10**18, "a batch of 10 sequences", "pass a smaller `batch=`")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -207,12 +207,6 @@ def open_regular(path: Place, expected: str, *, most: int | None = None, inside:
         stream.close()
         raise
     return stream
-
-
-def regular(path: Place, expected: str, *, most: int | None = None, inside: Place | None = None) -> Path:
-    """The path of a regular file, for libraries that open files themselves; arguments are those of `open_regular`."""
-    with open_regular(path, expected, most=most, inside=inside):
-        return Path(path)
 
 
 def read_bytes(path: Place, expected: str, *, most: int | None = None, inside: Place | None = None) -> bytes:

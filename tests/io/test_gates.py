@@ -94,10 +94,10 @@ def test_reading_takes_regular_files_of_an_expected_size_inside_a_folder(tmp_pat
     with pytest.raises(InputError, match="has 5 bytes, must be at most 4; give a model"):
         gates.read_bytes(file, "a model", most=4)
     with pytest.raises(InputError, match="leads out of"):
-        gates.regular(tmp_path / "models" / "link", "a model", inside=tmp_path / "models")
+        gates.read_bytes(tmp_path / "models" / "link", "a model", inside=tmp_path / "models")
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="pipe is not a regular file; give a model"):
-        gates.regular(tmp_path / "pipe", "a model")
+        gates.read_bytes(tmp_path / "pipe", "a model")
     with pytest.raises(InputError, match="not a regular file"):
         gates.check_paths([("MODEL", Gate("read"), str(tmp_path / "pipe"))])
 
