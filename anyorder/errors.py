@@ -1,7 +1,7 @@
 """Errors that the user can correct: `InputError`, one line that names the value, the limit and the way out.
 
-Messages speak Python: an option stands in backquotes with its value after an equals sign, or nothing after it where
-any value will do. The command line puts its own flags there: `in_flags`.
+Messages show options as Python arguments in backquotes: `name=value`, or `name=` where any value will do. The command
+line replaces them by its own flags: `in_flags`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """Input outside what a function accepts; the message is a single line fit to show to a person.
+    """Invalid input; the message is a single line to show to the user.
 
     >>> raise InputError("order is 0, must be at least 1; pass `order=1` or more")
     Traceback (most recent call last):
@@ -46,7 +46,7 @@ def require(condition: bool, message: str) -> None:
 
 
 def in_a_line(error: BaseException) -> str:
-    """An exception for a list of failures: its type, and the first line of what it says.
+    """An exception for a list of failures: its type, and the first line of its message.
 
     >>> in_a_line(RuntimeError("no memory\\nfor it")), in_a_line(KeyError())
     ('RuntimeError: no memory', 'KeyError: no message')
@@ -55,7 +55,7 @@ def in_a_line(error: BaseException) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The name that was meant, or all there are.
+    """A hint: the nearest name, or a list of all names.
 
     >>> nearest("verfy", ["verify", "train"]), nearest("x", ["verify", "train"])
     ('did you mean verify?', 'choose from verify, train')
@@ -66,7 +66,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as a message shows it: short, and on one line.
+    """A value as short text on one line, for a message.
 
     >>> shown("a" * 100), shown(10**5000), shown([1.5])
     ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaa…", 'about 10^5000', '[1.5]')
@@ -75,7 +75,7 @@ def shown(value: object) -> str:
         return f"about {'-' * (value < 0)}10^{int(value.bit_length() * math.log10(2))}"
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # of a value that is not ours
+    except Exception:  # a foreign `__repr__` may raise anything
         text = f"a {type(value).__name__}"
     return text if len(text) <= 60 else text[:29] + "…"
 
@@ -104,7 +104,7 @@ def as_number(name: str, value: object) -> float:
 
 
 def check_whole(**values: object) -> None:
-    """Refuse what is no integer.
+    """Refuse values that are not integers.
 
     >>> check_whole(order=2, alphabet_size=2.5)
     Traceback (most recent call last):

@@ -42,7 +42,7 @@ from anyorder.training.run import Trained
 __all__ = ["attention", "dynamics", "kernel", "predictions", "probe", "sweep", "training"]
 
 
-#: Tokens, or where one sequence of them is drawn from, with `seed`.
+#: Tokens, or a source from which one sequence is drawn with `seed`.
 TokensOrSource = Tokens | Source | Prior | Kernel
 
 
@@ -126,7 +126,7 @@ def predictions(
 def kernel(kernel: Kernel | Source | Prior | ArrayLike, *, seed: Seed = 0) -> Figure:
     """The rows of a kernel: for every context, oldest token first, the probability of each next token.
 
-    Of a source or a prior: the kernel of the sequence that the other functions draw with the same seed.
+    For a source or a prior: the kernel of the sequence that the other functions draw with the same seed.
 
     >>> kernel([[0.9, 0.1], [0.5, 0.5]]).axes[0].get_ylabel()
     'context'
@@ -152,7 +152,7 @@ def kernel(kernel: Kernel | Source | Prior | ArrayLike, *, seed: Seed = 0) -> Fi
 
 
 def training(run: Trained | str | Path) -> Figure:
-    """The loss of a run over its steps, and its gap to the Bayes floor; `run` is what `train` gave, or its folder."""
+    """The loss of a run over its steps, and its gap to the Bayes floor; `run` is a result of `train`, or its folder."""
     if isinstance(run, Trained):
         return draw_loss(run.metrics)
     require(

@@ -1,4 +1,4 @@
-"""`.npz` archives of anybody: sizes are checked before anything is unpacked, and no pickle is read."""
+"""Untrusted `.npz` archives: sizes are checked before unpacking, and pickles are refused."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from anyorder.io.gates import open_regular
 
 #: Bytes that an archive may unpack to.
 MOST_UNPACKED = 1 << 30
-#: Compression whose memory is that of the bytes asked for; bzip2 and LZMA unpack whole blocks.
+#: Compression methods that unpack only the bytes that are read; bzip2 and LZMA unpack whole blocks.
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def unpacked_size(path: str | Path, expected: str) -> int:
-    """Bytes that an archive unpacks to, by its directory: what `zipfile` reads of an entry never exceeds that."""
+    """The unpacked size of an archive, by its directory; `zipfile` never reads more of an entry than stated there."""
     return read_npz(path, expected, names=())[1]
 
 
 def read_npz(
     path: str | Path, expected: str, *, names: Collection[str] | None = None, most: int = MOST_UNPACKED
 ) -> tuple[dict[str, np.ndarray], int]:
-    """Arrays of an archive by name, all or those that are named and there; and the bytes that all of it unpacks to.
+    """The arrays of an archive by name, all or those in `names`, and the unpacked size of the whole archive in bytes.
 
     expected: the file to give instead, for the message.
-    most: bytes that the arrays may have.
+    most: limit on the bytes of these arrays.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.npz"

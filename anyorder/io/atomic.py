@@ -54,8 +54,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         with temporary.open("rb+") as written:
             os.fsync(written.fileno())
         os.replace(temporary, final)
-    except OSError as error:  # of this file, or of no room for it; what the block does besides keeps its own error
-        short = "requested and" in str(error)  # NumPy counts the bytes that were not written, and names nothing
+    except OSError as error:  # of this file, or of a full disk; other errors of the block are raised unchanged
+        short = "requested and" in str(error)  # NumPy's error has no file name and no errno
         if error.filename != str(temporary) and (error.filename or error.errno not in _NO_ROOM) and not short:
             raise
         reason = os.strerror(errno.ENOSPC) if short else error.strerror
@@ -66,7 +66,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 
 def _is_left_over(path: Path) -> bool:
-    """Whether an unfinished file is of a process of this machine that has ended, or of a version that wrote none."""
+    """Whether the process that wrote an unfinished file has ended; true if it states no process, as in 0.2."""
     match path.name.removeprefix(UNFINISHED).split("-"):
         case [host, number, _] if number.isdecimal():
             if host != _HOST or os.name == "nt":  # where signal 0 is Ctrl-C
@@ -82,7 +82,7 @@ def _is_left_over(path: Path) -> bool:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text, in place of what the file held."""
+    """Write a text, replacing the file's content."""
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
@@ -99,10 +99,10 @@ def write_lines(path: str | Path, rows: Iterable[Row]) -> None:
 
 
 def append_lines(path: str | Path, rows: Iterable[Row]) -> bytes:
-    """Add JSON objects to a file, a line each, in one write that is on the disk when this returns; gives its bytes.
+    """Add JSON objects to a file, a line each, in one write that is on the disk when this returns; returns its bytes.
 
-    A process that is killed in the middle leaves at most one line cut short, at the end: `read_lines` drops it. Where
-    there is no room the file stays as it was.
+    A process that is killed in the middle leaves at most one line cut short, at the end: `read_lines` drops it. On a
+    full disk the file is unchanged.
     """
     file, data = Path(path), _lines(rows)
     try:
@@ -194,9 +194,9 @@ def short_digest(value: object) -> str:
 
 
 def holds(folder: str | Path, marker: str, own: Sequence[str] = ()) -> bool:
-    """Whether a folder has the file that marks it as ours; refuses a folder with other files, and a file.
+    """Whether a folder has its marker file; without it, other files in the folder are refused.
 
-    `own` are files that may be there before the marker is. What a killed process left behind does not count.
+    own: files that are allowed without the marker. Unfinished files of killed processes are ignored.
     """
     path = Path(folder)
     require(not path.exists() or path.is_dir(), f"{path} is a file where a folder is needed; choose another name")
@@ -237,9 +237,9 @@ def new_folder(parent: str | Path, name: str) -> Path:
 
 @contextlib.contextmanager
 def locked(folder: str | Path) -> Iterator[None]:
-    """Hold a folder and all in it for this process, and clear it of files that processes which ended left unfinished.
+    """Lock a folder for this process, and delete unfinished files of processes that have ended.
 
-    The lock is the operating system's: it ends with the process, however that ends. Beside it stands who holds it.
+    The operating system releases the lock when the process ends, however it ends. A file beside it names the holder.
     """
     path = Path(folder)
     holder, new = path / _HOLDER, not path.exists()

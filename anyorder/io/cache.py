@@ -1,4 +1,4 @@
-"""The user's cache folder, for results that can be computed again: compiled programs, and values of the package."""
+"""The user's cache folder: compiled programs, and values computed from the package's files."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def folder(name: str) -> Path:
 
 
 def kept(name: str, make: Callable[[], Any]) -> Any:
-    """A JSON value that follows from the package alone: made once, and again when a file of the package has changed.
+    """A cached JSON value that depends on the package's files alone; computed again when one of them has changed.
 
-    What is damaged is made again, and a folder that cannot be written keeps nothing: neither is an error.
+    A damaged cache file is computed again, and a cache folder that cannot be written is ignored.
     """
     stamp = _stamp()
     with contextlib.suppress(OSError, ValueError, RuntimeError):  # not there, damaged, or no home folder
@@ -35,7 +35,7 @@ def kept(name: str, make: Callable[[], Any]) -> Any:
         if isinstance(found, dict) and found.get("stamp") == stamp and "value" in found:
             return found["value"]
     value = make()
-    from anyorder.io.atomic import write_json  # NumPy: not where the value was kept
+    from anyorder.io.atomic import write_json  # imports NumPy, which cached values do not need
 
     with contextlib.suppress(OSError, RuntimeError, InputError):
         write_json(_file(name), {"stamp": stamp, "value": value})
@@ -43,12 +43,12 @@ def kept(name: str, make: Callable[[], Any]) -> Any:
 
 
 def _file(name: str) -> Path:
-    """One for each place where the package is installed, so that they do not take turns."""
+    """The cache file of a value; every installation of the package has its own."""
     return folder("kept") / f"{name}-{_digest(str(PACKAGE))}.json"
 
 
 def _stamp() -> str:
-    """A digest that changes with every file of the package from which a value may follow."""
+    """A digest of all files of the package that a cached value may depend on."""
     parts = [__version__]
     for place, _, names in os.walk(PACKAGE):
         for path in (os.path.join(place, name) for name in names if name.endswith((".py", ".json"))):

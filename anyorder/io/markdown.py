@@ -1,4 +1,4 @@
-"""Tables of Markdown, and the pages of the docs that hold what is made from registries and records."""
+"""Markdown tables, and docs pages with parts generated from registries and recorded results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 
 def as_markdown(headings: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table of Markdown.
+    """A Markdown table.
 
     >>> print(as_markdown(("name", "d"), [("`bigram`", "3S")]))
     | name | d |
@@ -19,7 +19,7 @@ def as_markdown(headings: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def rewritten(page: str, kind: str, write: Callable[[str], str]) -> str:
-    r"""A page with what stands between `<!-- KIND: NAME -->` and `<!-- end -->` written again, by name.
+    r"""A page with every part between `<!-- KIND: NAME -->` and `<!-- end -->` replaced, by name.
 
     >>> rewritten("<!-- table: sizes -->\nold\n<!-- end -->", "table", lambda name: f"new {name}")
     '<!-- table: sizes -->\nnew sizes\n<!-- end -->'

@@ -27,7 +27,7 @@ VARIABLE, GROUP, SHIPPED = "ANYORDER_PLUGINS", "anyorder", "anyorder.papers"
 
 Thing = TypeVar("Thing")
 
-#: Where a plug-in is from → what it brought; None while it is being imported.
+#: Origin of each plug-in → the things it defines; None while it is being imported.
 _imported: dict[str, Any] = {}
 
 
@@ -36,7 +36,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
 
     kind: the noun that messages use; a package keeps such things in the module of its plural.
     shipped: name → thing, or `module:attribute`, which is imported when the thing is asked for.
-    named: from a variable and its value in a plug-in to the name of the thing; None where it is of another kind.
+    named: function from a plug-in's variable and its value to the thing's name; None for things of another kind.
 
     >>> numbers = Registry("number", {"one": 1, "pi": "math:pi"}, lambda variable, value: None)
     >>> list(numbers), numbers["pi"] > 3, "two" in numbers
@@ -71,7 +71,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         return isinstance(name, str) and (name in self._shipped or name in self._given or name in self._all()[0])
 
     def find(self, given: str | Thing) -> Thing:
-        """The thing of this name; a thing itself is given back, and found by its name until the program ends.
+        """The thing of this name; an object is returned unchanged, and found by its name until the program ends.
 
         >>> Registry("number", {"one": 1}, lambda variable, value: None).find("on")
         Traceback (most recent call last):
@@ -91,7 +91,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         return given
 
     def home(self, name: str) -> str:
-        """Where a thing is from: anyorder, a file, an entry point, or this program."""
+        """The origin of a thing: anyorder, a file, an entry point, or this program."""
         return self._all()[1].get(name, "this program" if name in self._given else "anyorder")
 
     def _clash(self, name: str, home: str, other: str) -> str:
@@ -133,7 +133,7 @@ def use(*named: str | Path) -> None:
 
 @contextlib.contextmanager
 def within(named: Iterable[str]) -> Iterator[None]:
-    """Use plug-ins for a while."""
+    """Use plug-ins inside a `with` block."""
     before = os.environ.get(VARIABLE, "")
     try:
         use(*named)

@@ -1,7 +1,6 @@
 """Reading sequences: whitespace-separated integers, text with an alphabet, FASTA, or `.npy`.
 
-A file is read twice and never held: once to learn its length and alphabet and to refuse what is wrong with it, and
-once for its tokens.
+A file is read twice and never held in memory: first to find its length, alphabet and errors, then for its tokens.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ BASES = "ACGT"
 _FASTA = (".fa", ".fasta")
 
 Reader = Callable[[Counter[str]], Iterator[Piece]]
-"""The tokens of a file from its beginning; what was passed over is counted in the tally."""
+"""The tokens of a file from its beginning; skipped parts are counted in the tally."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,15 +41,15 @@ class SequenceFile:
     alphabet: str | None
     """The characters, if it is text."""
     count: int
-    """Sequences that have a token."""
+    """Number of sequences with at least one token."""
     length: int
-    """Tokens in all of them."""
+    """Number of tokens in all sequences."""
     notes: tuple[str, ...]
     """Skipped parts, a sentence each."""
     read: Reader = dataclasses.field(repr=False)
 
     def chunks(self) -> Iterator[Piece]:
-        """The tokens from the beginning, in parts that have some, each with whether it begins a sequence."""
+        """The tokens from the beginning, in non-empty chunks, each with whether it begins a sequence."""
         return _with_tokens(self.read(Counter()))
 
     def check_single(self) -> None:
@@ -58,7 +57,7 @@ class SequenceFile:
         require(self.count == 1, f"{self.name} holds {self.count} sequences, must be one; choose one with `row=`")
 
     def one(self, limit: int | None = None) -> Int[np.ndarray, "length"]:
-        """The tokens of the only sequence, or as many of its first as the limit says."""
+        """The tokens of the only sequence, or its first `limit` tokens."""
         require(limit is None or limit >= 1, f"limit is {limit}, must be at least 1; pass `limit=1` or more")
         self.check_single()
         kept: list[np.ndarray] = []
@@ -78,7 +77,7 @@ def open_sequences(
     row: int | None = None,
     line_ends: LineEnds = "drop",
 ) -> Iterator[SequenceFile]:
-    """Open a file of sequences, or `-` for standard input, and learn what it holds.
+    """Open a file of sequences, or `-` for standard input, and scan its contents.
 
     With `alphabet` the input is text whose characters are numbered in the order given (`"auto"`: by first appearance).
     All its lines are one sequence, unless `line_ends` is `split`; an alphabet with a line end keeps them. Files that
@@ -151,7 +150,7 @@ def _stream(source: str | Path) -> Iterator[IO[bytes]]:
 
 
 def _reader(stream: IO[bytes], name: str, alphabet: str | None, ends: LineEnds) -> tuple[Reader, str | None]:
-    """The reader that takes this file in parts, and its characters if it is text."""
+    """The function that reads this file in parts, and its characters if it is text."""
     start = stream.read(6)
     stream.seek(0)
     require(len(start) > 0, f"{name} is empty; it needs at least two tokens")
@@ -182,7 +181,7 @@ def _reader(stream: IO[bytes], name: str, alphabet: str | None, ends: LineEnds) 
 
 
 def _with_tokens(parts: Iterator[Piece]) -> Iterator[Piece]:
-    """The parts that have tokens."""
+    """The parts with at least one token."""
     begun = False
     for tokens, begins in parts:
         begun |= begins

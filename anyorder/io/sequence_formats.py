@@ -1,6 +1,6 @@
 """The formats of sequences, each read in parts: integers, text, FASTA and `.npy`.
 
-A part is a piece of one sequence. `tally` counts what a reader passed over and the user should know.
+A part is a piece of one sequence. `tally` counts skipped parts, which are reported to the user.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LineEnds = Literal["keep", "space", "drop", "split"]
 
 
 class Piece(NamedTuple):
-    """Tokens that follow each other, and whether they begin a sequence."""
+    """Consecutive tokens, and whether they begin a sequence."""
 
     tokens: Int[np.ndarray, "part"]
     begins: bool
@@ -120,7 +120,7 @@ def _decoded(stream: IO[bytes], source: str, line_ends: LineEnds, tally: Counter
 
 
 def fasta(stream: IO[bytes], source: str, letters: str, tally: Counter[str]) -> Iterator[Piece]:
-    """FASTA as places in `letters`: every record is a sequence, and one ends at each letter that is not known.
+    """FASTA as places in `letters`: every record is a sequence; an unknown letter ends it, and another begins.
 
     Where the letters are capitals, small ones (soft-masked bases) count as theirs.
     """

@@ -69,7 +69,7 @@ def nan_outside(
 
 
 def check_unmasked(name: str, given: object) -> None:
-    """Refuse NumPy's masked arrays, whose masks nothing here reads."""
+    """Refuse masked arrays, because masks would be ignored."""
     masked = isinstance(given, np.ma.MaskedArray)
     require(not masked, f"{name} are a masked array; drop the masked entries, or give its .data")
 
@@ -77,7 +77,7 @@ def check_unmasked(name: str, given: object) -> None:
 def with_size(
     tokens: object, order: int | None, alphabet_size: int | None, alphabet: str | None
 ) -> tuple[Int[Array, "length"], int]:
-    """The sequence as `as_tokens` gives it, and the size of the alphabet, which a given `alphabet` has of itself.
+    """The sequence converted by `as_tokens`, and the size of the alphabet, implied by `alphabet` if given.
 
     The alphabet "auto" is the characters of the text by first appearance, as on the command line.
 
@@ -137,12 +137,12 @@ def check_characters(alphabet: str) -> None:
 
 
 def numbered(text: str, alphabet: str, source: str = "the sequence", begin: int = 0) -> Int[np.ndarray, "length"]:
-    """The place of each character in the alphabet; one that is not there is refused, with where it is.
+    """The place of each character in the alphabet; unknown characters are refused with their position.
 
     >>> numbered("abba", "ba").tolist()
     [1, 0, 0, 1]
     """
-    # Bytes of a command line that are no characters come as lone surrogates.
+    # Undecodable bytes of a command line are lone surrogates.
     codes, known = (np.frombuffer(one.encode("utf-32-le", "surrogatepass"), np.uint32) for one in (text, alphabet))
     order = np.argsort(known)
     places = order[np.minimum(np.searchsorted(known[order], codes), known.size - 1)]
@@ -157,7 +157,7 @@ def numbered(text: str, alphabet: str, source: str = "the sequence", begin: int 
 
 
 def spelled(text: str, alphabet: str | None) -> Int[np.ndarray, "length"]:
-    """The characters of a text as numbers, once its alphabet is known to be one."""
+    """The characters of a text as numbers, after checking the alphabet."""
     if alphabet is None:
         raise InputError("the sequence is a string and has no alphabet; give its characters in order with `alphabet=`")
     check_characters(alphabet)

@@ -4,8 +4,8 @@ A file is safetensors, with the JSON in its header: no pickle. A digest of names
 with them, so that a file that was cut short or changed is refused with one line.
 
 In the JSON every object is a tag: `{"kind": …, "fields": …}` is a dataclass or a named tuple, `{"array": …}` an array
-by its path in the tree, `{"tuple": …}` and `{"dict": …}` what they say, `{"float": …}` a number JSON does not have.
-All else stands for itself. Only the kinds that the caller names are made: a file cannot ask for others.
+by its path in the tree, `{"tuple": …}` and `{"dict": …}` those types, `{"float": …}` a number JSON does not have.
+Other values stand for themselves. Only classes named by the caller are created: a file cannot choose others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from anyorder.io.atomic import whole_file
 from anyorder.io.gates import open_regular, read_bytes
 
 Arrays = dict[str, np.ndarray]
-#: Bytes of a header that is read by itself.
+#: Largest size of a header in bytes.
 MOST_HEADER = 1 << 23
 _EXPECTED = "a .safetensors file of anyorder"
 _CODES = {
@@ -47,7 +47,7 @@ _CODES = {
 
 
 def described(value: object) -> tuple[object, Arrays]:
-    """A JSON value that says how to put a tree together again, and its arrays by their paths.
+    """The structure of a tree as JSON, from which `rebuilt` restores it, and its arrays by path.
 
     >>> import collections
     >>> Pair = collections.namedtuple("Pair", "one other")
@@ -83,7 +83,7 @@ def _describe(value: object, path: tuple[object, ...], arrays: Arrays) -> object
 
 
 def _fields(value: object) -> dict[str, Any] | None:
-    """Of a dataclass or a named tuple; None of anything else."""
+    """The fields of a dataclass or a named tuple; None for anything else."""
     if dataclasses.is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
     return value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else None
@@ -95,7 +95,7 @@ def rebuilt(
     kinds: Iterable[type] | Mapping[str, type],
     array: Callable[[Any], object] = np.asarray,
 ) -> Any:
-    """The tree that `described` gave, of these kinds, by name or each by its own; `array` makes an array of each entry.
+    """The inverse of `described`; `kinds` are the allowed classes, and `array` converts each array.
 
     >>> rebuilt({"kind": "Path", "fields": {}}, {}, [])
     Traceback (most recent call last):
@@ -198,7 +198,7 @@ def arrays_digest(arrays: Mapping[str, ArrayLike], text: str = "") -> str:
 def write_record(path: str | Path, value: object, form: str, **about: object) -> None:
     """Write a tree as one safetensors file, whole or not at all; `form` names its kind and version.
 
-    `about` are further entries of the header, for those who want to know of the tree without reading it.
+    about: further entries of the header, to be read without the tree.
     """
     plain, arrays = described(value)
     write_tensors(path, arrays, {"format": form, **about, "value": plain})
