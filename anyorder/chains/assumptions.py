@@ -176,7 +176,7 @@ def conditions(prior: Prior, gamma: float, key: Seed = 0, *, count: int = 16) ->
 def _worst(same: tuple[Check, ...]) -> Check:
     """One check of many kernels as one: that of the kernel furthest beyond the limit, if any fails."""
     failing = [check for check in same if not check.holds]
-    # The side of the limit that is right is the one where the kernels that hold are; distance ranks the others.
+    # Failing kernels lie on the wrong side of the limit; the worst is the furthest from it.
     worst = max(failing, key=lambda check: abs(check.measured - check.limit)) if failing else same[0]
     return worst._replace(detail=f"{worst.detail}; fails for {len(failing)} of {len(same)} kernels")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _prior_name(variable: str, value: object) -> str | None:
-    """Its own `name`: that of a class from which it is derived is taken."""
+    """The `name` that the class defines itself; an inherited one belongs to its base class."""
     if not isinstance(value, type):
         return None
     from anyorder.chains.priors import Prior
@@ -23,7 +23,7 @@ def _prior_name(variable: str, value: object) -> str | None:
     return own if issubclass(value, Prior) and isinstance(own, str) else None
 
 
-#: Every prior by its name, and what makes it.
+#: Every prior: name → class or factory.
 PRIORS: Registry[Callable[..., Prior]] = Registry(
     "prior",
     {
@@ -45,7 +45,7 @@ PRIORS: Registry[Callable[..., Prior]] = Registry(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SourceConfig:
-    """Where sequences come from, but for their length."""
+    """The source of sequences, without their length."""
 
     order: int = 2
     """Order k: how many past tokens the next one depends on. The priors order-mixture and tree have their own."""

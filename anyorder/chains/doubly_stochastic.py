@@ -1,4 +1,4 @@
-"""Doubly stochastic kernels: every context is equally frequent, so that counting symbols says nothing."""
+"""Doubly stochastic kernels: every context is equally frequent, so that symbol counts carry no information."""
 
 from __future__ import annotations
 

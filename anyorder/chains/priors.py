@@ -37,14 +37,14 @@ class Prior(eqx.Module):
         raise InputError(f"{type(self).__name__} has no method draw(key, dtype); write one that gives a kernel")
 
     def floor(self, tokens: Int[Array, "length"]) -> Any:
-        """Rows (length, S) of the Bayes predictor on one sequence, where a prior of one's own knows it.
+        """The Bayes predictor's rows (length, S) on one sequence, for a uniform start without noise.
 
-        For a uniform start without noise. None, as here, where no floor is given.
+        A user-defined prior may override it; None: unknown.
         """
         return None
 
     def predictors(self) -> Mapping[str, Callable[[Int[Array, "length"]], Any]]:
-        """Further predictors, by name, that evaluation compares a model with; each gives rows (length, S)."""
+        """Further predictors by name, with which evaluation compares a model; each returns rows (length, S)."""
         return {}
 
     @property
@@ -288,7 +288,7 @@ def return_counts(kernel: Float[Array, "*contexts symbols"], steps: int) -> Floa
 
 
 class PointMass(Prior):
-    """Always the same, given kernel.
+    """A prior that always draws the given kernel.
 
     >>> PointMass(Kernel([[0.9, 0.1], [0.5, 0.5]])).draw(jax.random.key(0)).tolist()
     [[0.9, 0.1], [0.5, 0.5]]

@@ -20,7 +20,7 @@ from anyorder.io.gates import check_fields
 
 
 class Recall(Process):
-    """Key-value recall with a window of k tokens; N is as large as the length allows, a token to spare is one more 0.
+    """Key-value recall with a window of k tokens; N is as large as the length allows; a spare token is one more 0.
 
     >>> tokens, truth = Recall(order=1, alphabet_size=4).sequence(jax.random.key(0), 8)
     >>> tokens.tolist(), truth[-1].tolist()  # 3 marks the value 1

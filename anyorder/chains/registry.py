@@ -1,4 +1,4 @@
-"""Priors by their names, and the short way to a batch of sequences."""
+"""Priors by name, and `sample`, which draws a batch of sequences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def named_prior(
     chains: int = 16,
     pool_seed: int = 0,
 ) -> Prior:
-    """The prior of this name or class; each takes the numbers that are its own.
+    """The prior of this name or class, with those of the numbers that it has as parameters.
 
     >>> named_prior("tree", 1, 4, depth=2).order
     2

@@ -1,4 +1,4 @@
-"""`Source`: everything that decides how sequences come about, as one pytree that samples.
+"""`Source`: prior, noise, opening and length of sequences as one pytree with a method `sample`.
 
 Its numbers, such as γ and the level of the noise, are leaves: a compiled program takes the source as an input, and
 another level compiles nothing. Everything here is a pure function of a key and can be called inside another program.
@@ -57,7 +57,7 @@ class Chains(NamedTuple):
 
 
 def as_prior(given: Prior | Kernel) -> Prior:
-    """A prior as it is; of a kernel the prior that always draws it."""
+    """A prior unchanged; for a kernel, the prior that always draws it."""
     prior = PointMass(given) if isinstance(given, Kernel) else given
     require(
         isinstance(prior, Prior),
@@ -142,7 +142,7 @@ class Source(eqx.Module):
 
 @gated
 def as_source(given: Source | Prior | Kernel, length: int = 33) -> Source:
-    """A source as it is; of a prior or a kernel the source of sequences of this many tokens, without noise.
+    """A source unchanged; for a prior or a kernel, the source of sequences of this many tokens, without noise.
 
     >>> as_source(Kernel([[0.9, 0.1], [0.5, 0.5]])).length
     33

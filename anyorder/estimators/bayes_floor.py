@@ -1,4 +1,4 @@
-"""The Bayes predictor of a source: the one place that knows which estimator no other beats on average."""
+"""The Bayes predictor of a source: the estimator with the least expected loss."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Floor:
 
 
 def floor(source: Source | Prior | Kernel) -> Floor:
-    """The predictor of the source's sequences that no other beats on average.
+    """The Bayes predictor of the source's sequences: no other has a smaller expected loss.
 
     >>> from anyorder.chains import Dirichlet, Source
     >>> floor(Source(Dirichlet(1, 2), length=6))([0, 1, 0, 1, 1, 0]).probabilities[-1].tolist()
@@ -124,8 +124,8 @@ def _recalled(tokens: Tokens, source: Any) -> Estimate:
 def references(source: Source | Prior | Kernel) -> dict[str, Predictor]:
     """Every predictor that a model on this source may follow, by name; its Bayes predictor first, where one is known.
 
-    `order-j` is add-β smoothing of order j, for j = 0 … k; counts leave out the first k tokens. The rest are those that
-    the source has of its own.
+    `order-j` is add-β smoothing of order j, for j = 0 … k; counts leave out the first k tokens. The source's own
+    predictors follow.
 
     >>> from anyorder.chains import Pool
     >>> list(references(Pool(order=1, alphabet_size=2, chains=8)))

@@ -73,7 +73,7 @@ class Recounted(Counter):
         self._tokens = np.empty(0, self.dtype)
 
     def feed(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:
-        """Predict the sequence so far, and take what is asked for."""
+        """Predict the whole sequence again, and keep the rows of the chunk."""
         fresh = stream[self.order :]
         self._tokens = np.append(self._tokens[:seen], fresh)
         rows = self._predict(self._tokens)
@@ -85,12 +85,12 @@ class Recounted(Counter):
 
     @property
     def contexts(self) -> int:
-        """None is stored."""
+        """Zero: contexts are not stored."""
         return 0
 
     @property
     def nbytes(self) -> int:
-        """Of the sequence."""
+        """Bytes of the stored sequence."""
         return self._tokens.nbytes
 
 
@@ -133,7 +133,7 @@ def _empty_index(capacity: int) -> np.ndarray:
 
 
 class _Stores(Counter):
-    """The base of all counters: stores, how much of each is used, and how a compiled loop fills them."""
+    """The base of all counters: stores, the used part of each, and a method by which a compiled loop fills them."""
 
     def __init__(self, alphabet_size: int, columns: Sequence[_Column], windows: Sequence[_Column] = ()) -> None:
         require(
@@ -183,7 +183,7 @@ class Windows(_Stores):
         super().__init__(alphabet_size, [None if exact else (self.dtype, order)])
 
     def feed(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:
-        """Count a chunk, and before the first full window what stands without one."""
+        """Count a chunk and, before the first full window, the aligned openings."""
         if self.early and seen < self.order <= seen + stream.size - self.order:
             self._count_early(stream[self.order - seen :][: self.order])
         self._count(stream, seen, chances, distributions)
@@ -225,7 +225,7 @@ class Suffixes(_Stores):
     def __init__(self, order: int, alphabet_size: int, beta: float | None) -> None:
         check_order(order)
         self.order, self.alphabet_size = order, alphabet_size
-        self.filler = alphabet_size  # stands before the stream begins: it is not a token
+        self.filler = alphabet_size  # the filler before the stream, which is not a token
         self.dtype = np.min_scalar_type(alphabet_size)
         super().__init__(alphabet_size, [(np.uint32, 2)], [(self.dtype, order)])
         self.used[ROWS] = 1  # the root
@@ -290,7 +290,7 @@ class Paths(_Stores):
         return weights
 
     def marginals(self, beta: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """Log-probabilities of what was counted, under each order and under context-tree weighting; Dirichlet(β) rows.
+        """Log-probability of the counted tokens, under each order and under context-tree weighting; Dirichlet(β) rows.
 
         Between the two is the largest log-likelihood of each order, with the rows that fit best.
         """

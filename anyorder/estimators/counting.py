@@ -83,7 +83,7 @@ def bayes(
     return where_full(smoothed(counts, beta), order)
 
 
-#: The same, where β is not that of the rows.
+#: The same function, for a β that is not the parameter of the rows.
 add_beta = bayes
 
 

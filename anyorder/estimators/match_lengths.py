@@ -1,4 +1,4 @@
-"""Match lengths, and attention by match length: of NumPy's arrays and of JAX's, without importing JAX.
+"""Match lengths, and attention by match length, for NumPy and JAX arrays, without importing JAX.
 
 The match length ℓ(n, i) of query n and key i is the number of tokens before i that equal the tokens up to n, counted up
 to a longest one: x_{i-1} = x_n, x_{i-2} = x_{n-1}, …, as in Definition 2.
@@ -36,7 +36,7 @@ OneHot = Float[Any, "queries keys lengths"]
 
 
 def even(of_length: OneHot) -> Float[Any, "queries 1 lengths"]:
-    """Keys of every match length: what attention that is spread evenly is proportional to."""
+    """The number of keys of every match length, to which uniform attention is proportional."""
     return of_length.sum(axis=1)[:, None]
 
 
@@ -46,9 +46,9 @@ def by_length(
     max_length: int,
     chance: Callable[[OneHot], Float[Any, "queries _ lengths"]] = even,
 ) -> tuple[Float[Any, "queries heads lengths"], Float[Any, "queries heads lengths"]]:
-    """Attention on keys of match length 0 … `max_length`, and how chance would spread the same mass over them.
+    """Attention mass on keys of match length 0 … `max_length`, and the same total mass as chance distributes it.
 
-    `chance` gives numbers that the latter is proportional to, from the one-hot match lengths.
+    chance: function from the one-hot match lengths to numbers to which chance is proportional.
 
     >>> mass, expected = by_length(np.array([[[0.1, 0.2, 0.3, 0.4]]]), np.array([[-1, 0, 0, 1]]), 1)
     >>> mass.round(6).tolist(), expected.round(6).tolist()

@@ -1,6 +1,6 @@
 """Which earlier positions an ideal k-th order induction head attends to, as matrices of zeros and ones.
 
-Row n looks at the keys i ≤ n. Everything an in-context estimator counts is one of these matrices times the
+Row n looks at the keys i ≤ n. The counts of every in-context estimator are one of these matrices times the
 one-hot tokens, and the pseudo-attention map is the matrix with its rows divided by their sums.
 """
 

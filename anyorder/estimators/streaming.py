@@ -25,7 +25,7 @@ _SLICE = 1 << 14  # tokens given to the compiled loop at a time
 
 
 class CountedStream:
-    """Tokens that come in chunks, of one sequence or of several, and what counts them."""
+    """A stream of tokens in chunks, of one sequence or of several, with its counter."""
 
     def __init__(self, counter: Counter, alphabet_size: int) -> None:
         self.order, self.alphabet_size = counter.order, alphabet_size
@@ -52,7 +52,7 @@ class CountedStream:
 
     @property
     def contexts(self) -> int:
-        """Distinct contexts stored; those of every order where all are, and for `backoff` those told apart."""
+        """Distinct contexts stored, of every order if all orders are counted; for `backoff` those it distinguishes."""
         return self._counter.contexts
 
     @property
@@ -89,7 +89,7 @@ class CountedStream:
     def _feed(
         self, tokens: Sequence[int] | np.ndarray, *, chances: bool = False, distributions: bool = False
     ) -> tuple[Float64[np.ndarray, "_"], Float64[np.ndarray, "_ symbols"]]:
-        """Count a chunk; give the probability of each token and the distribution after it, those that are asked for."""
+        """Count a chunk; return the probability of each token or the distribution after it, as requested."""
         chunk = self._checked(tokens)
         given = np.full(chunk.size * chances, np.nan)
         after = np.full((chunk.size * distributions, self.alphabet_size), np.nan)

@@ -28,7 +28,7 @@ from anyorder.models.hooks import Hook, plain
 #: Queries handled at once. A sequence up to SINGLE_BLOCK positions is one block: plain dense code, no loop.
 BLOCK = 128
 SINGLE_BLOCK = 256
-#: More heads of one shape than this are run one after the other: what each writes is added at once, and not kept.
+#: More heads of one shape than this are run one after the other: each output is added at once, and not kept.
 MANY = 16
 
 

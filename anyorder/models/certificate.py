@@ -17,9 +17,8 @@ class Certificate:
     `rounding` says whether the rounding of scores is bounded by a derivation, or extrapolated from an exhaustive
     measurement in small number types;
     `bits_needed` are the mantissa bits that the order needs and `mantissa_bits` those that the dtype has;
-    `options` are the construction's own, as (name, value). `assumes` says what the promise rests on besides the
-    weights: how the backend computes. A verification checks it first. `weights` is the digest of the weights that the
-    promise is about.
+    `options` are the construction's own, as (name, value). `assumes` lists the assumptions
+    about the backend's arithmetic, which a verification checks first. `weights` is the digest of the certified weights.
     """
 
     construction: str

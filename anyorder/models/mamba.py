@@ -121,7 +121,7 @@ class Mamba(eqx.Module):
 
 
 def shares(matrix: Float[Array, "rows rows"]) -> Float[Array, "rows rows"]:
-    """How much each row reads of every row: absolute values, divided by their sum where that is not zero.
+    """The share of every row in what each row reads: absolute values, divided by their sum unless it is zero.
 
     >>> shares(jnp.asarray([[0.0, 0.0], [-1.0, 3.0]])).tolist()
     [[0.0, 0.0], [0.25, 0.75]]

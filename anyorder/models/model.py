@@ -74,13 +74,13 @@ class AttentionMaps(tuple[Float[Array, "_ rows rows"], ...]):
 
 
 class Trace(eqx.Module):
-    """All that happened inside a model on one sequence.
+    """All intermediate values of a model on one sequence.
 
     `attention[l]` has the weights of layer l, (heads, rows, rows): row n is the query, column i the key.
     Rows are positions; with a beginning token there is one row more, and row and column 0 are that token's.
     `streams` holds the residual stream at each of `points`: after the embedding, each attention layer, and
     each MLP layer that writes to the stream; `convolution l` is what the heads of layer l read of it.
-    `block(name, point)` is one named block of it, less its anchor: what all embeddings have there in common.
+    `block(name, point)` is one named block of it, less its anchor: the constant that all embeddings share there.
     """
 
     probabilities: Float[Array, "length symbols"]
@@ -155,7 +155,7 @@ class Transformer(eqx.Module):
             require(named == d, f"the named blocks have {named} coordinates, the stream has {d}")
 
     def __repr__(self) -> str:
-        if not eqx.is_array(self.embedding):  # a tree of something else than weights
+        if not eqx.is_array(self.embedding):  # the leaves of a transformed tree may not be weights
             return super().__repr__()
         heads = " + ".join(str(len(layer.heads)) for layer in self.layers)
         promise = "" if self.certificate is None else f", certified {self.certificate.construction}"

@@ -77,7 +77,7 @@ def to_mantissa(bits: Int[Array, ""]) -> Rounding:
 
 
 class Quantiser(NamedTuple):
-    """How numbers of either sign are rounded, and how attention weights are, which have none."""
+    """Rounding of signed numbers, and of shares: attention weights, which are never negative."""
 
     signed: Rounding
     share: Rounding
@@ -117,7 +117,7 @@ def narrow(dtype: DTypeLike) -> Quantiser:
 def quantised_attention(
     model: Transformer, tokens: Int[Array, "length"], q: Quantiser
 ) -> tuple[Float[Array, "heads rows rows"], ...]:
-    """The attention weights of every layer, as they meet the values."""
+    """The quantised attention weights of every layer, which multiply the values."""
 
     def rounding(place: Place, values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         if place in ("embedding", "written"):
