@@ -51,9 +51,9 @@ def _weights(head: Head, x: Float[Array, "length d"]) -> Float[Array, "length le
 
 
 def whole_sums(model: Transformer, request: Request) -> bool:
-    """Whether the heads of layer one give, before the anchor rounds, numbers well within 1/2 of whole ones.
+    """Whether the sums of the heads of layer one, before the anchor rounds them, are well within 1/2 of integers.
 
-    That is what exp, at the scores of a window, and the sum over keys must see to; a hard sequence of each kind is run.
+    This depends on the accuracy of exp and of the sum over keys; one hard sequence of each kind is run.
 
     >>> from anyorder.constructions import plan
     >>> made = plan("unrolled", order=22, alphabet_size=2, length=64, dtype="float32")

@@ -1,4 +1,4 @@
-"""Lower bounds: what a model must at least have to compute the k-gram of every sequence. The proofs: docs/price.md.
+"""Lower bounds on the resources of a model that computes the k-gram of every sequence. Proofs: docs/price.md.
 
 Orders are k, alphabets have S symbols, sequences T tokens. A `word` is the number of bits of a stored number, `value`
 the numbers in the value of a head.
@@ -74,7 +74,7 @@ def state_bits(order: int, alphabet_size: int, length: int) -> float:
 
 
 def taps(order: int) -> int:
-    """Theorem F: the least number of taps, if what follows the convolution does not know positions.
+    """Theorem F: the least number of taps, if the layers after the convolution do not know positions.
 
     >>> taps(3)
     4

@@ -49,8 +49,8 @@ class Analysis:
     `size`: the largest score. `code_bits`: bits for the numbers of the code.
     `output_units`: rounding of the output; a count over a count has two stored sums and a division.
     `whole`: kappa becomes a power of two. `tempered`: False where no softmax has to be sharp; then kappa is 1.
-    `estimator`: what is computed, as in `anyorder estimate`.
-    `assumes`: what must be true of the backend; `backend` checks it.
+    `estimator`: the estimator that is computed, as in `anyorder estimate`.
+    `assumes`: assumptions about the backend, which `backend` checks.
     """
 
     margin: float
@@ -73,7 +73,7 @@ class Analysis:
 
 
 def nearest_miss(total: int) -> float:
-    """1 - cos between different codes whose integer coordinates add up to `total`, at the least.
+    """The least 1 - cos between different codes whose integer coordinates add up to `total`.
 
     For distinct vectors v, u of non-negative integers with one sum C the angle satisfies tan θ ≥ 1 / (C - 1),
     with equality at (C, 0) and (C - 1, 1): the sharp form of the paper's 3^-k (note N1).
@@ -87,7 +87,7 @@ def nearest_miss(total: int) -> float:
 
 
 def default_target(dtype: str) -> float:
-    """1e-5, or what the dtype can show if that is coarser.
+    """1e-5, or the resolution of the dtype if that is coarser.
 
     >>> default_target("float64"), default_target("bfloat16")
     (1e-05, 0.03125)
@@ -111,7 +111,7 @@ def certify(
     kappa: float | None = None,
     options: Mapping[str, bool | int | float] | None = None,
 ) -> Certificate:
-    """The promise of one construction at one dtype; `kappa` None takes what the target error needs.
+    """The certificate of one construction at one dtype; `kappa` None: the least that meets the target error.
 
     A code that does not fit into the mantissa is wrong by a whole symbol, whatever the margin says: the bound is 1.
     """

@@ -57,7 +57,7 @@ def groups(order: int, heads: int, group: int) -> list[list[Group]]:
 
 
 def read_so_far(rounds: list[list[Group]], head: int) -> list[tuple[str, float]]:
-    """The blocks that these rounds read off the code of a head, each with what it is worth there."""
+    """The blocks that these rounds decode from the code of a head, each with its weight in the code."""
     own = [one for together in rounds for one in together if one.head == head]
     return [(block, 2.0**one.low) for one in own for block in one.blocks().values()]
 

@@ -53,8 +53,8 @@ def resolution(dtype: str) -> float:
 def measure(name: str, dtype: str, *, length: int | None = None, **options: OptionValue) -> ExactOrder:
     """Build by force order after order until the error shows; with H heads every H-th order.
 
-    The search starts at order 1, or with more than `STEPWISE` orders at the one that is certified: with margin 1 an
-    order is held or broken, and what must hold below is a table of its own in the benchmark.
+    The search starts at order 1, or, with more than `STEPWISE` orders, at the certified one: with margin 1 an
+    order is held or broken, and the benchmark tests lower orders in a table of its own.
     """
     entry, heads = find(name), int(options.get("heads", 1))
     length, tried = length or entry.measured_length, min(entry.last_order * heads, LARGEST_ORDER)

@@ -33,7 +33,7 @@ from anyorder.io.gates import gated
 Array = Float[np.ndarray, "..."]
 Weights = dict[str, Array]
 
-#: Files of an export but for the last.
+#: Files of an export, except the last.
 _PARTS = ("model.safetensors", "config.json", "README.md")
 #: Largest error of a probability with which a model is written.
 TOLERANCE = 1e-3
@@ -99,7 +99,7 @@ def export(
     check_whole(sequences=sequences)
     check_seed(seed)
     require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
-    # Files without the last one are those of a killed export, or somebody else's model.
+    # Without the last file they are from a killed export, or another model.
     holds(folder, "ground_truth.json", own=_PARTS if interrupted(folder) else ())
     require(not Path(folder, "ground_truth.json").exists(), f"{folder} already holds an export; choose another folder")
     made = gpt2(name, order=order, alphabet_size=alphabet_size, length=length, beta=beta)
@@ -357,7 +357,7 @@ def _config(asked: Request, stream: Stream, width: int, inner: int) -> dict[str,
 
 
 def _truth(name: str, asked: Request, beta: float | None, stream: Stream) -> dict[str, Any]:
-    """Which head does what, and where the stream holds what, in terms that a tool can be scored against."""
+    """The ground truth for scoring interpretability tools: the role of each head, and the contents of the stream."""
     order, offsets = asked.order, range(1, asked.order + 1)
     blocks = {block: stream.place(block) for block, _ in stream.blocks}
     meaning: dict[str, dict[str, str | None]] = {

@@ -1,4 +1,4 @@
-"""Sequences that constructions are verified on: hard ones, each from an explicit generator, or all there are.
+"""Test sequences for constructions: hard ones, each from an explicit generator, or all sequences of a length.
 
 Random ones see many contexts, periodic ones with flips see long contexts again and near misses of them,
 sparse ones see the nearest miss of all (a run of one symbol, and the run with its newest token changed), and

@@ -85,7 +85,7 @@ def one_layer(request: Request, kappa: float, heads: int = 0) -> Transformer:
 
 
 def blocks(request: Request, own: list[tuple[int, int]]) -> Stream:
-    """The token, what positions say to heads, what heads write and what is read of it, the window, the output."""
+    """Blocks: the token, the scores of positions, the outputs of heads and their digits, the window, the output."""
     rounds = groups(request.length, len(own), GROUP)
     codes = [f"code_{head}" for head in range(1, len(own) + 1)] if rounds else []
     read = list(dict.fromkeys(block for position in tokens(own).values() for block, _ in position))
@@ -122,7 +122,7 @@ def positions(
 
 
 def position_heads(stream: Stream, own: list[tuple[int, int]]) -> tuple[Head, ...]:
-    """Scores come from the positions of keys alone; ⊢ has value zero, and scores what the query's position says."""
+    """The scores of tokens depend on the key's position alone, that of ⊢ on the query's; the value of ⊢ is zero."""
     space, symbol = Stream(place=1, sink=1), Stream(symbol=dict(stream.blocks)["token"])
 
     def one(head: int, first: int, count: int) -> Head:
@@ -139,7 +139,7 @@ def position_heads(stream: Stream, own: list[tuple[int, int]]) -> tuple[Head, ..
 
 
 def window_heads(request: Request, stream: Stream) -> tuple[Head, ...]:
-    """The tokens at offsets 1 … k-1; where they are not there nothing is promised, and nothing can match."""
+    """The tokens at offsets 1 … k-1; positions that lack some of them match nothing, and nothing is promised there."""
     space, symbol = Stream(score=1), Stream(symbol=request.alphabet_size)
     return tuple(
         Head(
@@ -180,7 +180,7 @@ def counting(request: Request, stream: Stream, found: Tokens, skip: int) -> tupl
 
 
 def size(request: Request, heads: int) -> int:
-    """The numbers of all weights, counted without making them."""
+    """The number of weights, computed without building them."""
     k, s, t, own = request.order, request.alphabet_size, request.length, own_shares(request, heads)
     j, h = t - k, len(own)
     digits = 0 if own[0][1] == 1 else sum(3 * count // 2 for _, count in own)
@@ -196,7 +196,7 @@ def size(request: Request, heads: int) -> int:
 
 
 def check_size(request: Request, heads: int) -> None:
-    """Refuse what would fill the memory before anything is made, and name the length that fits."""
+    """Refuse a model that does not fit into memory before building it, and name the length that fits."""
 
     def numbers(length: int) -> int:
         asked = dataclasses.replace(request, length=length)

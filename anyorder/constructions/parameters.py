@@ -22,7 +22,7 @@ LARGEST_WIDTH = 1024
 
 @dataclasses.dataclass(frozen=True)
 class Component:
-    """One row of a breakdown: what the paper prints, its value, and the count of our arrays by its rules."""
+    """One row of a breakdown: the paper's formula, its value, and the count of our arrays by the paper's rules."""
 
     component: str
     formula: str
@@ -32,7 +32,7 @@ class Component:
 
 @dataclasses.dataclass(frozen=True)
 class Breakdown:
-    """A table of App. I; `uncounted` is what the construction needs and the table leaves out."""
+    """A table of App. I; `uncounted`: parameters that the construction needs and the table omits."""
 
     construction: str
     components: tuple[Component, ...]
@@ -159,7 +159,7 @@ def breakdown(construction: str, *, alphabet_size: int, length: int) -> Breakdow
 
 
 _ATTENTION = ("dT", "3d²")
-#: The constructions that App. I has a table of, and the formulas that it prints.
+#: The constructions with a table in App. I, and the formulas printed there.
 PRINTED = {
     "two-layer": ("dS", *_ATTENTION, "3d²", "3d", "6d", *_ATTENTION, "dS"),
     "three-layer": ("dS", *3 * (*_ATTENTION, "2d²", "2d", "2d"), "dS"),

@@ -19,12 +19,12 @@ from anyorder.models import Head, Layer, MLPLayer, Transformer, UnitNorm
 def fitting(request: Request, stream: Stream) -> Stream:
     """The stream of a model whose head compares k tokens, or an `InputError` where its matrices fill the memory.
 
-    Two matrices are nearly square. With the copies that are made of them they take 40 bytes an entry.
+    Two matrices are nearly square. With their copies they take 40 bytes an entry.
     """
     k, s, width = request.order, request.alphabet_size, stream.dimension
     needed, free = 40 * width**2, free_memory()
     if free is not None and needed > SHARE * free:
-        beside = 2 * s + 4  # numbers in a row that are not about the k tokens
+        beside = 2 * s + 4  # coordinates that do not depend on k
         fits = int(k * (math.sqrt(SHARE * free / 40) - beside) / (width - beside))
         check_memory(
             needed,
@@ -62,7 +62,7 @@ def window_head(
 
 
 def direction(stream: Stream, *routes: Route, skip: int, **bias: Value) -> MLPLayer:
-    """x + LN(ReLU(W x + b)): the direction of what the routes give; without routes only the skip connection is used."""
+    """x + LN(ReLU(W x + b)): the direction of the routed vector; without routes only the skip connection is used."""
     return MLPLayer(stream.map(*routes), stream.vector(**bias), norm=UnitNorm(), skip=skip)
 
 

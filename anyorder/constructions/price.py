@@ -1,4 +1,4 @@
-"""The price of an order: what every construction costs, next to what models of its kind must at least pay."""
+"""The price of an order: the cost of every construction, next to the lower bound for models of its kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anyorder.constructions.formula import evaluated
 from anyorder.constructions.registry import CONSTRUCTIONS, Plan, plan
 from anyorder.io.numerics import DTYPES
 
-#: `Construction.bounded`: what the lower bound is a number of.
+#: `Construction.bounded` → the unit of the lower bound.
 UNITS = {
     "code": "mantissa bits",
     "heads": "bits through the heads",
@@ -22,11 +22,11 @@ UNITS = {
 
 @dataclasses.dataclass(frozen=True)
 class Price:
-    """The cost of a construction; nothing is built to know it.
+    """The cost of a construction, computed without building it.
 
     state_bits: numbers kept while T tokens are streamed, times the bits of each.
-    bits_needed: mantissa bits for the error asked for; None where nothing is promised.
-    pays, least: the quantity `unit` that is bounded from below, for this model and at least; None without a bound.
+    bits_needed: mantissa bits for the target error; None without a promise.
+    pays, least: the amount of `unit` that this model has, and its lower bound; None without a bound.
     """
 
     construction: str
@@ -61,7 +61,7 @@ def price(name: str, *, order: int, alphabet_size: int, length: int, dtype: str 
 
 
 def prices(*, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> list[Price]:
-    """The price of every construction that has this order; those of plug-ins where they say how large they are.
+    """The price of every construction of this order; plug-ins are included if they state their size.
 
     >>> [one.construction for one in prices(order=1, alphabet_size=2, length=16) if one.layers == 1]
     ['one-layer', 'convolution', 'recurrent', 'recurrent-bayes']

@@ -1,4 +1,4 @@
-"""All constructions by name, `plan`, which says what a request comes to, and `construct`, which builds it."""
+"""All constructions by name; `plan` analyses a request, and `construct` builds it."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ CONSTRUCTIONS: Registry[Construction] = Registry(
 class Plan:
     """One request to one construction, before anything is built.
 
-    `certificate` is what the model would promise, None for a construction that promises nothing. `shortcoming` says
-    in half a sentence why the dtype cannot hold it, None if it can.
+    `certificate` is that of the model, None for a construction without one. `shortcoming` is the reason why the dtype
+    cannot hold it, None if it can.
     """
 
     construction: Construction
@@ -77,7 +77,7 @@ class Plan:
 
     @property
     def shortcoming(self) -> str | None:
-        """Why the dtype cannot hold what would be promised, in half a sentence; None if it can."""
+        """The reason why the dtype cannot hold the certificate, as the end of a sentence; None if it can."""
         if self.analysis is None or self.certificate is None:
             return None
         promise, dtype = self.certificate, self.request.dtype
@@ -94,7 +94,7 @@ class Plan:
 
     @property
     def beta(self) -> float:
-        """The smoothing of what is computed; 1 where that has none."""
+        """The smoothing β of the estimator; 1 if it has none."""
         return float(self.options.get("beta", 1.0))
 
     @property
@@ -191,7 +191,7 @@ def construct(
 
 
 def planned(certificate: Certificate) -> Plan:
-    """The plan that a certificate speaks of: what a stored model was built from.
+    """The plan described by a certificate, from which a stored model was built.
 
     >>> planned(construct("bigram", order=1, alphabet_size=2, length=8).certificate).construction.title
     'attention only, gated at position 0'
@@ -240,7 +240,7 @@ def held(entry: Construction, request: Request, options: dict[str, OptionValue])
 
 
 def _relieved(entry: Construction, request: Request, options: dict[str, OptionValue]) -> Iterator[str]:
-    """Options of which more would do, with the least value that suffices."""
+    """Options whose increase would suffice, each with the least sufficient value."""
     for option in entry.options:
         if not option.relieves:
             continue
@@ -252,7 +252,7 @@ def _relieved(entry: Construction, request: Request, options: dict[str, OptionVa
 
 
 def _other(entry: Construction, request: Request) -> Iterator[str]:
-    """Another construction that holds the request, as it is or with more of what relieves."""
+    """Another construction that holds the request, unchanged or with larger options."""
     options = entry.settings({})
     if held(entry, request, options):
         yield f"`{entry.name}`"
@@ -261,7 +261,7 @@ def _other(entry: Construction, request: Request) -> Iterator[str]:
 
 
 def _ways_out(refused: Plan) -> str:
-    """Wider dtype, more of what relieves, smaller order or length, other construction: those that work, best first."""
+    """Wider dtype, larger options, smaller order or length, other construction: those that work, best first."""
     entry, request, options = refused.construction, refused.request, refused.options
 
     def holds(**other: Any) -> bool:

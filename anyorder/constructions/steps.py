@@ -1,9 +1,9 @@
-"""The proof of a construction as data: steps, what can be seen of each, and the steps that several proofs share.
+"""The proof of a construction as data: steps, the values that each displays, and steps shared by several proofs.
 
 A step names blocks of the residual stream, points of the model and weights; nothing is computed here. The page
 evaluates the steps at one position of a trace and draws them. Offsets count back from n: the key at position n sums
-the k tokens *before* n, the query the k tokens *up to* n, so that a key matches where what stands there is what
-may come next.
+the k tokens *before* n, the query the k tokens *up to* n, so that the token at a matching key
+is a candidate for the next one.
 """
 
 from __future__ import annotations
@@ -101,13 +101,13 @@ class Prediction:
 
 
 Show = Block | Combined | Inside | Threshold | Attention | Scores | Overlay | Hidden | Prediction
-#: The subject of the sentence on the current position: its window, the matches, or the counts of what followed.
+#: The subject of the sentence on the current position: its window, the matches, or the counts of next tokens.
 Here = Literal["", "window", "recent", "oldest", "matches", "counts", "smoothed"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One step of a proof: what happens, by which equation, by which weights, and what can be seen of it."""
+    """One step of a proof: a sentence, its equation, the weights involved, and the values to display."""
 
     title: str
     text: str

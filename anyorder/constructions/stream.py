@@ -1,4 +1,4 @@
-"""The residual stream as named blocks, so that a construction says what it reads and what it writes.
+"""The residual stream as named blocks, which constructions read and write.
 
 A weight is a list of routes `(read, write, scale)`: "read `token`, write `window`, times C". Between blocks
 of one width the scale multiplies the identity; from or to a block of width one it multiplies ones (a sum, or
@@ -64,7 +64,7 @@ class Stream:
         return rows
 
     def table(self, entries: Mapping[int, Mapping[str, Value]]) -> Float[np.ndarray, "offsets d"]:
-        """Position vectors by offset, zero where nothing is said.
+        """Position vectors by offset, zero by default.
 
         The number of rows is a multiple of 32, so that models of different order are one compiled program.
 

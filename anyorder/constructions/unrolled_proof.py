@@ -10,7 +10,7 @@ from anyorder.constructions.certificate import Request
 from anyorder.constructions.digits import groups, read_so_far, shares
 from anyorder.constructions.steps import Show, Step
 
-#: Why layer two needs no bits.
+#: The reason why layer two needs no bits.
 AGREE = (
     "Layer 2 compares block by block: the score is kappa times the number of tokens that agree. One token less is "
     "one kappa less, whatever the order."

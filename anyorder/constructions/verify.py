@@ -27,7 +27,7 @@ from anyorder.models import Transformer
 
 @dataclasses.dataclass(frozen=True)
 class Verification:
-    """The worst error over all defined positions of all sequences, next to what was promised."""
+    """The worst error over all defined positions of all sequences, next to the bound."""
 
     construction: str
     order: int
@@ -60,7 +60,7 @@ class Verification:
             return None
         broken = [assumed for assumed, kept in self.assumptions.items() if not kept]
         if broken:
-            return f"this backend breaks what the certificate rests on: {', '.join(broken)}"
+            return f"this backend violates the certificate's assumptions: {', '.join(broken)}"
         if self.bound >= 1:
             return "the bound is 1: nothing is promised, whatever the error is"
         return f"the largest error {self.max_error:.3g} is above the bound {self.bound:.3g}"
@@ -71,7 +71,7 @@ MOST_SCORES = 1 << 28
 
 
 def within(error: float, bound: float | None) -> bool:
-    """Whether an error keeps what was promised; a bound of 1 promises nothing, no certificate asks for nothing.
+    """Whether an error is within the bound; a bound of 1 promises nothing, and without a bound every error passes.
 
     >>> within(1e-7, 1e-6), within(0.4, 1.0), within(0.4, None)
     (True, False, True)
@@ -133,9 +133,9 @@ def errors(
     *,
     exhaustive: bool = False,
 ) -> Float[np.ndarray, "count length"]:
-    """The deviations of a model from what it promises, NaN where it promises nothing.
+    """The deviations of a model from its promised distributions, NaN where it promises nothing.
 
-    With `exhaustive` all sequences are counted at once, which is made for many short ones.
+    With `exhaustive` all sequences are counted at once, which is faster for many short ones.
     """
     predicted = np.asarray(jax.vmap(model)(jnp.asarray(batch, jnp.int32)).astype(jnp.float64))
     if exhaustive and _estimator(model) in ("kgram", "biased", "bayes"):
@@ -171,7 +171,7 @@ def worst_over(
 ) -> tuple[float, int]:
     """The largest error over batches of sequences, and the number of positions at which something is promised.
 
-    `check` is called before each batch; what it raises ends the work.
+    `check` is called before each batch and may raise an exception to stop.
     """
     worst, checked = 0.0, 0
     for batch in batches:
@@ -269,7 +269,7 @@ def verify(
 
 
 def _plan_of(subject: str | Construction | Plan | Transformer, dtype: str | None, **asked: Any) -> Plan:
-    """The plan of what is asked for, or that which a plan is or a model has."""
+    """The plan of a construction with these options, a plan itself, or the plan of a model's certificate."""
     if not isinstance(subject, Plan | Transformer):
         return plan(subject, dtype=dtype or "float64", **asked)
     again = ", ".join(f"`{name}=`" for name, value in {**asked, "dtype": dtype}.items() if value is not None)

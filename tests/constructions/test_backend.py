@@ -107,7 +107,7 @@ def test_a_backend_that_breaks_the_assumptions_is_refused(patch, name, order, dt
     assert not found.passed
     assert [assumed for assumed, kept in found.assumptions.items() if not kept] == broken
     assert (found.max_error > found.bound) == (patch is not REORDERS)  # sums in another order go wrong elsewhere
-    assert ("breaks what the certificate rests on" if broken else "is above the bound") in found.reason
+    assert ("violates the certificate's assumptions" if broken else "is above the bound") in found.reason
     assert verify(name, **asked).passed
 
 
