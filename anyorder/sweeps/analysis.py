@@ -18,7 +18,7 @@ from anyorder.training import config_text
 
 
 class Cell(NamedTuple):
-    """One combination of values: the metric by seed, its mean and deviation, how many seeds there are and failed."""
+    """One combination of values: the metric by seed, its mean and deviation, the numbers of seeds and of failures."""
 
     values: dict[str, object]
     metric: list[float]

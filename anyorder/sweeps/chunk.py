@@ -38,7 +38,7 @@ def answers(packed: str) -> Iterator[tuple[int, Row, float]]:
     given = json.loads(packed)
     try:
         chunk = [(number, config_text.from_json(plain)) for number, plain in given]
-    except InputError as error:  # a plug-in that is not there, or not the same
+    except InputError as error:  # a missing or different plug-in
         yield from ((number, Ended("failed", str(error)).as_json(), 0.0) for number, _ in given)
         return
     together = 1 if jax.default_backend() == "cpu" else len(chunk)
@@ -94,8 +94,8 @@ def _measured(config: Config, model: Transformer, training_loss: float) -> Ended
         "training_loss": training_loss,
         "matching_mass": head.matching_mass,
         "chance_mass": chance,
-        # 0 for uniform attention, 1 where all of it lies on the matching positions. What lies on the beginning token is
-        # left aside: a predictor that smooths as Bayes does must put some there, and the more the shorter the sequence.
+        # 0 for uniform attention, 1 where all of it lies on the matching positions. Mass on the beginning token is
+        # excluded: a smoothing predictor must put some there, and more in shorter sequences.
         "attention": (head.matching_share - chance) / (1 - chance),
         "distance": head.distance,
         "beginning_mass": head.beginning_mass,

@@ -21,7 +21,7 @@ Chunk = Sequence[Run]
 
 
 class Finished(NamedTuple):
-    """One run that has ended: its number, what was found, and the seconds that it took one worker."""
+    """A finished run: its number, its result, and the seconds of its worker."""
 
     number: int
     result: Ended

@@ -1,6 +1,6 @@
 """The local engine: one worker process for each core, or one for all accelerators.
 
-Processes, not threads: a run that takes its process with it (memory, a crash of a library) loses only itself.
+Processes, not threads: a run that kills its process (memory, a crash of a library) loses no other run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._said = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")  # noqa: SIM115
-        # One thread for a model, as in `anyorder train`: what a model becomes depends on it, in the last bits.
+        # One thread for a model, as in `anyorder train`: the last bits of a model depend on it.
         environment = {"NPROC": "1", **os.environ}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "anyorder.sweeps.worker"],
@@ -53,11 +53,11 @@ class Worker:
 
     @functools.cached_property
     def backend(self) -> str:
-        """Of JAX: the first thing that it says."""
+        """The name of the JAX backend, from the worker's first line."""
         return self._read()["backend"]
 
     def train(self, chunk: Chunk) -> Iterator[Finished]:
-        """Give it work, and take its answers, which come in turn."""
+        """Send a chunk to the process, and yield its answers in order."""
         _ = self.backend  # said before any answer
         assert self.process.stdin is not None
         try:

@@ -27,7 +27,7 @@ class SweepPlan(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Where a sweep stands; `seconds_left` is None until a run has ended, `seconds` are those that workers spent."""
+    """The progress of a sweep; `seconds_left` is None until a run has ended, `seconds` is the workers' total time."""
 
     done: int
     failed: int
@@ -50,7 +50,7 @@ class SweepWatcher(Protocol):
 def plan_sweep(
     sweep: Sweep, folder: Path, budget: int | None = None, *, yes: bool = False, again: bool = False
 ) -> SweepPlan:
-    """Look, and touch nothing; `again` counts runs that failed as missing, `yes` confirms more than a million runs."""
+    """Plan a sweep without writing; `again` counts failed runs as missing, `yes` confirms more than a million runs."""
     require(budget is None or budget >= 1, f"budget is {budget}, must be at least 1; pass `budget=1` or more")
     count = sweep.count if budget is None else min(sweep.count, budget)
     require(
@@ -66,7 +66,7 @@ def plan_sweep(
 
 
 def carry_out(plan: SweepPlan, engine: Engine, watch: SweepWatcher = lambda tally: None) -> list[SweepRow]:
-    """Do what is missing; gives the rows of the plan's runs, in order. An exception leaves a sound table."""
+    """Train the missing runs; return the rows of the plan's runs, in order. An exception leaves the table valid."""
     table = plan.table
     with locked(table.folder):
         table.begin(versions())
@@ -79,7 +79,7 @@ def carry_out(plan: SweepPlan, engine: Engine, watch: SweepWatcher = lambda tall
             ended = [table.rows[number] for number in wanted if number in table.rows]
             failed = sum(row.ended.outcome != "done" for row in ended)
             rest = sum(seconds for number, seconds in expected.items() if number not in table.rows)
-            # The estimate says how runs compare; the clock says what they really take.
+            # Estimates give ratios between runs; measured times give the scale.
             left = None if not predicted else (time.monotonic() - clock) * rest / predicted
             return Tally(len(ended) - failed, failed, engine.running, len(plan.runs), left, spent, table.rows)
 

@@ -1,6 +1,6 @@
 """Sweeps: a base config, axes over its fields, seeds and a metric; and the runs that they stand for.
 
-Nothing here imports JAX: a sweep is read, checked and counted at once.
+Nothing here imports JAX: a sweep is read, checked and counted without delay.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def sweep(
     metric: str = "gap",
     success: Success | None = None,
 ) -> Sweep:
-    """A sweep that has been checked, all but its single configs, which `runs` checks.
+    """A checked sweep; the configs of its runs are checked by `runs`.
 
     >>> grid = sweep("rates", configs.PRESETS["floor"], {"learning_rate": [1e-3, 1e-2], "order": [1, 2]}, seeds=3)
     >>> grid.count
@@ -218,7 +218,7 @@ def _rule(given: Row, source: str) -> Success:
 
 
 def from_stored(plain: Row, source: str = "the sweep") -> Sweep:
-    """The sweep of the plain values that `records.as_json` gave."""
+    """The inverse of `trees.as_json`."""
     kinds = {"name": str, "base": dict, "axes": dict, "seeds": list, "metric": str, "success": dict}
     check_keys(dict(plain), source, "give the folder of a sweep", kinds)
     base = config_text.from_json(plain["base"], source)
@@ -226,7 +226,7 @@ def from_stored(plain: Row, source: str = "the sweep") -> Sweep:
     return sweep(plain["name"], base, plain["axes"], seeds=plain["seeds"], metric=plain["metric"], success=success)
 
 
-#: Fields of a config in version 0.2, always part of a digest; later ones are where they differ from their defaults.
+#: Fields of a config in version 0.2, always part of a digest; later ones only if they differ from their defaults.
 _OF_0_2 = {
     "seed", "seeds", "order", "alphabet_size", "prior", "concentration", "gamma", "min_order", "max_order",
     "depth", "start", "token_noise", "transition_noise", "length", "layers", "heads", "dimension", "mlp",
@@ -239,7 +239,7 @@ _OF_0_2 = {
 
 
 def sweep_digest(sweep: Sweep) -> str:
-    """A name for what the runs of a sweep are; metric and success only judge them."""
+    """A digest of everything that determines the runs of a sweep; metric and success only judge them."""
     base, given = as_json(sweep.base), configs.values(sweep.base)
     del base["preset"]
     for name in configs.DEFAULTS.keys() - _OF_0_2:

@@ -28,9 +28,9 @@ Ending = Literal["done", "diverged", "failed"]
 
 @dataclasses.dataclass(frozen=True)
 class Ended:
-    """Done with its numbers, diverged at a step, or failed; the last two for a reason, and without numbers.
+    """The outcome of a run: done with numbers, or diverged at a step or failed, with a reason.
 
-    A number is None where it is not finite, and that of a floor where these chains have none. Of the heads of the last
+    A number is None if it is not finite; so is the gap of chains without a floor. Of the heads of the last
     layer the one with the most mass on the matches counts. `attention` is 0 where that head is uniform and 1 where all
     of it lies on the matching positions.
     """
@@ -54,7 +54,7 @@ class Ended:
     first_layer_mass: float | None = None
 
     def as_json(self) -> Row:
-        """Plain values; of a run that is not done only those that there are.
+        """Plain values; for a run that is not done without None.
 
         >>> Ended("failed", "no memory").as_json()
         {'outcome': 'failed', 'reason': 'no memory'}
@@ -146,8 +146,8 @@ class SweepFolder:
             self.rows = {row.run: row for row in rows if not (self._again and row.ended.outcome == "failed")}
 
     def begin(self, versions: dict[str, str]) -> None:
-        """Write what the sweep is; from here on the folder is its own, and its rows are sorted and whole."""
-        self._read()  # another process may have been there since it was looked at
+        """Claim the folder: write the description of the sweep, and sort its rows."""
+        self._read()  # another process may have written since
         about = {"format": FORMAT, "digest": spec.sweep_digest(self.sweep), "sweep": as_json(self.sweep)}
         write_json(self.folder / SWEEP, {**about, "versions": versions})
         self.sort()

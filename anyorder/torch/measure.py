@@ -61,12 +61,12 @@ def evaluate(
 ) -> Measurement:
     """Measure a module, or a function, from ids (batch, T) to logits (batch, T, S) or to an output of `transformers`.
 
-    count, seed: of the sequences, which no dataset gives.
-    floor: in place of the source's own Bayes predictor.
+    count, seed: number and seed of the sequences, which are not those of any dataset.
+    floor: replaces the source's own Bayes predictor.
     beginning: token id to put before every sequence; by default that of an exported model.
     attention: a function from one sequence of ids to attention by layer, (heads, rows, rows) each, for the probe;
         models of `transformers` and of this package need none.
-    probe: False for no probe, True or settings to insist on one; by default wherever attention can be read.
+    probe: False: none; True or settings: required; by default only if attention can be read.
     """
     from anyorder.chains import as_source
     from anyorder.training.evaluation import evaluate as evaluate_rows
@@ -137,7 +137,7 @@ def _logits(model: Any, batch: Tensor, size: int, beginning: int | None) -> Tens
     own = isinstance(model, Transformer)
     try:
         given = model(batch)
-    except Exception as error:  # whatever a model of somebody raises on these ids
+    except Exception as error:  # a foreign model may raise anything
         shape = tuple(batch.shape)
         raise InputError(f"the model cannot read ids of shape {shape}: {in_a_line(error)}") from error
     given = given.clamp(min=0).log() if own else getattr(given, "logits", given)  # our own give probabilities

@@ -15,7 +15,7 @@ def words(entries: object) -> str:
 
 
 def from_json(plain: object, source: str = "the config") -> Config:
-    """The config of a JSON object, such as `records.as_json` returns; missing fields have their defaults."""
+    """The config of a JSON object, such as `trees.as_json` returns; missing fields have their defaults."""
     flat: dict[str, object] = {}
     if not isinstance(plain, dict):
         raise InputError(f"{source} has {plain!r} where an object is expected")

@@ -1,4 +1,4 @@
-"""The folder of a run: what is in it, and how it is begun, continued and finished.
+"""The folder of a run: its files, and how a run is begun, continued and finished.
 
 A checkpoint is one safetensors file with the state of all models, the step and the config. It is replaced by an atomic
 rename, so that readers find a complete one even if the writer was killed.
