@@ -14,7 +14,7 @@ from anyorder.io import cache, plugins
 
 
 def listed(what: str) -> Any:
-    """One of the lists below: as kept, unless its registry is imported.
+    """One of the lists below, from the cache unless its registry is already imported.
 
     >>> [entry["id"] for entry in listed("experiments")][:2]
     ['table-1', 'attention-maps']
@@ -35,7 +35,7 @@ def listed(what: str) -> Any:
 
 
 def _constructions() -> dict[str, object]:
-    """Every construction with its measured and certified orders, and the tables that people are shown."""
+    """Every construction with its measured and certified orders, and the tables for the terminal."""
     from anyorder.constructions import CONSTRUCTIONS, tables
     from anyorder.constructions.exact_orders import LEGEND, TOLERANCE, precision_table
 
@@ -86,7 +86,7 @@ def _estimators() -> dict[str, str]:
 
 
 def _papers() -> list[dict[str, object]]:
-    """Every paper with its experiments and claims, and with what else its folder or file brings."""
+    """Every paper with its experiments and claims, and everything else that its folder or file defines."""
     from anyorder.chains.config import PRIORS
     from anyorder.constructions import CONSTRUCTIONS
     from anyorder.estimators.registry import ESTIMATORS

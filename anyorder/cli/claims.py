@@ -1,4 +1,4 @@
-"""`anyorder claims`: measure the claims of papers and hold the verdicts against those on record."""
+"""`anyorder claims`: measure the claims of papers and compare the verdicts with the record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # JAX takes a second to import: not for --help
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Claims(Command):
-    """Measure what papers claim, one function for each claim; exit 1 if one differs from the record.
+    """Measure the claims of papers, one function for each; exit 1 if a verdict differs from the record.
 
     Examples:
       anyorder claims list
@@ -37,13 +37,13 @@ class Claims(Command):
 
     next = "anyorder reproduce list"
     ids: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ID …]")] = ()
-    """Which claims, by id, by the beginning of ids, by erratum, or all of a paper by its name; all where none is given.
+    """Ids of claims, prefixes of ids, errata, or names of papers; by default all.
     `anyorder claims list` names them."""
     quick: bool = False
-    """Only those that decide in seconds."""
+    """Only claims that take seconds."""
     results: Annotated[str | None, Gate("read")] = None
-    """The output folder of `anyorder reproduce`: claims about trained models are measured on its tables. Without it
-    those that the repository records are taken."""
+    """The output folder of `anyorder reproduce`: claims about trained models are measured on its tables; by default
+    on the tables recorded in the repository."""
 
     def run(self) -> Outcome:
         """Measure, with progress on standard error, and tabulate."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # NumPy and JAX take a second to import: not for --help
 class Outcome(NamedTuple):
     """The outcome of a command: a JSON-ready report, the text for a person, and whether every check passed.
 
-    `then` is what goes on after that has been printed, such as a server.
+    `then` is called after printing, for example to run a server.
     """
 
     report: Mapping[str, object]
@@ -43,10 +43,9 @@ class Command(abc.ABC):
     json: bool = False
     """Print exactly one JSON object on standard output, and nothing else there."""
     plugin: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE"), Gate("read")] = ()
-    """Also take the priors, constructions, presets, papers and so on of this Python file or folder; may be given again
-    for others."""
+    """Load a plug-in: a Python file or folder with priors, constructions, presets, papers and so on; repeatable."""
 
-    #: The command that usually follows, printed last; {names} are flags of this one and keys of its report.
+    #: The usual next command, printed last; {names} are flags of this one and keys of its report.
     next: ClassVar[str] = ""
 
     @classmethod
@@ -96,7 +95,7 @@ class SequenceCommand(Command):
     """Only this sequence of a file that holds several: row of the .npy, line of the text, record of FASTA."""
 
     def next_step(self, report: Mapping[str, object]) -> str:
-        """FILE stands for this file and its alphabet; it stays where standard input was read."""
+        """FILE is replaced by this file and its alphabet, unless standard input was read."""
         alphabet = () if self.alphabet is None else ("--alphabet", self.alphabet)
         words = "FILE" if self.file == "-" else shlex.join((self.file, *alphabet))
         return super().next_step(report).replace("FILE", words)
@@ -111,14 +110,14 @@ class SequenceCommand(Command):
 
 
 def check_kernel_alone(given: Mapping[str, Any]) -> None:
-    """Refuse flags that a kernel decides, beside one."""
+    """Refuse flags that contradict a given kernel."""
     beside = [f"--{name.replace('_', '-')}" for name in ("prior", "order", "alphabet_size") if name in given]
     alone = "kernel" not in given or not beside
     require(alone, f"the kernel has its own order and alphabet; drop {' and '.join(beside)}, or --kernel")
 
 
 def facts(source: object, *names: str) -> dict[str, object]:
-    """Attributes for a report, by their names: flags of a command, fields of what was found.
+    """Attributes of a command or a result by name, for a report.
 
     >>> facts(Outcome({}), "report", "passed")
     {'report': {}, 'passed': True}
@@ -127,9 +126,9 @@ def facts(source: object, *names: str) -> dict[str, object]:
 
 
 def progress(*numbers: ProgressColumn) -> Progress:
-    """A progress bar on standard error, gone when the work is done and silent where that is no terminal.
+    """A progress bar on standard error, removed at the end and silent if that is no terminal.
 
-    `numbers` stand after it; by default how many are done, and the time that is left.
+    numbers: columns after the bar; by default the count and the remaining time.
     """
     console = Console(stderr=True)
     numbers = numbers or (MofNCompleteColumn(), TimeRemainingColumn())
@@ -138,12 +137,12 @@ def progress(*numbers: ProgressColumn) -> Progress:
 
 
 def working(description: str) -> Status:
-    """A sign of life on standard error for work of unknown length; silent where that is no terminal."""
+    """A spinner on standard error for work of unknown length; silent if that is no terminal."""
     return Console(stderr=True).status(description)
 
 
 def table(columns: Mapping[str, str], rows: Iterable[Iterable[object]], title: str | None = None) -> Table:
-    """Rows under headings, each with the format of its cells; `<` are words, on the left. None becomes a dash.
+    """Rows under headings, each with the format of its cells; `<` is left-aligned text. None becomes a dash.
 
     The first column is never cut.
     """

@@ -35,15 +35,15 @@ class Chosen(Command):
     dtype: Dtype = "float64"
     """Type of the weights, the activations, the scores and the softmax."""
     target_error: float | None = None
-    """Additive error that the temperature is chosen for; by default 1e-5, or what the dtype can show."""
+    """Target additive error, which decides the temperature; by default 1e-5, or the resolution of the dtype."""
     kappa: float | None = None
-    """Temperature to use instead of the one that the target error needs."""
+    """Temperature, in place of the one for the target error."""
     force: bool = False
-    """Build what the dtype cannot hold, to study how it fails."""
+    """Build even if the dtype cannot hold it, to study the failure."""
 
     @classmethod
     def complete(cls) -> type[Command]:
-        """With a flag for every option that some construction of the registry has."""
+        """The class with a flag for every option of a construction in the registry."""
         fields: list[tuple[str, object, object]] = []
         for name, option in listed("options").items():
             about, value, owners = option["help"], option["default"], option["constructions"]
@@ -56,7 +56,7 @@ class Chosen(Command):
         return made
 
     def options(self) -> dict[str, OptionValue]:
-        """The keyword arguments of `plan` that were given, besides order, alphabet size, length and dtype."""
+        """The given keyword arguments of `plan`, except order, alphabet size, length and dtype."""
         given = {name: getattr(self, name, None) for name in ("target_error", "kappa", *listed("options"))}
         return {name: value for name, value in given.items() if value is not None}
 
@@ -105,7 +105,7 @@ class Verify(Chosen):
             )
 
     def run(self) -> Outcome:
-        """Measure the worst error and hold it against the bound."""
+        """Measure the worst error and compare it with the bound."""
         from anyorder.constructions.verify import verify
 
         exhaustive = self.exhaustive is not None
@@ -250,7 +250,7 @@ class Export(Command):
     """Seed of these sequences."""
 
     def run(self) -> Outcome:
-        """Write the weights, measure them, and write what was found."""
+        """Write the weights, measure them, and write the results."""
         from anyorder.constructions.gpt2 import export
 
         asked = facts(self, "order", "alphabet_size", "length", "beta", "sequences", "seed")

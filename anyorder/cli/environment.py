@@ -1,4 +1,4 @@
-"""Variables of the environment that JAX reads, with which commands fail or the same seed draws other chains."""
+"""Environment variables of JAX that make commands fail or change the chains of a seed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 
 
 def check_environment(variables: Mapping[str, str] = os.environ) -> None:
-    """Refuse variables with which commands would fail later, or draw other chains from the same seed.
+    """Refuse variables that would make commands fail later or change the chains of a seed.
 
     >>> check_environment({"JAX_NUMPY_RANK_PROMOTION": "raise"})
     Traceback (most recent call last):
@@ -33,7 +33,7 @@ def check_environment(variables: Mapping[str, str] = os.environ) -> None:
 
 
 def unusable(variables: Mapping[str, str] = os.environ) -> str | None:
-    """The reason why JAX cannot start with its variables as they are, for a command that has failed; None if it can."""
+    """The reason why JAX cannot start with its current variables, for a failed command; None if it can."""
     given = ", ".join(f"{name}={value}" for name, value in variables.items() if name.startswith("JAX_"))
     if not given:
         return None

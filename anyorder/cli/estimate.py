@@ -13,7 +13,7 @@ from anyorder.cli.command import Outcome, SequenceCommand, facts, key_value_tabl
 from anyorder.errors import check_order, in_flags, require
 from anyorder.io.gates import Gate
 
-#: Of the distributions that are written: they are held in memory.
+#: Largest size of the written distributions, which are held in memory.
 MOST_BYTES = 1 << 33
 
 
@@ -112,7 +112,7 @@ class EstimateCommand(SequenceCommand):
 
 
 def infinite(zeros: int) -> str:
-    """The explanation of a loss that tokens of probability zero made infinite."""
+    """The explanation of a loss that is infinite because of tokens with probability zero."""
     from anyorder.estimators.registry import ESTIMATORS
 
     finite = ", ".join(name for name, entry in ESTIMATORS.items() if entry.finite)

@@ -38,7 +38,7 @@ class Explore(Command):
     """A guided tour of your own, .md or .json, that the page opens with; docs/teaching.md shows how to write one."""
 
     def run(self) -> Outcome:
-        """Open the socket, say where, and serve once that is printed; or write the folder."""
+        """Open the socket, print the address, then serve; or write the folder."""
         return self._serve() if self.export is None else self._export(self.export)
 
     def _export(self, folder: str) -> Outcome:

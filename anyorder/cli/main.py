@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         _say(str(interrupt) or "interrupted; nothing was written half-way")
         return exit_code()
-    except BrokenPipeError:  # the reader of our output has gone: not an error of ours
+    except BrokenPipeError:  # the reader closed the pipe: not an error
         _leave_stdout()
         return 0
     except OSError as error:
@@ -104,7 +104,7 @@ def _run(words: list[str]) -> int:
 
 
 def _open_streams() -> None:
-    """Standard streams that are closed lead nowhere, and characters that a stream cannot show are escaped."""
+    """Replace closed standard streams by the null device, and escape characters that a stream cannot encode."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         while os.open(os.devnull, os.O_RDWR) <= 2:
             pass  # a file that is opened later must not take the number of a standard stream
@@ -117,7 +117,7 @@ def _open_streams() -> None:
 
 
 def _leave_stdout() -> None:
-    """Send nowhere what is still to be printed, so that Python does not try again when it ends."""
+    """Discard unprinted output, so that Python does not try to write it again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -127,7 +127,7 @@ def _refused(message: str) -> int:
 
 
 def _say(message: str) -> None:
-    """An error or a warning as one line, whatever is in the names of files."""
+    """Print an error or a warning as one line, even if it contains names of files with line breaks."""
     line = "".join(one if one.isprintable() else repr(one)[1:-1] for one in in_flags(message))
     line = re.sub(r"(\S{60})\S{140,}(\S{20})", r"\1…\2", line)
     with contextlib.suppress(OSError):  # nobody can read it
@@ -135,7 +135,7 @@ def _say(message: str) -> None:
 
 
 def _plugins(words: list[str]) -> list[str]:
-    """The plug-ins that are named, before anything else is read: names and flags may be theirs."""
+    """The plug-ins named in the words, loaded first because they may define the other names and flags."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--plugin", action="append", nargs="?", default=[])
     return [file for file in parser.parse_known_args(words)[0].plugin if file is not None]
@@ -150,7 +150,7 @@ def overview() -> str:
 
 
 def parse(words: list[str]) -> Command:
-    """The command that the words ask for."""
+    """The command of these words."""
     name, *rest = words
     if name == "list":
         lists = "constructions, papers, 'reproduce list' and 'claims list' list what there is"

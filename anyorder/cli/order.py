@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from anyorder.estimators.order_scores import OrderReport
     from anyorder.io.sequence_files import SequenceFile
 
-#: Smoothing of rows for which the answer is shown beside the one asked for.
+#: Smoothing for which the answer is shown too.
 BETAS = (0.05, 0.25, 0.5, 1.0, 2.0)
 
 
@@ -29,8 +29,8 @@ class OrderCommand(SequenceCommand):
       anyorder order examples/alice.txt --alphabet auto --max-order 6 --figure orders.png
       anyorder sample --order 2 --length 2000 | anyorder order - --max-order 5 --json
 
-    Every order predicts the same symbols, those from position K on, from what it has counted before each of them, so
-    that a higher order pays for what it has to learn. Several sequences in one file (records of FASTA, rows of .npy)
+    Every order predicts the same symbols, those from position K on, from the counts before each of them, so
+    that a higher order pays for learning more rows. Several sequences in one file (records of FASTA, rows of .npy)
     share their counts.
     """
 

@@ -1,6 +1,6 @@
-"""From words to a command: tyro reads the flags once, its help is kept free of clutter, and its errors become one line.
+"""Parse words into a command: tyro reads the flags once, its help is shortened, and its errors become one line.
 
-Flags are read without defaults, so that a command knows which were given and may let them decide the others
+Flags are read without defaults, so that a command knows which were given and can derive the others from them
 (`Command.default`). Errors come from the events of `tyro._errors`, an experimental hook: where a version of tyro has
 none, the line only points to --help.
 """
@@ -39,14 +39,14 @@ class _Optional(TypedDict, total=False):
 
 
 _HELP = ("-h", "--help")
-#: The default of a flag that is left out of the result unless it is given: that of the fields of such a TypedDict.
+#: tyro's default of optional TypedDict fields, which leaves flags out of the result unless they are given.
 _LEFT_OUT = ConstructorRegistry.get_struct_spec(StructTypeInfo.make(_Optional, tyro.MISSING, False)).fields[0].default  # type: ignore[union-attr]
 _UNREADABLE = "the command line could not be read"
 _NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
 
 
 def parsed(name: str, command: type[Command], words: list[str]) -> Command:
-    """The command that the words after its name ask for; `--help` prints and leaves."""
+    """The command with the flags in these words; `--help` prints and exits."""
     command = command.complete()
     if any(word in _HELP for word in words):
         _print_help(name, command, [word for word in words if word not in _HELP])
@@ -75,7 +75,7 @@ def _values(found: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _print_help(name: str, command: type[Command], words: list[str]) -> None:
-    """Print the help with the defaults that belong to the other words, and leave."""
+    """Print the help, with the defaults that follow from the other words, and exit."""
     default = None
     with contextlib.suppress(InputError):
         default = command.default(_given(name, command, words))
@@ -85,7 +85,7 @@ def _print_help(name: str, command: type[Command], words: list[str]) -> None:
 
 
 def _changed(default: Any, given: Mapping[str, Any]) -> Any:
-    """A dataclass with the values that were given in place of its own."""
+    """A copy of a dataclass with the given values."""
     values = {
         name: _changed(getattr(default, name), one) if isinstance(one, dict) else one for name, one in given.items()
     }
@@ -93,7 +93,7 @@ def _changed(default: Any, given: Mapping[str, Any]) -> Any:
 
 
 def _given(name: str, command: type[Command], words: list[str]) -> dict[str, Any]:
-    """The flags that stand in the words, by the names of their fields; those of nested dataclasses as a dictionary."""
+    """The flags in the words, by field name; those of nested dataclasses as a dictionary."""
     options: list[str] = []
     registry = _registry(lambda found, info: _without_defaults(found, info, options))
     events = getattr(tyro, "_errors", None)
@@ -136,7 +136,7 @@ def _invocation(argument: Any) -> str:
 
 
 def _checked(kind: Any, option: str) -> Any:
-    """The type of a flag, or of its entries, such that words that are no numbers are refused in our own."""
+    """The type of a flag, or of its entries, with our own message for words that are not numbers."""
     if get_origin(kind) is tuple:
         entry: Any = _checked(get_args(kind)[0], option)
         return tuple[entry, ...]
@@ -156,7 +156,7 @@ def _checked(kind: Any, option: str) -> Any:
 
 
 def _registry(change: Callable[[StructConstructorSpec, StructTypeInfo], StructConstructorSpec]) -> ConstructorRegistry:
-    """The specifications of dataclasses as tyro makes them, each changed."""
+    """A registry that passes tyro's specification of every dataclass through `change`."""
     registry = ConstructorRegistry()
     asked: list[StructTypeInfo] = []
 
@@ -183,11 +183,11 @@ def _of_registry(field: StructFieldSpec) -> StructFieldSpec:
 
 
 def _without_defaults(found: StructConstructorSpec, info: StructTypeInfo, options: list[str]) -> StructConstructorSpec:
-    """Fields that become a dictionary of those that were given; their flags are added to the options."""
+    """A specification whose result is a dictionary of the given fields; their flags are added to the options."""
     fields = []
     for field in found.fields:
         kind, *marks = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
-        if get_origin(kind) in (Union, types.UnionType):  # None is what a flag is that is not given
+        if get_origin(kind) in (Union, types.UnionType):  # None means that the flag is not given
             (kind,) = (one for one in get_args(kind) if one is not types.NoneType)
         default = field.default
         if not dataclasses.is_dataclass(default) and tyro.conf.Positional not in marks:
@@ -205,17 +205,17 @@ def _without_defaults(found: StructConstructorSpec, info: StructTypeInfo, option
 
 
 def _is_switch(field: StructFieldSpec, info: StructTypeInfo) -> bool:
-    """Whether a flag of a command is off by default: it has no second flag that says so."""
+    """Whether a flag of a command is off by default; it then has no form `--no-…`."""
     return field.default is False and isinstance(info.type, type) and issubclass(info.type, Command)
 
 
 def _helped(found: StructConstructorSpec, info: StructTypeInfo) -> StructConstructorSpec:
-    """Fields whose help says no more than a reader needs."""
+    """The specification with shortened help."""
     return dataclasses.replace(found, fields=tuple(_field(field, _is_switch(field, info)) for field in found.fields))
 
 
 def _field(field: StructFieldSpec, off: bool) -> StructFieldSpec:
-    """A flag whose help names a default that says something."""
+    """A flag whose help names the default only if it is informative."""
     marks: list[Any] = [tyro.conf.arg(help_behavior_hint="" if off else _default)]
     marks += [tyro.conf.FlagCreatePairsOff] if off else []
     kind: Any = field.type

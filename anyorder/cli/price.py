@@ -20,7 +20,7 @@ pays: the quantity named above the table, and bounded there (docs/price.md)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PriceCommand(Command):
-    """Print what every construction costs, next to the least that models of its kind must have; nothing is built.
+    """Print the cost of every construction, next to the lower bound for models of its kind; nothing is built.
 
     Examples:
       anyorder price --order 3 --alphabet-size 2 --length 1024

@@ -25,7 +25,7 @@ SHOWN = 20
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Probe(Command):
-    """Tell the order of induction of every head of a model, with controls beside it.
+    """Measure the order of induction of every head of a model, with controls.
 
     Examples:
       anyorder probe construction:unrolled --order 3
@@ -44,7 +44,7 @@ class Probe(Command):
     length: int | None = None
     """Tokens in each; by default 192, or the length that the model was trained for or has positions for."""
     symbols: int | None = None
-    """Different tokens in a sequence; by default up to 4, as many as leave every pattern of agreement frequent."""
+    """Distinct tokens in a sequence; by default up to 4, as long as every pattern of agreement is frequent."""
     max_length: int | None = None
     """K: offsets are compared up to this; by default 5, or the order of a construction and one; fewer if too short."""
     layers: tuple[int, ...] | None = None
@@ -65,7 +65,7 @@ class Probe(Command):
     """Folder for index.html, probe.png, and probe.json with attention maps for the explorer."""
 
     def next_step(self, report: Mapping[str, object]) -> str:
-        """Keep the result, or look at the one that is kept."""
+        """Save the result, or explore the saved one."""
         if self.out is not None:
             return shlex.join(["anyorder", "explore", "--models", self.out])
         order = [] if self.order is None else ["--order", str(self.order), "--alphabet-size", str(self.alphabet_size)]

@@ -40,17 +40,17 @@ class Reproduce(Command):
 
     next = "anyorder claims --quick"
     ids: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ID …]")] = ()
-    """Which experiments, by id, as PAPER/ID, or all of a paper by its name; all where none is given. `anyorder
-    reproduce list` names them."""
+    """Ids of experiments, PAPER/ID, or names of papers; by default all.
+    `anyorder reproduce list` names them."""
     budget: Literal["tiny", "quick", "paper"] = "quick"
-    """quick: all in half an hour on two free cores. paper: the published steps. tiny: only to see that all runs."""
+    """quick: all in half an hour on two free cores. paper: the published steps. tiny: a smoke test."""
     seeds: int | None = None
     """Models of each kind; 3 for quick, 5 for paper, 1 for tiny."""
     out: Annotated[str, Gate("fill")] = "reproduce"
     """Folder for index.html, <id>.json with all numbers of each experiment, tables, figures and trained models."""
 
     def run(self) -> Outcome:
-        """Run, write after every experiment, and say what failed."""
+        """Run, write after every experiment, and report failures."""
         if self.ids == ("list",):
             return _listed()
         require(

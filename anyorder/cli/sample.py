@@ -14,7 +14,7 @@ from anyorder.io.gates import Gate
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sample(SourceConfig, Command):
-    """Sample sequences, each from a kernel of its own, or all from one that you give.
+    """Sample sequences, each from a kernel of its own, or all from a given kernel.
 
     Examples:
       anyorder sample --order 2 --alphabet-size 3 --length 100 --seed 7
@@ -33,7 +33,7 @@ class Sample(SourceConfig, Command):
     seed: int = 0
     """The same seed gives the same sequences."""
     out: Annotated[str, Gate("write", stream=True)] = "-"
-    """Where to: .npy (count × length), any other name for text with one sequence a line, - for standard output."""
+    """Output: .npy (count × length), any other name for text with one sequence a line, - for standard output."""
     kernel: Annotated[str | None, Gate("read")] = None
     """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
     kernels: Annotated[str | None, Gate("write", (".npy",))] = None
@@ -41,16 +41,16 @@ class Sample(SourceConfig, Command):
 
     @classmethod
     def default(cls, given: Mapping[str, Any]) -> Sample:
-        """The priors that have their own order bring it along; a kernel that is given decides all of it."""
+        """Priors with an order of their own determine it; a given kernel determines the whole source."""
         check_kernel_alone(given)
         return cls(order=cls(**given).window)
 
     def next_step(self, report: Mapping[str, object]) -> str:
-        """Nothing after tokens on standard output, which another command may read."""
+        """None if the tokens are on standard output, which another command may read."""
         return "" if self.out == "-" else super().next_step(report)
 
     def run(self) -> Outcome:
-        """Sample, write, and say what was written."""
+        """Sample, write, and report the output."""
         import numpy as np
 
         from anyorder import chains

@@ -20,7 +20,7 @@ def _interrupt(number: int, _: FrameType | None) -> None:
 
 
 def exit_code() -> int:
-    """Of a command that was interrupted."""
+    """The exit code of an interrupted command."""
     return 128 + (_came[0] if _came else signal.SIGINT)
 
 
@@ -40,7 +40,7 @@ def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Both signals raise `KeyboardInterrupt`; where Python cannot raise, in the end of an object, a moment later."""
+    """Both signals raise `KeyboardInterrupt`, inside a finaliser shortly after it, where Python cannot raise."""
     before = sys.unraisablehook
 
     def again(lost: sys.UnraisableHookArgs) -> None:

@@ -41,7 +41,7 @@ class SweepCommand(Command):
       anyorder sweep phase --engine ray --address head:6379 --out phase
       anyorder show rates
 
-    The same command again does only what is missing; a larger --budget adds to what is there.
+    The same command again trains only missing runs; a larger --budget adds runs.
     """
 
     next = "anyorder show {out}"
@@ -58,9 +58,9 @@ class SweepCommand(Command):
     budget: int | None = None
     """At most this many runs, spread over the grid; a larger budget later keeps them."""
     retry_failed: bool = False
-    """Also do runs again that failed; those that diverged would diverge again."""
+    """Also repeat failed runs; diverged runs would diverge again."""
     dry_run: bool = False
-    """Only say what would be done."""
+    """Print the plan and train nothing."""
     yes: bool = False
     """Go ahead with more than a million runs."""
 
@@ -71,7 +71,7 @@ class SweepCommand(Command):
         return super().next_step(report)
 
     def run(self) -> Outcome:
-        """Plan, say what it will take, run, and tabulate."""
+        """Plan, estimate the time, run, and tabulate."""
         from anyorder.io.atomic import interrupted, locked
         from anyorder.sweeps import builtin
         from anyorder.sweeps.run import carry_out, plan_sweep
@@ -102,7 +102,7 @@ class SweepCommand(Command):
             with locked(folder):  # one that is in use is refused before workers start
                 pass
             try:
-                # A cluster that does not answer is the only thing to be said then.
+                # If no cluster answers, print that error alone.
                 with closing(self._engine()) as engine, _Live(sweep, console) as live:
                     console.print(_said(sweep, planned, engine.workers), highlight=False)
                     rows = carry_out(planned, engine, live.show)
@@ -152,14 +152,14 @@ def duration(seconds: float) -> str:
 
 
 class _Live(Live):
-    """Where the sweep stands, on standard error: redrawn on a terminal, now and then a line elsewhere."""
+    """The progress of a sweep on standard error: redrawn on a terminal, occasional lines elsewhere."""
 
     def __init__(self, sweep: Sweep, console: Console) -> None:
         super().__init__(console=console, transient=True)
         self._sweep, self._last, self.seconds = sweep, time.monotonic(), 0.0
 
     def show(self, tally: Tally) -> None:
-        """Runs done, failed, running and to come; and the best so far."""
+        """Numbers of finished, failed, running and missing runs, and the best cells so far."""
         self.seconds = tally.seconds
         left = "" if tally.seconds_left is None else f", {duration(tally.seconds_left)} left"
         line = f"{tally.done}/{tally.total} done, {tally.failed} failed or diverged, {tally.running} running" + left

@@ -222,7 +222,7 @@ class Show(Command):
         return str(report["command"] or "") if "sweep" in report else super().next_step(report)
 
     def run(self) -> Outcome:
-        """Read the run, draw, and say where the figures are."""
+        """Read the run, draw, and report the paths of the figures."""
         from anyorder.cli import sweep
         from anyorder.sweeps.table import is_sweep
 
