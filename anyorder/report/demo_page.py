@@ -21,7 +21,7 @@ LEAD = (
     "followed. This page follows one sequence from the chain that made it to a model that has learned to predict it. "
     "Every number was computed just now, on this machine."
 )
-#: Rows of a table that is not folded away.
+#: Most rows of a table that is shown unfolded.
 OPEN_ROWS = 6
 
 

@@ -16,7 +16,7 @@ from anyorder.papers.two_can.dynamics.reduced import EXCLUDED
 from anyorder.papers.two_can.dynamics.trajectory import Trajectory
 from anyorder.report.style import COLOURS, FLOOR, Drawing, logarithmic, styled
 
-#: Offsets that the page shows one by one; what is beyond is one bar.
+#: Offsets that the page shows one by one; larger offsets share one bar.
 SHOWN = 12
 #: Pictures in the page.
 FRAMES = 160

@@ -1,4 +1,4 @@
-"""The parts of docs/reproduce.md that are made from the experiments and from what is recorded at the paper's budget."""
+"""The generated parts of docs/reproduce.md: experiments, and their results recorded at the paper's budget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anyorder.papers.results import read_recorded, recorded_file, typed_tables
 from anyorder.report.tables import known, shown
 from anyorder.sweeps.analysis import Spread
 
-#: Tables with more rows than this are left to the file.
+#: Tables with more rows than this are not shown on the page, only linked.
 LONG = 24
 
 

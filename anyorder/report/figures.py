@@ -57,7 +57,7 @@ def _plot(plot: Plot) -> Figure:
         named |= {label: handle for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}
     highest = [1.08 * panel.dataLim.y1 for panel in panels]  # air above a curve that is flat
     for panel, chart, own in zip(panels, plot.charts, highest, strict=True):
-        if chart.from_zero:  # only now: panels that share an axis would not stretch it any more
+        if chart.from_zero:  # last: panels that share an axis would not stretch it afterwards
             panel.set_ylim(0, chart.top or max(highest) if plot.shared else chart.top or own)
     for panel in panels[1:] if plot.shared else []:
         panel.set_ylabel("")
@@ -73,7 +73,7 @@ def _chart(panel: Axes, chart: Chart) -> None:
     marked = [place for place, series in enumerate(chart.series) if any(mark in series.style for mark in MARKS)]
     for place, series in enumerate(chart.series):
         marks: dict[str, Any] = {}
-        if place in marked:  # one that lies under others is larger, and seen around them
+        if place in marked:  # a curve under others has larger marks, visible around theirs
             marks = {"markersize": 4 + 3 * (len(marked) - 1 - marked.index(place)) / len(marked)}
         elif place in plain and len(plain) > 1 and not marked:
             marks = apart(plain.index(place), len(plain), len(series.x))

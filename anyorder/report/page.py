@@ -22,7 +22,7 @@ from anyorder.report.tables import as_csv, as_table, rendered
 LARGE = 520
 #: Tables with more rows than this are folded away.
 OPEN_ROWS = 24
-#: Written last: where it is, all parts of a section are whole.
+#: Written last: if it exists, all parts of a section are complete.
 CAPTIONS = "figures.json"
 
 

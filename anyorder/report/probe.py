@@ -26,7 +26,7 @@ LEAD = (
 )
 FIGURE = (
     "Left: every head, coloured by its order. Middle: attention to keys by the number of tokens that agree (the match "
-    "length), over the attention that the same mass would have if it were spread evenly. Right: controls."
+    "length), relative to uniform attention. Right: controls."
 )
 #: Spectra that are drawn.
 BEST = 6

@@ -48,7 +48,7 @@ def section(folder: Path, ran: Ran) -> Section:
 
 
 class Judged(NamedTuple):
-    """A column with printed values beside it: those, and ours with their verdicts."""
+    """A column that is compared with print: the printed values, and ours with verdicts."""
 
     column: str
     printed: list[str]

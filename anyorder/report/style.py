@@ -29,12 +29,12 @@ _STYLE: Any = {
     "font.size": 9.0,
     "legend.frameon": False,
 }
-#: Decorates what draws a figure.
+#: Decorator of functions that draw a figure.
 styled = matplotlib.rc_context(_STYLE)
 
 
 def apart(number: int, count: int, points: int) -> dict[str, Any]:
-    """Marks that tell the curve with this number from others under or over it: few, and at places of their own.
+    """Marker settings that distinguish overlapping curves: few markers, at different places for each curve number.
 
     >>> apart(1, 2, 24)
     {'marker': 's', 'markevery': (3, 6), 'markersize': 4}
@@ -47,7 +47,7 @@ class Plain(LogFormatterMathtext):
     """Labels of a logarithmic axis: 0.02 and 64 as such, powers where numbers get long."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        """The label of a tick; empty where it would be too many."""
+        """The label of a tick; empty if there would be too many labels."""
         label = super().__call__(x, pos)
         return f"{x:g}" if label and 1e-4 <= abs(x) < 1e5 else label
 
@@ -74,7 +74,7 @@ def letters(tokens: Iterable[int]) -> list[str]:
 
 
 class Drawing(Figure):
-    """A figure that no window belongs to: it is written to a file, and shows itself in a notebook."""
+    """A figure without a window: it is written to a file, or shown by a notebook."""
 
     def _repr_png_(self) -> bytes:
         stream = io.BytesIO()

@@ -25,7 +25,7 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False})
 
 
 class Cell(NamedTuple):
-    """A value with what belongs to it: whether it agrees with print, and by how much it differs."""
+    """A value, whether it agrees with print, and its difference from print."""
 
     value: CellValue
     agrees: bool | None = None
@@ -125,7 +125,7 @@ def marked(cell: Cell) -> str:
 
 
 def known(value: object) -> bool:
-    """Whether a cell holds anything."""
+    """Whether a cell has a value."""
     return value is not None and not (isinstance(value, Spread) and value.mean is None)
 
 

@@ -40,7 +40,7 @@ Maps = Float[np.ndarray, "heads rows rows"]
 
 
 def _by_model(metrics: Metrics, kind: str) -> dict[str, list[Row]]:
-    """Lines of a kind for every model, by what names it in a legend."""
+    """Lines of one kind for every model, by its label in a legend."""
     lines = [line for line in metrics if line["kind"] == kind]
     several = len({line["learning_rate"] for line in lines}) > 1
     named: dict[str, list[Row]] = {}

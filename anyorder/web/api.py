@@ -130,7 +130,7 @@ def prices() -> list[schema.PricePanel]:
 
 
 def story_at(explorer: Explorer, asked: schema.StoryRequest, check: CheckCancelled) -> schema.Story:
-    """The story of the model that was asked for, read off its trace."""
+    """The story of the requested model, read off its trace."""
     traced = explorer.traced(asked, check)
     require(
         asked.position < traced.length,

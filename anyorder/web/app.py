@@ -1,4 +1,4 @@
-"""The application: the API, the page, and what stands between them and the network.
+"""The application: the API, the page, and a guard between them and the network.
 
 Every refusal is a `Problem`: one line and the limit. The guard checks the Host header, so that no foreign site can
 reach a local server under a name of its own (DNS rebinding), the Origin of requests that change or compute
@@ -55,7 +55,7 @@ def create_app(
 ) -> FastAPI:
     """The application over some folders of models, opening with a tour if there is one.
 
-    With `warm` it computes its first view before it is asked, and sends it along with the page.
+    With `warm` it computes the first view in advance, and sends it with the page.
 
     >>> sorted(create_app().openapi()["paths"])
     ['/api/dynamics', '/api/map', '/api/options', '/api/probe', '/api/probes', '/api/story', '/api/verify', '/api/view']
@@ -113,7 +113,7 @@ def create_app(
 
 
 def problem(status: int, error: str, limit: limits.Limit | None = None) -> JSONResponse:
-    """A refusal; values that JSON does not have, or not exactly, are told as text."""
+    """A refusal; values that JSON cannot represent exactly become text."""
     if limit is not None and isinstance(limit.value, int | float) and not abs(limit.value) < 2**53:
         limit = dataclasses.replace(limit, value=str(limit.value)[:40])
     return JSONResponse(schema.Problem(error=error, limit=limit).model_dump(), status)
@@ -143,7 +143,7 @@ def _invalid(request: Request, error: RequestValidationError) -> Response:
 
 
 def _short(value: object) -> str:
-    """A value as it was given, cut to what fits into a line; never longer, and always encodable."""
+    """A given value as text, shortened to fit a line and always encodable."""
     if isinstance(value, int) and abs(value) > 10**30:
         return "a number of more than 30 digits"
     text = ascii(value)
@@ -163,7 +163,7 @@ def _http(request: Request, error: HTTPException) -> Response:
     status, said = error.status_code, str(error.detail).lower()
     if status == 400:
         return problem(400, "the body is nested too deeply, or has a number of thousands of digits; shorten it")
-    # The page is mounted at the root and gets what no route of the API takes: other methods of their paths too.
+    # The page is mounted at the root, so it also receives API paths with other methods.
     described = request.app.openapi()["paths"].get(request.url.path, {})
     if described and request.method.lower() not in described:
         status, said = 405, "method not allowed"

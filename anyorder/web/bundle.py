@@ -1,7 +1,7 @@
 """The page's modules as one classic script: one request instead of thirty, and browsers load no module from a file.
 
-Each module becomes a function that gives what the module exports, in an order in which imports are there before they
-are used. Our modules import and export by name only, one statement a line, and that is all that is understood here.
+Each module becomes a function that returns its exports; imported modules come before those that import them. Only
+imports and exports by name are supported, one statement a line, as in our modules.
 """
 
 from __future__ import annotations

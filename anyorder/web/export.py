@@ -40,13 +40,13 @@ DTYPES = ("float32", "float64")
 TEMPERATURES = [step / 2 for step in range(-8, 25)]
 #: Tokens where heads grow with the length.
 SHORT = 32
-#: Bytes of one construction's data, and of one order and size: what has dense weights does not fit and is left out.
+#: Bytes of one construction's data, and of one order and size: dense weights exceed it and are left out.
 MOST_BYTES, MOST_MODEL = 600_000, 60_000
 
 
 @runtime_checkable
 class ExportWatcher(Protocol):
-    """Is told of an export: the constructions that are written, and how many there will be."""
+    """Progress callback of an export: constructions written, and their total."""
 
     def __call__(self, done: int, total: int, /) -> None:
         """Called before each of them, and at the end."""
@@ -71,9 +71,9 @@ def export(
     sizes: Sequence[int] = SIZES,
     watch: ExportWatcher = lambda done, total: None,
 ) -> Exported:
-    """Write the folder, again if an earlier export wrote it; what it takes of constructions, orders and sizes is given.
+    """Write the given constructions, orders and sizes to a folder, replacing an earlier export.
 
-    Opening it is opening `index.html`; nothing else is needed.
+    Open `index.html` to see it; no server is needed.
     """
     target = Path(folder)
     holds(target, "explorer.js")
@@ -121,7 +121,7 @@ def export(
 
 
 def plain_positions(model: Transformer) -> Transformer:
-    """The model with its key positions taken through W_K, as the page has them."""
+    """The model with its key positions multiplied by W_K, as the page expects them."""
 
     def plain(head: Head) -> Head:
         if head.key_positions is None or not head.positions_through_key:
@@ -134,7 +134,7 @@ def plain_positions(model: Transformer) -> Transformer:
 
 
 def construction_data(entry: Construction, orders: Sequence[int], sizes: Sequence[int]) -> dict[str, object] | None:
-    """Steps, weights and certificates of a construction at every order and size; None if that is too much."""
+    """Steps, weights and certificates of a construction at every order and size; None if they are too large."""
     found: dict[int, object] = {}
     size = 0
     for order in orders:
@@ -186,7 +186,7 @@ def _certificate(made: Plan) -> dict[str, object] | None:
 
 
 def steps_data(steps: Sequence[Step]) -> list[dict[str, object]]:
-    """The steps of a proof as JSON; what they show is named by its kind."""
+    """The steps of a proof as JSON; every displayed value states its kind."""
     return [{**vars(step), "shows": [_show(show) for show in step.shows]} for step in steps]
 
 
@@ -196,7 +196,7 @@ def _show(show: Show) -> dict[str, object]:
 
 
 def _options(explorer: Explorer, constructions: Sequence[str], stored: Collection[str]) -> dict[str, object]:
-    """Those of the server, cut to what is here."""
+    """The options of the server, restricted to the exported models."""
     options = api.choices(explorer)
     there = [entry.model_copy(update={"options": []}) for entry in options.constructions if entry.name in constructions]
     cut = {
@@ -212,7 +212,7 @@ def _options(explorer: Explorer, constructions: Sequence[str], stored: Collectio
 
 
 def _page() -> str:
-    """The page with its data, and without the words that are about the server."""
+    """The page with its data, without texts about the server."""
     text = (STATIC / "index.html").read_text(encoding="utf-8")
     script = '<script src="data.js" defer></script>'
     policy = "<meta http-equiv=\"content-security-policy\" content=\"connect-src 'none'; form-action 'none'\">"

@@ -1,4 +1,4 @@
-"""Runs of Algorithm 1 and 2 as frames of an animation: fresh short ones, or a `trajectory.npz` that is stored."""
+"""Runs of Algorithms 1 and 2 as frames of an animation: fresh short runs, or a stored `trajectory.npz`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BATCH = 64
 
 
 def film(asked: DynamicsRequest, library: Library, check: CheckCancelled) -> Film:
-    """The run that was asked for, as at most `MOST_FRAMES` frames."""
+    """The requested run, as at most `MOST_FRAMES` frames."""
     return _fresh(asked.run, check) if isinstance(asked.run, FreshRun) else _stored(asked.run, library)
 
 

@@ -1,7 +1,7 @@
-"""Computations away from the event loop: a few at a time, a few waiting, and none for a client that has gone.
+"""Computations outside the event loop: a few at a time, a few waiting, and none for a disconnected client.
 
-A client cancels by closing its request. What still waits is dropped at once; what runs stops at its next
-`check()`, between two compiled calls, which nothing can interrupt.
+A client cancels by closing its request. A waiting computation is dropped at once; a running one stops at its next
+`check()`, between two compiled calls, which cannot be interrupted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from anyorder.web import limits
 Answer = TypeVar("Answer")
 CheckCancelled = Callable[[], None]
 
-#: Seconds between two looks whether the client is still there.
+#: Seconds between two checks whether the client is still connected.
 GLANCE = 0.1
 
 
@@ -61,7 +61,7 @@ class Work:
             running.cancel()
 
     def begin(self, job: Callable[[CheckCancelled], Answer]) -> tuple[Future[Answer], threading.Event]:
-        """Take a place for `job(check)`, or refuse it without one; set the event, and its next check ends it."""
+        """Start `job(check)`, or refuse it if the pool is full; setting the event stops it at its next check."""
         with self._lock:
             if self._taken >= self.most or self._closed.is_set():
                 raise self._busy()
@@ -89,6 +89,6 @@ class Work:
             self._taken -= 1
 
     def close(self) -> None:
-        """Take no more work; what runs stops at its next check."""
+        """Accept no more work; running computations stop at their next check."""
         self._closed.set()
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,6 +1,6 @@
-"""Where models come from: the registry of constructions, and the folders that were named on the command line.
+"""The models of the explorer: the registry of constructions, and the folders named on the command line.
 
-What is in a folder is listed in words: runs by order, preset, gap and date, files and trajectories by what they hold.
+Entries of a folder have titles in words: runs by order, preset, gap and date, files and trajectories by content.
 A folder may name its files in `about.json`, as the folder of the package does: `{file: {"title": …, "order": …}}`.
 """
 
@@ -53,7 +53,7 @@ class Refused(InputError):
 
 @dataclasses.dataclass(frozen=True)
 class Opened:
-    """A model that is ready to run, and what is known about it."""
+    """A model that is ready to run, with its facts."""
 
     model: Transformer
     title: str
@@ -71,19 +71,19 @@ class Opened:
 
     @property
     def construction(self) -> str | None:
-        """The name of the construction, None for a model that nobody wrote down."""
+        """The name of the construction, None for other models."""
         return None if self.plan is None else self.plan.construction.name
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The proof, or what can be said of a model that nobody wrote down."""
+        """The proof of a construction, or generic steps for other models."""
         heads = [layer.heads for layer in self.model.layers]
         kinds = [type(each[0]).__name__ for each in heads]
         return learnt(self.order, [len(each) for each in heads], kinds) if self.plan is None else self.plan.steps
 
 
 def plans(asked: Constructed, alphabet_size: int, length: int) -> tuple[Plan, Plan]:
-    """A construction at the temperature that suffices, and at the one that is asked for."""
+    """The plans of a construction at the sufficient temperature, and at the requested one."""
     entry = find(asked.name)
     given = asked.options
     options = {option.name: option.checked(given[option.name]) for option in entry.options if option.name in given}
@@ -166,7 +166,7 @@ class Library:
         return said if len(said) <= _MOST_REASON else f"{said[:_MOST_REASON]}…"
 
     def _info(self, kind: Kind, path: str) -> StoredInfo:
-        """An entry by its headers, or by the names that its folder gives to its files."""
+        """The title and facts of an entry, from its headers or from the `about.json` of its folder."""
         _, target = self.locate(path)
         if kind == "run":
             return run_info(target, path)
@@ -201,7 +201,7 @@ class Library:
         return root, target
 
     def stamp(self, path: str) -> int:
-        """Changes when the file or the run does: part of the key under which results are kept."""
+        """A value that changes with the file or the run: part of the cache key of results."""
         _, target = self.locate(path)
         file = target / CHECKPOINT if target.is_dir() else target
         return file.stat().st_mtime_ns if file.exists() else 0
@@ -234,7 +234,7 @@ class Library:
             else:
                 named = self._info("file", asked.path)
                 title, order = "saved model" if named.title == asked.path else named.title, named.order or 1
-        beta = asked.beta if made is None else made.beta  # the weights have a β of their own
+        beta = asked.beta if made is None else made.beta  # the file has its own β
         return Opened(model, title, asked.path, made, asked.order or order, beta)
 
 

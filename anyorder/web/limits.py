@@ -24,17 +24,17 @@ MOST_SEQUENCES = 32
 MOST_LENGTH, MOST_STEPS, MOST_CONTEXTS, MOST_FRAMES, MOST_OFFSETS = 256, 1000, 64, 200, 64
 #: Bytes of a request's body, and of a model's file.
 MOST_BODY, MOST_FILE = 1 << 16, 1 << 26
-#: Requests that are computed at once, and that wait for it: views and clicks, then what takes seconds.
+#: Requests computed at once, and requests waiting: for views and clicks, then for slow ones.
 QUICK, QUICK_WAITING = 2, 256
 LONG, LONG_WAITING = 2, 16
 #: Seconds that a request waits before it is answered 429.
 LONGEST_WAIT = 20.0
-#: Bytes of models and traces that are kept, so that a click on a position is a look and not a run.
+#: Bytes of models and traces that are kept, so that a click on a position runs nothing.
 KEPT_BYTES = 1 << 26
-#: Resident bytes of the process above which all that is kept is let go, with the compiled programs; and the growth
-#: after that at which it is let go again, where other things hold so much.
+#: Resident bytes of the process above which kept results and compiled programs are dropped; and the further growth
+#: #: after which they are dropped again if other data stays that large.
 MOST_MEMORY, MOST_GROWTH = 768 << 20, 128 << 20
-#: Shapes of models whose compiled programs are kept where the system does not tell the memory of a process.
+#: Shapes of models whose compiled programs are kept if the memory of the process is unknown.
 MOST_PROGRAMS = 32
 #: Lengths are rounded up to a multiple of this for the model, so that typing does not compile at every key.
 PADDING = 32

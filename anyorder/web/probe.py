@@ -1,4 +1,4 @@
-"""Results of `anyorder probe` in the folders of the explorer: which there are, and one of them, checked."""
+"""Results of `anyorder probe` in the folders of the explorer: the list, and a single checked result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHIPPED_PROBE = f"{SHIPPED_NAME}/{PROBE}"
 
 
 class ProbeInfo(BaseModel):
-    """A result that can be opened, or one that cannot and why."""
+    """An entry of the list: a result, or the reason why it cannot be opened."""
 
     path: str
     title: str

@@ -1,8 +1,8 @@
-"""Reading a proof off a running model: the steps of a construction, evaluated at one position of a trace.
+"""Proofs read off a running model: the steps of a construction, evaluated at one position of a trace.
 
-A step names blocks of the residual stream and points of the model; nothing is computed here that the model did
-not compute. Where a number is not kept in the trace (a score, the input of a ReLU) it is what the model's own
-weights make of the stream that is. What is the case at the position is said in a sentence.
+A step names blocks of the residual stream and points of the model; all values are the model's own. A value that the
+trace does not keep (a score, the input of a ReLU) is computed from the stream with the model's weights. A sentence
+describes the state at the position.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The types of the API: what can be asked, and what is answered. The page knows nothing else.
+"""The types of the API's requests and answers; the page uses nothing else.
 
 Matrices travel as base64 of little-endian float32: reading a map of 256 × 256 takes a millisecond.
 """
@@ -86,7 +86,7 @@ def _with_options(described: dict[str, Any]) -> None:
 
 
 class Constructed(Asked):
-    """A construction of the registry. What its dtype cannot hold is built all the same, and said.
+    """A construction of the registry; one that its dtype cannot hold is built and marked.
 
     The options of constructions stand beside these fields, under the names that the registry gives them.
     """
@@ -104,7 +104,7 @@ class Constructed(Asked):
 
     @model_validator(mode="after")
     def _options_of_the_registry(self) -> Constructed:
-        """Further fields are options of constructions: those that this one does not have are left alone."""
+        """Check further fields, which are options of constructions; options of other constructions are ignored."""
         known, most = _options(), limits.MOST_DIMENSION
         for name, value in self.options.items():
             require(name in known, f"{name[:40]!r} is a field that is not known here; options are {', '.join(known)}")

@@ -23,7 +23,7 @@ GRACE = 0.5
 
 @gated
 def listen(host: str, port: int) -> socket.socket:
-    """An open socket, or one line that says what is in the way."""
+    """An open socket, or an `InputError` with the reason."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio switches Nagle's delay off only where the protocol is named: 40 ms for every small answer.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -39,13 +39,13 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address(host: str, opened: socket.socket) -> str:
-    """Where a browser finds the page."""
+    """The URL of the page."""
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{shown}:{opened.getsockname()[1]}/"
 
 
 class Server(uvicorn.Server):
-    """A server that tells its computations to stop as soon as it is told to stop."""
+    """A server that cancels its computations as soon as it is stopped."""
 
     #: Ctrl-C is how a server ends; any other signal is an interruption.
     interrupted = False

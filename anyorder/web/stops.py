@@ -25,7 +25,7 @@ _CHAIN = {
 }  # fmt: skip
 _MODEL = {name: name for name in ("order", "dtype", "beta", "gated", "dimension")} | {"alphabet_size": "alphabet"}
 _SHOW = ("answer", "proof", "figures", "maps", "prediction", "price")
-#: What only a server has, by its name in the state.
+#: Fields of the state that need a server.
 _SERVED = ("estimator", "own", "beta", "gated", "dimension", "chainTokenNoise", "chainTransitionNoise")
 
 State = Mapping[str, str | int | float | bool]
@@ -55,7 +55,7 @@ def check_exported(tour: schema.Tour, models: Mapping[str, Any], films: Mapping[
 
 @contextlib.contextmanager
 def _naming(tour: schema.Tour, number: int) -> Iterator[None]:
-    """Errors with the tour and the stop in front."""
+    """Prefix errors with the tour and the stop."""
     where = f"{tour.name}, stop {number}"
     try:
         yield

@@ -37,7 +37,7 @@ class NamedTokens:
 
 
 def draw(asked: Text | Chain) -> NamedTokens:
-    """The sequence that was typed, or the one that a random chain gives.
+    """The typed sequence, or one drawn from a random chain.
 
     >>> draw(Text(kind="text", text="abba")).tokens.tolist()
     [0, 1, 1, 0]
@@ -76,13 +76,13 @@ def _sampled(asked: Chain) -> NamedTokens:
 
 
 def source(asked: Chain, length: int) -> Source:
-    """Where the sequence of a chain comes from, with its outcome or padded."""
+    """The source of a chain's sequence, with its outcome or padded."""
     return SourceConfig(**asked.model_dump(exclude={"kind", "length", "seed"})).source_of(length)
 
 
 @dataclasses.dataclass(frozen=True)
 class Traced:
-    """A model on a sequence: everything that a view and its stories are read from."""
+    """A model on a sequence: the data of a view and its stories."""
 
     opened: Opened
     sequence: NamedTokens
@@ -115,7 +115,7 @@ class Traced:
 
     @property
     def symbols(self) -> list[str]:
-        """The names of all symbols, also of those that the model has and the sequence has not."""
+        """The names of all symbols of the model, also of those missing in the sequence."""
         named = self.sequence.symbols
         return named + [f"({number})" for number in range(len(named), self.alphabet_size)]
 

@@ -1,4 +1,4 @@
-"""One model on one sequence: run it, keep its trace, and hold it against what it should compute."""
+"""One model on one sequence: run it, keep its trace, and compare it with the estimator that it should compute."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROUNDING_UNITS = 4.0
 
 
 def resident() -> int:
-    """Bytes of this process in memory, where the system tells them; 0 elsewhere."""
+    """Resident bytes of this process; 0 if the system does not report them."""
     with contextlib.suppress(OSError):
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * mmap.PAGESIZE
     return 0
@@ -86,7 +86,7 @@ class Explorer:
         return Traced(opened, drawn, trace)
 
     def tidy(self) -> None:
-        """Let traces and compiled programs go where the process has become too large; for after every computation."""
+        """Drop traces and compiled programs if the process is too large; called after every computation."""
         with self._lock:
             size = resident()
             large = size > self._most if size else len(self._programs) > limits.MOST_PROGRAMS
@@ -96,7 +96,7 @@ class Explorer:
             self._kept.clear()
             jax.clear_caches()
             gc.collect()
-            # The C library of Linux keeps what was freed unless it is told to return it to the system.
+            # The C library of Linux returns freed memory to the system only on request.
             with contextlib.suppress(AttributeError, OSError, TypeError):
                 ctypes.CDLL(None).malloc_trim(0)
             self._most = max(limits.MOST_MEMORY, resident() + limits.MOST_GROWTH)
