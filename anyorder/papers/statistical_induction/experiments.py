@@ -198,12 +198,12 @@ def arrives(found: Course) -> list[float | None]:
 
 STAGES = (
     "Seeds that pass through all strategies in their order, with the 95% interval of that share; for each strategy the "
-    "share of the run in which it is the nearest, the step at which its longest such stretch begins, and the least "
-    "D(strategy ‖ model) in nats. Mean ± standard deviation over seeds."
+    "share of the run in which it is the nearest, the seeds in which it has a stage, the step at which the longest one "
+    "begins in these seeds, and the least D(strategy ‖ model) in nats. Mean ± standard deviation over seeds."
 )
 LAYERS = (
-    "The step at which each layer has formed by half: attention of layer 1 on the last k tokens, and the alignment of "
-    "layer 2, the score of a key that holds the query's token above that of other keys. At the end: both measures. "
+    "Order 1: the step at which each layer has formed by half: attention of layer 1 on the last token, and the "
+    "alignment of layer 2, the score of a key that holds the query's token above that of other keys. At the end: both measures. "
     "Mean ± standard deviation over seeds; `layer_2_later` is the difference within a seed, in steps."
 )
 
@@ -226,17 +226,8 @@ def stages(task: Task) -> Result:
     for part, setting in task.parts(SETTINGS[task.budget]):
         found = course(part, config(task, setting))
         rows += _stage_rows(found, setting)
-        first, second = ([formed(found.steps, own) for own in each] for each in (found.layer_1, found.layer_2))
-        layers.append(
-            {
-                "order": setting.order,
-                "layer_1": spread(first),
-                "layer_2": spread(second),
-                "layer_2_later": spread(np.subtract(second, first)),
-                "layer_1_at_end": spread(found.layer_1[:, -1]),
-                "layer_2_at_end": spread(found.layer_2[:, -1]),
-            }
-        )
+        if setting.order == 1:  # a head of layer 1 for each token: at higher orders the alignment is no single score
+            layers.append(_layer_row(found))
         charts.append(_chart(found, f"order {setting.order}, S = {setting.alphabet_size}"))
     caption = (
         "D(strategy ‖ model) in nats during training, mean and standard deviation over seeds. The lowest curve is the "
@@ -251,10 +242,23 @@ def stages(task: Task) -> Result:
     )
 
 
+def _layer_row(found: Course) -> Row:
+    first, second = ([formed(found.steps, own) for own in each] for each in (found.layer_1, found.layer_2))
+    return {
+        "order": 1,
+        "layer_1": spread(first),
+        "layer_2": spread(second),
+        "layer_2_later": spread(np.subtract(second, first)),
+        "layer_1_at_end": spread(found.layer_1[:, -1]),
+        "layer_2_at_end": spread(found.layer_2[:, -1]),
+    }
+
+
 def _stage_rows(found: Course, setting: Setting) -> list[Row]:
     nearest = found.nearest()
     hits = sum(passes(own, len(found.names)) for own in nearest)
     low, high = wilson(hits, len(nearest))
+    stretches = [[longest(own == number) for own in nearest] for number in range(len(found.names))]
     return [
         {
             "order": setting.order,
@@ -264,7 +268,8 @@ def _stage_rows(found: Course, setting: Setting) -> list[Row]:
             "share_from": low,
             "share_to": high,
             "nearest_share_of_run": spread((nearest == number).mean(axis=1)),
-            "begins": spread([found.steps[longest(own == number)[0]] for own in nearest]),
+            "seeds_with_a_stage": sum(length >= LONG for _, length in stretches[number]),
+            "begins": spread([found.steps[begin] for begin, length in stretches[number] if length >= LONG]),
             "closest": spread(found.distances[:, :, number].min(axis=1)),
         }
         for number, name in enumerate(found.names)
