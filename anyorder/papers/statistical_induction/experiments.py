@@ -203,8 +203,8 @@ STAGES = (
 )
 LAYERS = (
     "Order 1: the step at which each layer has formed by half: attention of layer 1 on the last token, and the "
-    "alignment of layer 2, the score of a key that holds the query's token above that of other keys. At the end: both measures. "
-    "Mean ± standard deviation over seeds; `layer_2_later` is the difference within a seed, in steps."
+    "alignment of layer 2, the score of a key that holds the query's token above that of other keys. At the end: both "
+    "measures. Mean ± standard deviation over seeds; `layer_2_later` is the difference within a seed, in steps."
 )
 
 
