@@ -1,4 +1,4 @@
-"""Checkers for the paper's assumptions on the data: each says what holds, what fails, and by how much.
+"""Checkers for the paper's assumptions on the data, each with a verdict, the measured number and its limit.
 
 App. C asks four things of a prior over first-order chains, App. D three of second-order binary kernels and
 five of reversible kernels of any order. What the last five can mean is in `docs/assumptions.md`.

@@ -1,4 +1,4 @@
-"""`Kernel`: the transition probabilities of a chain of any order over any alphabet, and what follows from them."""
+"""`Kernel`: the transition probabilities of a chain of any order over any alphabet, and derived quantities."""
 
 from __future__ import annotations
 

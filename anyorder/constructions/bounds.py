@@ -59,18 +59,18 @@ def attention_heads_real(order: int, alphabet_size: int, length: int, *, value: 
 
 
 def state_bits(order: int, alphabet_size: int, length: int) -> float:
-    """Theorems D and E: bits of the state of a recurrence that is right on all sequences, after so many tokens.
+    """Theorems D and E: bits of the state of a recurrence that is right on every sequence of so many tokens.
 
     D: one of S symbols for each context without the separator, (S - 1)^k of them, or as many as fit.
-    E: counts of S^k(S - 1) independent cycles.
+    E: counts of S^k(S - 1) independent cycles. The length includes the question, at most 2k + 1 tokens.
 
-    >>> state_bits(1, 2, 1000)  # two cycles of three tokens, 333 in all
+    >>> state_bits(1, 2, 1003)  # two cycles of three tokens, 333 in all
     15.77...
     """
     _check(order, alphabet_size, length)
-    separated = min((alphabet_size - 1) ** order, length // (order + 2))
-    walks, cycles = (length - order) // (2 * order + 1), alphabet_size**order * (alphabet_size - 1)
-    return max(separated * math.log2(alphabet_size), _log2_choose(*sorted((walks, cycles))))
+    separated = min((alphabet_size - 1) ** order, (length - order - 1) // (order + 2))
+    walks, cycles = (length - order) // (2 * order + 1) - 1, alphabet_size**order * (alphabet_size - 1)
+    return max(separated * math.log2(alphabet_size), _log2_choose(*sorted((max(walks, 0), cycles))))
 
 
 def taps(order: int) -> int:

@@ -201,7 +201,7 @@ def planned(certificate: Certificate) -> Plan:
 
 
 def find(name: str | Construction) -> Construction:
-    """The construction of that name, or an `InputError` that lists them; a construction itself is given back.
+    """The construction of that name, or an `InputError` that lists them; a construction is returned unchanged.
 
     >>> find("dyadic").dimension
     '6S + 3'

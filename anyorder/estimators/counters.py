@@ -36,7 +36,7 @@ _TOGETHER = 16  # tokens whose contexts are looked up together
 
 
 class Counter(Protocol):
-    """A way to count, as `StreamingEstimator` uses it."""
+    """The interface of counters to `StreamingEstimator`."""
 
     order: int
     dtype: np.dtype

@@ -28,8 +28,8 @@ class Estimator:
     meaning: str
     """Its prediction, in a line."""
     function: str | Callable[..., Any]
-    """For all positions at once: of the tokens, with `alphabet_size`, the order, and `beta` where it smooths. It gives
-    an `Estimate`, or an array of distributions with NaN where they are not defined."""
+    """The function for all positions at once: takes the tokens, `alphabet_size`, the order, and `beta` if it smooths;
+    returns an `Estimate`, or an array of distributions, NaN where undefined."""
     streaming: str | Callable[..., Counter] | None = None
     """A `Counter` of order, alphabet size and beta; None: the function is called again for every chunk."""
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -37,7 +37,7 @@ class Estimator:
     order: str = "order"
     """The function's name for the order."""
     beta: float | None = None
-    """Smoothing unless another is given; None where there is none."""
+    """The default of `beta`; None without smoothing."""
     finite: bool = True
     """Whether every token gets a probability above zero, so that the loss is finite."""
 
@@ -132,7 +132,7 @@ ESTIMATORS: Registry[Estimator] = Registry("estimator", {one.name: one for one i
 
 
 def find_estimator(name: str | Estimator) -> Estimator:
-    """The entry of this name; an entry itself is given back.
+    """The entry of this name; an entry is returned unchanged.
 
     >>> find_estimator("kgram").meaning
     'what followed the last k tokens (Definition 2)'

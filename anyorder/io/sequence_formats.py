@@ -21,7 +21,7 @@ from anyorder.errors import InputError, require
 from anyorder.io.tokens import numbered
 
 BLOCK = 1 << 20  # bytes or tokens at a time
-_LONGEST_WORD = 64  # more digits are no token
+_LONGEST_WORD = 64  # longer numbers are not tokens
 _WHITE_SPACE = b" \t\n\r\v\f"
 
 #: The meaning of a line's end in text: a symbol, a space, nothing, or the end of a sequence.

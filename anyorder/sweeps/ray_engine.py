@@ -61,7 +61,7 @@ class Ray:
 
     @property
     def running(self) -> int:
-        """Runs that are being trained now; Ray knows which, we know at most how many."""
+        """An upper bound on the runs that are being trained now; only Ray knows which."""
         held = sum(map(len, self._pending.values())) if self.most == STACK else len(self._pending)
         return min(held, self.workers * (STACK if self.most == STACK else 1))
 
@@ -85,7 +85,7 @@ class Ray:
                 yield from (Finished(number, Ended.from_json(ended), seconds) for number, ended, seconds in answers)
 
     def close(self) -> None:
-        """Cancel what is left and leave the cluster; one that was started for us ends."""
+        """Cancel remaining tasks and disconnect; a cluster that was started here is shut down."""
         for reference in self._pending:
             self._ray.cancel(reference, force=True)
         self._pending.clear()

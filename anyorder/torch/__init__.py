@@ -1,6 +1,6 @@
 """For PyTorch users: our models as modules, our sources as datasets, and floors for anyone's module.
 
-Importing it imports PyTorch and no JAX: that is imported when a dataset is drawn from or a model is measured.
+Importing it imports PyTorch but not JAX, which is imported when a dataset is drawn or a model is measured.
 """
 
 from anyorder.torch.data import Dataset, dataset

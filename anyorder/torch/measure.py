@@ -102,7 +102,7 @@ def evaluate(
 
 @contextlib.contextmanager
 def _measured(model: Any) -> Iterator[None]:
-    """Run a module in evaluation mode and without gradients, and leave it as it was."""
+    """Run a module in evaluation mode and without gradients, and restore its mode."""
     training = getattr(model, "training", False)
     if training:
         model.eval()

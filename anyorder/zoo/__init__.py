@@ -34,7 +34,7 @@ def card(name: str) -> Row:
 
 
 def located(path: str | Path) -> Path:
-    """The file that `zoo:NAME` stands for; any other path as it is.
+    """The file of `zoo:NAME`; other paths unchanged.
 
     >>> located("zoo:fast").name, located("run/model-0.safetensors").name
     ('fast.safetensors', 'model-0.safetensors')
