@@ -24,9 +24,10 @@ LEAD = (
     "the number of tokens that must agree. Here tokens repeat at random, so each pattern of agreement occurs by "
     "itself, and attention to it is compared with the mean over all keys."
 )
+COUNTED = "(layers and heads count from 0, as in code)"
 FIGURE = (
-    "Left: every head, coloured by its order. Middle: attention to keys by the number of tokens that agree (the match "
-    "length), relative to uniform attention. Right: controls."
+    f"Left: every head, coloured by its order {COUNTED}. Middle: attention to keys by the number of tokens that agree "
+    "(the match length), relative to uniform attention. Right: controls."
 )
 #: Spectra that are drawn.
 BEST = 6
@@ -41,7 +42,7 @@ def draw_probe(result: Probed) -> Figure:
     best = result.strongest[:BEST]
     _spectra(curves, result, best)
     _controls(beside, result, best)
-    figure.suptitle(result.model)
+    figure.suptitle(f"{result.model} {COUNTED}")
     return figure
 
 
@@ -67,7 +68,7 @@ def _spectra(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
     lengths = np.arange(result.max_length + 1)
     axes.axhline(1.0, color="grey", linewidth=0.8, linestyle="--")
     for head, colour in zip(best, COLOURS, strict=False):
-        label = f"layer {head.layer} head {head.head}: {head.in_words.removeprefix('of ')}"
+        label = f"L{head.layer} H{head.head}: {head.in_words.removeprefix('of ')}"
         axes.errorbar(lengths, head.spectrum, yerr=head.spectrum_error, color=colour, label=label, capsize=2)
     median = np.nanmedian([head.spectrum for head in result.heads], axis=0)
     axes.plot(lengths, median, color="grey", label=f"median of {len(result.heads)} heads")

@@ -72,7 +72,7 @@ def test_a_head_shows_its_profile_and_its_map(browser, folder):
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(f"{address}/#page=heads")
         page.wait_for_selector("body[data-state=ready]")
-        assert page.inner_text("#head-title") == "Layer 1, head 0"
+        assert page.inner_text("#head-title") == "L1 H0"
         assert "order 2: it looks where the last 2 tokens stood before" in page.inner_text("#head-about")
         assert page.is_visible("#map canvas")
         assert page.locator("#result option[disabled]").count() == 1
@@ -80,9 +80,9 @@ def test_a_head_shows_its_profile_and_its_map(browser, folder):
             re.findall(r"(all agree|flip \d|none) ([\d.e-]+)", page.get_attribute("#profile svg", "aria-label"))
         )
         assert float(bars["flip 1"]) < float(bars["all agree"]) / 4 < float(bars["flip 3"])
-        page.get_by_role("button", name="layer 0, head 1: compares nothing").click()
+        page.get_by_role("button", name="L0 H1: compares nothing").click()
         page.wait_for_selector("body[data-state=ready]")
-        assert page.inner_text("#head-title") == "Layer 0, head 1"
+        assert page.inner_text("#head-title") == "L0 H1"
         assert "does not rise with agreement" in page.inner_text("#head-about")
         assert page.is_hidden("#map")
         # Noise around the average key, 1, does not fill the height: the axis reaches to 4 at least.
@@ -91,4 +91,23 @@ def test_a_head_shows_its_profile_and_its_map(browser, folder):
         )
         assert max(heights[1:]) < heights[0] / 2
         assert said == []
+        page.close()
+
+
+def test_a_tour_opens_the_shipped_model_beside_results_of_ones_own(browser, folder):
+    with exploring.explorer([folder]) as (address, _):
+        page = browser.new_page()
+        page.goto(f"{address}/#tour=heads-of-a-language-model")
+        page.wait_for_selector("body[data-state=ready]")
+        assert page.input_value("#result") == "package/probe.json"
+        assert page.inner_text("#head-title") == "L18 H6"
+        assert "(layers and heads count from 0, as in code)" in page.inner_text("#orders")
+        page.select_option("#result", "models/one/probe.json")
+        page.wait_for_function("() => document.querySelector('#head-title').textContent === 'L1 H0'")
+        page.goto(f"{address}/#page=heads&result=models/one/probe.json&layer=18&head=6")
+        page.wait_for_selector("body[data-state=problem]")
+        assert page.inner_text("#problem") == "k-head of order 2 has no head L18 H6; shown is L1 H0"
+        page.get_by_role("button", name="L0 H1: compares nothing").click()
+        page.wait_for_selector("body[data-state=ready]")
+        assert page.is_hidden("#problem")
         page.close()

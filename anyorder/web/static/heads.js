@@ -9,7 +9,7 @@ import { hex } from "./palette.js";
 import { across, parsed, sheet, tag, text } from "./svg.js";
 
 const $ = (id) => document.getElementById(id);
-const name = ({ layer, head }) => `layer ${layer}, head ${head}`;
+const name = ({ layer, head }) => `L${layer} H${head}`;
 const LABELS = {
   sink_mass: "mass on the first key",
   own_mass: "mass on the query itself",
@@ -19,6 +19,7 @@ const LABELS = {
   permuted: "permuted windows, over matches",
 };
 const MOST_ORDER = 5;
+const COUNTED = "(layers and heads count from 0, as in code)";
 
 // The number of tokens that a head compares, null where there is no such number; of a graded head the mean.
 const compared = (one) => one.order ?? (one.graded ? one.mean_length : null);
@@ -59,9 +60,12 @@ export class HeadsPage {
       $("result").value = path;
       this.#grid();
     }
-    const given = this.result.heads.find((one) => one.layer === state.layer && one.head === state.head);
+    const named = state.layer !== null || state.head !== null,
+      asked = { layer: state.layer ?? 0, head: state.head ?? 0 },
+      given = named ? this.result.heads.find((one) => one.layer === asked.layer && one.head === asked.head) : null;
     this.#choose(given ?? this.found[0] ?? this.result.heads[0]);
-    return true;
+    this.work.report(given === undefined ? `${this.result.model} has no head ${name(asked)}; shown is ${name(this.chosen)}` : null);
+    return given !== undefined;
   }
 
   // The next head that compares something, for the keyboard.
@@ -89,19 +93,19 @@ export class HeadsPage {
     const cell = (one) => (one ? element("td", {}, this.#square(one)) : element("td")),
       row = (layer) =>
         Array.from({ length: width }, (_, head) => heads.find((one) => one.layer === layer && one.head === head)).map(cell),
-      heading = Array.from({ length: width }, (_, head) => element("th", { scope: "col" }, String(head)));
+      heading = Array.from({ length: width }, (_, head) => element("th", { scope: "col" }, `H${head}`));
     $("grid").replaceChildren(
       element(
         "table",
         {},
         element("caption", { class: "hidden" }, "Tokens compared, by layer and head"),
-        element("thead", {}, element("tr", {}, element("td", {}, "head"), ...heading)),
-        element("tbody", {}, ...layers.map((layer) => element("tr", {}, element("th", { scope: "row" }, `layer ${layer}`), ...row(layer)))),
+        element("thead", {}, element("tr", {}, element("td"), ...heading)),
+        element("tbody", {}, ...layers.map((layer) => element("tr", {}, element("th", { scope: "row" }, `L${layer}`), ...row(layer)))),
       ),
     );
     const tones = Array.from({ length: MOST_ORDER }, (_, at) => element("span", { class: `tone order-${at + 1}` }, String(at + 1)));
     tones.at(-1).textContent += "+";
-    $("orders").replaceChildren("tokens compared: ", element("span", { class: "tone none" }, "·"), " none ", ...tones, " ~ no fixed number");
+    $("orders").replaceChildren("tokens compared: ", element("span", { class: "tone none" }, "·"), " none ", ...tones, " ~ no fixed number ", COUNTED);
   }
 
   #square(one) {
@@ -126,7 +130,7 @@ export class HeadsPage {
   #choose(one) {
     this.chosen = one;
     for (const [other, button] of this.buttons) button.setAttribute("aria-pressed", String(other === one));
-    $("head-title").textContent = `${name(one)[0].toUpperCase()}${name(one).slice(1)}`;
+    $("head-title").textContent = name(one);
     $("head-about").textContent = said(one);
     $("agreement").replaceChildren(parsed(agreementPicture()));
     $("profile").replaceChildren(profile(one));
