@@ -44,22 +44,23 @@ def apart(number: int, count: int, points: int) -> dict[str, Any]:
 
 
 class Plain(LogFormatterMathtext):
-    """Labels of a logarithmic axis: 0.02 and 64 as such, powers where numbers get long."""
+    """Labels of a logarithmic axis: 0.02 and 64 as such, or all as powers if the axis has longer numbers."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """The label of a tick; empty if there would be too many labels."""
         label = super().__call__(x, pos)
-        return f"{x:g}" if label and 1e-4 <= abs(x) < 1e5 else label
+        low, high = sorted(self.axis.get_view_interval())  # type: ignore[union-attr]
+        return f"{x:g}" if label and low >= 1e-5 and high < 2e5 else label
 
 
 def logarithmic(axes: Axes, which: str, base: int | None = None) -> None:
     """Give these axes a logarithmic scale that reads well: x by default with powers of two, y with powers of ten."""
     for name in which:
-        base = base or (2 if name == "x" else 10)
-        getattr(axes, f"set_{name}scale")("log", base=base)
+        own = base or (2 if name == "x" else 10)
+        getattr(axes, f"set_{name}scale")("log", base=own)
         axis = getattr(axes, f"{name}axis")
-        axis.set_major_formatter(Plain(base))
-        axis.set_minor_formatter(Plain(base, minor_thresholds=(1.5, 0.5)))
+        axis.set_major_formatter(Plain(own))
+        axis.set_minor_formatter(Plain(own, minor_thresholds=(1.5, 0.5)))
 
 
 def letters(tokens: Iterable[int]) -> list[str]:

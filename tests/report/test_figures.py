@@ -1,9 +1,11 @@
 """Figures of experiments: what is drawn is the data, on the axes that it names."""
 
 import numpy as np
+import pytest
 
 from anyorder.papers.figure_data import AttentionMap, Chart, Heat, MapGrid, Plot, Series
 from anyorder.report.figures import draw
+from anyorder.report.style import Drawing, logarithmic
 
 
 def test_a_chart_has_its_points_its_axes_and_its_scales():
@@ -22,6 +24,21 @@ def test_a_chart_has_its_points_its_axes_and_its_scales():
     assert [label.get_text() for label in other.get_xticklabels()] == ["one", "two"]
     assert other.get_ylim()[0] == 0
     assert other.get_xscale() == "linear"
+
+
+@pytest.mark.parametrize(("high", "powers"), [(1000, False), (1e7, True)])
+def test_both_axes_are_logarithmic_each_with_its_base_and_one_notation(high, powers):
+    panel = Drawing().subplots()
+    panel.plot([1, 1024], [0.1, high])
+    logarithmic(panel, "xy")
+    panel.figure.canvas.draw()
+    across, up = (
+        [one.get_text() for one in axis.get_ticklabels() if one.get_text()] for axis in (panel.xaxis, panel.yaxis)
+    )
+    assert {"4", "64", "1024"} <= {*across}
+    assert {"10^{0}" in label for label in up} >= {powers}
+    assert {"mathdefault" in label for label in up} == {powers}
+    assert powers or {"1", "100"} <= {*up}
 
 
 def test_maps_have_one_scale_of_colours():
