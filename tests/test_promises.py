@@ -39,6 +39,7 @@ QUICK = {"README", "estimators", "text"}
     "page", [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] * (page.stem not in QUICK)) for page in PAGES]
 )
 def test_python_examples_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     names = {}
