@@ -1,6 +1,8 @@
 """A report as one file: its text is escaped, its Markdown rendered, long tables are folded."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -31,3 +33,27 @@ def test_parts_are_whole_where_their_captions_are_and_the_page_folds_long_tables
     for name in tables:
         assert f'href="one/{name}.csv"' in page
         assert (tmp_path / "one" / f"{name}.csv").is_file()
+
+
+def test_explorer_reports_and_drawings_have_one_palette():
+    """Blue is the query, orange the key, shaded orange what is copied: light, then dark."""
+    root = Path(__file__).parents[2]
+    style, report, drawing = (
+        (root / path).read_text(encoding="utf-8").partition("prefers-color-scheme: dark")[::2]
+        for path in ("anyorder/web/static/style.css", "anyorder/report/page.css", "docs/images/idea.svg")
+    )
+
+    def colours(parts, patterns):
+        """What each pattern finds, in the dark what is set there, or else as in the light."""
+        light, dark = ([re.search(pattern, part) for pattern in patterns] for part in parts)
+        return [[one[1] for one in light], [(new or old)[1] for new, old in zip(dark, light, strict=True)]]
+
+    light, dark = colours(style, [rf"--{name}: (#\w+)" for name in ("blue", "query-tint", "vermillion", "key-tint")])
+    dark[0] = re.search(r"--sky: (#\w+)", style[0])[1]
+    assert "--queries: var(--blue)" in style[0]
+    assert "--keys: var(--vermillion)" in style[0]
+    assert "--queries: var(--sky)" in style[1]
+    names = ("accent", "query-tint", "key", "key-tint")
+    assert colours(report, [rf"--{name}: (#\w+)" for name in names]) == [light, dark]
+    shapes = (r"query {[^}]*stroke", r"query { fill", r"key { stroke", r"found { fill")
+    assert colours(drawing, [rf"\.{shape}: (#\w+)" for shape in shapes]) == [light, dark]
