@@ -15,6 +15,7 @@ import pydantic
 
 from anyorder.errors import InputError, require
 from anyorder.web import probe, schema
+from anyorder.web.films import film
 from anyorder.web.library import Library
 from anyorder.web.traced import NamedTokens, draw
 from anyorder.web.view import open_model
@@ -76,16 +77,25 @@ def _check_stop(state: State, library: Library) -> None:
         films = [one.path for one in library.listed()[0] if one.kind == "trajectory"]
         run = state.get("run", films[0])
         require(run in ("fresh", *films), f"there is no run {run!r}; this explorer has {', '.join(films)}")
+        if run != "fresh":
+            asked_run = schema.DynamicsRequest(run=schema.StoredRun(kind="stored", path=str(run)))
+            _check_place(state, "frame", len(film(asked_run, library, lambda: None).steps) - 1, str(run))
     elif page == "heads":
-        path = str(state.get("result", probe.SHIPPED_PROBE))
+        path = str(state.get("result") or probe.listed(library)[0].path)  # as the page opens it
         heads = [(one.layer, one.head) for one in probe.opened(library, path).heads]
         place = int(state.get("layer", 0)), int(state.get("head", 0))
         require(place in heads, f"{path} has no head {place[1]} in layer {place[0]}; layers and heads count from 0")
     else:
         asked, drawn = _asked(state)
-        open_model(asked, drawn, library)
-        last = len(drawn.tokens) - 1
-        require(asked.position <= last, f"position is {asked.position}, the sequence has positions 0 to {last}")
+        opened = open_model(asked, drawn, library)
+        _check_place(state, "position", len(drawn.tokens) - 1, "the sequence")
+        _check_place(state, "step", len(opened.steps) - 1, opened.construction or opened.source)
+
+
+def _check_place(state: State, name: str, last: int, whose: str) -> None:
+    """Refuse a number of the state that is past the last of what it counts."""
+    asked = _value(state.get(name, 0))
+    require(isinstance(asked, int) and 0 <= asked <= last, f"{name} is {asked}, {whose} has {name}s 0 to {last}")
 
 
 def _check_exported(state: State, models: Mapping[str, Any], films: Mapping[str, Any]) -> None:

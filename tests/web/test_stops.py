@@ -39,6 +39,9 @@ def test_the_tours_of_the_package_can_be_shown(tour):
         ("page=modle", "page is 'modle'"),
         ("page=dynamics&run=package/absent.npz", "there is no run"),
         ("page=heads&layer=30", "has no head 0 in layer 30"),
+        ("show=proof&step=99", "step is 99, unrolled has steps 0 to 3"),
+        ("show=proof&step=one", "step is one, unrolled has steps 0 to 3"),
+        ("page=dynamics&frame=9999", "frame is 9999, package/two-stage.npz has frames 0 to "),
     ],
 )
 def test_a_stop_that_cannot_be_shown_is_refused_in_one_line(tmp_path, state, message):
