@@ -47,9 +47,9 @@ def test_the_page_says_what_is_on_record():
     assert all(row["seeds_with_stage"] == 0 for row in stages)
     assert all(len(row["closest_seeds"]) == 8 for row in stages)
     models = 8 * len({tuple(row[name] for name in Setting._fields) for row in stages})
-    assert f"none of {models} models waits at a shorter order" in page
+    assert f"none of {models} models pauses at a shorter order" in page
     assert f"at most {wilson(0, 8)[1]:.0%} of the models of a setting" in page
-    assert f"{wilson(0, models)[1]:.0%}\nof all of them" in page
+    assert f"{wilson(0, models)[1]:.0%}\nof all models" in page
     for row in tables["born"]["rows"]:
         if row["match_length"] == row["order"]:
             came = f"| {row['step_mean']:.0f} ± {row['step_std']:.0f} ({row['seeds_where_it_came']} of 8) |"
