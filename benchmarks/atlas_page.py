@@ -57,10 +57,9 @@ def grows(head):
 
 
 def texts():
-    """Two real texts of this repository, as words and punctuation marks."""
-    prose = "\n".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")) if path.name != "atlas.md")
-    code = "\n".join(path.read_text() for path in sorted((ROOT / "anyorder").rglob("*.py")))
-    return {"prose (docs)": re.findall(r"\w+|[^\w\s]", prose), "code (package)": re.findall(r"\w+|[^\w\s]", code)}
+    """Words and punctuation marks of the text in `examples`: one that does not change with the repository."""
+    text = (ROOT / "examples" / "alice.txt").read_text(encoding="utf-8")
+    return {"first chapter of Alice": re.findall(r"\w+|[^\w\s]", text)}
 
 
 def mixture(words, seed=0):
@@ -133,8 +132,8 @@ def draw(reports, mixtures):
         for head in comparing(report)[:STRONGEST]:
             values = np.maximum(by_length(head), 1e-3)
             axes.semilogy(values / values[-1], marker=".", linewidth=1, label=f"L{head['layer']} H{head['head']}")
-        for (text, (logs, _)), style in zip(mixtures.items(), ("--", ":"), strict=True):
-            axes.semilogy(np.exp(logs), color="black", linestyle=style, label=f"mixture, {text.split()[0]}")
+        for logs, _ in mixtures.values():
+            axes.semilogy(np.exp(logs), color="black", linestyle="--", label="mixture, Alice")
         axes.set(title=name, xlabel="match length ℓ", ylim=(1e-3, 2))
         axes.legend(fontsize=6)
     np.atleast_1d(panels)[0].set_ylabel("attention over that at ℓ = K")
@@ -149,6 +148,9 @@ def page():
     }
     reports = {name: report for name, report in reports.items() if "file" in report}
     mixtures = {name: mixture(words) for name, words in texts().items()}
+    found = {name: {"log_weights": logs.tolist(), "errors": errors.tolist()} for name, (logs, errors) in mixtures.items()}
+    record = {"command": "python -m benchmarks.atlas --page", "seeds": [0], "values": found}
+    (RESULTS / "mixture.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(
         "| model | layers × heads | sequences | "
         + " | ".join(KINDS)
