@@ -148,7 +148,9 @@ def page():
     }
     reports = {name: report for name, report in reports.items() if "file" in report}
     mixtures = {name: mixture(words) for name, words in texts().items()}
-    found = {name: {"log_weights": logs.tolist(), "errors": errors.tolist()} for name, (logs, errors) in mixtures.items()}
+    found = {
+        name: {"log_weights": logs.tolist(), "errors": errors.tolist()} for name, (logs, errors) in mixtures.items()
+    }
     record = {"command": "python -m benchmarks.atlas --page", "seeds": [0], "values": found}
     (RESULTS / "mixture.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(
