@@ -72,7 +72,7 @@ class Reproduce(Command):
                 for one in run_all(experiments, folder, Task(self.budget, seeds), begin, watch):
                     ran.append(one)
                     sections.append(reproduce.section(folder, one))
-                    page = reproduce.write_report(folder, sections)
+                    page = reproduce.write_report(folder, sections, self.next)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"interrupted; the same command goes on from what is in {folder}") from None
         report = {

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
 from anyorder.io.atomic import write_json
 from anyorder.io.gates import gated
+from anyorder.papers.paper import Paper
 from anyorder.papers.results import public
 from anyorder.papers.runner import Ran
-from anyorder.report.page import Section, badge, captions, write_page, write_parts
-from anyorder.report.tables import Cell, cells, marked
+from anyorder.report.page import Section, badge, captions, following, write_page, write_parts
+from anyorder.report.tables import Cell, cells, marked, shown
 
 TITLE = "In-context learning of Markov chains, reproduced"
 LEAD = (
@@ -32,7 +34,7 @@ def section(folder: Path, ran: Ran) -> Section:
         "How it is read": experiment.reading,
         "To note": " ".join(notes),
     }
-    facts = {term: text for term, text in said.items() if text}
+    facts = {term: text for term, text in said.items() if text} | _errata(notes, experiment.home)
     if record is None:
         return Section(experiment.id, experiment.title, experiment.where, facts, {}, {}, "", ran.failure)
     result = record.result
@@ -45,6 +47,17 @@ def section(folder: Path, ran: Ran) -> Section:
     write_json(folder / f"{experiment.id}.json", public(experiment, record, ran.seconds))
     found = Section(experiment.id, experiment.title, experiment.where, facts, result.tables, drawn, how)
     return found._replace(verdict=_verdict(judged(found, result.preset)), preset=result.preset)
+
+
+def _errata(notes: Iterable[str], paper: Paper | None) -> dict[str, str]:
+    """The errata of the paper that the notes name, as facts of a section."""
+    known = paper.ledger().errata if paper is not None and paper.ledger is not None else {}
+    named = [id for id in re.findall(r"\bE\d+\b", " ".join(notes)) if id in known]
+    return {
+        f"Erratum {id}": f"{known[id].where}: {known[id].printed}. Our reading: {known[id].text}. "
+        f"`anyorder claims {id}` measures it; all errata are in docs/errata.md."
+        for id in named
+    }
 
 
 class Judged(NamedTuple):
@@ -63,7 +76,7 @@ def judged(section: Section, preset: str | None) -> list[Judged]:
             for name, cell in cells(row).items():
                 if cell.agrees is not None and row.get("preset", preset) == preset:
                     one = found.setdefault(name, Judged(name.replace("_", " "), [], []))
-                    one.printed.append(str(row.get("printed")))
+                    one.printed.append(shown(row.get("printed")))
                     one.ours.append(cell)
     return list(found.values())
 
@@ -76,13 +89,17 @@ def _verdict(found: Sequence[Judged]) -> tuple[str, bool | None] | None:
 
 
 def _summary(sections: Sequence[Section]) -> str:
-    """The table on top: for every column that is compared with print, both values, the verdict and a link."""
-    rows, others = [], []
+    """The table on top: every experiment with a link and its verdict, and both values where numbers are printed."""
+    rows = []
     for section in sections:
-        link = f'<a href="#{section.id}">{escape(section.title)}</a>'
+        errata = [term for term in section.facts if term.startswith("Erratum")]
+        links = f'<a href="#{section.id}">{escape(section.title)}</a>' + "".join(
+            f'<br><a href="#{section.id}">{term}</a>' for term in errata
+        )
         found = judged(section, section.preset)
         if not found:
-            others.append(link + ' <span class="failed">failed</span>' * (section.failure is not None))
+            said = "no numbers printed" if section.failure is None else '<span class="failed">failed</span>'
+            rows.append(f'<th scope="row">{links}</th><td>{said}</td>' + "<td>–</td>" * 3)
         for one in found:
             verdict = _verdict([one])
             assert verdict is not None
@@ -90,22 +107,21 @@ def _summary(sections: Sequence[Section]) -> str:
             ours = " · ".join(
                 f'<span class="{"agrees" if cell.agrees else "differs"}">{marked(cell)}</span>' for cell in one.ours
             )
-            title = f'<th scope="rowgroup" rowspan="{len(found)}">{link}</th>' if one is found[0] else ""
+            title = f'<th scope="rowgroup" rowspan="{len(found)}">{links}</th>' if one is found[0] else ""
             cells = (badge(*verdict), escape(one.column), printed, ours)
             rows.append(title + "".join(f"<td>{cell}</td>" for cell in cells))
-    head = "".join(
-        f'<th scope="col">{name}</th>' for name in ("experiment", "verdict", "measured", "printed", "came out")
-    )
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("experiment", "verdict", "what", "printed", "measured"))
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     grid = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     caption = "Numbers next to print, in the order of the rows below: ✓ agrees, ✗ differs."
     frame = f'<div class="wide summary" tabindex="0" role="group" aria-label="Summary">{grid}</div>'
-    compared = f'<p class="caption">{caption}</p>{frame}'
-    rest = f"<p>{'Without printed numbers: ' * bool(rows)}{' · '.join(others)}</p>" if others else ""
-    return f'<nav aria-label="Summary">{compared * bool(rows)}{rest}</nav>'
+    return f'<nav aria-label="Summary"><p class="caption">{caption}</p>{frame}</nav>'
 
 
 @gated
-def write_report(folder: Path, sections: Sequence[Section]) -> Path:
-    """The page over all sections."""
-    return write_page(folder, TITLE, LEAD, sections, summary=_summary(sections))
+def write_report(folder: Path, sections: Sequence[Section], next_step: str = "anyorder claims --quick") -> Path:
+    """The page over all sections, and the next command at its end."""
+    last = following(
+        {next_step: "measures the statements of the papers, and compares them with the verdicts on record"}
+    )
+    return write_page(folder, TITLE, LEAD, [*sections, last], summary=_summary(sections))

@@ -2,9 +2,11 @@
 
 import re
 
-from anyorder.papers.experiment import Table
+from anyorder.papers.experiment import Table, Task
+from anyorder.papers.registry import EXPERIMENTS
+from anyorder.papers.runner import Ran, Record
 from anyorder.report.page import Section
-from anyorder.report.reproduce import judged, write_report
+from anyorder.report.reproduce import judged, section, write_report
 from anyorder.sweeps.analysis import Spread
 
 ROWS = [
@@ -31,4 +33,19 @@ def test_the_page_begins_with_printed_and_measured_numbers_and_their_verdict(tmp
     assert "<span>0.131 ± 0.000</span> · <span>0.100 ± 0.003</span>" in summary
     assert re.search(r'<span class="differs"><abbr [^>]*>✗</abbr> 0.1490 ± 0.0040</span>', summary)
     assert re.search(r'<span class="agrees"><abbr [^>]*>✓</abbr> 0.1010 ± 0.0040</span>', summary)
-    assert '<a href="#other">Other</a> <span class="failed">failed</span>' in summary
+    assert '<a href="#other">Other</a></th><td><span class="failed">failed</span></td>' in summary
+    assert page.index("<code>anyorder claims --quick</code>") > page.index('<section id="other">')
+
+
+def test_counts_of_parameters_are_judged_and_lead_to_their_erratum(tmp_path):
+    sections = []
+    for id in ("table-1", "parameters"):
+        ran = Ran(EXPERIMENTS[id], Record(EXPERIMENTS[id].run(Task("tiny")), "tiny", 1, {}))
+        sections.append(section(tmp_path, ran))
+    summary = write_report(tmp_path, sections).read_text(encoding="utf-8").split("<main>")[0]
+    assert summary.count("Erratum E6</a>") == 2
+    assert "1 of 2 agree" in summary  # the totals of App. I
+    assert "1 of 3 agree" in summary  # of Table 1, those that were counted
+    assert "<span>5,025</span>" in summary
+    assert re.search(r'<span class="differs"><abbr [^>]*>✗</abbr> 5,055</span>', summary)
+    assert "anyorder claims E6" in sections[1].facts["Erratum E6"]

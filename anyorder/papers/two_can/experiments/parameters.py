@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyorder.constructions.parameters import PRINTED, breakdown, table_one
+from anyorder.constructions.parameters import PRINTED, Entry, breakdown, table_one
 from anyorder.io.atomic import Row
 from anyorder.papers.experiment import Result, Table, TableRow, Task, experiment
 from anyorder.papers.figure_data import Chart, Plot, each, grouped
@@ -29,18 +29,19 @@ DIMENSION = 256
 def table_1(task: Task) -> Result:
     """The table for one choice of S, T and k, and its printed formulas along each of the three."""
     standard: Row = {axis: values[0] for axis, values in AXES.items()}
+    entries = table_one(**standard, dimension=DIMENSION)
     rows: list[TableRow] = [
         {
             "work": entry.work,
             "order": entry.order,
             "architecture": entry.architecture,
             "formula": entry.formula,
-            "parameters": entry.paper,
-            "corrected": entry.alternative,
+            "printed": entry.paper,
+            **_compared(entry.paper, _counted(entry)),
             "stored_by_us": entry.stored,
             "note": entry.note,
         }
-        for entry in table_one(**standard, dimension=DIMENSION)
+        for entry in entries
     ]
     growth: list[Row] = []
     variants = [(axis, value) for axis, values in AXES.items() for value in sorted(values)]
@@ -55,8 +56,24 @@ def table_1(task: Task) -> Result:
             "growth": Table("The printed formulas, along one of k, S and T.", growth),
         },
         {"growth": chart(growth)},
+        notes=tuple(f"{entry.work}: {entry.note}." for entry in entries if entry.alternative is not None),
         settings=standard,
     )
+
+
+def _counted(entry: Entry) -> int | None:
+    """The count of the rows of App. I, or of the model that the formula is about; None where there is only a formula.
+
+    >>> [_counted(entry) for entry in table_one(order=3, alphabet_size=2, length=32, stored=False)][-2:]
+    [5055, 3180]
+    """
+    if entry.construction in PRINTED:
+        return breakdown(entry.construction, alphabet_size=SIZE, length=LENGTH).counted
+    return entry.alternative
+
+
+def _compared(printed: int, counted: int | None) -> TableRow:
+    return {"counted": counted, "counted_agrees": None if counted is None else counted == printed}
 
 
 def chart(growth: list[Row]) -> Plot:
@@ -83,12 +100,19 @@ def parameters(task: Task) -> Result:
         part.watch(0.0, name)
         found = breakdown(name, alphabet_size=SIZE, length=LENGTH)
         rows: list[TableRow] = [
-            {"component": row.component, "formula": row.formula, "printed": row.paper, "counted": row.counted}
+            {
+                "component": row.component,
+                "formula": row.formula,
+                "printed": row.paper,
+                "counted": row.counted,
+                "counted_agrees": None,  # the totals are judged
+            }
             for row in found.components
         ]
-        total: TableRow = {"formula": found.formula, "printed": found.printed_total, "counted": found.counted}
-        rows.append({"component": "total", **total})
-        tables[name] = Table(f"{name}, S = {SIZE}, T = {LENGTH}; the printed rows add up to {found.sum_of_rows}.", rows)
-        left_out = ", ".join(f"{what}: {count}" for what, count in found.uncounted.items())
+        total: TableRow = {"formula": found.formula, "printed": found.printed_total}
+        rows.append({"component": "total", **total, **_compared(found.printed_total, found.counted)})
+        summed = f"{found.sum_of_rows:,}"
+        tables[name] = Table(f"{name}, S = {SIZE}, T = {LENGTH}; the printed rows add up to {summed}.", rows)
+        left_out = ", ".join(f"{what}: {count:,}" for what, count in found.uncounted.items())
         notes.append(f"{name}: {found.note}. Not in the table, but used: {left_out}.")
     return Result(tables, notes=tuple(notes), settings={"alphabet_size": SIZE, "length": LENGTH})
