@@ -36,6 +36,8 @@ def test_a_figure_is_drawn(capsys, tmp_path):
     drawn = path.read_text(encoding="utf-8")
     assert drawn.startswith("<?xml")
     assert "<!-- order k -->" in drawn
+    beyond = ["--order", "128", "--alphabet-size", "512", "--length", "1000000000000000000"]  # bits beyond floats
+    assert main(["price", *beyond, "--figure", str(path)]) == 0
 
 
 @pytest.mark.parametrize(

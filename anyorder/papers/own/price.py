@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from anyorder.constructions.price import price
@@ -28,13 +29,13 @@ def chart(*, order: int, alphabet_size: int, length: int, dtype: str = "float64"
             asked = {"order": order, "alphabet_size": alphabet_size, "length": length}
             found = [price(name, dtype=dtype, **asked | {axis: place}) for place in across]
             label = f"{name}: {found[0].unit}"
-            paid, least = [float(one.pays or 0) for one in found], [float(one.least or 0) for one in found]
+            paid, least = [_drawn(one.pays) for one in found], [_drawn(one.least) for one in found]
             lines.append(Series(label, across, paid, style=MARKS[colour] + "-", colour=colour))
             lines.append(Series(f"{name}, at least", across, least, style=MARKS[colour] + ":", colour=colour))
         return Chart(f"{axis} {'k' if axis == 'order' else 'T'}", "bits", lines, title, log)
 
     orders = range(1, min(max(order, ORDERS), length - 1, LARGEST_ORDER) + 1)
-    first, last = (2 * order + 2).bit_length(), max(DOUBLINGS, length.bit_length())
+    first, last = (2 * order + 2).bit_length(), max(DOUBLINGS, (length - 1).bit_length() if length < 1 << 59 else 59)
     return Plot(
         f"Solid: what certified models pay, {alphabet_size} symbols, {dtype}. Dotted: the least that any model of that "
         "kind must pay. For two layers the price is the mantissa of the numbers in layer one.",
@@ -45,6 +46,15 @@ def chart(*, order: int, alphabet_size: int, length: int, dtype: str = "float64"
         width=4.0,
         height=4.0,
     )
+
+
+def _drawn(bits: int | None) -> float:
+    """A number of bits as a point; lines end where it exceeds the range of an axis.
+
+    >>> _drawn(43), _drawn(10**400)
+    (43.0, nan)
+    """
+    return float(bits or 0) if (bits or 0) < 10**300 else math.nan
 
 
 def priced(*, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> Result:
