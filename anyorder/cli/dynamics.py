@@ -44,7 +44,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
     algorithm: Annotated[Algorithm, tyro.conf.Positional] = "two-stage"
     """two-stage: Algorithm 1, first-order chains. preconditioned: Algorithm 2, any order."""
     out: Annotated[str, Gate("fill")] = "dynamics"
-    """Folder for trajectory.npz, run.png and attention.html (and sweep.png)."""
+    """Folder for trajectory.npz, index.html and run.png (and sweep.png)."""
     prior: Annotated[str, PRIORS] = "floored"
     """Where kernels come from; preconditioned: reversible. A prior that violates an assumption still runs. The binary
     ones satisfy the second-order assumption, with contexts read oldest or newest token first."""
@@ -83,10 +83,9 @@ class Dynamics(TwoStage, Preconditioned, Command):
         import jax
 
         from anyorder.chains import conditions
-        from anyorder.io.atomic import locked, write_text
+        from anyorder.io.atomic import locked
         from anyorder.papers.two_can import dynamics
-        from anyorder.report import descent as figures
-        from anyorder.report.style import write_figure
+        from anyorder.report.descent import write_run
 
         prior, folder = self._prior(), Path(self.out)
         key = jax.random.fold_in(jax.random.key(self.seed), 1 << 21)
@@ -115,13 +114,9 @@ class Dynamics(TwoStage, Preconditioned, Command):
             if self.jointly:
                 further = dynamics.JointTraining(length=self.length, epsilon=self.epsilon, seed=self.seed)
                 joint = dynamics.train_jointly(prior, further, trajectory.p[-1], counted("starts"))
-            names = {"trajectory": "trajectory.npz", "figure": "run.png", "page": "attention.html"}
+            names = {"trajectory": "trajectory.npz"}
             dynamics.write_trajectory(trajectory, folder / names["trajectory"])
-            write_figure(figures.draw_run(trajectory), folder / names["figure"])
-            write_text(folder / names["page"], figures.attention_page(trajectory))
-            if sweep is not None:
-                names["sweep_figure"] = "sweep.png"
-                write_figure(figures.draw_sweep(sweep), folder / names["sweep_figure"])
+            names |= write_run(folder, trajectory, sweep, self.next_step({}))
         report, shown = described_run(trajectory, checks, gradients, limit)
         if sweep is not None:
             report["sweep"] = sweep

@@ -1,9 +1,10 @@
-"""The figure and the page of a run of gradient descent on the reduced model."""
+"""The figures and the page of a run of gradient descent on the reduced model."""
 
 from __future__ import annotations
 
 import importlib.resources
 import json
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int
@@ -14,8 +15,20 @@ from anyorder.io.atomic import Row
 from anyorder.papers.two_can.dynamics.lengths import LengthSweep
 from anyorder.papers.two_can.dynamics.reduced import EXCLUDED
 from anyorder.papers.two_can.dynamics.trajectory import Trajectory
-from anyorder.report.style import COLOURS, FLOOR, Drawing, logarithmic, styled
+from anyorder.report.page import Section, as_figure, following, write_page
+from anyorder.report.style import COLOURS, FLOOR, Drawing, logarithmic, styled, write_figure
 
+LEAD = (
+    "Gradient descent on the reduced two-layer model: a number p for every offset says how much layer 1 looks that far "
+    "back, and a number a₂ how sharply layer 2 compares. Losses are in nats per token: natural units of information."
+)
+SYMBOLS = {
+    "a₂": "how sharply layer 2 compares: at 0 it averages over all positions, at ∞ it takes exact matches only",
+    "L*": "the loss of the true transition probabilities, which no one knows before reading the sequence",
+    "Bayes floor": "the least loss of a predictor that must learn the chain from the sequence",
+}
+RUN = "By step: p of each offset, a₂ where it is learned, and the loss next to L*, the Bayes floor and the k-gram."
+SWEEP = "Excess loss over L* and the largest error of a probability, against the length, with fitted powers."
 #: Offsets that the page shows one by one; larger offsets share one bar.
 SHOWN = 12
 #: Pictures in the page.
@@ -92,11 +105,28 @@ def draw_sweep(sweep: LengthSweep) -> Figure:
     return figure
 
 
-def attention_page(trajectory: Trajectory) -> str:
-    """A self-contained page: the first layer's attention by offset, with a slider over steps and a play button."""
+def write_run(
+    folder: Path, trajectory: Trajectory, sweep: LengthSweep | None, next_step: str = "anyorder explore"
+) -> dict[str, str]:
+    """The figures of a run, and the page with them and the first layer's attention by step; names of the files."""
+    files = {"figure": "run.png", "page": "index.html"}
+    write_figure(draw_run(trajectory), folder / files["figure"])
+    figures = as_figure(folder / files["figure"], RUN)
+    if sweep is not None:
+        files["sweep_figure"] = "sweep.png"
+        write_figure(draw_sweep(sweep), folder / files["sweep_figure"])
+        figures += as_figure(folder / files["sweep_figure"], SWEEP)
     template = importlib.resources.files("anyorder.report").joinpath("attention_row.html").read_text(encoding="utf-8")
     data = json.dumps(page_data(trajectory), allow_nan=False).replace("<", "\\u003c")
-    return template.replace("/*DATA*/null", data)
+    row = template.replace("/*DATA*/null", data)
+    title = f"Attention while it is learned: {trajectory.algorithm}, order {trajectory.order}"
+    sections = [
+        Section("attention", "Attention of the first layer", "", SYMBOLS, {}, {}, "", body=row),
+        Section("run", "The run", "", {}, {}, {}, "", body=figures),
+        following({next_step: "steps through the run, on a sequence"}),
+    ]
+    write_page(folder, title, LEAD, sections)
+    return files
 
 
 def page_data(trajectory: Trajectory) -> Row:
@@ -109,14 +139,13 @@ def page_data(trajectory: Trajectory) -> Row:
     frames = []
     for state in _frames(len(attention)).tolist():
         row = attention[state, :shown].tolist() + ([float(attention[state, shown:].sum())] if rest else [])
-        facts = {"step": f"{state} of {len(attention) - 1}", "a₂": f"{trajectory.a_2[state]:.3f}"}
+        facts = {"step": f"{state} of {len(attention) - 1}", "a₂": f"{trajectory.a_2[state]:.3g}"}
         if state > 0:
-            facts["loss of the last step"] = f"{trajectory.loss[state - 1]:.4f} nats"
-        facts["L*"] = f"{trajectory.true_loss:.4f} nats"
-        facts["Bayes floor"] = "not known for this prior" if floor is None else f"{floor:.4f} nats"
+            facts["loss of the last step"] = f"{trajectory.loss[state - 1]:.3f} nats"
+        facts["L*"] = f"{trajectory.true_loss:.3f} nats"
+        facts["Bayes floor"] = "not known for this prior" if floor is None else f"{floor:.3f} nats"
         frames.append({"step": state, "row": [round(value, 6) for value in row], "facts": facts})
     return {
-        "title": f"First-layer attention while it is learned: {trajectory.algorithm}, order {trajectory.order}",
         "about": f"The share of its attention that the last position gives to each of the "
         f"{attention.shape[1]} positions; the chain's own context is {context}.",
         "order": trajectory.order,

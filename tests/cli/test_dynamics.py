@@ -23,7 +23,7 @@ def _no_cache(monkeypatch):
 
 def page_data(path):
     text = path.read_text(encoding="utf-8")
-    assert not re.search(r"(src|href)\s*=|https?://(?!www\.w3\.org)", text)  # self-contained
+    assert not re.search(r'(src|href)="(?!data:|#)|https?://(?!www\.w3\.org)', text)  # self-contained
     return json.loads(re.search(r"const data = (.*);\n", text).group(1))
 
 
@@ -43,9 +43,9 @@ def test_two_stage_writes_its_files(run, tmp_path):
         assert stored["p"].shape == (111, 33)
         assert stored["true_loss"] == report["true_loss"]
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [
-        "attention.html", "run.png", "trajectory.npz",
+        "index.html", "run.png", "trajectory.npz",
     ]  # fmt: skip
-    data = page_data(tmp_path / "attention.html")
+    data = page_data(tmp_path / "index.html")
     assert data["frames"][-1]["step"] == 110
     assert data["labels"][-1] == "12+"
     for frame in data["frames"]:

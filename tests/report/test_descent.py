@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anyorder.report.descent import FRAMES, SHOWN, page_data
+from anyorder.report.descent import FRAMES, SHOWN, page_data, write_run
 from tests.web.exploring import trajectory
 
 
@@ -23,3 +23,12 @@ def test_a_row_is_the_softmax_of_its_scalars_with_the_rest_in_one_bar():
         expected = weights / weights.sum()
         assert len(expected) == 9 < SHOWN
         np.testing.assert_allclose(frame["row"], expected, atol=1e-6)
+
+
+def test_the_page_has_the_figures_the_symbols_and_the_next_step(tmp_path):
+    files = write_run(tmp_path, trajectory(40), None, "anyorder explore --models run")
+    assert {*files.values()} == {path.name for path in tmp_path.iterdir()} == {"index.html", "run.png"}
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 1
+    for said in ("<dt>a₂</dt>", "<dt>L*</dt>", "<code>anyorder explore --models run</code>", "show(+slider.value)"):
+        assert said in page
