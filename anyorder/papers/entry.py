@@ -65,6 +65,7 @@ def judge(
     correction: str = "",
     difference: str = "",
     failure: str = "measured otherwise",
+    refutation: str = "",
 ) -> Finding:
     """The verdict that follows from the comparisons, with its sentence.
 
@@ -73,21 +74,24 @@ def judge(
     decisive: whether the measurement could have refuted the statement; if not, agreement is "consistent with".
     vacuous: why no case meets the assumption; empty if some case does.
     note, correction, difference, failure: the sentences for HOLDS, CORRECTED, TREND and FAILS.
+    refutation: what refutes the statement; added to the sentence of every verdict.
 
     >>> judge({"error": 0.5}, printed=0.5 < 1e-9, corrected=True, correction="the sum starts at 1").verdict.value
     'holds with a correction'
-    >>> judge({"exponent": -0.9}, printed=True, decisive=False, note="no constant is named").verdict.value
+    >>> judge({"exponent": -0.9}, printed=True, decisive=False, note="no constant is specified").verdict.value
     'consistent with'
     """
     if vacuous:
-        return Finding(Verdict.VACUOUS, vacuous, numbers)
-    if printed:
-        return Finding(Verdict.HOLDS if decisive else Verdict.CONSISTENT, note, numbers)
-    if corrected:
-        return Finding(Verdict.CORRECTED, correction, numbers)
-    if trend:
-        return Finding(Verdict.TREND, difference, numbers)
-    return Finding(Verdict.FAILS, failure, numbers)
+        verdict, sentence = Verdict.VACUOUS, vacuous
+    elif printed:
+        verdict, sentence = Verdict.HOLDS if decisive else Verdict.CONSISTENT, note
+    elif corrected:
+        verdict, sentence = Verdict.CORRECTED, correction
+    elif trend:
+        verdict, sentence = Verdict.TREND, difference
+    else:
+        verdict, sentence = Verdict.FAILS, failure
+    return Finding(verdict, "; ".join(filter(None, (sentence, refutation))), numbers)
 
 
 @dataclasses.dataclass(frozen=True)

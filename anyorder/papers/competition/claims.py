@@ -14,7 +14,7 @@ from anyorder.sweeps.analysis import Spread, spread
 
 #: Inference is transient where its weight falls by more than this, with the whole interval.
 FALL = 0.1
-#: A model has learnt something where its gap is at most this share of that of the uniform distribution.
+#: A model has started to learn where its gap is at most this share of that of the uniform distribution.
 BEGUN = 0.9
 
 
@@ -43,7 +43,7 @@ def few_are_retrieved(phase_map: Tables) -> Finding:
     return judge(
         {"N": min(pools), "lead of retrieval and its interval": _shown(lead), "seeds": len(lead.seeds or [])},
         printed=lead.interval[0] > 0,
-        note="refuted if the interval of the lead reached zero",
+        refutation="refuted if the interval of the lead reaches zero",
         failure="retrieval does not lead at the smallest pool",
     )
 
@@ -56,7 +56,7 @@ def many_are_inferred(phase_map: Tables) -> Finding:
     return judge(
         {"N": max(pools), "lead of retrieval and its interval": _shown(lead), "seeds": len(lead.seeds or [])},
         printed=lead.interval[1] < 0,
-        note="refuted if the interval of the lead reached zero",
+        refutation="refuted if the interval of the lead reaches zero",
         failure="inference does not lead at the largest pool",
     )
 
@@ -77,7 +77,7 @@ def unigrams_first(phase_map: Tables) -> Finding:
         {"largest weight of unigrams and its interval": found},
         printed=len(first) > 0 and all(first.values()),
         trend=sum(first.values()) * 2 > len(first) > 0,
-        note="refuted by a pool size without such a phase, or one that does not end",
+        refutation="refuted by a pool size without such a phase, or with one that does not end",
         difference="more than half of the pool sizes have a unigram phase that ends, not all",
         failure="at most half of the pool sizes have a unigram phase that ends",
     )
@@ -104,7 +104,7 @@ def inference_is_transient(phase_map: Tables) -> Finding:
         numbers | {"transient at N": falls, "replaced at N": replaced},
         printed=len(replaced) > 0,
         trend=len(falls) > 0,
-        note=f"refuted if at no N inference led, then lost more than {FALL:g} of weight and the lead to retrieval",
+        refutation=f"refuted if at no N inference leads, then loses over {FALL:g} of weight and the lead to retrieval",
         difference="inference loses weight and the loss on novel chains rises, but retrieval does not take the lead",
         failure="at no pool size does inference lose weight while the loss on novel chains rises",
     )
@@ -120,16 +120,17 @@ def _compared(tables: Tables, kinds: dict[str, tuple[int, int]], chains: int, na
     """Whether the first kind of model gives a predictor more weight than the second, intervals apart."""
     rows = {label: _end(tables, *kind, chains) for label, kind in kinds.items()}
     weights = {label: row[name] for label, row in rows.items() if row is not None}
+    refutation = "refuted if the intervals overlap or are reversed"
     if len(weights) < 2:
-        return judge({}, printed=False, failure="one of the two models is missing")
+        return judge({}, printed=False, failure="one of the two models is missing", refutation=refutation)
     more, less = weights.values()
     return judge(
         {f"weight at N = {chains} and its interval": {label: _shown(one) for label, one in weights.items()}},
         printed=more.interval[0] > less.interval[1],
         trend=more.mean > less.mean,
-        note="refuted if the intervals overlapped or were reversed",
+        refutation=refutation,
         difference=f"{said} on average, but the intervals overlap",
-        failure=f"not so: {' and '.join(weights)} do not differ in this direction",
+        failure=f"{' and '.join(weights)} do not differ in this direction",
     )
 
 
@@ -173,16 +174,18 @@ def architecture_moves_the_border(architecture: Tables) -> Finding:
         label: border([row for row in architecture["weights"] if (row["layers"], row["dimension"]) == kind])
         for label, kind in kinds.items()
     }
+    refutation = "refuted if the interval of three layers, or that of d = 16, overlaps that of two layers with d = 32"
     if min(len(seeds) for seeds in borders.values()) < 5:
         return judge({"seeds with a border": {label: len(seeds) for label, seeds in borders.items()}}, printed=False,
-                     failure="a border was not found in five seeds of every architecture")  # fmt: skip
+                     failure="a border was not found in five seeds of every architecture",
+                     refutation=refutation)  # fmt: skip
     base, *others = (spread(seeds).interval for seeds in borders.values())
     moved = [low > base[1] or high < base[0] for low, high in others]
     return judge(
         {"log₂ N of the border and its interval": {label: _shown(spread(seeds)) for label, seeds in borders.items()}},
         printed=all(moved),
         trend=any(moved),
-        note="refuted if the interval of three layers, or that of d = 16, met that of two layers with d = 32",
+        refutation=refutation,
         difference="only one of depth and width moves the border, by its interval",
         failure="neither depth nor width moves the border by its interval",
     )

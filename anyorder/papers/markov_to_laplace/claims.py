@@ -43,7 +43,7 @@ def learns_smoothing(window: Tables) -> Finding:
     return judge(
         _shares(rows),
         printed={row["order"] for row in rows} == {1, 2, 3} and all(map(_learns, rows)),
-        note=f"refuted if a share with w = k + 1 reached {LEARNS:g}",
+        refutation=f"refuted if a share with w = k + 1 reaches {LEARNS:g}",
         failure=f"a share with w = k + 1 reaches {LEARNS:g}, or an order is missing",
     )
 
@@ -59,7 +59,7 @@ def window_threshold(window: Tables) -> Finding:
         _shares(rows),
         printed=all(map(_learns, enough)) and all(map(_misses, short)) and one_less == {1, 2, 3},
         trend=all(map(_learns, enough)) and not any(map(_learns, short)),
-        note=f"refuted if a share with w > k reached {LEARNS:g}, or one with w ≤ k began below {MISSES:g}",
+        refutation=f"refuted if a share with w > k reaches {LEARNS:g}, or one with w ≤ k begins below {MISSES:g}",
         difference=f"no window w ≤ k learns, but a share of one begins below {MISSES:g}",
         failure=f"a share with w > k reaches {LEARNS:g}, or one with w ≤ k ends below it",
     )
@@ -72,7 +72,7 @@ def needs_convolution(window: Tables) -> Finding:
     return judge(
         _shares(rows),
         printed={row["order"] for row in rows} == {1, 2, 3} and all(map(_misses, rows)),
-        note=f"refuted if a share with w = 1 began below {MISSES:g}",
+        refutation=f"refuted if a share with w = 1 begins below {MISSES:g}",
         failure=f"a share with w = 1 begins below {MISSES:g}",
     )
 
@@ -88,7 +88,7 @@ def attention_needs_two(window: Tables) -> Finding:
     return judge(
         numbers,
         printed=len(one) > 0 and len(two) > 0 and all(map(_misses, one)) and all(map(_learns, two)),
-        note=f"refuted if a share of one layer began below {MISSES:g}, or one of two layers reached {LEARNS:g}",
+        refutation=f"refuted if a share of one layer begins below {MISSES:g}, or one of two layers reaches {LEARNS:g}",
         failure="one layer does not miss, or two do not learn",
     )
 
@@ -101,7 +101,8 @@ def certified_beside(window: Tables) -> Finding:
     return judge(
         {"gap of recurrent-bayes": gaps, "gap of Mamba": [row["gap"].mean for row in trained]},
         printed=len(gaps) > 0 and all(abs(gap) < 1e-9 for gap in gaps.values()),
-        note="our own construction with k + 1 taps, no trained model; refuted by a gap beyond rounding",
+        note="our own construction with k + 1 taps, no trained model",
+        refutation="refuted by a gap beyond rounding",
         failure="the construction is not the Bayes predictor",
     )
 
@@ -124,7 +125,7 @@ def adds_beta(beta: Tables) -> Finding:
         },
         printed=all(near),
         trend=len(means) > 1 and means == sorted(means),
-        note=f"refuted if an interval left [β/{FACTOR:g}, {FACTOR:g}β]",
+        refutation=f"refuted if an interval leaves [β/{FACTOR:g}, {FACTOR:g}β]",
         difference=f"the learnt β rises with that of the prior, but an interval leaves [β/{FACTOR:g}, {FACTOR:g}β]",
         failure="the learnt β does not follow that of the prior",
     )

@@ -27,7 +27,7 @@ def _judged(numbers: Numbers, hits: int, seeds: int, said: str) -> Finding:
         vacuous="" if seeds else "no models of this order were trained",
         printed=seeds >= 5 and hits == seeds,
         trend=seeds >= 5 and 2 * hits > seeds,
-        note=f"refuted by a seed that skips {said}, or has them in another order",
+        refutation=f"refuted by a seed that skips one of {said}, or has them in another order",
         difference=f"more than half of the seeds pass through {said}, not all",
         failure=f"at most half of the seeds pass through {said}",
     )
@@ -60,7 +60,7 @@ def unigram_delays(unigram_free: Tables) -> Finding:
         },
         printed=seeds >= 5 and doubly["arrives"].interval[1] < plain["arrives"].interval[0],
         trend=seeds >= 3 and doubly["arrives"].mean < plain["arrives"].mean,
-        note="refuted if the intervals overlapped, or doubly stochastic kernels came later",
+        refutation="refuted if the intervals overlap, or doubly stochastic kernels come later",
         difference="earlier on average, but the intervals overlap or a seed does not arrive",
         failure="doubly stochastic kernels do not come earlier",
     )
@@ -81,7 +81,7 @@ def layer_two_first(stages: Tables) -> Finding:
         },
         printed=len(later.seeds) >= 5 and high < 0,
         trend=len(later.seeds) >= 5 and later.mean < 0,
-        note="refuted if the interval of the difference reached zero",
+        refutation="refuted if the interval of the difference reaches zero",
         difference="layer 2 is earlier on average, but the interval reaches zero",
-        failure="layer 2 is not earlier: by half of their rise the two layers form together, or layer 1 first",
+        failure="layer 2 is not earlier: the layers reach half of their rise together, or layer 1 first",
     )
