@@ -13,32 +13,31 @@ from anyorder.papers.registry import ledgers, papers, prefix
 
 _INTRODUCTION = """# Claims
 
-Every numbered statement of a paper, what is claimed in our words, a verdict, and the numbers behind it. A verdict is
-computed by a function that runs; none is written by hand. `make claims` measures all of them again and rewrites this
-page; `anyorder claims` measures them and exits with 1 if a verdict, or a number by more than its tolerance, differs
-from the one on record.
+Every numbered statement of a paper, paraphrased, with a verdict and the numbers behind it. Every verdict is computed by
+a function. `make claims` measures all claims again and rewrites this page; `anyorder claims` measures them and exits
+with 1 if a verdict differs from the record, or a number differs by more than its tolerance.
 
 ```sh
-anyorder claims list                  # ids, and what each says
-anyorder claims --quick               # those that decide in seconds
-anyorder claims thm-two-layer E9      # some, with all their numbers; an erratum is the claim that measures it
-anyorder claims thm-second-order      # all whose ids begin so
-anyorder claims --results DIR         # with the tables of trained models that `anyorder reproduce` wrote to DIR
+anyorder claims list                  # ids and statements
+anyorder claims --quick               # claims that take seconds
+anyorder claims thm-two-layer E9      # selected claims with all numbers; an erratum selects the claims that measure it
+anyorder claims thm-second-order      # all claims whose ids start with this
+anyorder claims --results DIR         # include claims about trained models; `anyorder reproduce` fills DIR
 ```
 
 - *consistent with*: the measurement agrees, but could not have refuted the statement, which leaves a constant open.
-- *holds with a correction*: an error of the paper is put right, and named; [errata](errata.md) lists them all.
-- *trend holds, values differ*: a reproduction shows the stated trend, and some printed number lies outside its error.
-- *vacuous*: no case meets the assumption; the note says what the conclusion does elsewhere.
+- *holds with a correction*: the statement holds once an error of the paper is corrected; [errata](errata.md) lists all.
+- *trend holds, values differ*: a reproduction shows the stated trend, but some printed number lies outside its error.
+- *vacuous*: no case meets the assumption; the note describes the conclusion elsewhere.
 
-Reversible chains of orders two and three are drawn until their return count falls with the lag, unless an entry says
-otherwise: the prior `Reversible` rejects the others.
+Reversible chains of orders two and three have a return count that decreases with the lag, unless an entry says
+otherwise: the prior `Reversible` rejects all others.
 
 """
 
 
 def page() -> str:
-    """The page as Markdown: the ledgers of all papers as they are on record."""
+    """The page as Markdown: the recorded ledgers of all papers."""
     parts = [_paper(name, ledger) for name, ledger in ledgers().items() if ledger.recorded()]
     return _INTRODUCTION + "\n".join(parts).rstrip() + "\n"
 
@@ -59,13 +58,13 @@ def _summary(ledger: Ledger, records: Mapping[str, Finding]) -> str:
     rows = [(verdict, str(counted[verdict])) for verdict in Verdict if counted[verdict]]
     table = as_markdown(("verdict", "claims"), rows)
     kinds = Counter(erratum.kind for erratum in ledger.errata.values())
-    apart = (
-        f"Counted apart: {kinds[Kind.ERROR]} errors of the paper and {kinds[Kind.MISPRINT]} misprints, "
-        f"{kinds[Kind.READING]} readings of ours, which correct nothing ([errata](errata.md)), and "
-        f"{counted[Verdict.TREND]} differences in reproduction (*trend holds, values differ*)."
+    errata = (
+        f"Errata: {kinds[Kind.ERROR]} errors of the paper, {kinds[Kind.MISPRINT]} misprints, and "
+        f"{kinds[Kind.READING]} readings, which are not corrections ([errata](errata.md)). Differences in reproduction "
+        f"(*trend holds, values differ*): {counted[Verdict.TREND]}."
     )
-    cost = f"The {len(quick)} quick ones took {_rounded(seconds)} CPU seconds when the record was made."
-    return "\n\n".join([table, *([apart] if kinds else []), *([cost] if quick else [])]) + "\n"
+    cost = f"The {len(quick)} quick claims took {_rounded(seconds)} CPU seconds."
+    return "\n\n".join([table, *([errata] if kinds else []), *([cost] if quick else [])]) + "\n"
 
 
 def _entry(entry: Claim, record: Finding, prefix: str) -> str:

@@ -1,4 +1,4 @@
-"""Kernels that depend on the bag of the last k tokens, as Assumption 2(1) says as printed: what holds there."""
+"""Kernels that depend only on the bag of the last k tokens, as Assumption 2(1) states as printed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def run_algorithm_two(prior: Prior, note: str) -> Finding:
 
 bag_algorithm_2 = slow_claim(
     "ours, after Assumption 2(1)",
-    "On kernels of the bag, with nothing else asked of them, Algorithm 2 keeps p_1 = p_2 ahead and comes to 1/2 each.",
+    "On bag-symmetric kernels, without further assumptions, Algorithm 2 keeps p_1 = p_2 ahead and converges to weights "
+    "1/2.",
     see=("alg-2", "bag-scores"),
     tolerances={"*": 0.02},
 )(partial(run_algorithm_two, BagSymmetric(2, 2), "and the bag of 2 has a smaller loss than the 2-gram"))
@@ -51,14 +52,14 @@ bag_algorithm_2 = slow_claim(
 
 @slow_claim(
     "ours, after Assumption 2(1)",
-    "For two symbols a kernel of the bag has g_1 = … = g_k, so that plain gradient descent, with p_0 = -∞, moves "
-    "p_1 … p_k alike.",
+    "For two symbols a bag-symmetric kernel has g_1 = … = g_k, so plain gradient descent with p_0 = -∞ keeps p_1 … p_k "
+    "equal.",
     see=("asm-second-order", "eq-g-monotone", "bag-algorithm-2", "lem-D3"),
 )
 def bag_scores() -> Finding:
     """The spread of g_1 … g_k for each of 512 kernels, k to 4 and S to 4, their means, and runs in closed form."""
     spreads, means, alike, ends = {}, {}, {}, {}
-    binary = []  # what is zero for two symbols: the spreads, and the differences of plain descent
+    binary = []  # zero for two symbols: the spreads, and the differences under plain descent
     for k, s in ((2, 2), (3, 2), (4, 2), (2, 3), (3, 3), (2, 4)):
         scores, case = kernel_scores(drawn(BagSymmetric(k, s), 512), 32), f"k = {k}, S = {s}"
         mean, spread = scores.mean(axis=0), np.ptp(scores[:, 1 : k + 1], axis=1).max()
@@ -78,19 +79,18 @@ def bag_scores() -> Finding:
         {**spreads, **means, **alike, **ends},
         printed=max(binary) < 1e-9 and all(mean[:-1].min() > mean[-1] for mean in means.values()),
         note="exact for two symbols at every order, because words of k + 1 tokens are then exchangeable (proof in "
-        "docs/assumptions.md). Not so for three and four symbols, where single kernels differ by up to the spreads "
-        "above; in the mean over kernels g_1 … g_k still lead, and p_1 … p_k move alike only with the "
-        "preconditioner",
+        "docs/assumptions.md). For three and four symbols single kernels deviate by up to the measured spreads; in the "
+        "mean over kernels g_1 … g_k still lead, but p_1 … p_k stay equal only with the preconditioner",
     )
 
 
 @slow_claim(
     "ours, after Assumption 2(1)",
-    "On kernels of the bag the bag of k estimates π: its error falls with T, below that of the k-gram.",
+    "On bag-symmetric kernels the bag of k estimates π: its error decreases with T and is below that of the k-gram.",
     see=("thm-second-order-limit", "thm-any-order"),
 )
 def bag_consistency() -> Finding:
-    """Mean sup-norm distance to π over contexts, 64 chains, at three T; and on Dirichlet chains, where it stays."""
+    """Mean sup-norm distance to π over contexts, 64 chains, at three T; and on Dirichlet chains."""
     lengths = (256, 1024, 4096)
     cases = {
         "bag, k = 2, S = 2": BagSymmetric(2, 2),
@@ -108,5 +108,5 @@ def bag_consistency() -> Finding:
     return judge(
         numbers,
         printed=all(falls[:3]) and all(better[:3]) and not falls[3],
-        note="exactly where the kernel depends on the bag; on general chains the error of the bag of k stays",
+        note="only where the kernel depends on the bag; on general chains the error of the bag of k does not vanish",
     )

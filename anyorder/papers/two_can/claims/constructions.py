@@ -18,7 +18,7 @@ CASES = ((1, 2), (2, 3), (4, 2))
 
 
 def _exact(name: str) -> Finding:
-    """A theorem that a construction proves: its error against Definition 2, held against its certificate."""
+    """A theorem that a construction proves: its error against Definition 2, compared with its certificate."""
     found = [verified(name, order, symbols) for order, symbols in CASES]
     return judge(
         {
@@ -33,7 +33,7 @@ def _exact(name: str) -> Finding:
             entry.passed and entry.max_error < TOLERANCE and entry.dimension == 6 * entry.alphabet_size + 3
             for entry in found
         ),
-        note="over the reals; what floating point leaves of it is in rem-bits",
+        note="over the reals; rem-bits measures the effect of floating point",
     )
 
 
@@ -57,7 +57,7 @@ thm_two_layer = claim("Theorem 3, App. B", "Two layers with one head each repres
     see=("thm-three-layer", "thm-two-head", "thm-two-layer"),
 )
 def thm_every_sequence() -> Finding:
-    """All binary sequences of nine tokens through every construction that promises something, against counts."""
+    """Every certified construction on all binary sequences of nine tokens, against counts."""
     found = [
         verify(name, order=entry.largest_order or 2, alphabet_size=2, length=9, exhaustive=True)
         for name, entry in CONSTRUCTIONS.items()
@@ -71,7 +71,7 @@ def thm_every_sequence() -> Finding:
             "assumed of the backend, and checked": sorted({name for entry in found for name in entry.assumptions}),
         },
         printed=all(entry.passed and entry.max_error < TOLERANCE for entry in found),
-        note="order 2, or 1 where a construction is for order 1; the qk variants compute the biased k-gram (E7)",
+        note="order 2, or order 1 for first-order constructions; the qk variants compute the biased k-gram (E7)",
     )
 
 
@@ -109,10 +109,10 @@ def rem_bits() -> Finding:
         },
         printed=spread < 6 and step <= 1,
         decisive=False,
-        note="the constants are open, and what counts as near a line is our choice. Linear in k and hardly dependent "
-        "on T; a sufficient number is O(·), printed Ω(·), and its factor is not "
-        f"one: {lines['two-layer'][0]:.1f} bits an order for the printed scores over these four types (4·log₂3 ≈ 6.3 "
-        f"by the margin), {lines['dyadic'][0]:.1f} for `dyadic`",
+        note="the constants are unspecified, and the tolerance for linearity is our choice. The bits are linear in k "
+        "and hardly depend on T; a sufficient number is O(·), not Ω(·) as printed, and its factor is not one: "
+        f"{lines['two-layer'][0]:.1f} bits per order for the printed scores over these four types (4·log₂3 ≈ 6.3 by "
+        f"the margin), {lines['dyadic'][0]:.1f} for `dyadic`",
     )
 
 
@@ -137,7 +137,7 @@ def _variants(first: str) -> Finding:
         printed=max(exact, gap) < TOLERANCE,
         corrected=max(exact, biased) < TOLERANCE,
         correction="the second computes the biased k-gram, which also counts opening positions with aligned windows; "
-        'the appendix itself calls it biased, only the word "equivalent" of the theorem is too strong',
+        'the appendix itself calls it biased, so only the word "equivalent" in the theorem is too strong',
     )
 
 

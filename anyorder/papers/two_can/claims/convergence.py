@@ -75,7 +75,7 @@ def thm_grad() -> Finding:
         },
         printed=min(excess) > 0 and fitted.exponent + 2 * fitted.standard_error < 0,
         decisive=False,
-        note="c is not named, so that any negative exponent agrees",
+        note="c is not specified, so any negative exponent agrees",
     )
 
 
@@ -89,7 +89,7 @@ CONSTANTS = tuple((gamma, size) for size in (2, 4) for gamma in (0.1, 0.4))
     tolerances=TRAINED,
 )
 def thm_grad_constant() -> Finding:
-    """The exponent of the excess over T = 16, 32, 64 at two γ and two S: one c must be below each over its γ."""
+    """The exponent of the excess over T = 16, 32, 64 at two γ and two S: c must be at most exponent/γ in each case."""
     settings = dynamics.TwoStage(steps=150, steps_2=150, batch=32, rate=40.0 * 64)
     laws = [
         dynamics.sweep_lengths(Floored(1, size, gamma=gamma), settings, (16, 32, 64)).excess
@@ -106,13 +106,13 @@ def thm_grad_constant() -> Finding:
         },
         printed=min(largest) > 0,
         decisive=False,
-        note="the exponent is no smaller at the smaller γ, so that one c, the smallest of those measured, serves all; "
-        "the power cγ of the bound is then far from what is reached where γ is small",
+        note="the exponent is no smaller at the smaller γ, so a single c, the smallest measured, satisfies all cases; "
+        "at small γ the power cγ is then far below the measured exponent",
     )
 
 
 def extreme_kernels(gamma: float, size: int) -> Float[np.ndarray, "count size size"]:
-    """Every kernel that gives all it may to one symbol in each row: the corners of π ≥ γ/S.
+    """Extreme points of π ≥ γ/S: kernels that put all free mass on one symbol in each row.
 
     >>> extreme_kernels(0.2, 2)[0].round(3).tolist()
     [[0.9, 0.1], [0.9, 0.1]]
@@ -123,7 +123,7 @@ def extreme_kernels(gamma: float, size: int) -> Float[np.ndarray, "count size si
 
 @eqx.filter_jit
 def generalisation_errors(model: dynamics.Reduced, prior: Prior, count: int = 256) -> Float[Array, "{count}"]:
-    """sup_s' |f(s_0 … s_n)_s' - π(s'|s_n)| for each of some sequences, each from its own kernel of a prior."""
+    """sup_s' |f(s_0 … s_n)_s' - π(s'|s_n)| for each sequence, with one kernel of the prior per sequence."""
     sampled = chains.sample(prior, length=len(model.p), count=count, start="stationary", seed=6)
     predicted = jax.lax.map(lambda tokens: model(tokens, prior.alphabet_size), sampled.tokens, batch_size=32)
     rows = jax.vmap(lambda kernel, token: kernel[token])(sampled.kernels, sampled.tokens[:, -1])
@@ -164,8 +164,8 @@ def thm_generalisation() -> Finding:
         printed=constant[-1] < constant[0] / 2,
         corrected=all(law.exponent + 2 * law.standard_error < 0 for law in laws.values()),
         correction="in the mean, or with high probability: a constant sequence has positive probability, and its error "
-        "does not fall. Means and the 99% quantile fall with T, on corners far from the training prior too; c is not "
-        "named, so that any negative exponent agrees",
+        "does not decrease. Means and the 99% quantile decrease with T, also on extreme kernels far from the training "
+        "prior; c is not specified, so any negative exponent agrees",
     )
 
 

@@ -1,4 +1,4 @@
-"""Sections 2 and 3: chains, the conditional k-gram, the transformer, the induction head, and what is said of Bayes."""
+"""Sections 2 and 3: chains, the conditional k-gram, the transformer, the induction head, and the Bayes predictor."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from anyorder.papers.own import floor
 from anyorder.papers.two_can.claims.measures import LENGTH, TOLERANCE, apart, built, directions, drawn, hard, verified
 from anyorder.probing import matched
 
-#: A fair deviation among the comparisons made here is below this many standard errors.
+#: Largest accepted deviation, in standard errors, over the comparisons made here.
 STANDARD_ERRORS = 5.0
 
 
 @claim("Definition 1", "The law of x_{n+1} given the whole past depends on the last k tokens, for n ≥ k.")
 def def_markov() -> Finding:
-    """Frequencies after every whole past, held against the kernel's row of its last k tokens."""
+    """Frequencies after every whole past, against the kernel's row for its last k tokens."""
     kernel, order, count = Kernel(drawn(Dirichlet(2, 2), 1)[0]), 2, 1 << 15
     tokens = np.asarray(chains.sample(PointMass(kernel), length=5, count=count, seed=2).tokens)
     scores = []
@@ -70,7 +70,7 @@ def def_kgram() -> Finding:
 
 @claim("Definition 2", "Assuming that the denominator is not zero: the context occurred before.")
 def def_kgram_denominator() -> Finding:
-    """Coverage of the k-gram on Dirichlet chains of order 2, and where constructions look on an unseen context."""
+    """Coverage of the k-gram on Dirichlet chains of order 2, and where constructions attend for an unseen context."""
     sequences = np.asarray(chains.sample(Dirichlet(2, 2), length=64, count=128, seed=2).tokens)
     coverage = [
         np.mean([matched(tokens, order)[order - 1 :].any(axis=1) for tokens in sequences]) for order in (1, 2, 3, 6)
@@ -78,14 +78,14 @@ def def_kgram_denominator() -> Finding:
     return judge(
         {"share of positions with a denominator, k = 1, 2, 3, 6": coverage, **_unseen()},
         printed=min(coverage) > 0 and verified("two-layer", 2).max_error < TOLERANCE,
-        note="assumed openly; an unseen context is 0/0, and its share grows with k. There a construction attends to "
-        "the nearest code: the paper's to windows that agree in the oldest tokens, `attention-only` nearly always to "
-        "the longest suffix",
+        note="the assumption is explicit; an unseen context gives 0/0, and the share of unseen contexts grows with k. "
+        "For these a construction attends to the nearest code: the paper's to windows that agree in the oldest tokens, "
+        "`attention-only` nearly always to the longest suffix",
     )
 
 
 def _unseen() -> dict[str, float]:
-    """How often the window attended to where none matches agrees in as many tokens from one end as any other does."""
+    """For unseen contexts: how often the most attended window agrees in the most tokens from one end."""
     order, shares = 5, {}
     for name, end, step in (("two-layer", "oldest", 1), ("attention-only", "newest", -1)):
         model, best = built(name, order), []
@@ -165,7 +165,7 @@ def def_transformer() -> Finding:
         {"difference with the query of n": corrected, "difference with the printed query": printed},
         printed=printed < TOLERANCE,
         corrected=corrected < TOLERANCE,
-        correction="the query is that of position n: with x_i no score depends on the position that asks",
+        correction="the query is that of position n; with x_i no score would depend on the query position",
     )
 
 
@@ -186,13 +186,13 @@ def def_induction_head() -> Finding:
                 if wanted[n].any():
                     seen, agree = seen + 1, agree + bool((maximal == wanted[n, : n + 1]).all())
                 else:
-                    unseen += 1  # something is maximal here as well, and nothing matches
+                    unseen += 1  # a softmax has a maximum without a match as well
     return judge(
         {"positions with a match": seen, "of these as defined": agree, "positions without a match": unseen},
         printed=agree == seen and unseen == 0,
         corrected=agree == seen > 0,
-        correction="the quantifier runs over j = 1 … k (printed i), and some position must match: otherwise a softmax "
-        "still has a maximum",
+        correction="the quantifier runs over j = 1 … k (printed i), and some position must match, since a softmax "
+        "always has a maximum",
     )
 
 
@@ -231,7 +231,8 @@ def claim_layer_norm() -> Finding:
     return judge(
         {"largest mean": np.abs(mean).max(), "largest error": plain, "with epsilon 1e-5, ‖x‖ from 0.04 on": usual},
         printed=max(np.abs(mean).max(), plain) < 1e-12,
-        note="without the epsilon that stands in software; the zero vector has no direction and stays zero here",
+        note="without the epsilon of standard implementations; the zero vector has no direction and is mapped to zero "
+        "here",
     )
 
 
@@ -241,9 +242,9 @@ def claim_layer_norm() -> Finding:
     "than that of the two-layer model.",
 )
 def claim_one_layer() -> Finding:
-    """Theorem A of docs/price.md at S = 3: all lists of five values are told apart, and the width that follows for T.
+    """Theorem A of docs/price.md at S = 3: all lists of five values are distinguished; the implied width as T grows.
 
-    The sequence is κ_1 v_1 … κ_5 v_5 ?, with κ = ? before the value that is asked for and 0 elsewhere.
+    The sequence is κ_1 v_1 … κ_5 v_5 ?, with κ = ? before the queried value and 0 elsewhere.
     """
     size, word, lengths = 3, 32, [1 << power for power in range(8, 21, 4)]
     lists, right = list(itertools.product((0, 1), repeat=5)), 0
@@ -257,17 +258,17 @@ def claim_one_layer() -> Finding:
     ratios = [after / before for before, after in itertools.pairwise(bits)]
     return judge(
         {
-            "answers of the 1-gram that give the value away": right,
+            "1-gram answers that reveal the value": right,
             "questions": 5 * len(lists),
             "lengths": lengths,
-            "bits that one layer must pass on": bits,
+            "bits that one layer must transmit": bits,
             "least width of its head, float32": one,
             "width of the certified two-layer model": two,
         },
         printed=right == 5 * len(lists) and len(set(two)) == 1 and all(abs(r / 16 - 1) < 0.02 for r in ratios),
-        note='with "exponentially" read as linear in T against log T (N21): one layer of h heads, whose values are m '
-        "numbers of W bits, needs h(m + 2)W ≥ N log₂(S - 1), N = ⌊(T + 1)/2⌋ - 1, if its sums merge (Theorem A of "
-        "docs/price.md; B and C are for exact sums and for real numbers). The width of the two-layer model does not "
-        "grow, and its numbers need about log₂ T bits. Linear is enough: `one-layer` has about T heads. At T = 32 the "
-        "bound is 15 bits, less than one number of float32, and does not explain trained models (tab-depth)",
+        note='reading "exponentially" as linear in T versus log T (N21): one layer of h heads, each with m values of '
+        "W bits, needs h(m + 2)W ≥ N log₂(S - 1), N = ⌊(T + 1)/2⌋ - 1, if its sums merge (Theorem A of docs/price.md; "
+        "B and C are for exact sums and for real numbers). The width of the two-layer model is constant, and its "
+        "numbers need about log₂ T bits. Linear size suffices: `one-layer` has about T heads. At T = 32 the bound is "
+        "15 bits, less than one float32 number, and does not explain trained models (tab-depth)",
     )

@@ -36,15 +36,15 @@ Mean = tuple[float, float]
 SHOWN = 3
 #: An alignment below this, in absolute value, is that of uniform attention.
 CHANCE = 0.02
-#: The reading of App. H.3 that is judged: tokens replaced by others, the loss over the undisturbed chain.
+#: The judged reading of App. H.3: replacement by a different token, loss relative to the noise-free chain.
 READING = ("excess", "over_clean")
 #: The other readings, by the table and column that hold them.
 OTHERS = {
-    ("excess", "excess"): "over the distribution of each observed token",
+    ("excess", "excess"): "relative to the distribution of each observed token",
     ("excess", "on_clean"): "on sequences without noise",
     ("any_token", "any_over_clean"): "tokens replaced by any",
-    ("any_token", "any_excess"): "over the distribution of each observed token, tokens replaced by any",
-    ("any_token", "any_on_clean"): "on sequences without noise, tokens replaced by any in training",
+    ("any_token", "any_excess"): "relative to the distribution of each observed token, replacement by any token",
+    ("any_token", "any_on_clean"): "on sequences without noise, replacement by any token in training",
 }
 
 
@@ -68,7 +68,7 @@ def _rows(tables: Tables, table: str, *columns: str) -> list[Row]:
 
 
 def _levels(tables: Tables, table: str, column: str, value: str, printed: Mapping[Level, Printed]) -> dict[Level, Mean]:
-    """Our mean and deviation at every printed level; the column holds these."""
+    """Our mean and deviation at every printed level, found in this column."""
     ours = {row[column]: row for row in _rows(tables, table, column)}
     missing = [str(key) for key in printed if key not in ours]
     require(
@@ -79,7 +79,7 @@ def _levels(tables: Tables, table: str, column: str, value: str, printed: Mappin
 
 
 def _compared(found: Mapping[Level, Mean], printed: Mapping[Level, Printed]) -> tuple[Numbers, bool]:
-    """Numbers for the ledger, and whether every mean agrees with print by the rule."""
+    """Numbers for the ledger, and whether every mean agrees with the printed one by the rule."""
     agree = {key: printed[key].agrees(*found[key]) for key in printed}
     numbers: Numbers = {
         "levels": [str(key) for key in printed],
@@ -97,7 +97,7 @@ def _range(table: Mapping[str, Mean] | Mapping[str, Printed]) -> str:
 
 
 def _printed(table: Mapping[Level, Printed], symbol: str = "") -> str:
-    """The printed means and what they are at, for a sentence."""
+    """The printed means with their levels, for a sentence."""
     means = ", ".join(f"{entry.mean:.{entry.digits}f}" for entry in table.values())
     return f"{means} at {symbol}{', '.join(f'{float(key):g}' for key in table)}"
 
@@ -115,7 +115,7 @@ def _rises(found: list[Mean]) -> bool:
 
 @claim("App. H.2, table", f"Excess loss at order 2: {DEPTH[1]} with one layer, {DEPTH[2]} with two.")
 def tab_depth(depth: Tables) -> Finding:
-    """Both rows against print, and against each other; ± over seeds."""
+    """Both rows against the printed ones, and against each other; ± over seeds."""
     found = _levels(depth, "excess", "layers", "excess", DEPTH)
     numbers, agree = _compared(found, DEPTH)
     better = found[2][0] < found[1][0] and not _near(found[1], found[2])
@@ -125,7 +125,7 @@ def tab_depth(depth: Tables) -> Finding:
         printed=agree and better,
         trend=better,
         note="two layers are above the Bayes floor, which the paper does not show",
-        difference="two layers are better than one, as stated; not every value is the printed one",
+        difference="two layers are better than one, as stated; not every value matches the printed one",
         failure="two layers are not better than one",
     )
 
@@ -180,8 +180,8 @@ def ideal_diagonals() -> tuple[float, ...]:
 def claim_one_layer_diagonals(depth: Tables) -> Finding:
     """Mass of the one-layer model at offsets 0, 1, 2, …: offsets 1 to 3 must hold four fifths of it.
 
-    What it has there beyond the mass of the pseudo-attention cannot follow the pattern, wherever the rest lies: that
-    must be half of the mass.
+    The excess over the pseudo-attention's mass there cannot follow the pattern, wherever the rest lies; it must be at
+    least one half.
     """
     rows = _rows(depth, "diagonals", "offset", "weight.mean")
     weights = {int(row["offset"]): row["weight"].mean for row in rows}
@@ -197,16 +197,16 @@ def claim_one_layer_diagonals(depth: Tables) -> Finding:
         },
         printed=lower >= 0.8 and astray >= 0.5,
         trend=near >= 0.8 and astray >= 0,
-        note=f"by the rule that offsets 1 to 3 hold at least four fifths of the mass. The pseudo-attention has "
-        f"{ideal:.0%} there, so that at least {astray:.0%} of the mass does not follow it",
-        difference=f"offsets 0 to 3 hold {near:.0%} of the mass, offsets 1 to 3 {lower:.0%}; the rule asks for 80% at "
-        f"1 to 3, half of the mass more than the {ideal:.0%} of the pseudo-attention",
+        note="by the rule that offsets 1 to 3 hold at least four fifths of the mass. The pseudo-attention has "
+        f"{ideal:.0%} there, so at least {astray:.0%} of the mass does not follow it",
+        difference=f"offsets 0 to 3 hold {near:.0%} of the mass, offsets 1 to 3 {lower:.0%}; the rule requires 80% at "
+        f"1 to 3, and 50 percentage points more than the pseudo-attention's {ideal:.0%}",
         failure="the mass is spread over more than the main diagonal and the three below it",
     )
 
 
 def _noise(tables: Tables, printed: Mapping[float, Printed], symbol: str) -> Finding:
-    """Four rows against print, and their order, in the reading that is judged; ± over seeds. The others are shown."""
+    """Four rows against the printed ones, and their order, in the judged reading; ± over seeds. Others are shown."""
     table, value = READING
     found = _levels(tables, table, "level", value, printed)
     numbers, agree = _compared(found, printed)
@@ -222,8 +222,8 @@ def _noise(tables: Tables, printed: Mapping[float, Printed], symbol: str) -> Fin
         numbers,
         printed=agree and _rises(list(found.values())),
         trend=_rises(list(found.values())),
-        note=f"over the undisturbed chain, tokens replaced by others{others}",
-        difference=f"it grows: {here}; not every value is the printed one{others}",
+        note=f"relative to the noise-free chain, replacement by a different token{others}",
+        difference=f"it grows: {here}; not every value matches the printed one{others}",
         failure=f"the loss difference does not grow with the noise: {here}",
     )
 
@@ -233,7 +233,7 @@ def _noise(tables: Tables, printed: Mapping[float, Printed], symbol: str) -> Fin
     f"Excess loss grows with token noise: {_printed(TOKEN_NOISE, 'p_n = ')}.",
 )
 def tab_token_noise(token_noise: Tables) -> Finding:
-    """The four levels, tokens replaced by others."""
+    """The four levels, replacement by a different token."""
     return _noise(token_noise, TOKEN_NOISE, "p_n")
 
 
@@ -275,9 +275,9 @@ def claim_alignment_token(token_noise: Tables) -> Finding:
         {"p_n": list(found), "alignment": aligned},
         printed=aligned[0] >= 0.5 and falls,
         trend=falls,
-        note="by the rule that half of the way from chance to the pseudo-attention is close",
-        difference=f"it degrades, as stated; without noise it is {aligned[0]:.0%} of the way from chance to the "
-        "pseudo-attention, and the rule asks for half",
+        note='by the rule that "closely" means at least half of the way from chance to the pseudo-attention',
+        difference=f"it degrades, as stated; without noise alignment is {aligned[0]:.0%} of the way from chance to the "
+        "pseudo-attention, and the rule requires half",
         failure="the alignment does not fall with the noise",
     )
 
@@ -305,7 +305,7 @@ def claim_alignment_transition(transition_noise: Tables) -> Finding:
     moved = all(found[0.1] - found[level] > DEVIATIONS * math.hypot(errors[0.1], errors[level]) for level in far)
     rows = _rows(transition_noise, "excess", "level", "distance.mean", "uniform_distance")
     left = " and ".join(f"{share[level]:.0%}" for level in far)
-    mass = f"of the alignment without noise {share[0.1]:.0%} are left at 0.1, and {left} from 0.25 on"
+    mass = f"{share[0.1]:.0%} of the noise-free alignment remains at 0.1, and {left} from 0.25 on"
     return judge(
         {
             "α": list(found),
@@ -317,9 +317,8 @@ def claim_alignment_transition(transition_noise: Tables) -> Finding:
         },
         printed=found[0.0] > 0 and share[0.1] >= 0.9 and max(share[level] for level in far) <= 0.7,
         trend=moved,
-        note=f"by the rule that nine tenths of the alignment without noise is close and seven tenths is substantially "
-        f"less: {mass}",
-        difference=f"it deteriorates by other shares: {mass}",
+        note=f'by the rule that 90% of the noise-free alignment is "close" and 70% is "substantially" less: {mass}',
+        difference=f"it deteriorates, but by other amounts: {mass}",
         failure=f"the alignment does not deteriorate beyond its error: {mass}",
     )
 
@@ -330,7 +329,7 @@ def claim_alignment_transition(transition_noise: Tables) -> Finding:
     see=("tab-token-noise", "tab-transition-noise"),
 )
 def claim_robustness(token_noise: Tables, transition_noise: Tables) -> Finding:
-    """The two tables level by level, in the reading that is judged: smaller at every level, beyond noise at one."""
+    """Both tables by level, in the judged reading: smaller at every level, and beyond the deviations at one or more."""
     levels = [level for level in TOKEN_NOISE if level > 0]
     table, value = READING
     tokens = _levels(token_noise, table, "level", value, TOKEN_NOISE)
@@ -343,8 +342,8 @@ def claim_robustness(token_noise: Tables, transition_noise: Tables) -> Finding:
             "transition noise": [b[0] for _, b in pairs],
         },
         printed=all(b[0] < a[0] for a, b in pairs) and any(not _near(a, b) for a, b in pairs),
-        note="over the undisturbed chain; levels of the two kinds are not of one scale: at α the observed kernel is "
-        "(1 - α)P + α/S, at p_n the context is wrong as well",
+        note="relative to the noise-free chain; the levels of the two kinds of noise are not comparable: at α the "
+        "observed kernel is (1 - α)P + α/S, at p_n the context is corrupted as well",
         failure="token noise does not cost more at every level",
     )
 
@@ -354,7 +353,7 @@ def claim_robustness(token_noise: Tables, transition_noise: Tables) -> Finding:
     f"Distance of layer two to the pseudo-attention: {_printed(BITS)} bits; eight bits are almost as good as 32.",
 )
 def tab_bits(bits: Tables) -> Finding:
-    """Four rows against print (± over ten sequences); eight bits against full precision, next to two bits."""
+    """Four rows against the paper's (± over ten sequences); eight bits against full precision, next to two bits."""
     found = _levels(bits, "distance", "bits", "distance", BITS)
     numbers, agree = _compared(found, BITS)
     lost = {key: found[key][0] - found["32"][0] for key in ("2", "8")}
@@ -365,8 +364,8 @@ def tab_bits(bits: Tables) -> Finding:
         printed=agree and kept and lost["2"] > 0,
         trend=kept and lost["2"] > 0,
         note="by the rule that eight bits lose less than a quarter of what two bits lose",
-        difference="eight bits lose less than a quarter of what two bits lose, as stated; not every value is the "
-        f"printed one: {_range(found)} here, {_range(BITS)} in print",
+        difference="eight bits lose less than a quarter of what two bits lose, as stated; not every value matches the "
+        f"printed one: {_range(found)} here, {_range(BITS)} in the paper",
         failure="eight bits do not keep the attention, or two bits lose nothing",
     )
 
@@ -424,13 +423,13 @@ def fig_attention(attention_maps: Tables) -> Finding:
         printed=first > 0.8 and aligned > 0.5,
         trend=first > 0.5 and contrast >= 2,
         note=came,
-        difference=f"{came}; the rule asks for 80% and 50%",
+        difference=f"{came}; the rule requires 80% and 50%",
         failure=f"the attention is elsewhere: {came}",
     )
 
 
 def _shapes(tables: Tables) -> tuple[Numbers, dict[int, tuple[int, int]]]:
-    """Numbers for the ledger, and by order in how many seeds layer one rises and ends, of how many."""
+    """Numbers for the ledger, and by order the count of seeds in which layer one rises and ends, of all seeds."""
     weights = _weights(tables)
     found = {order: (_rising(own, order), len(own)) for order, own in weights.items()}
     numbers: Numbers = {
@@ -453,7 +452,7 @@ def fig_attention_rises(attention_maps: Tables) -> Finding:
         {name: value for name, value in numbers.items() if "order " not in name or name.endswith(f"order {SHOWN}")},
         printed=count == seeds,
         trend=count > seeds / 2,
-        note="in every seed; zero is less than half of the weight at offset k",
+        note='in every seed; "zero" means less than half of the weight at offset k',
         difference=f"in {count} of {seeds} seeds",
         failure=f"it does so in {count} of {seeds} seeds",
     )
@@ -490,7 +489,7 @@ def tab_settings() -> Finding:
     architecture = [name for name in vars(PUBLISHED.architecture) if theirs[name] != gpt2[name]]
     return Finding(
         Verdict.UNTESTABLE,
-        "which point of the grid an experiment took is not said, so that no run can contradict the table; App. H.3 has "
+        "the paper does not say which grid point an experiment used, so no run can contradict the table; App. H.3 has "
         "three repetitions, App. H.2 one-layer models, and the architecture of the authors' code is not that of GPT-2",
         {
             "settings of the authors' code outside the grid": outside,

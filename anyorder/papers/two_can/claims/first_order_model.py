@@ -1,4 +1,4 @@
-"""Section 5 (ii) to (vi) and App. C.1: the model of Algorithm 1 as a transformer, as printed and as meant."""
+"""Section 5 (ii) to (vi) and App. C.1: the model of Algorithm 1 as a transformer, as printed and as intended."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def _random_scalars(count: int, length: int) -> Float[Array, "count length"]:
     see=("asm-second-layer", "eq-reduced-training"),
 )
 def eq_reduced() -> Finding:
-    """Both models on one sequence, with and without norms, with the matrices as printed and as meant."""
+    """Both models on one sequence, with and without norms, with the matrices as printed and as intended."""
     tokens, p = jnp.asarray(hard(1, SYMBOLS)[0][:24]), _random_scalars(1, 24)[0]
     gaps: dict[str, float] = {}
-    for name, printed in (("as printed", True), ("as meant", False)):
+    for name, printed in (("as printed", True), ("as intended", False)):
         pairs = [
             (first_order_model(p, 2.0, normalise=norms, printed=printed), _reduced(p, 2.0, normalise=norms))
             for norms in (False, True)
@@ -92,7 +92,7 @@ def eq_reduced() -> Finding:
             "d, heads and MLP layers": [model.dimension, *heads, len(model.layers[0].mlp)],
         },
         printed=gaps["as printed"] < ROUNDED,
-        corrected=gaps["as meant"] < ROUNDED,
+        corrected=gaps["as intended"] < ROUNDED,
         correction="W_mlp^(3) reads v_n and writes the block of v̂_n, W_Q^(2) reads u_n (E4, E18). As printed the keys "
         "of layer two are zero, its attention is uniform, and neither p nor a_2 changes the output",
     )
@@ -165,7 +165,8 @@ def eq_reduced_training() -> Finding:
         },
         printed=moved > 0 and leads,
         corrected=leads and weight > 0.95 and a_2[-1] > a_2[150] + 1 and gap < 1e-9,
-        correction="with the matrices as meant (eq-reduced). As printed all gradients are zero, and nothing is learned",
+        correction="with the matrices as intended (eq-reduced). As printed all gradients are zero, and nothing is "
+        "learned",
     )
 
 
@@ -256,5 +257,5 @@ def asm_second_layer() -> Finding:
     return judge(
         {"largest difference of attention and of logits": gaps},
         printed=max(gaps) < TOLERANCE,
-        note="with T for the n that stands in the denominator and in (vi)",
+        note="with T in place of n in the denominator and in (vi)",
     )

@@ -76,10 +76,11 @@ def asm_first_order() -> Finding:
     return judge(
         {
             **{f"{check.name}, measured and limit": [check.measured, check.limit] for check in made},
-            "parts that Dirichlet(1) breaks": [check.name for check in data if not check.holds],
+            "parts violated by Dirichlet(1)": [check.name for check in data if not check.holds],
         },
         printed=all(check.holds for check in made),
-        note="it can be met; the data of the experiments, Dirichlet(1) rows, break the first two for every γ > 0",
+        note="the assumption can be met; the experiments' data, Dirichlet(1) rows, violate the first two parts for "
+        "every γ > 0",
     )
 
 
@@ -108,7 +109,7 @@ def asm_model() -> Finding:
     "The loss is an expectation over sequences of the chain, and its optimum is L* = E[(1/S) Σ_s H(π(·|s))].",
 )
 def eq_optimal_loss() -> Finding:
-    """The loss of the true kernel with contexts as they occur, and with all weighted alike, less L*; paired."""
+    """The loss of the true kernel with contexts weighted as they occur and equally, minus L*; paired."""
     kernels = drawn(PRIOR, 1024)
     entropies = -(kernels * np.log(kernels)).sum(axis=2)
     weights = np.asarray(jax.jit(jax.vmap(stationary_contexts))(kernels))
@@ -120,12 +121,12 @@ def eq_optimal_loss() -> Finding:
         {
             "loss of the true kernel less L*": gap,
             "its standard error": error,
-            "least loss less L* of other predictors, contexts alike": alike,
+            "least loss less L* of other predictors, contexts weighted equally": alike,
         },
         printed=gap > -3 * error,
         corrected=alike > 0,
-        correction="the loss must weigh all contexts alike, (1/S) Σ_s, as App. C.2 writes it: weighted as they occur, "
-        "the true kernel itself is below L*",
+        correction="the loss must weight all contexts equally, (1/S) Σ_s, as in App. C.2: with contexts weighted as "
+        "they occur, the true kernel itself is below L*",
     )
 
 
@@ -186,29 +187,29 @@ def _against_closed_form(prior: Prior, count: int, lengths: tuple[int, ...]) -> 
         },
         printed=np.abs(contexts * ratios[-1] - 1).max() < 0.15,
         corrected=cosines[-1] > 0.98 and off[-1] < 0.15 and off[-1] < off[0],
-        correction="the derivative of log logit repeats the factor 1/S^k that stands before the expectation; the "
-        "gradient itself has it once, and then the ratio tends to one as n grows: at a finite n frequencies differ "
-        "from their means",
+        correction="the derivative of log logit repeats the factor 1/S^k in front of the expectation; with the factor "
+        "once, as in the gradient itself, the ratio tends to one as n grows (at finite n frequencies differ from their "
+        "means)",
     )
 
 
 eq_gradient = slow_claim(
     "App. C.2",
-    "dL/dp_m = -(a/Sn) Σ_{i ≥ m} att_{i,m} (g_m - Σ_j att_{i,j} g_j) at small a and long sequences; in the derivative "
-    "of log logit before it the factor 1/S stands once more.",
+    "dL/dp_m = -(a/Sn) Σ_{i ≥ m} att_{i,m} (g_m - Σ_j att_{i,j} g_j) at small a and long sequences; the derivative of "
+    "log logit before it has the factor 1/S a second time.",
     see=("eq-gradient-any-order",),
 )(functools.partial(_against_closed_form, PRIOR, 1024, (32, 96)))
 
 eq_gradient_any_order = slow_claim(
     "App. D.2, eq. (3) and (4)",
     "dL/dp_m = -(κ/(S^k kn)) Σ_{i ≥ m} att_{i,m} (g_m - Σ_j att_{i,j} g_j), with g_j = Σ_l g_{i,j,l}, at small κ and "
-    "long sequences; in the derivative of log logit before it the factor 1/S^k stands once more.",
+    "long sequences; the derivative of log logit before it has the factor 1/S^k a second time.",
 )(functools.partial(_against_closed_form, Floored(2, 2, gamma=GAMMA), 2048, (32, 64)))
 
 
 @claim("App. C.2, requirement", "In every row dL/dp_1 is positive and larger than every other dL/dp_j.")
 def eq_stage_one() -> Finding:
-    """Rows of the closed form at p = 0, with the sign as printed and turned."""
+    """Rows of the closed form at p = 0, with the sign as printed and reversed."""
     scores = mean_scores(PRIOR, 1024)
     rows = [scores[: i + 1] - scores[: i + 1].mean() for i in range(1, len(scores))]  # -dL/dp_m up to a factor
     ahead, least = min(np.delete(row[1] - row, 1).min() for row in rows), min(row[1] for row in rows)
@@ -220,7 +221,7 @@ def eq_stage_one() -> Finding:
         },
         printed=all(-row[1] > 0 and (-np.delete(row, 1) < -row[1]).all() for row in rows),
         corrected=min(ahead, least) > 0,
-        correction="of the descent direction -dL/dp, as the text goes on to use it",
+        correction="for the descent direction -dL/dp, as the text uses it afterwards",
     )
 
 

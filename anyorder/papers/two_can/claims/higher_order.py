@@ -1,4 +1,4 @@
-"""App. D and F, second order: Assumption 2 as printed and under its name, and the first lemma of App. F."""
+"""App. D and F, second order: Assumption 2 as printed and with time reversibility, and the first lemma of App. F."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from anyorder.papers.two_can.dynamics import lag_scores
 
 #: Lags at which P^i(s|s,s) is compared.
 STEPS = 12
-#: Assumption 2 under the name of its first part, with contexts read oldest and newest token first.
+#: Assumption 2 with time reversibility as its first part, contexts read oldest and newest token first.
 READINGS: dict[str, Prior] = {"newest first": ReversibleBinary(newest_first=True), "oldest first": ReversibleBinary()}
 
 Binary = Float[np.ndarray, "count 2 2 2"]
@@ -96,7 +96,7 @@ def cyclic_defect(kernels: Binary) -> Float[np.ndarray, "count"]:
 
 
 def bag_kernel(parameters: Float[Array, "3"]) -> Float[Array, "2 2 2"]:
-    """A kernel of the bag that prefers to stay, π(0|00) > π(0|01) = π(0|10) > π(0|11), from three numbers."""
+    """A bag-symmetric kernel that prefers to stay, π(0|00) > π(0|01) = π(0|10) > π(0|11), from three numbers."""
     last = jax.nn.sigmoid(parameters[0])
     middle = last + (1 - last) * jax.nn.sigmoid(parameters[1])
     first = middle + (1 - middle) * jax.nn.sigmoid(parameters[2])
@@ -140,15 +140,15 @@ def largest_rises() -> tuple[float, float]:
     see=("asm-second-order-reversal", "thm-second-order-weights", "bag-scores", "lem-second-order", "eq-g-monotone"),
 )
 def asm_second_order() -> Finding:
-    """Both sides for kernels of the bag and for random ones, against reversal; and what follows on 4,000 kernels."""
+    """Both sides for bag-symmetric and for random kernels, against reversal; the conclusions on 4,000 kernels."""
     bags, others, met = drawn(BagSymmetric(2, 2), 64), random_kernels(64), as_printed()
-    apart = np.abs(others[:, 0, 1, 0] - others[:, 1, 0, 0])  # |π(0|01) - π(0|10)|, zero for a kernel of the bag
+    apart = np.abs(others[:, 0, 1, 0] - others[:, 1, 0, 0])  # |π(0|01) - π(0|10)|, zero for a bag-symmetric kernel
     defect, of_bags = cyclic_defect(others), cyclic_defect(bags).max()
     reversal = max(Kernel(kernel).reversibility_defect for kernel in others)
     scores = kernel_scores(met, STEPS + 1)
     return judge(
         {
-            "largest difference of both sides, kernels of the bag": of_bags,
+            "largest difference of both sides, bag-symmetric kernels": of_bags,
             "smallest ratio of that to |π(0|01) - π(0|10)|, random kernels": (defect / apart).min(),
             "largest |Pr(abc) - Pr(cba)| of the same random kernels": reversal,
             "kernels that meet all three parts": len(met),
@@ -156,17 +156,17 @@ def asm_second_order() -> Finding:
             "largest |g_1 - g_2|": np.abs(scores[:, 1] - scores[:, 2]).max(),
             "share with g_2 > g_3 > …": never_rises(scores[:, 2:]).mean(),
         },
-        printed=(defect < 1e-9).all(),  # it would be reversal if it held wherever that does
+        printed=(defect < 1e-9).all(),  # reversal, which holds for all of these, would give zero
         corrected=of_bags < ROUNDING < (defect / apart).min() and len(met) == 4000,
-        correction="it can be met, and is not reversal: it sets a word of three equal to its cyclic shift, and with "
-        "μ(01) = μ(10) says that π(·|01) = π(·|10), so that the kernel depends on the bag of the last two tokens. The "
-        "conclusions of App. D and F then hold, though not by the printed steps (E9, E21, E32): P^i(s|s,s) falls, and "
-        "g_1 = g_2 lead without a preconditioner",
+        correction="the equation can be met, but is not time reversal: it equates a word of three tokens with its "
+        "cyclic shift. With μ(01) = μ(10) it says π(·|01) = π(·|10): the kernel depends on the bag of the last two "
+        "tokens. The conclusions of App. D and F then hold, though not by the printed steps (E9, E21, E32): P^i(s|s,s) "
+        "decreases, and g_1 = g_2 lead without a preconditioner",
     )
 
 
 @claim(
-    "App. D, Assumption 2, under its name",
+    "App. D, Assumption 2, with time reversibility",
     "The chain is reversible in time, π(0|0,0) > π(0|1,0) and π(1|1,1) > π(1|0,1), and Σ_s π²(s|s,s) ≥ 1.",
 )
 def asm_second_order_reversal() -> Finding:
@@ -181,8 +181,8 @@ def asm_second_order_reversal() -> Finding:
             "largest |Pr(abc) - Pr(cba)| of 64 of them": defect,
         },
         printed=min(met.values()) > 0 and defect < 1e-9,
-        note="it can be met, and its first part asks for nothing: Pr(001) = Pr(00) - Pr(000) = Pr(100) for every "
-        "stationary binary chain of order two",
+        note="the assumption can be met, and its first part always holds: Pr(001) = Pr(00) - Pr(000) = Pr(100) for "
+        "every stationary binary chain of order two",
     )
 
 
@@ -192,7 +192,7 @@ def asm_second_order_reversal() -> Finding:
     see=("lem-second-order-gap", "eq-recursion", "asm-second-order", "asm-second-order-reversal"),
 )
 def lem_second_order() -> Finding:
-    """Random kernels that prefer to stay, contexts read newest first, oldest first and both; and kernels of the bag."""
+    """Random kernels that prefer to stay, contexts read newest first, oldest first and both; bag-symmetric kernels."""
     kernels = random_kernels(4000)
     falling, met = fall(kernels), hypotheses(kernels)
     names = ("newest first", "oldest first", "newest first and Σ π² ≥ 1", "both")
@@ -205,10 +205,11 @@ def lem_second_order() -> Finding:
             "largest relative step up found by ascent, Assumption 2 as printed": rise,
         },
         printed=any(counted[name][0] == counted[name][1] for name in ("newest first", "oldest first")),
-        failure="the hypothesis admits kernels that do not fall: about four in ten read newest first, two in three "
-        "read oldest first. It fell in all kernels drawn that meet Assumption 2 as printed, ascent over them found "
-        f"{'none' if rise < ROUNDING else 'some'} that rises, and it fell in all drawn whose π(s|s,s) is above both "
-        "contexts that differ in one token. The proof uses a recursion that is false (eq-recursion)",
+        failure="the hypothesis admits kernels for which P^i(s|s,s) does not decrease: about four in ten with contexts "
+        "read newest first, two in three read oldest first. It decreased for all sampled kernels that meet Assumption "
+        f"2 as printed ({'no' if rise < ROUNDING else 'an'} exception was found by ascent), and for all sampled "
+        "kernels whose π(s|s,s) exceeds that of both contexts that differ in one token. The proof uses a false "
+        "recursion (eq-recursion)",
     )
 
 
@@ -235,10 +236,10 @@ def lem_second_order_gap() -> Finding:
         },
         printed=worst["newest first"] > 0 or worst["oldest first"] > 0,
         corrected=min(worst["newest first and Σ π² ≥ 1"], worst["Assumption 2 as printed"]) > 0,
-        correction="with the third part of Assumption 2, Σ π²(s|s,s) ≥ 1, which the lemma leaves out, and contexts "
-        "newest first; without it a prior on the worst kernel has a negative gap. In the mean over uniform kernels it "
-        "is positive in every reading. No one δ serves all kernels: the gap tends to 0 as π(s|s,s) tends to 1, and the "
-        "proof uses 1 - π(0|0,0) ≥ ε', which is not assumed. It bounds P^3 - P^i, not P^1 - P^i",
+        correction="with the third part of Assumption 2, Σ π²(s|s,s) ≥ 1, which the lemma omits, and contexts read "
+        "newest first; without it a prior on the worst kernel has a negative gap. In the mean over uniform kernels the "
+        "gap is positive in every reading. No single δ works for all kernels: the gap tends to 0 as π(s|s,s) tends to "
+        "1, and the proof uses 1 - π(0|0,0) ≥ ε', which is not assumed, and bounds P^3 - P^i, not P^1 - P^i",
     )
 
 
@@ -259,6 +260,6 @@ def eq_recursion() -> Finding:
             "error for a chain that is of first order": errors(FIRST_ORDER).max(),
         },
         printed=errors(kernels).max() < 1e-9,
-        failure="from i = 2 on the token before last matters; it held for the first-order chain tried, and for none of "
-        "the random kernels",
+        failure="from i = 2 on the second-to-last token matters; the recursion held for the first-order chain tried, "
+        "and for none of the random kernels",
     )

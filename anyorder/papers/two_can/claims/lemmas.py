@@ -28,7 +28,7 @@ _pairs = jax.jit(pair_distribution, static_argnums=1)
 def previous_token_gap(prior: Prior, key: PRNGKeyArray, *, lags: int, count: int) -> tuple[float, float, int | None]:
     """The smallest g_1 - g_j over j ≠ 1, its standard error, and its j: None is infinity, where g is zero."""
     scores = lag_scores_of(prior, key, lags=lags, count=count)
-    scores = np.concatenate([scores, np.zeros((count, 1))], axis=1)  # lag infinity stands for all that are longer
+    scores = np.concatenate([scores, np.zeros((count, 1))], axis=1)  # lag infinity represents all longer lags
     gaps, errors = mean_and_error(scores[:, 1:2] - scores)
     gaps[1] = np.inf
     worst = int(gaps.argmin())
@@ -38,7 +38,7 @@ def previous_token_gap(prior: Prior, key: PRNGKeyArray, *, lags: int, count: int
 def fair_kernel(logits: Float[Array, "s s"], gamma: float) -> Float[Array, "s s"]:
     """A kernel with entries of at least γ/S and trace one.
 
-    All renamings of its symbols, equally likely, are then a prior with the mean 1/S that Assumption 1 asks for; g_j
+    All renamings of its symbols, equally likely, are then a prior with the mean 1/S that Assumption 1 requires; g_j
     does not change with the names, and g_0 = tr π - 1 = 0.
 
     >>> kernel = fair_kernel(jnp.eye(3), 0.2)
@@ -99,10 +99,10 @@ def lem_D2() -> Finding:
         },
         printed=min(found) >= 1 and gap - bound > 3 * error,
         corrected=min(squared) >= 1 and gap - bound > 3 * error,
-        correction="the power of S: from five symbols on ascent finds priors below γ³/2S that meet Assumption 1, "
-        "kernels with two common symbols between which the row of a rare one is tilted. Their gap is about 2γ³/S²; "
-        "none below γ³/S² was found, which is what the two parts of the assumption give for g_1. On the prior drawn "
-        "from it is more than a hundred times γ³/2S",
+        correction="with another power of S: from five symbols on, ascent finds priors that meet Assumption 1 with a "
+        "gap below γ³/2S, on kernels with two common symbols of unequal probability in the row of a rare symbol. Their "
+        "gap is about 2γ³/S²; none was found below γ³/S², the bound that two parts of the assumption give for g_1. For "
+        "the sampled prior the gap is more than a hundred times γ³/2S",
     )
 
 
@@ -157,7 +157,7 @@ def lem_covariance() -> Finding:
         {f"largest difference, {name}": gap for name, gap in gaps.items()},
         printed=max(gaps.values()) < 1e-12,
         note="for every stationary chain, reversible or not. The bound by λ^|t-t'| in its proof needs reversibility, "
-        "which the next lemma does not have (lem-variance, E23)",
+        "which the next lemma does not assume (lem-variance, E23)",
     )
 
 
@@ -189,7 +189,7 @@ def slow_constant(logits: Float[Array, "s s"], sharpness: float | Float[Array, "
 def worst_variance(size: int) -> tuple[float, Float[np.ndarray, "s s"]]:
     """The largest constant that ascent finds over slow chains of some symbols, and the logits of the rates.
 
-    Half of the starts are rings, whose one-way traffic no reversible chain has.
+    Half of the starts are one-way rings, which are far from reversible.
     """
     random = np.random.default_rng(0)
     starts = 0.15 * random.normal(size=(8, size, size)) - 0.6
@@ -232,9 +232,9 @@ def lem_variance() -> Finding:
         },
         printed=max(constants) < 1.2 * constants[0],
         corrected=np.isfinite(constants).all(),
-        correction="C grows with the number of symbols: slow chains that run in circles have a larger one than ½, "
-        "which reversible chains of order one need. The proof takes |Cov| ≤ λ^j Var, which fails where the operator "
-        "is not self-adjoint; random kernels do not show it",
+        correction="C grows with the number of symbols: slow cyclic chains exceed the ½ of reversible chains of order "
+        "one. The proof uses |Cov| ≤ λ^j Var, which fails where the operator is not self-adjoint; random kernels do "
+        "not show this",
     )
 
 
@@ -286,8 +286,8 @@ def _ratio_finding(order: int) -> Finding:
         printed=bounded and rare < 3 * common,
         corrected=bounded,
         correction="μ(s') ≥ γ/S is needed: the proof divides by μ², the statement allows μ = 0, and a rare symbol has "
-        "a much larger error. The power -1/2 of the statement agrees (its constant is not named); the last line of "
-        "the first proof, 1/(n(1 - λ)), does not, because ε itself is of the size of the root",
+        "a much larger error. The exponent -1/2 of the statement agrees (its constant is unspecified); the last line "
+        "of the first proof, 1/(n(1 - λ)), does not, because ε itself is of order 1/√(n(1 - λ))",
     )
 
 

@@ -1,4 +1,4 @@
-"""App. A and B: the printed matrices, gates and index sets, run as printed and as they can be meant."""
+"""App. A and B: the printed matrices, gates and index sets, run as printed and as intended."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def eq_gate() -> Finding:
 
 
 def frequencies(tokens: Int[np.ndarray, "length"], first: int, compared: range) -> Float[np.ndarray, "length 2"]:
-    """Those of the tokens in index sets as the paper writes them; NaN where a set is empty.
+    """Token frequencies over index sets as the paper writes them; NaN where a set is empty.
 
     The set of n has the i from `first` to n with x_{i-1-j} = x_{n-j} for all j of a range.
 
@@ -107,7 +107,7 @@ def eq_index_set() -> Finding:
 
 
 def _as_printed(printed: dict[str, Transformer], ours: tuple[str, ...], order: int, correction: str) -> Finding:
-    """Constructions with a matrix as printed, next to the same as they are read here."""
+    """Constructions with a matrix as printed, and with our reading of it."""
     errors = {name: distance_to_kgram(model, order) for name, model in printed.items()}
     read = {name: verified(name, order).max_error for name in ours}
     return judge(
@@ -147,7 +147,7 @@ def eq_mlp_matrices() -> Finding:
     )
 
 
-#: Widths of the blocks in a row of a printed matrix, as (whole numbers, multiples of S), and with the slip put right.
+#: Widths of the blocks in a row of a printed matrix, as (whole numbers, multiples of S), and corrected.
 ROWS = {
     "W_K^(1), upper blocks": (((1, 0), (2, 0), (0, 6)), ((1, 0), (2, 0), (0, 6))),
     "W_K^(1), lower blocks": (((1, 0), (2, 0), (2, 6)), ((1, 0), (2, 0), (0, 6))),
@@ -161,7 +161,7 @@ ROWS = {
 
 @claim("App. A to D, block matrices", "Every matrix of layer one and of the MLP has d = 6S + 3 columns.")
 def eq_shapes() -> Finding:
-    """The widths of the blocks of a row, added up as printed and as meant."""
+    """The widths of the blocks of a row, added up as printed and as intended."""
 
     def total(widths: tuple[tuple[int, int], ...]) -> list[int]:
         return np.sum(widths, axis=0).tolist()
@@ -171,8 +171,8 @@ def eq_shapes() -> Finding:
         {f"{name}: a and b of a + bS columns": printed for name, (printed, _) in sums.items()},
         printed=all(printed == [3, 6] for printed, _ in sums.values()),
         corrected=all(meant == [3, 6] for _, meant in sums.values()),
-        correction="the lower blocks of W_K^(1) have 6S + 5 columns, W_V^(1), W_mlp^(3) and b_mlp^(1) 5S + 3; the rest "
-        "is zero, so that only the width of a zero block is wrong",
+        correction="the lower blocks of W_K^(1) have 6S + 5 columns, W_V^(1), W_mlp^(3) and b_mlp^(1) 5S + 3; only the "
+        "width of a zero block is wrong",
     )
 
 
@@ -208,7 +208,7 @@ def fig_mlp() -> Finding:
             **{f"largest difference, {name}": gap for name, gap in gaps.items()},
         },
         printed=list(layers.values()) == [3, 2] and max(gaps.values()) < 1e-9,
-        note="by the displays of the text: the source that was read has no pictures",
+        note="judged by the equations in the text; the figures themselves were not available",
     )
 
 
@@ -289,5 +289,5 @@ def def_output() -> Finding:
             "largest |sum - 1| of the output": sums,
         },
         printed=max(error, sums) < TOLERANCE,
-        note="it is the k-gram itself, a distribution: ReLU leaves it as it is, and no softmax goes on top",
+        note="the output is the k-gram itself, a distribution: ReLU leaves it unchanged, and no softmax follows",
     )

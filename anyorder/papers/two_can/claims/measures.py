@@ -1,4 +1,4 @@
-"""Instruments that several entries share: codes of contexts, verified constructions, drawn kernels."""
+"""Shared measuring functions: codes of contexts, verified constructions, drawn kernels."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from anyorder.constructions.verify import Verification, verify
 from anyorder.estimators import Estimate, kgram
 from anyorder.models import Transformer
 
-#: Settings that decide and are cheap; a sequence of each kind.
+#: Cheap settings that suffice for a verdict; one sequence of each kind.
 LENGTH, SEQUENCES = 128, 4
-#: Above the rounding of float64 at the orders tried, far below what any error in a weight does.
+#: Above the rounding of float64 at the orders tried, far below the effect of any wrong weight.
 TOLERANCE = 1e-6
 #: Differences below this are rounding.
 ROUNDING = 1e-12
@@ -48,7 +48,7 @@ def never_rises(values: Float[np.ndarray, "*cases steps"]) -> Bool[np.ndarray, "
 
 @functools.cache
 def verified(name: str, order: int, alphabet_size: int = 2) -> Verification:
-    """A construction held against its exact estimator on hard sequences; measured once a process."""
+    """A construction compared with its exact estimator on hard sequences; measured once per process."""
     return verify(name, order=order, alphabet_size=alphabet_size, length=LENGTH, sequences=SEQUENCES)
 
 

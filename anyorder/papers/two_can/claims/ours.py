@@ -34,7 +34,7 @@ def _floor(data: Data, *, excess: float, above: float) -> Finding:
         },
         printed=abs(found.floor_excess - excess) < 4 * found.floor_excess_error and abs(best - above) < 0.002,
         corrected=best > 0,
-        correction="the floor lies below every fixed order, by other numbers",
+        correction="the floor lies below every fixed order, but by other amounts",
         failure="a fixed order is as good as the mixture",
     )
 

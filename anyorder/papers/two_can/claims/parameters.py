@@ -1,4 +1,4 @@
-"""Table 1, the two breakdowns of App. I, and what is said of compactness."""
+"""Table 1, the two breakdowns of App. I, and the statement on compactness."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from anyorder.constructions import construct
 from anyorder.constructions.parameters import Entry, account, breakdown, table_one
 from anyorder.papers.entry import Finding, Verdict, claim, judge
 
-#: (S, T) at which formulas are held against arrays.
+#: (S, T) at which formulas are compared with arrays.
 SIZES = ((2, 32), (3, 100), (8, 256))
 
 
@@ -85,8 +85,8 @@ def tab_breakdown_three_layer() -> Finding:
         },
         printed=not any(missing) and len(set(vectors.values())) == 1,
         corrected=missing == [2.0] * len(SIZES),
-        correction="its rows add up to 15d² + d(3T + 2S + 12). They count one vector for a layer norm, where the first "
-        "table counts two: by one rule it is 18 for 12 here, or 6 for 9 there",
+        correction="its rows add up to 15d² + d(3T + 2S + 12). They count one vector per layer norm, the first table "
+        "two: by a single rule it is 18 instead of 12 here, or 6 instead of 9 there",
     )
 
 
@@ -144,7 +144,7 @@ def tab_one_nichani() -> Finding:
     "Sec. 1, App. I", "As order and length grow, the two-layer construction stays the one with the fewest parameters."
 )
 def claim_compact() -> Finding:
-    """Table 1 over a grid of k, S and T; rows for order 1 take part only there."""
+    """Table 1 over a grid of k, S and T; first-order rows count only at order 1."""
     grid = itertools.product((2, 4, 16), (1, 2, 3, 8), (8, 32, 64, 128, 256, 512, 1024, 2048, 4096))
     points = {(s, k, t): {name: row.paper for name, row in _table_one(s, t, k).items()} for s, k, t in grid}
     rivals = {point: min(row["disentangled"], row["three-layer"]) for point, row in points.items()}

@@ -36,6 +36,6 @@ def eq_transition_perturb() -> Finding:
     return judge(
         {"P_r is a distribution": inside, **errors},
         printed=inside and max(errors.values()) < 5,
-        note="the law of P_r is not said; rows uniform on the simplex, as the kernels have. Since P_r is drawn anew, "
-        "the tokens are those of the fixed kernel (1 - α)P_d + α/S",
+        note="the distribution of P_r is not stated; here its rows are uniform on the simplex, like the kernels'. "
+        "Since P_r is redrawn at every step, the tokens follow the fixed kernel (1 - α)P_d + α/S",
     )

@@ -1,4 +1,4 @@
-"""App. D: Algorithm 2, its preconditioner, the theorems about where it ends, and what holds for kernels of the bag."""
+"""App. D: Algorithm 2, its preconditioner, the theorems about its limit, and bag-symmetric kernels."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def eq_start() -> Finding:
         {f"largest error, divided by {name}": error for name, error in errors.items()},
         printed=errors["i - 1"] < 1e-12,
         corrected=errors["i"] < 1e-12,
-        correction="row i holds the offsets 1 … i, so that the weight is 1/i; printed it is 1/0 in row 1",
+        correction="row i holds the offsets 1 … i, so the weight is 1/i; as printed it is 1/0 in row 1",
     )
 
 
@@ -114,8 +114,8 @@ def eq_g_any_order() -> Finding:
         {"largest difference of the three": gap, "of the list between them, as printed": listed},
         printed=max(gap, listed) < 1e-9,
         corrected=gap < 1e-9,
-        correction="the third line of the list has P(x_i = s', x_{i-j} = 0) twice; once with 1, as the next display "
-        "uses it, and all forms agree",
+        correction="the third line of the list has P(x_i = s', x_{i-j} = 0) twice; with 1 in one of them, as in the "
+        "next display, all forms agree",
     )
 
 
@@ -139,8 +139,8 @@ def eq_g_second_order() -> Finding:
             "error for a chain that is of first order, m = j + 1": errors(FIRST_ORDER, 1).max(),
         },
         printed=any(error.max() < 1e-9 for error in found.values()),
-        failure="P(x_{i-j} | x_i = s') forgets the token before x_i, P^m(s|s,s) does not; equal for first-order "
-        "chains only, with m = j + 1",
+        failure="P(x_{i-j} | x_i = s') does not condition on the token before x_i, P^m(s|s,s) does; they are equal for "
+        "first-order chains only, with m = j + 1",
     )
 
 
@@ -150,7 +150,7 @@ def eq_g_second_order() -> Finding:
     see=("eq-g-second-order", "asm-second-order", "bag-scores"),
 )
 def eq_g_monotone() -> Finding:
-    """E[g_j] and single kernels from g_0 on: Assumption 2 as printed, and under its name, newest and oldest first."""
+    """E[g_j] and single kernels from g_0 on: Assumption 2 as printed; with reversibility, newest and oldest first."""
     cases = {"as printed": as_printed()} | {name: drawn(prior, 400) for name, prior in READINGS.items()}
     numbers: Numbers = {}
     falls = {}
@@ -166,9 +166,9 @@ def eq_g_monotone() -> Finding:
         numbers,
         printed=all(falls.values()),
         corrected=falls["as printed"] and rise < ROUNDING,
-        correction="under the assumption as printed g_0 > g_1 = g_2 > g_3 > …, on every kernel drawn, and ascent "
-        "found no other: the second step is an equality, which is what the algorithm wants. Under its name g falls in "
-        "the mean if contexts are read newest first; read oldest first g_2 is above g_1",
+        correction="under the assumption as printed g_0 > g_1 = g_2 > g_3 > … for every sampled kernel, and ascent "
+        "found no exception: the second step is an equality, as the algorithm requires. With time reversibility g "
+        "decreases in the mean if contexts are read newest first; read oldest first, g_2 exceeds g_1",
     )
 
 
@@ -187,10 +187,10 @@ def eq_g_positive() -> Finding:
             "g_1 of one kernel of Assumption 2 as printed": above,
         },
         printed=least > 1,
-        failure=f"it does not follow: single kernels have it ({above:.2f}), means over priors do not (from {least:.2f} "
-        "on). What -dL/dp_1 ≥ 0 needs is that g_1 is above the mean of g, which it "
+        failure=f"it does not follow: it holds for single kernels ({above:.2f}), not for means over priors (from "
+        f"{least:.2f} on). For -dL/dp_1 ≥ 0 it suffices that g_1 is above the mean of g, which it "
         f"{'is' if min(pull for _, pull in found.values()) > 0 else 'is not'} in every reading. Perhaps g_1 ≥ 0 was "
-        "meant: with the printed g_{i,1} = 2(Σ P² - 1) that is what the third part of Assumption 2, Σ π² ≥ 1, gives",
+        f"intended: with the printed g_{{i,1}} = 2(Σ P² - 1) it follows from the third part of Assumption 2, Σ π² ≥ 1",
     )
 
 
@@ -224,9 +224,9 @@ def _ideal(cases: dict[str, Float[np.ndarray, "offsets"]], order: int, assumed: 
         numbers,
         printed=not plain_is_ideal[assumed] and all(rows_alike.values()) and all(sums_ideal.values()),
         corrected=all(sums_ideal.values()),
-        correction="with the preconditioner the sums over rows are ideal, by its definition, and lead; row by row "
-        "they are not, since one quotient serves all rows. On kernels of the bag, which the second-order assumption "
-        "describes as printed, the plain gradient is ideal already and contradicts nothing",
+        correction="with the preconditioner the sums over rows are ideal by definition, and lead; single rows are not, "
+        "since all rows share one quotient. On bag-symmetric kernels, which the second-order assumption describes as "
+        "printed, the plain gradient is already ideal and contradicts nothing",
     )
 
 
@@ -237,10 +237,10 @@ def _ideal(cases: dict[str, Float[np.ndarray, "offsets"]], order: int, assumed: 
     see=("bag-scores",),
 )
 def eq_ideal_second_order() -> Finding:
-    """Assumption 2 as printed, and under its name with contexts read newest first."""
+    """Assumption 2 as printed, and with reversibility and contexts read newest first."""
     cases = {
         "Assumption 2 as printed": kernel_scores(as_printed(), 64).mean(axis=0),
-        "under its name, newest first": mean_scores(READINGS["newest first"], 400),
+        "with reversibility, newest first": mean_scores(READINGS["newest first"], 400),
     }
     return _ideal(cases, 2, "Assumption 2 as printed")
 
@@ -288,7 +288,7 @@ def claim_other_scalars() -> Finding:
 
 
 def _ends(scores: Float[np.ndarray, "offsets"], order: int) -> Float[np.ndarray, "order"]:
-    """Attention at offsets 1 … k where the closed form ends."""
+    """Attention at offsets 1 … k at the end of the closed-form descent."""
     return softmax(closed_descent(scores, order)[-1])[1 : order + 1]
 
 
@@ -297,17 +297,17 @@ def _ends(scores: Float[np.ndarray, "offsets"], order: int) -> Float[np.ndarray,
     "Under Assumption 2, Algorithm 2 ends with weights 1/2 on offsets 1 and 2.",
 )
 def thm_second_order_weights() -> Finding:
-    """The closed form under Assumption 2 as printed, and under its name in both readings of a context."""
+    """The closed form under Assumption 2 as printed, and with reversibility in both readings of a context."""
     printed = _ends(kernel_scores(as_printed(), 64).mean(axis=0), 2)
     named = {name: _ends(mean_scores(prior, 400), 2) for name, prior in READINGS.items()}
     return judge(
         {
             "weights at offsets 1 and 2, Assumption 2 as printed": printed,
-            **{f"under its name, {name}": pair for name, pair in named.items()},
+            **{f"with reversibility, {name}": pair for name, pair in named.items()},
         },
         printed=min(printed) > 0.49,
-        note="under the assumption as printed. Under its name it is so if contexts are read newest first, as the "
-        "proofs write them; read oldest first p_1 and p_2 fall together",
+        note="under the assumption as printed. With time reversibility it holds if contexts are read newest first, as "
+        "in the proofs; read oldest first, p_1 and p_2 decrease together",
     )
 
 
@@ -342,7 +342,7 @@ def thm_second_order_limit() -> Finding:
     grams, bags = kernel_errors(met, lengths, 256).values()
     return judge(
         {
-            "pairs of contexts with one code, k = 2, S = 2": len(collisions),
+            "pairs of contexts with the same code, k = 2, S = 2": len(collisions),
             **{f"largest distance of the limit to the {name}": value for name, value in gaps.items()},
             "to the 1-gram at k = 1": first,
             "T": lengths,
@@ -350,10 +350,10 @@ def thm_second_order_limit() -> Finding:
             "of the 2-gram, same chains": grams,
         },
         printed=gaps["2-gram"] < 1e-6,
-        failure="equal weights give 01 and 10 one code, and no temperature separates them"
+        failure="equal weights map 01 and 10 to the same code, and no temperature separates them"
         + (
-            ": the limit is the bag of 2. On chains that meet the assumption as printed the bag of 2 estimates π as "
-            "well, with a smaller error than the 2-gram; on other chains it does not"
+            ": the limit is the bag of 2. On chains that meet the assumption as printed the bag of 2 also estimates π, "
+            "with a smaller error than the 2-gram; on other chains it does not"
             if gaps["bag of 2"] < 1e-6 and bags[-1] < min(bags[0] / 3, grams[-1])
             else ""
         ),
@@ -382,7 +382,7 @@ def _distances(order: int, prior: Prior, p: Float[Array, "offsets"]) -> Float[Ar
     "Under Assumption 3, Algorithm 2 ends with weights 1/k on offsets 1 … k, and the model becomes the k-gram.",
 )
 def thm_any_order() -> Finding:
-    """The closed form on reversible and on bag-symmetric chains of orders 2 and 3, and what weights 1/k give."""
+    """The closed form on reversible and on bag-symmetric chains of orders 2 and 3, and the model with weights 1/k."""
     numbers: Numbers = {}
     weights, distances = [], []
     for order in (2, 3):
@@ -396,9 +396,9 @@ def thm_any_order() -> Finding:
     (gram, bagged_gap), equal = np.max(distances, axis=0), max(weights) < 0.02
     _, possible = any_order_assumption()
     elsewhere = (
-        "on reversible chains (with a falling return count) and on kernels of the bag the weights come to 1/k each; "
-        "the model then is the bag of k, which estimates π where the kernel depends on the bag (bag-consistency) and "
-        "is the k-gram for k = 1 only"
+        "on reversible chains (with a decreasing return count) and on bag-symmetric kernels the weights converge to "
+        "1/k; the model is then the bag of k, which estimates π where the kernel depends on the bag (bag-consistency) "
+        "and is the k-gram for k = 1 only"
     )
     return judge(
         numbers,

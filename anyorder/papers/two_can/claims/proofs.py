@@ -1,4 +1,4 @@
-"""App. A and B step by step: what each layer computes, and what the proofs say of it."""
+"""App. A and B step by step: the output of each layer, and the proofs' statements about it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,8 @@ def eq_isolation() -> Finding:
             "smallest coefficient left, times C": min(smallest),
         },
         printed=not (bias | text).any(),
-        note="both thresholds work; with the printed bias a run of equal later tokens comes to exactly zero, not below",
+        note="both thresholds work; with the printed bias a run of equal later tokens gives exactly zero, not a "
+        "negative value",
     )
 
 
@@ -203,7 +204,10 @@ def _falls(
 def claim_bias_vanishes() -> Finding:
     """The mean distance of both variants to the k-gram by position, and the exponent of its fall."""
     exact = jax.jit(jax.vmap(lambda x: estimators.kgram(x, order=2, alphabet_size=2).probabilities))
-    note = "it falls over these positions; the paper names no rate, and Dirichlet chains with rare contexts are slow"
+    note = (
+        "the bias decreases over these positions; the paper states no rate, and Dirichlet chains with rare contexts "
+        "converge slowly"
+    )
     variants = ("two-head-qk", "two-layer-qk")
     return _falls(variants, 0, "k-gram", lambda drawn: exact(drawn.tokens), -0.5, note)
 
@@ -236,6 +240,6 @@ def claim_nonlinearities() -> Finding:
     return judge(
         numbers,
         printed=min(numbers["without ReLU"], numbers["without layer norm"]) > 0.1,
-        note="in this construction, of which the paper says it. `attention-only` has no MLP and no ReLU; it normalises "
-        "queries and keys, which Definition 3 does not do (App. A.2.2 and B.2 do)",
+        note="for this construction, as the paper says. `attention-only` has no MLP and no ReLU; it normalises queries "
+        "and keys, which Definition 3 does not do (App. A.2.2 and B.2 do)",
     )

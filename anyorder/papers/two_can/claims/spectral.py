@@ -18,7 +18,7 @@ from anyorder.papers.two_can.claims.measures import apart, drawn
 
 
 def reversible(order: int, *, falling: bool = True) -> Float[np.ndarray, "count *kernel"]:
-    """Kernels that are reversible as processes; with `falling=False` their return counts were not looked at."""
+    """Kernels that are reversible as processes; with `falling=False` without a condition on their return counts."""
     return drawn(Reversible(order, 3 if order == 1 else 2, falling=falling), 64)
 
 
@@ -34,9 +34,9 @@ def asm_any_order() -> Finding:
     return judge(
         numbers,
         printed=possible,
-        failure="no chain meets it. β_m = 0 for every m ≥ 2, because φ_m is orthogonal to the constant and f(a) does "
-        "not see b (with f(a, b), as in the proof of App. F, it is positive at order one); and above order one a step "
-        "a → b can hardly ever be undone in one step, so that no irreducible lifted chain is self-adjoint",
+        failure="no chain meets it. β_m = 0 for every m ≥ 2, because φ_m is orthogonal to constants and f(a) does not "
+        "depend on b (with f(a, b), as in the proof of App. F, β_m is positive at order one); and above order one a "
+        "step a → b can hardly ever be reversed in one step, so no irreducible lifted chain is self-adjoint",
     )
 
 
@@ -74,7 +74,7 @@ def counts(kernels: Float[np.ndarray, "count *kernel"], steps: int) -> Float[np.
 
 @claim("App. F, second lemma", "The return count is Σ_{a,b} P^l(a→b) f(a) with f(a) = |a|, and falls with l.")
 def eq_return_count() -> Finding:
-    """Its change over eight lags as printed; and the count of the lemma's first line, on kernels not chosen for it."""
+    """Its change over eight lags as printed; the count of the lemma's first line, on kernels not selected for it."""
     change, falling = 0.0, {}
     for order in (1, 2, 3):
         kernels = reversible(order, falling=False)
@@ -91,9 +91,9 @@ def eq_return_count() -> Finding:
         },
         printed=change > 1e-9,
         corrected=falling[1] == 64,
-        correction="rows of P^l add up to one, so that it does not depend on l; with f(a, b), as in the proof, it is "
-        "the count of the first line, which falls for reversible chains of order one with a positive spectrum, and for "
-        "most of order two and three",
+        correction="rows of P^l sum to one, so the expression does not depend on l; with f(a, b), as in the proof, it "
+        "is the count of the first line, which decreases for reversible chains of order one with a positive spectrum, "
+        "and for most of order two and three",
     )
 
 
@@ -114,8 +114,8 @@ def lem_spectral() -> Finding:
         second = g[:, :1] - g[:, :5] - (spectra**2 - powers).sum(axis=2)
         errors[steps, power] = [np.abs(first).max(), np.abs(second).max()]
     first_order = (
-        "At order one it holds with f(a, b) in β_m, l + 1 steps as in the lemma's first line, and λ^(l+1) for λ^l in "
-        "both formulas, as in its proof; the second for l ≥ 2, where it is printed for all l ≥ 0"
+        "At order one the lemma holds with f(a, b) in β_m, l + 1 steps as in the lemma's first line, and λ^(l+1) for "
+        "λ^l in both formulas, as in its proof; the second formula holds for l ≥ 2, not for all l ≥ 0 as printed"
     )
     return judge(
         {
@@ -155,8 +155,8 @@ def lem_spectral_bound() -> Finding:
         },
         printed=errors["as printed"] < 1e-9,
         corrected=errors["with f(a, b)"] < 1e-9 and all(g > 2 ** (k - 1) - 1e-9 for (k, _), g in smallest.items()),
-        correction="with f(a, b) in β_m the two sides are the same number at order one: g_1 = tr P² = Σ λ². There no "
-        "condition is needed, because the spectrum of a reversible chain is real and contains 1. Nor is one needed "
-        "over two symbols at k ≥ 2: a context with n_0 zeros and n_1 ones counts for at least min(n_0, n_1), and these "
-        "add up to 2^(k-1) or more",
+        correction="with f(a, b) in β_m both sides are equal at order one: g_1 = tr P² = Σ λ². No condition is needed "
+        "there, because the spectrum of a reversible chain is real and contains 1. Nor is one needed for two symbols "
+        "at k ≥ 2: a context with n_0 zeros and n_1 ones contributes at least min(n_0, n_1), and these sum to at least "
+        "2^(k-1)",
     )

@@ -47,7 +47,7 @@ def pull(
 def pull_difference(
     prior: Prior, key: PRNGKeyArray, a_2: Float[Array, ""], epsilon: float, length: int, count: int
 ) -> Float[Array, ""]:
-    """‖g* - ĝ‖_∞: how far the pull on the first layer at a_2 is from that at a_2 = 0, with p = 0."""
+    """‖g* - ĝ‖_∞: distance between the pull on the first layer at a_2 and at a_2 = 0, with p = 0."""
     sampled = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
     model = dynamics.initial(length=length, a_2=0.0, order=prior.order)
     both = jax.vmap(lambda x, kernel: pull(model, x, kernel, a_2, epsilon) - pull(model, x, kernel, 0.0, epsilon))
@@ -97,7 +97,7 @@ def lem_G1() -> Finding:
             "largest share of the first bound found by ascent, k = 1, S = 2, six tokens": worst,
         },
         printed=all(a <= b <= c for a, b, c in zip(measured, first, second, strict=True)) and worst <= 1,
-        note="with orders of magnitude to spare, on the worst kernel and first layer that ascent finds too",
+        note="with orders of magnitude to spare, even for the worst kernel and first layer found by ascent",
     )
 
 
@@ -119,7 +119,7 @@ def row_gap(
     return worst
 
 
-#: For D.3 and D.5: order one under its assumption; higher orders on chains where Algorithm 2 comes to 1/k.
+#: For D.3 and D.5: order one under its assumption; higher orders on chains where Algorithm 2 converges to 1/k.
 CASES: dict[str, tuple[Prior, int]] = {
     "k = 1": (PRIOR, 1024),
     "k = 2, reversible": (Reversible(2, 2), 64),
@@ -145,7 +145,7 @@ def lem_D3() -> Finding:
         as_printed[name] = min(row_gap(scores, p, order, contexts) for p in path)
         corrected[name] = min(row_gap(scores, p, order, contexts, share=order) for p in path)
     elsewhere = np.zeros(len(mean_scores(PRIOR, 1024)))
-    elsewhere[[0, 2]] = 5.0  # a low and a high score lead together: their mean is what p_2 is compared with
+    elsewhere[[0, 2]] = 5.0  # a low and a high score lead together: p_2 is compared with their mean
     behind = row_gap(mean_scores(PRIOR, 1024), elsewhere, 1, 3)
     good = [name for name in CASES if "reversible" not in name]
     return judge(
@@ -155,12 +155,12 @@ def lem_D3() -> Finding:
             "C at order 1 where p_0 and p_2 lead": behind,
         },
         printed=min(*as_printed.values(), behind) > 1e-3,
-        failure="at order two and above, for which it is the extension: where g_1 > g_k, as on reversible chains, the "
-        "pull on p_k turns once p_1 … p_k lead, and the quotient d_1/d_k of the preconditioner with it. "
+        failure="at order two and above, the extension: where g_1 > g_k, as on reversible chains, the pull on p_k "
+        "changes sign once p_1 … p_k lead, and so does the quotient d_1/d_k of the preconditioner. "
         + (
-            "It holds at order one while p_1 is at least every other p_j, which the descent preserves; and above it "
-            "where g_1 = … = g_k, that is on kernels of the bag over two symbols, with att_r(1 - k·att_r), because "
-            "att_r tends to 1/k and not to 1"
+            "It holds at order one while no p_j exceeds p_1, which descent preserves; and at higher orders where g_1 = "
+            "… = g_k, that is on bag-symmetric kernels over two symbols, with att_r(1 - k·att_r), because att_r tends "
+            "to 1/k and not to 1"
             if min(corrected[name] for name in good) > 1e-3
             else "Nor does it hold elsewhere"
         ),
@@ -218,8 +218,8 @@ def lem_D5() -> Finding:
         numbers,
         printed=all(within),
         decisive=False,
-        note="loose, and its constant is not named: the time grows much more slowly, because rows share p and each "
-        "step adds them up",
+        note="loose, with an unspecified constant: the time grows much more slowly, because all rows share p and each "
+        "step sums over them",
     )
 
 
@@ -243,8 +243,8 @@ def lem_D8() -> Finding:
         },
         printed=(slopes[inside] >= lower[inside]).all() and (slopes <= 1).all(),
         decisive=False,
-        note="how large e^a may be is not named (its constant is open), and a = 2 is our choice; growth ends at a "
-        "finite a because T is finite",
+        note="the limit on e^a is not specified, and a = 2 is our choice; growth ends at a finite a because T is "
+        "finite",
     )
 
 
