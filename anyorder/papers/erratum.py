@@ -45,7 +45,7 @@ def read_errata(path: Path) -> dict[str, Erratum]:
 
 _HEADINGS = {
     (Kind.ERROR, Kind.MISPRINT): "## Errors\n\nMost are slips that do not affect the result.\n",
-    (Kind.READING,): "## Readings\n\nAmbiguous places of the paper, and our interpretation. A reading is not a "
+    (Kind.READING,): "## Readings\n\nAmbiguous passages of the paper, and our interpretation. A reading is not a "
     "correction.\n",
     (Kind.REMARK,): "## Remarks\n\nLoose but true statements, limits that the paper itself states, and notes on other "
     "work.\n",
