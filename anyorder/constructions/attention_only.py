@@ -100,7 +100,7 @@ def proof(request: Request) -> tuple[Step, ...]:
 ATTENTION_ONLY = Construction(
     name="attention-only",
     title="no MLP, the most recent token weighs most",
-    advice="Take it for small orders without any MLP; a context never seen falls back to its longest known suffix.",
+    advice="Use it for small orders without an MLP; an unseen context falls back to its longest known suffix.",
     dimension="3S + 1",
     parameters="2d² + d(4S + 6) + T(S + 1)",
     state="T(2d + S + 1)",

@@ -74,7 +74,7 @@ def proof(request: Request, beta: float = 1.0) -> tuple[Step, ...]:
             before="mlp 1.3",
             query="kappa times `query`, and 1 for the sink",
             key="reads `key`; kappa + log(β S) in `beginning`",
-            title="Find the same window, next to a sink",
+            title="Find earlier occurrences of the window, with a sink",
         ),
         steps.smoothed_count(),
     )
@@ -84,7 +84,7 @@ BAYES = dataclasses.replace(
     dyadic.DYADIC,
     name="bayes",
     title="dyadic with a beginning token as sink: add-β smoothing",
-    advice="Take it to see the Bayes predictor with three MLP layers, in float64.",
+    advice="Use it to study the Bayes predictor with three MLP layers, in float64.",
     parameters="7d² + d(T + 4S + 12) + T(S + 1)",
     state="T(3d + S + 1)",
     build=bayes,

@@ -68,7 +68,7 @@ def proof(request: Request, gated: bool = True) -> tuple[Step, ...]:
             before="attention 1",
             query="kappa times `token`",
             key="reads `previous`",
-            title="Find the same token before",
+            title="Find earlier occurrences of the token",
         ),
         steps.count("Edelman et al.; Definition 2 with k = 1"),
     )
@@ -78,7 +78,7 @@ BIGRAM = Construction(
     name="bigram",
     title="attention only, gated at position 0",
     source="Edelman et al.",
-    advice="Take it for order 1: the smallest exact model, and the easiest to read.",
+    advice="Use it for order 1: the smallest exact model, and the easiest to read.",
     dimension="3S",
     parameters="21S² + 3TS",
     state="T(7S + 1)",

@@ -92,7 +92,7 @@ def proof(request: Request) -> tuple[Step, ...]:
 CONVOLUTION = Construction(
     name="convolution",
     title="k shifts by a convolution, then one attention layer",
-    advice="Take it for any order in any dtype with a single head, if your architecture has a short convolution.",
+    advice="Use it for any order in any dtype with a single head, if your architecture has a short convolution.",
     heads="1",
     dimension="(k + 2)S",
     parameters="d(2kS + 4S + k + 1) + kST",

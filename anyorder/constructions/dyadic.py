@@ -135,7 +135,7 @@ def proof(request: Request) -> tuple[Step, ...]:
 DYADIC = Construction(
     name="dyadic",
     title="two-layer with base 2, exact codes, gated in the MLP",
-    advice="Take it for the paper's architecture, one head and three MLP layers: about five times its certified order.",
+    advice="Use it for the paper's architecture at about five times the certified order of `two-layer`.",
     dimension="6S + 3",
     mlp=("3", "d"),
     parameters="9d² + d(2T + 2S + 9)",

@@ -336,8 +336,8 @@ def _counting_steps(request: Request, own: list[tuple[int, int]]) -> tuple[Step,
 
 ONE_LAYER = Construction(
     name="one-layer",
-    title="one attention layer, a head for every position, an MLP that counts",
-    advice="Take it to see what one layer must pay: heads and weights grow with the length of the sequence.",
+    title="one attention layer with a head per position, counts in the MLP",
+    advice="Use it to see the cost of a single layer: heads and weights grow with the sequence length.",
     heads="T + k - 1",
     dimension="(T + k + 1)S + 2T + 1",
     mlp=("6", "(k + 1)S(T - k)"),

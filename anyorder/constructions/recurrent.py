@@ -133,7 +133,7 @@ def _division_step(here: steps.Here) -> Step:
 RECURRENT = Construction(
     name="recurrent",
     title="a linear recurrence with a table of contexts, then a division",
-    advice="Take it to stream with constant memory: the state has S^(k+1) counts, however long the sequence is.",
+    advice="Use it to stream with constant memory: the state has S^(k+1) counts at any length.",
     heads="1",
     dimension="(k + 2)S",
     parameters="S^k(2d + 1) + d(4S + k + 1)",
@@ -156,8 +156,8 @@ RECURRENT = Construction(
 RECURRENT_BAYES = dataclasses.replace(
     RECURRENT,
     name="recurrent-bayes",
-    title="recurrent from a table of β: add-β smoothing",
-    advice="Take it for the Bayes predictor in constant memory.",
+    title="recurrent with counts initialised to β: add-β smoothing",
+    advice="Use it for the Bayes predictor in constant memory.",
     parameters="S^k(2d + S + 1) + d(4S + k + 1)",
     build=lambda request, kappa, beta=1.0: recurrent(request, kappa, beta),
     analyse=analyse_bayes,

@@ -233,7 +233,7 @@ _OPTIONS = (
 UNROLLED = Construction(
     name="unrolled",
     title="one head, the MLP reads its code digit by digit",
-    advice="Take it for high orders: one head carries order 22 in float32 and 51 in float64, H heads H times that.",
+    advice="Use it for high orders: supports order 22 per head in float32, 51 in float64.",
     dimension="(⌊3k/2⌋ + 3)S + 2",
     mlp=("2⌈k/2⌉", "3S + 1"),
     parameters="d(2kS + 6S + 6 + 2(⌊3k/2⌋S + 1) + ⌈k/2⌉) + ⌊3k/2⌋S + 1 + T(kS + 2)",
@@ -261,7 +261,7 @@ UNROLLED_BAYES = dataclasses.replace(
     UNROLLED,
     name="unrolled-bayes",
     title="unrolled with a beginning token as sink: add-β smoothing",
-    advice="Take it for the Bayes predictor with one head, up to the same orders.",
+    advice="Use it for the Bayes predictor with one head, up to the same orders.",
     dimension="(⌊3k/2⌋ + 3)S + 1",
     mlp=("2⌈k/2⌉", "3S"),
     parameters="d(2kS + 6S + 7 + 2⌊3k/2⌋S + ⌈k/2⌉) + ⌊3k/2⌋S + T(kS + 2)",

@@ -39,7 +39,7 @@ def sink_step(before: str) -> Step:
         before=before,
         query="kappa times the current token and those at offsets 1 … k-1, and 1 for `extra`",
         key="the tokens at offsets 1 … k; -kappa·k for a token, log(β S) for the sink",
-        title="Find the same window, next to a sink",
+        title="Find earlier occurrences of the window, with a sink",
     )
 
 
