@@ -169,7 +169,7 @@ class OnPage:
 
     figures: names of the figures on the page.
     wide: pivots of long tables, by table.
-    difference: writes the paragraph on differences to print, and on attempts to explain them, from the tables.
+    difference: writes the paragraph on differences to the paper, and on attempts to explain them, from the tables.
     charts: draws figures from the tables alone, so that recorded rows of other presets are included.
     """
 

@@ -94,7 +94,7 @@ def typed_tables(record: Row) -> Tables:
 
 
 def verdict(tables: Mapping[str, Row], preset: str | None, rule: str) -> Row | None:
-    """The count of agreements with print for an experiment's preset, by column; None without printed numbers."""
+    """Agreements with the printed numbers for an experiment's preset, by column; None without printed numbers."""
     found: dict[str, list[bool]] = {}
     rows = itertools.chain.from_iterable(table["rows"] for table in tables.values())
     for row in (row for row in rows if row.get("preset", preset) == preset):

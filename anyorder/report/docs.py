@@ -61,13 +61,13 @@ def _recorded(found: Mapping[str, Row], paper: Paper) -> str:
 
 
 def _verdicts(paper: Paper) -> str:
-    """The statements of a paper with the verdicts on record."""
+    """The statements of a paper with the recorded verdicts."""
     ledger = None if paper.ledger is None else paper.ledger()
     found = {} if ledger is None else ledger.recorded()
     if ledger is None or not found:
         return ""
     rows = [(f"`{id}`", ledger.claims[id].says, str(one.verdict), one.detail) for id, one in found.items()]
-    return as_markdown(("claim", "statement", "verdict", "why, and what would have refuted it"), rows) + "\n"
+    return as_markdown(("claim", "statement", "verdict", "explanation and refutation criterion"), rows) + "\n"
 
 
 def _section(record: Row) -> str:
@@ -84,7 +84,7 @@ def _section(record: Row) -> str:
     judged = record["verdict"]
     if judged is not None:
         counts = "; ".join(f"`{name}` {count}" for name, count in judged["agree"].items())
-        lines.append(f"Agreement with print: {counts}.\n")
+        lines.append(f"Agreement with the printed values: {counts}.\n")
     lines += [f"{note}\n" for note in record["notes"]]
     for name, rows in typed_tables(record).items():
         caption = record["tables"][name]["caption"]

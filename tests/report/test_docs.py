@@ -89,17 +89,17 @@ def test_paragraphs_follow_the_records():
 def test_a_bound_that_print_passes_is_said_and_one_that_it_keeps_is_not():
     found = records()
     (paragraph,) = differences({"transition-noise": found["transition-noise"]})
-    assert "print is below the Bayes floor" in paragraph
+    assert "the printed value is below the Bayes floor" in paragraph
     for row in found["transition-noise"]["tables"]["excess"]["rows"]:
         row["floor"] = 0.0
     (paragraph,) = differences({"transition-noise": found["transition-noise"]})
-    assert "print is below the Bayes floor" not in paragraph
+    assert "the printed value is below the Bayes floor" not in paragraph
 
 
 def test_a_bound_is_not_held_against_a_level_that_agrees():
     """Print is below the bound at 0.25 and 0.5 with both kinds of noise."""
     found = records()
-    for id, end in (("token-noise", "): no mean over kernels"), ("transition-noise", "). The law")):
+    for id, end in (("token-noise", "): no mean over kernels"), ("transition-noise", "). The distribution")):
         judged = [row for row in found[id]["tables"]["excess"]["rows"] if row["preset"] == "published"]
         for agrees, last in ((True, "at 0.25"), (False, "at 0.5")):
             judged[-1]["over_clean_agrees"] = agrees

@@ -30,7 +30,8 @@ PAPER = Paper(
     name="competition",
     title="Competition Dynamics Shape Algorithmic Phases of In-Context Learning",
     reference="Park, Lubana, Pres and Tanaka, ICLR 2025, arXiv 2412.01003",
-    about="on a pool of N chains models retrieve the chain or infer it, by unigrams or bigrams, as N and time decide",
+    about="models trained on N chains retrieve or infer the chain, from unigrams or bigrams, depending on N and "
+    "training time",
     experiments=_experiments,
     ledger=_ledger,
     page="competition",

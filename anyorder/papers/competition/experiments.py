@@ -1,9 +1,9 @@
-"""Models on a finite pool of N chains, followed through training: the weights of four exact predictors in theirs.
+"""Models on a finite pool of N chains during training, as mixtures of four exact predictors.
 
 Two questions make the four: does a predictor *retrieve* one of the N chains, by its exact posterior, or *infer* the
 chain from counts in the context; and does it use single symbols (unigram) or pairs (bigram)? The weights of a model are
-those of the mixture of the four that is nearest to its predictions on sequences of chains from the pool. Sequences of
-novel chains, which no pool has, tell the two apart once more: on them retrieval fails, and inference does not.
+those of the mixture nearest to its predictions on sequences of chains from the pool. Novel chains, outside the pool,
+are a second test: on them retrieval fails, and inference does not.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Setting(NamedTuple):
 
 
 STEPS: dict[Budget, int] = {"tiny": 60, "quick": 1000, "paper": 4000}
-#: Models are kept so often; of those the ones at these parts of the run are measured.
+#: Steps between two kept models.
 EVERY: dict[Budget, int] = {"tiny": 20, "quick": 50, "paper": 25}
 POOLS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 64), "paper": (2, 8, 16, 64, 256)}
 OTHERS: dict[Budget, tuple[Setting, ...]] = {
@@ -89,7 +89,7 @@ def times(steps: list[int]) -> list[int]:
 
 
 class Sequences(NamedTuple):
-    """Held-out sequences, with the rows of every predictor for the tokens after the first."""
+    """Held-out sequences, with every predictor's distributions for the tokens after the first."""
 
     tokens: Int[Array, "count length"]
     truth: Float[np.ndarray, "count predicted symbols"]
@@ -176,7 +176,7 @@ def course(task: Task, setting: Setting) -> list[Row]:
 WEIGHTS = (
     "Weights of the four predictors in the mixture that is nearest to the models, by pool size and step, mean ± "
     "standard deviation over seeds. `pool_gap` is the loss above bigram retrieval, the Bayes predictor of the pool, "
-    "and `novel_gap` that above bigram inference on chains that the pool does not have, in nats per token."
+    "and `novel_gap` that above bigram inference on chains outside the pool, in nats per token."
 )
 
 
@@ -191,7 +191,7 @@ WEIGHTS = (
     recorded=OnPage(("map", "weights")),
 )
 def phase_map(task: Task) -> Result:
-    """Train on pools of several sizes; which predictor dominates at which step."""
+    """Train on pools of several sizes; find the dominant predictor at each step."""
     rows = [row for part, chains in task.parts(POOLS[task.budget]) for row in course(part, Setting(chains))]
     return Result(
         {"weights": Table(WEIGHTS, rows)},

@@ -1,4 +1,4 @@
-"""Trained layers of Mamba: how many taps order k needs, and which β they add.
+"""Trained layers of Mamba: how many taps order k needs, and the β they add.
 
 The *share* of a model is its gap to the Bayes floor, divided by that of the predictor of order k - 1, which ignores the
 oldest of the k tokens: 0 is add-β smoothing of order k, 1 is no better than the shorter order.
@@ -27,9 +27,9 @@ from anyorder.training.predictions import predictions
 
 #: Tokens T of a sequence, by order.
 LENGTHS = {1: 32, 2: 32, 3: 64}
-#: The smoothing whose nearest one is looked for, on a logarithmic grid.
+#: Logarithmic grid of β for the nearest smoothing.
 GRID = np.geomspace(0.02, 50, 157)
-#: Held-out sequences on which the nearest β is found.
+#: Held-out sequences for the nearest β.
 COUNT: dict[Budget, int] = {"tiny": 32, "quick": 512, "paper": 1024}
 
 MAMBA, ONE, TWO = "one layer of Mamba", "one layer of attention", "two layers of attention"
@@ -75,7 +75,7 @@ def config(task: Task, trial: Trial, **changes: Any) -> Config:
 
 
 def shorter(reference: Reference, order: int) -> float:
-    """The gap of the predictor of order k - 1 to the floor: what models that miss the oldest token pay."""
+    """The gap of the predictor of order k - 1 to the floor: the loss of models that ignore the oldest token."""
     assert reference.floor_excess is not None
     return reference.predictors[f"order-{order - 1}"].mean - reference.floor_excess
 
@@ -98,7 +98,7 @@ SHARES = (
     recorded=OnPage(("window",)),
 )
 def window(task: Task) -> Result:
-    """Train one layer with windows around k + 1, and attention beside it; the certified recurrence closes the table."""
+    """Train one layer with windows around k + 1, and attention; the last rows are the certified recurrence."""
     rows: list[Row] = []
     orders: dict[int, Reference] = {}
     for part, trial in task.parts(TRIALS[task.budget]):

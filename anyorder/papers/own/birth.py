@@ -2,7 +2,7 @@
 
 Two measures. The *spectrum* of layer 2: attention by match length, over chance. And the *distance* to the predictors of
 every shorter order, D(order-j ‖ model) with j = 0 … k: a model that waits at the j-gram is near that predictor for a
-while. The rule for a stage stands in docs/rules.md, written before the runs.
+while. The rule for a stage is in docs/rules.md, written before the runs.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def config(task: Task, setting: Setting) -> Config:
 
 
 def course(task: Task, config: Config) -> Course:
-    """Train, and read how the models developed from the metrics of the run."""
+    """Train, and read the development of the models from the metrics of the run."""
     task.train(config)
     lines = read_metrics(task.runs / run_name(config))
     reference = next(line for line in lines if line["kind"] == "reference")["predictors"]
@@ -139,7 +139,7 @@ def stage_row(found: Course, about: Row, order: int) -> Row:
 
 
 def sentences(rows: Sequence[Row], seeds: int) -> list[str]:
-    """The statement of the table of stages on each setting."""
+    """One sentence per setting from the table of stages."""
     found: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         found.setdefault(tuple(row[name] for name in Setting._fields), []).append(row)
@@ -152,12 +152,12 @@ def sentences(rows: Sequence[Row], seeds: int) -> list[str]:
 
 STAGES = (
     "Seeds that wait at an order below k, by the rule, with the 95% interval of their share; the share of the run in "
-    "which that order is the nearest; the smallest D(order-j ‖ model), next to what that order lies above the floor; "
-    "and D(floor ‖ model) at the end. Nats per token, mean ± standard deviation over seeds."
+    "which that order is the nearest; the smallest D(order-j ‖ model), next to that order's excess over the floor; and "
+    "D(floor ‖ model) at the end. Nats per token, mean ± standard deviation over seeds."
 )
 BORN = (
-    "The step at which keys of match length ℓ get more attention than those of ℓ - 1, by half of the difference at the "
-    "end: mean ± standard deviation over the seeds in which that step of the spectrum came."
+    "The step at which keys of match length ℓ get more attention than those of ℓ - 1, by half of the final difference: "
+    "mean ± standard deviation over the seeds in which this happens."
 )
 
 
@@ -183,7 +183,7 @@ def birth(task: Task) -> Result:
         stages += [stage_row(found, about, order) for order in range(setting.order)]
         charts.setdefault("birth" if setting.rate == RATE else "slow", []).append(_chart(found, setting))
     drawn = (
-        "D(order-j ‖ model) in nats while models are trained, mean over seeds. Dotted: what order j loses against the "
+        "D(order-j ‖ model) in nats while models are trained, mean over seeds. Dotted: excess of order j over the "
         "Bayes floor."
     )
     return Result(

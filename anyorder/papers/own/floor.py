@@ -65,7 +65,7 @@ def compare(key: Seed, *, order: int, length: int = 65, count: int = 4096) -> Co
     True
     """
     measured = _measure(as_key(key), order, length, count)
-    # The first k tokens are uniform whatever the kernel: only what is predicted from a full window counts.
+    # The first k tokens are uniform whatever the kernel: only predictions from a full window count.
     true, found = jax.tree.map(lambda losses: estimators.summarise(losses[:, order - 1 :]), measured)
     scores = {name: PredictorScores(*three) for name, three in zip(PREDICTORS, found, strict=True)}
     return Comparison(order, length, true, scores)
@@ -107,7 +107,7 @@ RECIPES = ("paper", "floor")
 
 @experiment(
     "How near to the Bayes floor",
-    "ours; the paper's losses for order 2 stand in App. H.2",
+    "ours; the paper's losses for order 2 are in App. H.2",
     {"tiny": 0.4, "quick": 2, "paper": 150},
     reading="The Bayes predictor for Dirichlet(1) rows is add-one smoothing of the counts after the same k tokens; no "
     "predictor has a smaller mean loss.",
@@ -156,8 +156,8 @@ def floor(task: Task) -> Result:
                 rows,
             ),
             "zero": Table(
-                "The k-gram and the bag of k give zero to tokens that then come, so their loss is infinite: how "
-                "probable these tokens are, and the total variation distance to the true distribution.",
+                "The k-gram and the bag of k assign zero to some tokens that occur, so their loss is infinite: the "
+                "probability of these tokens, and the total variation distance to the true distribution.",
                 missed,
             ),
         },

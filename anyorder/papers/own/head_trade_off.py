@@ -20,11 +20,11 @@ HELD = {"float32": 24, "float64": 53}
     "Heads or bits",
     "ours",
     {"tiny": 0.1, "quick": 0.1, "paper": 0.1},
-    reading="An order must be paid for: one head packs k tokens into one code and pays in bits, k heads keep the "
-    "tokens apart and pay in heads and width.",
+    reading="Every order has a price: one head packs k tokens into one code and needs bits, k heads keep the tokens "
+    "apart and need heads and width.",
 )
 def head_trade_off(task: Task) -> Result:
-    """One row for each exact construction of any order, and the bits that its certificate asks for at each order."""
+    """One row for each exact construction of any order, and the bits that its certificate requires at each order."""
     rows: list[Row] = []
     bits: list[Row] = []
     shown = [
@@ -75,11 +75,11 @@ def head_trade_off(task: Task) -> Result:
         {
             "cost": Table(
                 f"At order {ORDER}, S = {SIZE}, T = {LENGTH}: parts of the model, entries of its arrays, mantissa bits "
-                "that its certificate asks for, and the largest orders that measured exact and that are certified.",
+                "that its certificate requires, and the largest orders measured exact and certified.",
                 rows,
             ),
             "bits": Table("Certified bits and stored parameters by order.", bits),
-            "heads": Table("The largest order that H heads carry: measured, and H(p - 2) as proven.", heads),
+            "heads": Table("The largest order of H heads: measured, and H(p - 2) as proven.", heads),
         },
         {"trade-off": chart(bits), "heads": exact_orders(over_heads, named, "heads", "heads H", log="y")},
         settings={"order": ORDER, "alphabet_size": SIZE, "length": LENGTH},

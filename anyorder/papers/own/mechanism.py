@@ -1,10 +1,10 @@
 """Does training find the mechanism of App. B.1? Interventions on a trained two-layer model and on the construction.
 
-App. B.1: layer 1 writes the window of the last k tokens; the MLP finds the oldest of them and takes it off, so that the
+App. B.1: layer 1 writes the window of the last k tokens; the MLP finds and removes the oldest of them, so that the
 query is the window shifted by one; layer 2 compares. Two interventions test this. *Replacing* the token at one offset
 in what layer 1 reads, at the key or at the query alone, shows which tokens the comparison uses: of the key those at
-offsets 1 … k, of the query those at 0 … k - 1. *Removing* from what the MLP writes the direction that tells the token
-at offset k shows whether the oldest token passes through there; random directions are the control.
+offsets 1 … k, of the query those at 0 … k - 1. *Removing* the direction of the token at offset k from the MLP's output
+shows whether the oldest token passes through there; random directions are the control.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def replaced(
 def effect(
     model: Transformer, tokens: Int[Array, "count length"], removed: Float[Array, "directions d"]
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Share of layer 2's attention on the matches, and how far the predictions move from those of the whole model."""
+    """Share of layer 2's attention on the matches, and distance of the predictions to those of the whole model."""
     begins = int(model.beginning is not None)
 
     def one(row: Int[Array, "length"]) -> tuple[Array, Array, Array]:
@@ -110,7 +110,7 @@ def effect(
 
 
 def written_directions(model: Transformer, tokens: Int[np.ndarray, "count length"]) -> Float[np.ndarray, "offsets d"]:
-    """Least squares: what the MLP of layer 1 writes, for the token at each offset; unit vectors, one for an offset."""
+    """Unit directions in the output of layer 1's MLP for the token at each offset, by least squares."""
     begins, order = int(model.beginning is not None), DATA.order
 
     @eqx.filter_jit
@@ -210,7 +210,7 @@ def sentences(rows: Sequence[Row]) -> Iterator[str]:
     "Which mechanism does training find?",
     "App. B.1, tested by interventions",
     {"tiny": 0.4, "quick": 3, "paper": 30},
-    paper="Layer 1 writes the window, the MLP finds its oldest token and takes it off, layer 2 compares.",
+    paper="Layer 1 writes the window, the MLP finds and removes its oldest token, layer 2 compares.",
     reading="The paper shows attention maps; a map cannot tell which tokens a comparison uses. Replacing a token for "
     "one row alone and removing one direction can.",
 )
@@ -233,8 +233,8 @@ def mechanism(task: Task) -> Result:
     typical = [medians(own) for own in grouped(rows, "model").values()]
     caption = (
         "Median attention to a matching key after over before, with the token at offset 0, 1, … replaced in what layer "
-        "1 reads for that key or for that query; share of layer 2 on the matches and distance that predictions move "
-        "when the direction of the token at offset 0 … k is removed from what the MLP writes, next to random ones."
+        "1 reads for that key or for that query; share of layer 2 on the matches and change of the predictions when "
+        "the direction of the token at offset 0 … k is removed from the MLP's output, next to random directions."
     )
     return Result(
         {"mechanism": Table(caption, rows), "statements": Table(STATEMENTS, list(statements(rows)))},
@@ -268,5 +268,5 @@ def _removed(rows: list[Row]) -> Plot:
         series.append(Series(row["model"], places, shares, errors, "o", number))
     ticks = dict(zip(names, places, strict=True))
     chart = Chart("direction removed from the MLP", "share of layer 2 on matches", series, ticks=ticks)
-    caption = "Layer 2's attention on the matches without one direction of what the MLP of layer 1 writes."
+    caption = "Layer 2's attention on the matches with one direction removed from the output of layer 1's MLP."
     return Plot(caption, [chart], width=4.6)

@@ -45,8 +45,8 @@ def _predict(model: Transformer, tokens: Int[Array, "length"], bits: Int[Array, 
 def bits_needed(name: str, order: int, length: int) -> int | None:
     """The fewest significant bits, of weights and of every intermediate number, at which all errors are at most 1/T.
 
-    None where 52 bits are not enough. The error is not monotone in the bits, so the fewest from which on all
-    are enough is what counts.
+    None where 52 bits are not enough. The errors are not monotone in the bits, and must stay within 1/T at every
+    larger number.
     """
     target = 1 / length
     model = construct(name, order=order, alphabet_size=2, length=length, target_error=target / 2, force=True)

@@ -1,4 +1,4 @@
-"""The price of an order as a figure: what certified models pay over k and over T, and the least that any must pay."""
+"""The price of an order as a figure: cost of certified models over k and over T, and lower bounds."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def chart(*, order: int, alphabet_size: int, length: int, dtype: str = "float64"
     orders = range(1, min(max(order, ORDERS), length - 1, LARGEST_ORDER) + 1)
     first, last = (2 * order + 2).bit_length(), max(DOUBLINGS, (length - 1).bit_length() if length < 1 << 59 else 59)
     return Plot(
-        f"Solid: what certified models pay, {alphabet_size} symbols, {dtype}. Dotted: the least that any model of that "
-        "kind must pay. For two layers the price is the mantissa of the numbers in layer one.",
+        f"Solid: cost of certified models, {alphabet_size} symbols, {dtype}. Dotted: lower bound for any model of that "
+        "kind. For two layers the price is the mantissa of the numbers in layer one.",
         [
             panel("order", orders, "y", f"T = {length}"),
             panel("length", (1 << power for power in range(first, last + 1)), "xy", f"k = {order}"),

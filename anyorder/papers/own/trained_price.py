@@ -1,8 +1,8 @@
-"""Trained models at a price: the gap of one layer, two layers, a convolution and a recurrence of one size.
+"""Trained models next to their bounds: the gap of one layer, two layers, a convolution and a recurrence of one size.
 
 Every kind of model has a lower bound, and a construction that is certified (docs/price.md). Here models of that kind
-are trained, with about as many parameters each, on chains and on key-value recall. The rule for what reaches the floor
-stands in docs/rules.md, written before the runs.
+are trained, with about as many parameters each, on chains and on key-value recall. The rule for reaching the floor
+is in docs/rules.md, written before the runs.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ SOURCES: dict[Budget, tuple[list[Data], list[Data]]] = {
 
 
 def trials(budget: Budget) -> list[Trial]:
-    """All that is trained within a budget.
+    """All trials of a budget.
 
     >>> len(trials("paper"))
     32
@@ -140,7 +140,7 @@ def judged(gaps: Sequence[float]) -> str:
 
 
 def by_frequency(tokens: Int[np.ndarray, "count tokens"]) -> float:
-    """Accuracy of guessing the value that came most often, the smallest of several, whatever key it had.
+    """Accuracy of guessing the most frequent value regardless of its key; ties go to the smallest.
 
     >>> by_frequency(np.array([[0, 1, 3, 1, 0, 2, 3, 1], [0, 1, 0, 1, 3, 2, 3, 2]]))
     0.5
@@ -157,7 +157,7 @@ def accuracy(model: Transformer, tokens: Int[np.ndarray, "count tokens"]) -> flo
 
 
 def chain_row(trial: Trial, run: Trained) -> Row:
-    """How near models come to the floor of a chain, and what they pay between the lower bound and the certified one."""
+    """Gaps to the floor of a chain, and costs between the lower bound and the certified model."""
     kind, data, summary = KINDS[trial.kind], trial.data, run.summary
     asked = {"order": data.order, "alphabet_size": data.alphabet_size, "length": data.length}
     certified = price(kind.certified, dtype="float32", **asked)
@@ -206,12 +206,12 @@ def recall_row(trial: Trial, run: Trained, count: int) -> Row:
 
 CHAINS = (
     "Gap to the Bayes floor in nats per token, mean ± standard deviation over seeds, with the 95% interval of the mean "
-    "and the largest standard error of the evaluation set; and the quantity that is bounded for models of this kind: "
-    "the least, what the trained model has, what the certified model has (float32)."
+    "and the largest standard error of the evaluation set; and the quantity bounded for models of this kind: lower "
+    "bound, trained model, certified model (float32)."
 )
 RECALL = (
     "Share of marked values that are recalled, mean ± standard deviation over seeds, with the 95% interval of the "
-    "mean; next to guessing the most frequent value, the bits that the heads of one attention layer must pass on for "
+    "mean; next to guessing the most frequent value, the bits that the heads of one attention layer must transmit for "
     "all answers to be right, and the pairs that Theorem A allows these heads. The other kinds have no such bound."
 )
 

@@ -14,7 +14,7 @@ from anyorder.papers.own.birth import enough_seeds
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data
 
-#: A model within this of the floor, in nats, selects the order as the Bayes mixture does, for what can be measured.
+#: Largest gap to the floor, in nats, of a model that counts as selecting the order like the Bayes mixture.
 NEAR = 0.002
 #: The recipe that comes within that, as changes to the preset `floor`: several heads count several orders.
 RECIPE = {"heads": [4], "optimiser": "muon", "learning_rate": [8e-3], "steps": 5000}
@@ -38,7 +38,7 @@ def mixture(max_order: int, length: int) -> Data:
 
 
 def trials(budget: Budget) -> list[Trial]:
-    """The runs of a budget: the preset and less than it on one source, then the recipe over K and T."""
+    """The runs of a budget: the preset and smaller models on one source, then the recipe over K and T."""
     one, attention = {"layers": 1}, {"mlp": "none", "last_mlp": False}
     tree = Data(prior="tree", depth=3, length=64)
     quick = [
@@ -58,7 +58,7 @@ def trials(budget: Budget) -> list[Trial]:
 
 
 def config(task: Task, trial: Trial) -> Config:
-    """The preset `floor` on the source of a trial, changed as the trial says."""
+    """The preset `floor` on the source of a trial, with the trial's changes."""
     return of_preset(task, "floor", trial.data, **trial.changes)
 
 
@@ -92,7 +92,7 @@ def heads(models: Sequence[Transformer], longest: int, count: int) -> list[Row]:
     recorded=OnPage(),
 )
 def unknown_order(task: Task) -> Result:
-    """Train every trial; where the models lie between the floor and the best fixed order."""
+    """Train every trial; locate the models between the floor and the best fixed order."""
     task = enough_seeds(task)
     trained = trials(task.budget)
     rows, fixed, looked = [], [], []
@@ -130,7 +130,7 @@ def unknown_order(task: Task) -> Result:
             "gaps": Table(caption, rows),
             "fixed_orders": Table("Add-one smoothing of each fixed order, in nats over the same floor.", fixed),
             "heads": Table(
-                "What the probe reads off the heads of the last layer. The spectrum is attention over chance at match "
+                "Probe readings of the heads of the last layer. The spectrum is attention relative to chance at match "
                 "lengths 0, 1, …; a graded head rises at several lengths, and the mean step says where.",
                 looked,
             ),
@@ -154,6 +154,6 @@ def chart(rows: list[Row]) -> Plot:
     lines.append(series("best fixed order", placed, "place", "best_fixed_order", None, "k_"))
     caption = (
         "Loss over the Bayes floor for sources of unknown order, on a logarithmic scale: the lower a model lies, the "
-        "more it selects the order as Bayes does."
+        "closer its order selection is to Bayes."
     )
     return Plot(caption, [Chart("source", "nats over the floor", lines, log="y", ticks=ticks)], width=6.0, height=3.6)

@@ -1,8 +1,8 @@
-"""Two layers of attention alone, followed through training: which strategy they are nearest to, and when heads form.
+"""Two layers of attention alone, during training: the nearest strategy, and the formation of heads.
 
 Models are kept every few steps. On held-out sequences each has its exact D(strategy ‖ model) for every strategy:
-uniform, and add-one smoothing of order 0 (unigram), 1 (bigram), … k. The layers are read off apart from each other:
-layer 1 by its attention on the last k tokens, layer 2 by its weights, which need not wait for layer 1.
+uniform, and add-one smoothing of order 0 (unigram), 1 (bigram), … k. The layers are measured separately:
+layer 1 by its attention on the last k tokens, layer 2 by its weights, independent of layer 1.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def divergence(
 
 @eqx.filter_jit
 def alignment(model: Transformer) -> Float[Array, ""]:
-    """How much layer 2 scores a key that holds the query's own token above one that holds another, in nats.
+    """Score of layer 2 for a key that holds the query's token, minus that for other keys, in nats.
 
     A key holds the token that layer 1 wrote there, whichever position it read it from: the score of query token a
     and held token b is (W_Q e_a)·(W_K Σ_heads W_P W_V e_b), times the scale. The mean over b = a, less that over b ≠ a.
@@ -198,11 +198,11 @@ def arrives(found: Course) -> list[float | None]:
 
 STAGES = (
     "Seeds that pass through all strategies in their order, with the 95% interval of that share; for each strategy the "
-    "share of the run in which it is the nearest, the seeds in which it has a stage, the step at which the longest one "
-    "begins in these seeds, and the least D(strategy ‖ model) in nats. Mean ± standard deviation over seeds."
+    "share of the run in which it is the nearest, the seeds in which it has a stage, the step at which its longest "
+    "stage begins in these seeds, and the least D(strategy ‖ model) in nats. Mean ± standard deviation over seeds."
 )
 LAYERS = (
-    "Order 1: the step at which each layer has formed by half: attention of layer 1 on the last token, and the "
+    "Order 1: the step at which each layer completes half of its rise: attention of layer 1 on the last token, and the "
     "alignment of layer 2, the score of a key that holds the query's token above that of other keys. At the end: both "
     "measures. Mean ± standard deviation over seeds; `layer_2_later` is the difference within a seed, in steps."
 )
@@ -226,7 +226,7 @@ def stages(task: Task) -> Result:
     for part, setting in task.parts(SETTINGS[task.budget]):
         found = course(part, config(task, setting))
         rows += _stage_rows(found, setting)
-        if setting.order == 1:  # a head of layer 1 for each token: at higher orders the alignment is no single score
+        if setting.order == 1:  # a head of layer 1 for each token: at higher orders there is no single alignment score
             layers.append(_layer_row(found))
         charts.append(_chart(found, f"order {setting.order}, S = {setting.alphabet_size}"))
     caption = (
@@ -291,23 +291,23 @@ def _chart(found: Course, title: str) -> Chart:
 
 
 ARRIVALS = (
-    "The first step at which D(order-1 ‖ model) is at most half of D(order-1 ‖ uniform), and the share of the run in "
-    "which the unigram is the nearest strategy, mean ± standard deviation over the seeds that arrive."
+    "The first step at which D(order-1 ‖ model) is at most half of D(order-1 ‖ uniform) (arrival), and the share of "
+    "the run in which the unigram is the nearest strategy; mean ± standard deviation over the seeds that arrive."
 )
 
 
 @experiment(
-    "Chains whose unigram says nothing",
+    "Chains with uninformative unigrams",
     "the section on the prior over chains: doubly stochastic kernels",
     {"tiny": 0.3, "quick": 1.2, "paper": 3},
     paper="Where all symbols are equally frequent the unigram is useless, and the bigram is learnt faster: the simpler "
     "solution delays the right one.",
-    reading="Doubly stochastic kernels from all mixtures of permutations whose rows, each alone, are Dirichlet(1): as "
-    "spread as those of the other chains.",
+    reading="Doubly stochastic kernels, mixtures of all permutations, whose rows are marginally Dirichlet(1), like "
+    "those of the other chains.",
     recorded=OnPage(("unigram-free",)),
 )
 def unigram_free(task: Task) -> Result:
-    """The same models on doubly stochastic kernels and on Dirichlet rows: when each arrives at the bigram."""
+    """Compare arrival at the bigram on doubly stochastic kernels and on Dirichlet rows."""
     rows: list[Row] = []
     charts = []
     base = SETTINGS[task.budget][0]

@@ -1,4 +1,4 @@
-"""The models of the paper: as its text describes them, of the authors' code, and of its words on GPT-2."""
+"""Presets for the paper's model: as its text describes it, as in the authors' code, and based on GPT-2."""
 
 from __future__ import annotations
 

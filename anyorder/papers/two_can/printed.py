@@ -1,4 +1,4 @@
-"""The numbers that the tables of App. H print, the rule of agreement with them, and the preset that is judged.
+"""Printed numbers of App. H, the rule for agreement with them, and the judged preset.
 
 docs/rules.md has every rule; it was written before the runs.
 """
@@ -13,23 +13,23 @@ from anyorder.io.atomic import Row
 from anyorder.papers.figure_data import Series
 from anyorder.sweeps.analysis import Spread
 
-#: The preset that is judged, the architecture of the authors' code, and those that stand beside it.
+#: The judged preset, with the architecture of the authors' code, and all presets shown.
 JUDGED = "published"
 SHOWN = (JUDGED, "paper", "floor")
-#: Two means agree if they differ by at most this many standard deviations of the difference, and what print rounds off.
+#: Largest difference of means that agree, in standard deviations, besides the rounding of the printed mean.
 DEVIATIONS = 2.0
 RULE = (
-    "A mean agrees with print if the two differ by at most two standard deviations of their difference, "
-    "√(ours² + printed²), plus half of the last printed digit. Over seeds the deviations are those of single runs, in "
-    "favour of print, whose settings are not all stated. In App. H.4 ± is over ten sequences and says how chains "
-    "differ, not how runs do: there both deviations are divided by √10, to be those of means."
+    "A mean agrees with the printed mean if they differ by at most two standard deviations of their difference, "
+    "√(ours² + printed²), plus half of the last printed digit. Over seeds the deviations are those of single runs, "
+    "which favours agreement, since the paper does not state all settings. In App. H.4 ± is over ten sequences and "
+    "measures variation between chains, not runs: there both deviations are divided by √10, to be those of means."
 )
 
 
 class Printed(NamedTuple):
-    """A mean and what stands after ±, as printed, with the digits of the mean.
+    """A printed mean with its ± value and its number of digits.
 
-    Where ± is over sequences, `sequences` says how many; else it is over seeds.
+    sequences: how many sequences ± is over; 1 if it is over seeds.
 
     >>> str(Printed(0.1, 0.003, 3)), Printed(0.1, 0.003, 2).rounding
     ('0.100 ± 0.003', 0.005)
@@ -54,7 +54,7 @@ class Printed(NamedTuple):
         return 0.5 * 10**-self.digits
 
     def agrees(self, mean: float, deviation: float | None) -> bool:
-        """Whether a mean agrees with print, by the rule; one seed has no deviation.
+        """Whether a mean agrees with the printed one, by the rule; one seed has no deviation.
 
         >>> Printed(0.1, 0.003).agrees(0.0965, 0.001), Printed(0.1, 0.003).agrees(0.09, 0.001)
         (True, False)
@@ -63,7 +63,7 @@ class Printed(NamedTuple):
         return bool(abs(mean - self.mean) <= DEVIATIONS * scale + self.rounding)
 
     def beside(self, name: str, ours: Spread) -> Row:
-        """The columns that stand print next to the column `name`.
+        """Columns that compare the column `name` with the printed value.
 
         >>> Printed(0.1, 0.003).beside("excess", Spread(0.125, None))
         {'printed': '0.100 ± 0.003', 'excess_difference': 0.025, 'excess_agrees': False}
@@ -83,7 +83,7 @@ def judged(rows: Iterable[Row], preset: str = JUDGED) -> list[Row]:
 
 
 def at_each(values: Mapping[int, float] | Mapping[float, float], digits: int = 3) -> str:
-    """Every value with what it belongs to.
+    """Every value with its key.
 
     >>> at_each({0.1: 0.02, 0.5: -0.01})
     '0.020 at 0.1, -0.010 at 0.5'
@@ -97,7 +97,7 @@ def rows_by(rows: Iterable[Row], column: str) -> dict[Any, Row]:
 
 
 def verb(row: Row) -> str:
-    """Whether the excess of a row agrees with print, as a sentence says it."""
+    """Verb for whether the excess of a row agrees with the printed one."""
     return "agrees" if row["excess_agrees"] else "does not agree"
 
 
@@ -107,7 +107,7 @@ def printed_series(values: Iterable[Printed], places: Iterable[float], style: st
     return Series("printed", list(places), means, deviations, style, 1)
 
 
-#: App. H.2: excess loss by number of layers; the text does not say over what ± is taken, the settings say 5 seeds.
+#: App. H.2: excess loss by number of layers; the text does not define ±, the settings say 5 seeds.
 DEPTH = {1: Printed(0.131, 0.000), 2: Printed(0.100, 0.003)}
 #: App. H.3.1: loss difference by p_n; ± is the standard deviation over three seeds.
 TOKEN_NOISE = {

@@ -1,4 +1,4 @@
-"""The whole story in a few minutes: estimators, certified constructions, one trained model, the two-stage algorithm."""
+"""The main results in minutes: estimators, certified constructions, one trained model, the two-stage algorithm."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from anyorder.papers.two_can.figures import OverSteps
 from anyorder.training.config import Config, preset
 from anyorder.training.evaluation import held_out
 
-#: Construction, order, alphabet size and dtype: each at an order that shows what it can do.
+#: Construction, order, alphabet size and dtype: each at an order that shows its capability.
 SHOWN = (
     ("two-layer", 3, 2, "float64"),
     ("dyadic", 10, 4, "float32"),
@@ -41,7 +41,7 @@ def config(steps: int, seed: int) -> Config:
 
 
 def compared(comparisons: Sequence[Comparison]) -> Result:
-    """Every predictor of every order: one order as a short table and a narrow figure, all of them beside it."""
+    """Every predictor of every order: one order as a short table and a narrow figure, and all orders in full."""
 
     def rows(found: Comparison) -> list[Row]:
         return [
@@ -49,7 +49,7 @@ def compared(comparisons: Sequence[Comparison]) -> Result:
                 "predictor": name,
                 "excess loss": scores.excess.mean if np.isfinite(scores.excess.mean) else "infinite",
                 "± error": scores.excess.standard_error if np.isfinite(scores.excess.mean) else None,
-                "letters given zero": scores.missed.mean,
+                "symbols given zero": scores.missed.mean,
                 "distance to the truth": scores.distance.mean,
             }
             for name, scores in found.scores.items()
@@ -57,8 +57,8 @@ def compared(comparisons: Sequence[Comparison]) -> Result:
 
     shown = next((found for found in comparisons if found.order == 2), comparisons[0])
     caption = (
-        f"Order {shown.order}: excess over the true loss of {shown.true.mean:.4f} nats, the probability of letters "
-        "that a predictor gives zero, and the total variation distance of its distribution to the true one."
+        f"Order {shown.order}: excess over the true loss of {shown.true.mean:.4f} nats, the probability of symbols to "
+        "which a predictor assigns zero, and the total variation distance of its distribution to the true one."
     )
     everything = [{"order": found.order, **row} for found in comparisons for row in rows(found)]
     tables = {"predictors": Table(caption, rows(shown)), "orders": Table("The same for every order.", everything)}
@@ -66,7 +66,7 @@ def compared(comparisons: Sequence[Comparison]) -> Result:
 
 
 def curves(found: Comparison) -> dict[str, Figure]:
-    """Every predictor at every position, with bands of two standard errors: narrow enough for a telephone."""
+    """Every predictor at every position, with bands of two standard errors: narrow enough for a phone."""
     positions = np.arange(found.order, found.length)
     drawn: dict[str, Figure] = {}
     for measured, label in (("excess", "excess loss (nats)"), ("distance", "distance to the truth")):
@@ -105,17 +105,17 @@ def certified(verified: Iterable[Verification]) -> Result:
         for one in verified
     ]
     caption = (
-        "Constructions on random, periodic, sparse and de Bruijn sequences: the worst error, and what was promised."
+        "Constructions on random, periodic, sparse and de Bruijn sequences: the worst error, and the certified bound."
     )
     return Result({"constructions": Table(caption, rows)})
 
 
 @dataclasses.dataclass(frozen=True)
 class Followed:
-    """One sequence, and what everyone makes of the token after it.
+    """One sequence, and every predictor's distribution of the next token.
 
-    `matches` are the positions that follow an earlier occurrence of the last k tokens. `attention` has for each model
-    what the last position looks at in layer 2; `predictions` the distribution of the next token, by predictor.
+    `matches` are the positions that follow an earlier occurrence of the last k tokens. `attention` holds the last
+    position's attention in layer 2 by model, `predictions` the next-token distribution by predictor.
     """
 
     tokens: list[int]
@@ -130,7 +130,7 @@ class Followed:
 
 
 def telling(sequences: Int[Array | np.ndarray, "count length"], order: int) -> tuple[int, list[int]]:
-    """The first sequence whose last tokens came three to six times before, not just now, with different ones after.
+    """The first sequence whose last tokens occurred three to six times before, not just now, with different successors.
 
     Its row, and the positions that follow those earlier occurrences; the last sequence if there is none.
     """
@@ -143,7 +143,7 @@ def telling(sequences: Int[Array | np.ndarray, "count length"], order: int) -> t
 
 
 def followed(model: Transformer, chains: Chains, order: int) -> Followed:
-    """A telling sequence, and what the model, the construction and the estimators make of it."""
+    """A telling sequence, with the outputs of the model, the construction and the estimators."""
     size, (chosen, matches) = model.alphabet_size, telling(chains.tokens[:, :-1], order)
     tokens, row = chains.tokens[chosen, :-1], chains.truth[chosen, -1].tolist()
     counts = np.bincount(np.asarray(tokens)[matches], minlength=size)
@@ -162,10 +162,10 @@ def followed(model: Transformer, chains: Chains, order: int) -> Followed:
         },
         predictions={
             "k-gram: counts divided by their sum": exact.probabilities[-1].tolist(),
-            "transformer that is written down": built(tokens)[-1].tolist(),
+            "constructed transformer": built(tokens)[-1].tolist(),
             "Bayes: one added to every count": bayes.probabilities[-1].tolist(),
-            "transformer that was trained": model(tokens)[-1].tolist(),
-            "truth: the row of the kernel": row,
+            "trained transformer": model(tokens)[-1].tolist(),
+            "truth: the kernel's row": row,
         },
         certificate=built.certificate,
         error=float(abs(built(tokens) - exact.probabilities)[exact.defined].max()),
@@ -198,11 +198,9 @@ def trained(task: Task, steps: int, seed: int) -> tuple[Result, Followed]:
         "attention_on_matches": measured.attention[1][0].matching_mass,
         "chance": reference.chance_matching_mass,
     }
-    caption = (
-        "The trained model on sequences that it has not seen: loss above the true one, and gap to the Bayes floor."
-    )
+    caption = "The trained model on held-out sequences: excess over the true loss, and gap to the Bayes floor."
     maps = MapGrid(
-        "All positions at once: attention of the trained and of the constructed model (row: who looks).", grid
+        "All positions at once: attention of the trained and of the constructed model (rows: queries).", grid
     )
     result = Result({"training": Table(caption, [row])}, {"attention": maps}, settings={"T": data.length})
     return result, story
@@ -221,10 +219,8 @@ def two_stage(task: Task, seed: int) -> Result:
     }
     return Result(
         {
-            "facts": Table("Attention at offset 1 after stage one, whether p_1 always led, and a_2 in the end.", [row]),
-            "run": Table(
-                "What was learned, on chains that no step has seen; losses over L*.", standings(run.evaluation)
-            ),
+            "facts": Table("Attention at offset 1 after stage one, whether p_1 always led, and the final a_2.", [row]),
+            "run": Table("The learned predictors on fresh chains; losses relative to L*.", standings(run.evaluation)),
         },
         {"run": OverSteps("Positional scalars, a_2 and loss over the steps of both stages.", run)},
         settings={**dataclasses.asdict(settings), "alphabet_size": 3, "gamma": 0.2},

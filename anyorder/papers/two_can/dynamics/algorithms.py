@@ -27,7 +27,7 @@ from anyorder.papers.two_can.dynamics.trajectory import Trajectory
 
 @runtime_checkable
 class StepWatcher(Protocol):
-    """Is told of a run: the steps taken, the steps in all, and the excess loss of the last batch."""
+    """Progress callback of a run: steps taken, total steps, and excess loss of the last batch."""
 
     def __call__(self, step: int, steps: int, excess: float, /) -> None:
         """Called after every `CHUNK` steps."""
@@ -35,7 +35,7 @@ class StepWatcher(Protocol):
 
 @runtime_checkable
 class RunWatcher(Protocol):
-    """Is told of several runs, one after the other: how many are done, and how many there are."""
+    """Progress callback of several runs: number done, and total."""
 
     def __call__(self, done: int, runs: int, /) -> None:
         """Called before every run."""
@@ -45,12 +45,12 @@ class RunWatcher(Protocol):
 CHUNK = 50
 #: a_2 that stands for infinity: scores of directions differ by far more than 1/a_2 or not at all.
 SHARP = 1e5
-#: The a_2 tried for the predictor that Algorithm 2 ends with.
+#: The a_2 tried for Algorithm 2's final predictor.
 GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
 def two_stage(prior: Prior | Kernel, settings: TwoStage | None = None, watch: StepWatcher | None = None) -> Trajectory:
-    """Run Algorithm 1 and measure where it ends."""
+    """Run Algorithm 1 and evaluate its last state."""
     settings = settings or TwoStage()
     first = _Stage("p", settings.rate, settings.steps)
     second = _Stage("a_2", settings.rate_2, settings.steps_2, normalise=True)
@@ -60,7 +60,7 @@ def two_stage(prior: Prior | Kernel, settings: TwoStage | None = None, watch: St
 def preconditioned(
     prior: Prior | Kernel, settings: Preconditioned | None = None, watch: StepWatcher | None = None
 ) -> Trajectory:
-    """Run Algorithm 2, for chains of any order, and measure where it ends."""
+    """Run Algorithm 2, for chains of any order, and evaluate its last state."""
     settings = settings or Preconditioned()
     stage = _Stage("preconditioned p" if settings.precondition else "p", settings.rate, settings.steps)
     return _run(prior, settings, (stage,), watch)
@@ -177,7 +177,7 @@ def _chunk(
 
 
 def _check_finite(taken: list[_Steps], stage: _Stage, before: int) -> None:
-    """Raise where something stopped being finite in the last chunk, with the step and the last finite loss."""
+    """Raise if a value became non-finite in the last chunk, with the step and the last finite loss."""
     last = taken[-1]
     bad = ~(np.isfinite(last.p).all(axis=1) & np.isfinite(last.a_2) & np.isfinite(last.excess))
     if not bad.any():
@@ -194,7 +194,7 @@ def _check_finite(taken: list[_Steps], stage: _Stage, before: int) -> None:
 
 
 def _with_norms(end: Reduced, prior: Prior, settings: AlgorithmSettings) -> dict[str, Reduced]:
-    """Algorithm 2's last lines: norms are put back and a_2 is sharpened; to infinity, or to the best of a grid."""
+    """Algorithm 2's last lines: norms are restored and a_2 is raised, to infinity or to the best value of a grid."""
     sharpened = {f"{a_2:g}": dataclasses.replace(end, a_2=jnp.float64(a_2), normalise=True) for a_2 in (*GRID, SHARP)}
     tried = _evaluation(sharpened, prior, settings, count=256, seed_offset=2).standings
     best = min(GRID, key=lambda a_2: tried[f"{a_2:g}"].excess)
@@ -207,7 +207,7 @@ def _with_norms(end: Reduced, prior: Prior, settings: AlgorithmSettings) -> dict
 def _evaluation(
     models: dict[str, Reduced], prior: Prior, settings: AlgorithmSettings, count: int = 1024, seed_offset: int = 1
 ) -> Standings:
-    """Reduced models next to k-gram, bag of k and Bayes, on chains that no step has seen."""
+    """Reduced models next to k-gram, bag of k and Bayes, on fresh chains."""
     key = jax.random.fold_in(jax.random.key(settings.seed), (1 << 20) + seed_offset)
     return evaluate(models, prior, key, length=settings.length + 1, epsilon=settings.epsilon, count=count)
 
@@ -231,13 +231,13 @@ class Agreement(NamedTuple):
 
     @property
     def relative_noise(self) -> float:
-        """The part of that difference that sampling alone makes: ‖standard error‖ / ‖closed‖."""
+        """The share of that difference due to sampling: ‖standard error‖ / ‖closed‖."""
         return float(np.linalg.norm(self.standard_error) / np.linalg.norm(self.closed))
 
 
 @gated
 def agreement(model: Reduced, prior: Prior, key: Seed, *, epsilon: float = 1e-3, count: int = 2048) -> Agreement:
-    """Both gradients of stage one at the same model; what is left beyond noise is the finite length and a_2 > 0."""
+    """Both gradients of stage one at the same model; they differ by noise, the finite length and a_2 > 0."""
     key = as_key(key)
     scores = jnp.asarray(lag_scores_of(prior, jax.random.fold_in(key, 1), lags=len(model.p)).mean(axis=0))
     closed = stage_one_gradient(model.p, scores, model.a_2, prior.alphabet_size**prior.order, prior.order)

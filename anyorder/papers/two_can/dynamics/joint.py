@@ -1,5 +1,5 @@
-"""All parameters trained jointly, which the paper does not do: which offsets gradient descent finds by itself, from
-several starts, and what the predictor is that Algorithm 2 ends with.
+"""Joint training of all parameters, beyond the paper: the offsets that gradient descent finds from several starts, and
+the final predictor of Algorithm 2.
 
 Uniform weights 1/k cannot tell 01 from 10 (erratum E8). The same reduced model can, with weights b^j in both
 heads: here it is trained on from there, from the end of Algorithm 2, and from p = 0.
@@ -38,7 +38,7 @@ from anyorder.papers.two_can.dynamics.settings import AlgorithmSettings
 
 
 class LimitDistances(NamedTuple):
-    """A model with norms and a_2 → ∞, against the estimators it could be, over contexts that were seen.
+    """A model with norms and a_2 → ∞, against candidate estimators, over seen contexts.
 
     Distances are total variation, averaged over contexts (for the bag: bags) that the sequence holds.
     """
@@ -79,7 +79,7 @@ def _limit(model: Reduced, prior: Prior, key: PRNGKeyArray, length: int, count: 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class JointTraining:
-    """How training goes on: Adam on p, on the query's r and on a_2 together, with norms."""
+    """Joint training after Algorithm 2: Adam on p, on the query's r and on a_2 together, with norms."""
 
     length: int = 64
     """T: sequences have T + 1 tokens."""
@@ -126,7 +126,7 @@ def train_jointly(
         bad = ~np.isfinite(np.asarray(excess))
         if bad.any():
             raise InputError(f"{name}: the run diverged at step {int(bad.argmax()) + 1}; lower the rate")
-    sharpened, _ = _train(coded(blank, 2.0), prior, settings, only_a_2=True)  # what the code itself is worth
+    sharpened, _ = _train(coded(blank, 2.0), prior, settings, only_a_2=True)  # the code itself, as a baseline
     models = {"dyadic, a_2 trained only": sharpened, **found}
     key = jax.random.fold_in(jax.random.key(settings.seed), (1 << 20) + 1)
     return JointRuns(found, evaluate(models, prior, key, length=settings.length + 1, epsilon=settings.epsilon))

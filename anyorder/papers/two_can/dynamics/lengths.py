@@ -69,7 +69,7 @@ def sweep_lengths(
     """Run Algorithm 1 at each length.
 
     The closed form drives stage one, which then does not depend on a batch. Above T = 128 the batch shrinks with T:
-    the tokens a step stay the same, and so about does the noise.
+    the tokens per step, and roughly the noise, stay the same.
     """
     settings = settings or TwoStage()
     require(len(set(lengths)) >= 3, f"{len(set(lengths))} lengths, an exponent with an error needs at least 3")

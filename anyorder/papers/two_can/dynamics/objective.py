@@ -1,4 +1,4 @@
-"""The loss of App. C and D on one sequence, and what other predictors have on the same sequence.
+"""The loss of App. C and D on one sequence, and those of other predictors on the same sequence.
 
 The paper asks the model about every context with equal weight (1/S^k), which is also how L* is defined. All
 losses are those of the mixture (logit + ε) / (1 + S·ε): the paper's log(logit + ε) up to the constant
@@ -95,7 +95,7 @@ def bayes_rows(prior: Prior, length: int) -> Callable[[Rows], Rows] | None:
     """The posterior mean of every row, given the counts; None where rows are not independent under the prior.
 
     Exact for `Dirichlet`. For `Floored`, whose rows are (1 - γ)θ + γ/S, a quadrature over θ; the redrawing of
-    kernels whose rows are alike, which couples them, is left out, and so is what a stationary start says.
+    kernels whose rows are alike, which couples them, is ignored, and so is the information in a stationary start.
     """
     if isinstance(prior, Dirichlet):
         return lambda counts: (counts + prior.concentration) / (counts + prior.concentration).sum(axis=1, keepdims=True)

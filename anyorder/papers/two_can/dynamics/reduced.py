@@ -1,4 +1,4 @@
-"""The reduced model of App. C and D: positional scalars p, attention scalar a_2, and nothing else to learn.
+"""The reduced model of App. C and D: the learned parameters are the positional scalars p and the attention scalar a_2.
 
     v_i = Σ_j softmax(p_0 … p_i)_j e_{x_{i-j}}        first layer, the head that is learned
     u   = Σ_l softmax(r_0 … r_{k-1})_l e_{s_l}        first layer, the head that is fixed: uniform 1/k in App. D

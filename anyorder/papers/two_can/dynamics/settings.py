@@ -38,7 +38,7 @@ class AlgorithmSettings:
     """The same seed gives the same numbers."""
 
     def check(self, prior: Prior) -> None:
-        """Refuse what cannot be run."""
+        """Reject invalid settings."""
         check_fields(self)
         check_order(prior.order, self.length)
         rows = self.length * prior.alphabet_size ** (prior.order + 1)
@@ -62,7 +62,7 @@ class TwoStage(AlgorithmSettings):
     """Number T_2 of steps on a_2; two-stage only."""
 
     def check(self, prior: Prior) -> None:
-        """Refuse what cannot be run; the two-stage algorithm is about first-order chains."""
+        """Reject invalid settings; the two-stage algorithm is about first-order chains."""
         require(
             prior.order == 1,
             f"the prior has order {prior.order}, the two-stage algorithm is about order 1; use preconditioned",

@@ -44,7 +44,7 @@ class Trajectory:
 
     @property
     def algorithm(self) -> Algorithm:
-        """The one that has these settings."""
+        """The algorithm of these settings."""
         return "two-stage" if isinstance(self.settings, TwoStage) else "preconditioned"
 
     @property
@@ -59,7 +59,7 @@ class Trajectory:
 
     @property
     def loss(self) -> Float[np.ndarray, "steps"]:
-        """The loss that each step saw: L* and the excess."""
+        """The loss of each step's batch: L* plus the excess."""
         return self.true_loss + self.excess
 
     @property
@@ -90,8 +90,7 @@ class Trajectory:
 def write_trajectory(trajectory: Trajectory, path: str | Path) -> None:
     """Write a run as `.npz` without pickle, whole or not at all.
 
-    `record` says how the arrays make up the run; for programs that only look at it, what they may show is there by name
-    as well.
+    `record` describes how to rebuild the run from the arrays; derived quantities are also stored by name.
     """
     plain, arrays = described(trajectory)
     names = ("loss", "attention", "true_loss", "algorithm", "order", "stage_one_steps")

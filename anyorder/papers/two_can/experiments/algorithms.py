@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2 (Sec. 5, App. C and D): runs, the sweep over T, and what the predictors are in the end."""
+"""Algorithms 1 and 2 (Sec. 5, App. C and D): runs, the sweep over T, and the final predictors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def standings(evaluation: Standings, **about: int | str) -> list[Row]:
 
 
 @experiment(
-    "Algorithm 1: learning to look back by one",
+    "Algorithm 1: learning to attend to the previous token",
     "Sec. 5, App. C, Theorem on the two stages",
     {"tiny": 0.4, "quick": 1.1, "paper": 4},
     paper="Gradient descent on the positional scalars alone makes p_1 the largest at every step and attention at "
@@ -61,9 +61,7 @@ def two_stage(task: Task) -> Result:
     laws = {"excess": swept.excess, "generalisation": swept.generalisation, "floor": swept.floor}
     return Result(
         {
-            "run": Table(
-                "The end of the run, on chains that no step has seen; losses over L*.", standings(run.evaluation)
-            ),
+            "run": Table("The end of the run, on fresh chains; losses relative to L*.", standings(run.evaluation)),
             "facts": Table(
                 "The run itself: attention at offset 1 after stage one, and whether p_1 led after every step.",
                 [
@@ -95,8 +93,8 @@ def two_stage(task: Task) -> Result:
     {"tiny": 0.5, "quick": 2.2, "paper": 6},
     paper="With the preconditioner p_1 = … = p_k stay equal, attention goes to 1/k each, and the model is said to "
     "become a conditional k-gram.",
-    reading="Equal weights keep the tokens of a window but not their order: what is reached is the bag of k. Which "
-    "predictor it is, and what training finds beyond it, is measured on reversible and on Dirichlet chains.",
+    reading="Equal weights keep the tokens of a window but not their order: the limit is the bag of k. The limiting "
+    "predictor, and the result of further training, are measured on reversible and on Dirichlet chains.",
 )
 def preconditioned(task: Task) -> Result:
     """Algorithm 2 on reversible and on Dirichlet chains, and gradient descent beyond it."""
@@ -139,14 +137,14 @@ def preconditioned(task: Task) -> Result:
         {
             "limit": Table(
                 "What Algorithm 2 learns: attention at offsets 1 … k, the relative spread of p_1 … p_k, and the total "
-                "variation distance of its limit (norms, a_2 → ∞) to the bag of k and to the k-gram, on contexts that "
-                "were seen.",
+                "variation distance of its limit (norms, a_2 → ∞) to the bag of k and to the k-gram, on seen "
+                "contexts.",
                 facts,
             ),
-            "losses": Table("Its predictor next to k-gram, bag of k and Bayes; losses over L*.", rows),
+            "losses": Table("Its predictor next to k-gram, bag of k and Bayes; losses relative to L*.", rows),
             "jointly": Table(
                 "Both heads and a_2 trained jointly from several starts: the offsets that get at least a twentieth of "
-                "the first layer's attention, and the loss over L*.",
+                "the first layer's attention, and the loss relative to L*.",
                 jointly,
             ),
         },

@@ -20,9 +20,9 @@ from anyorder.training.step import log_probabilities
 COUNTS: dict[Budget, tuple[int, int]] = {"tiny": (4, 16), "quick": (64, 512), "paper": (64, 512)}
 CAPTION = (
     "The evaluation of the published code: |sampled loss of the model - sampled loss of the true kernel on other "
-    "sequences|, over all positions, for one random kernel; the published runs print it for one kernel. Here over many "
-    "kernels: the mean, the standard deviation from kernel to kernel, the median over kernels of the standard "
-    "deviation over seeds (`seed_spread`), and the share of kernels whose mean over seeds agrees with print."
+    "sequences|, over all positions, for one random kernel, as printed by the published runs. Here over many kernels: "
+    "the mean, the standard deviation from kernel to kernel, the median over kernels of the standard deviation over "
+    "seeds (`seed_spread`), and the share of kernels whose mean over seeds agrees with the printed value."
 )
 
 

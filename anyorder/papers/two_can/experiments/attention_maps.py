@@ -25,7 +25,7 @@ SEQUENCES, AVERAGED = 3, 256
 
 
 def difference(recorded: Tables) -> str:
-    """Compare layers 1 and 2 with what is said of them."""
+    """Compare layers 1 and 2 with the paper's statements."""
     rows = judged(recorded["attention"])
     seeds = len(rows[0]["excess"].seeds)
     shapes = [
@@ -59,12 +59,12 @@ def difference(recorded: Tables) -> str:
     return (
         f"**Attention.** Weight of layer 1, preset `{JUDGED}`: {'; '.join(shapes)}. Its mass at offsets 1 … k is "
         f"{inside}, beyond offset k {beyond}. With the preset `paper` the mass at offsets 1 … k is {at_each(ours, 2)}: "
-        "the head of the previous tokens depends on the architecture. Layer 2 attends to keys of match length k or "
-        f"more {contrast} times as much as to others. The base of the code is {'; '.join(bases)}. Of the pairs of "
-        f"contexts {'; '.join(overlap)}: codes that overlap need not confuse layer 2. A match may go on: the next "
-        "older token agrees too. Attention on a match that goes on, divided by that on one that does not, is "
-        f"{longer}; the pseudo-attention map, which does not look beyond the window, has {ideal}, less than one "
-        "because windows that came often share their attention among many matches, of which more go on."
+        "the previous-token head depends on the architecture. Layer 2 attends to keys of match length k or more "
+        f"{contrast} times as much as to others. The base of the code is {'; '.join(bases)}. Of the pairs of contexts "
+        f"{'; '.join(overlap)}: codes that overlap need not confuse layer 2. A match is longer if the next older token "
+        f"agrees too. Attention on longer matches, divided by that on the others, is {longer}; for the "
+        f"pseudo-attention map, which ignores tokens beyond the window, it is {ideal}: less than one because frequent "
+        "windows share their attention among many matches, more of which are longer."
     )
 
 
@@ -95,7 +95,7 @@ def charts(tables: Tables) -> dict[str, Figure]:
     ),
 )
 def attention_maps(task: Task) -> Result:
-    """Train models of every preset and order; keep maps, weights by offset, spectra, codes and what they confuse."""
+    """Train models of every preset and order; keep maps, weights by offset, spectra, codes and confusions."""
     found: dict[str, list[Row]] = {name: [] for name in CAPTIONS}
     figures: dict[str, Figure] = {}
     cells = list(itertools.product(task.among(SHOWN), ORDERS[task.budget]))
@@ -234,8 +234,8 @@ CAPTIONS = {
     "its weight rises from offset 1 to k (from order 2 on) and ends there (offset k + 1 has less than half of it), "
     "attention of layer 2 on the matching positions next to uniform attention, its Frobenius distance to the "
     "pseudo-attention map next to that of uniform attention, its mean attention on keys of match length k or more over "
-    "that on the others (`match_contrast`), and its attention on a matching key whose next older token agrees too over "
-    "that on one where it does not, next to the same of the pseudo-attention map.",
+    "that on the others (`match_contrast`), and the ratio of its attention on matching keys whose next older token "
+    "agrees too to that on other matching keys, next to the same ratio of the pseudo-attention map.",
     "offsets": "Weight of layer 1 at each offset: mean, standard deviation and each seed.",
     "spectrum": "Attention of layer 2 by match length, relative to uniform attention; the last length is that or more.",
     "base": "Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, with its 95 % confidence "
@@ -243,7 +243,7 @@ CAPTIONS = {
     "overlap": "Of all pairs of contexts: those whose codes overlap, so that layer 2 may confuse them, and those that "
     "it does confuse.",
     "confused": "Pairs of contexts (oldest token first). The codes of two contexts overlap, so that layer 2 may "
-    "confuse them, if their numbers are nearer than the weight beyond the window; layer 2 does confuse them if a key "
-    "of the other context gets more than half of the attention of a key of the own. Medians over seeds, and counts of "
-    "seeds.",
+    "confuse them, if they differ by less than the weight beyond the window; layer 2 confuses them if a key of the "
+    "other context gets more than half of the attention of a key of the query's context. Medians over seeds, and "
+    "counts of seeds.",
 }

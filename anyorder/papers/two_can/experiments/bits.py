@@ -1,4 +1,4 @@
-"""Trained networks with few bits, held against the pseudo-attention map (App. H.4)."""
+"""Trained networks with few bits, compared with the pseudo-attention map (App. H.4)."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ def distances(
 
 
 def difference(recorded: Tables) -> str:
-    """Compare the distances with print, and with uniform attention."""
+    """Compare the distances with the printed ones, and with uniform attention."""
     rows, ours = (rows_by(judged(recorded["distance"], preset), "bits") for preset in (JUDGED, "paper"))
     added, theirs = rows["2"]["distance"].mean - rows["32"]["distance"].mean, BITS["2"].mean - BITS["32"].mean
     uniform = rows["32"]["uniform_distance"]
     agree = sum(rows[bits]["distance_agrees"] for bits in BITS)
     return (
-        f"**Bits.** Distance of layer 2 to the pseudo-attention map at 32 bits: {rows['32']['distance'].mean:.2f} "
-        f"with the preset `{JUDGED}`, {ours['32']['distance'].mean:.2f} with `paper`, {BITS['32'].rounded} in print; "
-        f"{agree} of {len(BITS)} rows agree. Two bits add {added:.2f} here and {theirs:.2f} in print. Uniform "
-        f"attention has {uniform:.2f} on the same sequences: if the paper's map is as ours, with rows that add up to "
-        f"one, print is {'farther' if uniform < BITS['32'].mean else 'nearer'} than attention that ignores the tokens. "
-        "The printed distances are those of one trained model on ten sequences; which settings of the grid it has is "
-        "not said."
+        f"**Bits.** Distance of layer 2 to the pseudo-attention map at 32 bits: {rows['32']['distance'].mean:.2f} with "
+        f"the preset `{JUDGED}`, {ours['32']['distance'].mean:.2f} with `paper`, printed {BITS['32'].rounded}; {agree} "
+        f"of {len(BITS)} rows agree. Two bits add {added:.2f} here and {theirs:.2f} in the paper. Uniform attention "
+        f"has {uniform:.2f} on the same sequences: if the paper's map has rows that sum to one, like ours, the printed "
+        f"distance is {'larger' if uniform < BITS['32'].mean else 'smaller'} than that of attention that ignores the "
+        "tokens. The printed distances are those of one trained model on ten sequences, whose settings are not "
+        "stated."
     )
 
 
@@ -90,11 +90,11 @@ def charts(tables: Tables) -> dict[str, Figure]:
     paper="Distances to the pseudo-attention map of "
     f"{', '.join(f'{one.mean:.2f} at {bits}' for bits, one in BITS.items())} bits: eight bits are as good as "
     "thirty-two.",
-    reading="The paper names no way of quantising. Here weights, activations, queries, keys, values and attention "
-    "weights are rounded wherever they enter a matrix product, to 2^b - 1 levels around zero (attention weights: 2^b "
-    "levels from zero), scaled to the largest entry of each vector: two bits are the levels -1, 0 and 1. Sums, norms "
-    "and the denominator of the softmax are kept. The narrow floating-point formats are ours. Ten sequences are few: "
-    "the printed deviations, which are over sequences, are larger than most differences.",
+    reading="The paper does not specify the quantisation. Here weights, activations, queries, keys, values and "
+    "attention weights are rounded wherever they enter a matrix product, to 2^b - 1 levels around zero (attention "
+    "weights: 2^b levels from zero), scaled to the largest entry of each vector: two bits are the levels -1, 0 and 1. "
+    "Sums, norms and the denominator of the softmax are exact. The narrow floating-point formats are ours. Ten "
+    "sequences are few: the printed deviations, which are over sequences, are larger than most differences.",
     recorded=OnPage(difference=difference, charts=charts),
 )
 def bits(task: Task) -> Result:

@@ -17,7 +17,7 @@ from anyorder.training.config import Data
 from anyorder.training.evaluation import held_out
 
 DATA = Data(order=2, length=32)
-#: Sequences that are shown, and those over which attention is averaged.
+#: Number of sequences shown, and of those over which attention is averaged.
 SEQUENCES, AVERAGED = 3, 256
 #: Changes of the judged one-layer model that may explain its loss, one seed each.
 CHANGES: dict[str, dict[str, object]] = {
@@ -27,12 +27,12 @@ CHANGES: dict[str, dict[str, object]] = {
 
 
 def difference(recorded: Tables) -> str:
-    """Compare the table with print, and with the evaluation of the published code."""
+    """Compare the table with the printed one, and with the evaluation of the published code."""
     rows, published = (rows_by(judged(recorded[name]), "layers") for name in ("excess", "as_published"))
     ours = rows_by(judged(recorded["excess"], "paper"), "layers")
     one, two = published[1], published[2]
     layers = [
-        f"{name} {rows[count]['excess'].mean:.4f} next to {DEPTH[count]} in print, which {verb(rows[count])} (`paper`: "
+        f"{name} {rows[count]['excess'].mean:.4f}, which {verb(rows[count])} with the printed {DEPTH[count]} (`paper`: "
         f"{ours[count]['excess'].mean:.4f})"
         for count, name in ((1, "one layer"), (2, "two layers"))
     ]
@@ -45,11 +45,11 @@ def difference(recorded: Tables) -> str:
     return (
         f"**Depth.** {'; '.join(layers).capitalize()}. The evaluation of the published code takes one kernel and "
         f"counts all positions. Over {one['kernels']} kernels it gives {one['mean']:.3f} and {two['mean']:.3f}, with "
-        f"standard deviations from kernel to kernel of {deviations}; {agree} of the kernels agree with print. What is "
-        "printed may be such a number: its ± does not show the kernel's part. On one kernel the deviation over seeds "
-        f"is {one['seed_spread']:.4f} for one layer and {two['seed_spread']:.4f} for two (medians over kernels), next "
-        f"to the printed {DEPTH[1].deviation:.3f} and {DEPTH[2].deviation:.3f}. In a batch of the authors' code 16 "
-        f"sequences share a kernel. One layer comes to {' and to '.join(changes)}."
+        f"standard deviations from kernel to kernel of {deviations}; {agree} of the kernels agree with the printed "
+        "values, which may be for a single kernel: their ± excludes the variation between kernels. On one kernel the "
+        f"deviation over seeds is {one['seed_spread']:.4f} for one layer and {two['seed_spread']:.4f} for two (medians "
+        f"over kernels), next to the printed {DEPTH[1].deviation:.3f} and {DEPTH[2].deviation:.3f}. In a batch of the "
+        f"authors' code 16 sequences share a kernel. One layer comes to {' and to '.join(changes)}."
     )
 
 
@@ -67,8 +67,8 @@ def charts(tables: Tables) -> dict[str, Figure]:
     "One layer against two",
     "App. H.2, its table of excess losses and the maps below it",
     {"tiny": 0.3, "quick": 1.1, "paper": 40},
-    paper=f"One layer stays at {DEPTH[1]} nats above the true loss, two layers come to {DEPTH[2]}; the attention of "
-    "the one-layer model lies on two or three diagonals below the main one instead of on the matching positions.",
+    paper=f"One layer stays at {DEPTH[1]} nats above the true loss, two layers reach {DEPTH[2]}; the attention of the "
+    "one-layer model lies on two or three diagonals below the main one instead of on the matching positions.",
     reading="The models are those of the preset `published`, and beside them of `paper`. The excess is the mean over "
     "the predictions from a full window, and the expectation over the true next-token distribution is exact, so that "
     "only the sequences are sampled. The second table evaluates the same models in the way of the published code.",
@@ -125,15 +125,17 @@ def one_layer_maps(found: learned_code.Maps, tokens: Int[Array, "count length"])
     """Attention of a one-layer model on a few sequences, above the pseudo-attention of each."""
     ideal = learned_code.ideal_maps(tokens, DATA.order)
     grid = [sequence_maps("one layer", found, tokens), sequence_maps("pseudo-attention", ideal, tokens)]
-    caption = "Attention of the one-layer model on three sequences: diagonals, not the matching positions below them."
+    caption = (
+        "Attention of the one-layer model on three sequences: diagonals instead of the matching positions below them."
+    )
     return MapGrid(caption, grid)
 
 
 CAPTIONS = {
     "excess": "Excess cross-entropy over the true loss, nats per token; mean ± standard deviation over seeds.",
     "as_published": as_published.CAPTION,
-    "one_layer": "One layer with one change of the judged model, one seed: excess, and the mean over kernels of "
-    "the evaluation of the published code.",
+    "one_layer": "The judged one-layer model with one change, one seed: excess, and the mean over kernels of the "
+    "evaluation of the published code.",
     "diagonals": "Attention of the one-layer model at each offset, the mean over sequences; over seeds ± standard "
     "deviation.",
 }

@@ -54,8 +54,8 @@ def charts(tables: Tables) -> dict[str, Figure]:
     "App. H.2, that the difference persists",
     {"tiny": 0.2, "quick": 1.5, "paper": 45},
     paper="The difference between one layer and two persists across settings.",
-    reading="A grid of 18 cells, learning rate × width × batch, all values of App. H.5, with one seed of each depth a "
-    "cell and else the preset `published`. Its batch is two kernels with 16 sequences each; a batch of 16 is two "
+    reading="A grid of 18 cells, learning rate × width × batch, all values of App. H.5, with one seed per depth and "
+    "cell, otherwise the preset `published`. Its batch is two kernels with 16 sequences each; a batch of 16 is two "
     "kernels with eight.",
     recorded=OnPage(figures=("settings",), difference=difference, charts=charts),
 )

@@ -57,7 +57,7 @@ def difference(recorded: Tables) -> str:
     recorded=OnPage(figures=("rates",), difference=difference),
 )
 def grid(task: Task) -> Result:
-    """Train cells spread over the grid, name the best, and say what the rest would take."""
+    """Train cells spread over the grid, name the best, and estimate the cost of the rest."""
     grid, whole = sweep(task.budget), PAPER_GRID.count
     ended = task.sweep(grid, CELLS[task.budget])
     rows: list[Row] = [

@@ -1,8 +1,8 @@
 """Layer 1 of a trained model: its weight at each offset, the base of its code, and the contexts it confuses.
 
 Layer 1 mixes the embeddings of earlier tokens with weights that depend on the offset. The construction of App. B has
-weights ∝ 3^i at offsets i = 1 … k: they name every context by a number of its own. A learned code may have another
-base, and weight outside the window moves the numbers of all contexts.
+weights ∝ 3^i at offsets i = 1 … k: every context has a distinct code. A learned code may have another
+base, and weight outside the window shifts the codes of all contexts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from anyorder.training.evaluation import length_sums
 OFFSETS_BEYOND = 3
 #: Longest run of one symbol in a sequence that is shown.
 LONGEST_RUN = 8
-#: Attention of layer 2 on a key of another context, over that on a key of the own: above this, the two are confused.
+#: Two contexts are confused if a key of the other gets more than this share of the attention on a key of the own.
 CONFUSED = 0.5
 
 Maps = Float[Array, "count rows rows"]
@@ -65,7 +65,7 @@ def rises_and_ends(weights: Float[np.ndarray, "offsets"], order: int) -> tuple[b
 
 
 def uniform_distances(tokens: Int[Array, "count length"], order: int) -> Float[np.ndarray, "count"]:
-    """Frobenius distance of uniform attention to the pseudo-attention map: what a model without a match comes to."""
+    """Frobenius distance of uniform attention to the pseudo-attention map, that of a model that ignores matches."""
     length = tokens.shape[1]
     uniform = np.tri(length) / np.arange(1, length + 1)[:, None]
     return np.asarray(jnp.linalg.norm(uniform - ideal_maps(tokens, order), axis=(1, 2)))
@@ -121,7 +121,7 @@ def weight_beyond(weights: Float[np.ndarray, "offsets"], order: int) -> float:
 def pairs(
     weights: Float[np.ndarray, "offsets"], second: Maps, tokens: Int[Array, "count length"], order: int
 ) -> list[Pair]:
-    """Every pair of contexts under a model's code, and what its layer 2 makes of it, both directions alike."""
+    """Every pair of contexts under a model's code, and layer 2's mean confusion of it over both directions."""
     windows = np.lib.stride_tricks.sliding_window_view(np.asarray(tokens), order, axis=1)
     numbers = windows @ 2 ** np.arange(order)[::-1]  # the window that ends at each token, as a number
     # Queries from the first full window on, and keys with a window before them, which is their context.
@@ -175,7 +175,7 @@ def longer_match_ratio(second: Maps, tokens: Int[Array, "count length"], order: 
     """Attention of layer 2 on a matching key whose next older token agrees too, over that where it does not.
 
     Uniform attention has one. The k-gram, which does not look beyond the window, has less: where a window came often
-    its attention is shared among many keys, and these agree more often. So it is to be held against `ideal_maps`.
+    its attention is shared among many keys, and these agree more often. So compare it with `ideal_maps`.
     """
     values = _over_uniform(second, tokens)
     matched, longer = (

@@ -1,6 +1,6 @@
-"""Token substitution and perturbed transitions (App. H.3): one reading of "the true loss" is judged, two are beside it.
+"""Token substitution and perturbed transitions (App. H.3): one reading of "the true loss" is judged, two are shown.
 
-The judged one is `over_clean`, the loss over the entropy of the undisturbed chain (docs/rules.md).
+The judged one is `over_clean`, the loss over the entropy of the noise-free chain (docs/rules.md).
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from anyorder.training.evaluation import evaluate_each, evaluation_set, held_out
 
 READING = (
     "The paper subtracts the loss of the true transition probabilities, and calls P_d the true matrix. Reading B, "
-    "`over clean`, takes this word for word: the entropy of the undisturbed chain at the contexts that occur. It is "
-    "judged. Beside it, reading A, `excess`: the distribution that each observed token was really drawn from, "
-    "{inside}. Reading C, `on clean`: the model, trained with noise, is measured on sequences without. The models are "
-    "those of the preset `published`, and beside them of `paper`. {verdict}"
+    "`over clean`, takes this literally: the entropy of the noise-free chain at the contexts that occur. It is the "
+    "judged reading. Reading A, `excess`, uses the distribution from which each observed token was drawn, {inside}. "
+    "Reading C, `on clean`, measures the model, trained with noise, on noise-free sequences. The models use the preset "
+    "`published`, and for comparison `paper`. {verdict}"
 )
-#: Before the names of columns where a token is replaced by any, itself included.
+#: Prefix of columns with replacement by any token, the same one included.
 ANY = "any_"
 OTHER = (
-    "The same where a token is replaced by one that is drawn from all symbols, itself included: over two symbols the "
-    "probability of another token is half of p_n. "
+    "The same with replacements drawn from all symbols, the same one included: with two symbols a token changes with "
+    "probability p_n/2. "
 )
 CAPTION = (
     "Loss over the true loss, in nats per token, mean ± standard deviation over seeds, by all readings; for reading A "
@@ -61,7 +61,7 @@ REFERENCE: dict[Budget, tuple[int, int]] = {"tiny": (16, 4), "quick": (512, 12),
 
 
 def clean_loss(data: Data, count: int) -> float:
-    """The entropy of the undisturbed kernel's rows at the contexts that were visited, mean over predictions."""
+    """The entropy of the noise-free kernel's rows at the contexts that were visited, mean over predictions."""
     found = held_out(data, count)
 
     def one(kernel: jax.Array, clean: jax.Array) -> jax.Array:
@@ -73,7 +73,7 @@ def clean_loss(data: Data, count: int) -> float:
 
 
 class References(NamedTuple):
-    """Excess over the true loss (reading A) of the best predictor that knows the kernel, and of that which does not."""
+    """Excess over the true loss (reading A) of the best predictors with and without knowledge of the kernel."""
 
     kernel_known: estimators.LossSummary
     kernel_unknown: estimators.LossSummary
@@ -81,7 +81,7 @@ class References(NamedTuple):
 
 @functools.lru_cache(maxsize=8)
 def token_references(data: Data, count: int, points: int) -> References:
-    """Both sides of what a predictor from noisy tokens can reach, on the first sequences of the evaluation set."""
+    """Bounds on predictors from noisy tokens, on the first sequences of the evaluation set."""
     found = held_out(data, count)
     noise, nodes = chains.TokenNoise(data.token_noise), estimators.uniform_nodes(data.order, points)
 
@@ -116,7 +116,7 @@ def run(task: Task, kind: str, printed: Mapping[float, Printed], any_token: bool
 
 
 def noise_row(task: Task, config: Config, prefix: str, printed: Printed) -> Row:
-    """A row: models trained under this noise, by every reading, next to print and to the references."""
+    """A row: models trained under this noise, by every reading, next to the printed values and the references."""
     data = config.data
     trained = task.train(config)
     models, reference = trained.summary.models, trained.summary.reference
@@ -179,7 +179,7 @@ def charts(tables: Tables, printed: Mapping[float, Printed]) -> dict[str, Figure
 
 
 def passed(rows: Mapping[float, Row], column: str, printed: Mapping[float, Printed]) -> dict[float, float]:
-    """A bound of reading A, moved to B, where print is below it by more than its rounding and B does not agree."""
+    """A bound of reading A, moved to B, where the printed value is lower beyond rounding and B does not agree."""
     bounds = {level: row[column] - row["clean_less_true"] for level, row in rows.items() if level}
     return {
         level: bound
@@ -189,43 +189,43 @@ def passed(rows: Mapping[float, Row], column: str, printed: Mapping[float, Print
 
 
 def above(rows: Mapping[float, Row], name: str) -> dict[float, float]:
-    """By how much a reading is above print, at every level of noise."""
+    """Difference of a reading to the printed value, at every level of noise."""
     return {level: row[f"{name}_difference"] for level, row in rows.items() if level}
 
 
 def token_difference(recorded: Tables) -> str:
-    """Compare every reading of token noise with print."""
+    """Compare every reading of token noise with the printed values."""
     rows, again = (rows_by(judged(recorded[name]), "level") for name in ("excess", "any_token"))
     below = passed(rows, "kernel_known", TOKEN_NOISE)
     agree = sum(row["any_over_clean_agrees"] for row in again.values())
     return (
-        f"**Token noise.** With a token replaced by another one, reading B is above print by "
-        f"{at_each(above(rows, 'over_clean'))}; reading A goes to zero, which print does not. "
+        "**Token noise.** With replacement by a different token, reading B exceeds the printed values by "
+        f"{at_each(above(rows, 'over_clean'))}; reading A tends to zero, the printed values do not. "
         + (
-            f"Print is below what the filter that knows the kernel reaches in reading B ({at_each(below)}): no mean "
+            f"The printed values are below the filter that knows the kernel in reading B ({at_each(below)}): no mean "
             "over kernels can be that low. "
             if below
             else ""
         )
-        + f"With a token replaced by any, itself included, reading B differs by "
+        + "With replacement by any token, the same one included, reading B differs by "
         f"{at_each(above(again, 'any_over_clean'))}, and {agree} of {len(again)} rows agree."
     )
 
 
 def transition_difference(recorded: Tables) -> str:
-    """Compare every reading of transition noise with print."""
+    """Compare every reading of transition noise with the printed values."""
     rows = rows_by(judged(recorded["excess"]), "level")
     below = passed(rows, "floor", TRANSITION_NOISE)
     agree = {name: sum(row[f"{column}_agrees"] for row in rows.values())
              for name, column in {"A": "excess", "B": "over_clean", "C": "on_clean"}.items()}  # fmt: skip
     counts = ", ".join(f"{count} of {len(rows)} in reading {name}" for name, count in agree.items())
     return (
-        f"**Transition noise.** Rows that agree: {counts}. Differences to print: reading A "
+        f"**Transition noise.** Rows that agree: {counts}. Differences to the printed values: reading A "
         f"{at_each(above(rows, 'excess'))}; B {at_each(above(rows, 'over_clean'))}; C "
         f"{at_each(above(rows, 'on_clean'))}. "
-        + (f"In reading B print is below the Bayes floor ({at_each(below)}). " if below else "")
-        + "The law of P_r cannot be the reason in readings B and C: it is drawn afresh at every step, so a model sees "
-        "only its mean. From kernel to kernel a number moves by the 0.02 to 0.04 of the paragraph on depth."
+        + (f"In reading B the printed value is below the Bayes floor ({at_each(below)}). " if below else "")
+        + "The distribution of P_r cannot be the reason in readings B and C: P_r is redrawn at every step, so a model "
+        "sees only its mean. Variation between kernels is 0.02 to 0.04 (see the paragraph on depth)."
     )
 
 
@@ -238,17 +238,17 @@ def transition_difference(recorded: Tables) -> str:
     "leaves the matching positions.",
     reading=READING.format(
         inside="given the clean past",
-        verdict="A token is replaced by a *different* one; over two symbols half of them replaced is a fair coin, so "
-        "that reading A must go to zero at 0.5 and readings B and C to log 2 less the clean entropy, about 0.22. In a "
-        "second table it is replaced by any token. No predictor from the noisy tokens beats the filter that knows the "
-        "kernel; the Bayes floor integrates over all kernels.",
+        verdict="A token is replaced by a *different* one; with two symbols, replacing half of the tokens gives a fair "
+        "coin, so reading A must go to zero at 0.5, and readings B and C to log 2 minus the noise-free entropy, about "
+        "0.22. In a second table the replacement is any token. No predictor from the noisy tokens beats the filter "
+        "that knows the kernel; the Bayes floor integrates over all kernels.",
     ),
     recorded=OnPage(
         figures=("noise",), difference=token_difference, charts=functools.partial(charts, printed=TOKEN_NOISE)
     ),
 )
 def token_noise(task: Task) -> Result:
-    """Tokens replaced by another one, and in a second table by any."""
+    """Replacement by a different token, and in a second table by any token."""
     return run(task, "token_noise", TOKEN_NOISE, any_token=True)
 
 
@@ -257,8 +257,8 @@ def token_noise(task: Task) -> Result:
     "App. H.3, second table",
     {"tiny": 0.5, "quick": 2.1, "paper": 75},
     paper="With (1 - α)·P_d + α·P_r and a fresh P_r at every step, the loss difference grows from "
-    f"{TRANSITION_NOISE[0.0].mean:.3f} to {TRANSITION_NOISE[0.5].mean:.3f} at α = 0.5; up to 0.1 hardly "
-    "anything changes. Models stand this noise better than substituted tokens.",
+    f"{TRANSITION_NOISE[0.0].mean:.3f} to {TRANSITION_NOISE[0.5].mean:.3f} at α = 0.5; up to 0.1 hardly anything "
+    "changes. Models are more robust to this noise than to substituted tokens.",
     reading=READING.format(
         inside="P_r of that step included",
         verdict="The Bayes floor is that of a predictor which knows α and sees only the tokens; it is relative to "

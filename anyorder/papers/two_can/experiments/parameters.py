@@ -7,7 +7,7 @@ from anyorder.io.atomic import Row
 from anyorder.papers.experiment import Result, Table, TableRow, Task, experiment
 from anyorder.papers.figure_data import Chart, Plot, each, grouped
 
-#: Where the growth is shown: each of these varies while the others stay at the first.
+#: Where the growth is shown: each of these varies while the others keep their first value.
 AXES = {
     "order": (3, 1, 2, 4, 6, 8, 12, 16),
     "alphabet_size": (2, 3, 4, 8, 16, 32),
@@ -23,8 +23,8 @@ DIMENSION = 256
     {"tiny": 0.1, "quick": 0.1, "paper": 0.1},
     paper="Two layers with one head each take 9d² + d(2T + 2S + 9) parameters with d = 6S + 3 for every order, less "
     "than the three layers of Rajaraman et al.; the k heads of Nichani et al. grow with (k·(S + T))².",
-    reading="Formulas are evaluated as printed; where they do not add up the corrected count stands beside them, and "
-    "next to both the entries of the arrays of our running models.",
+    reading="Formulas are evaluated as printed; where they do not add up, the corrected count is beside them, next to "
+    "the array entries of our running models.",
 )
 def table_1(task: Task) -> Result:
     """The table for one choice of S, T and k, and its printed formulas along each of the three."""

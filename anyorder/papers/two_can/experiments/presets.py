@@ -16,11 +16,11 @@ from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config
 from anyorder.training.evaluation import held_out
 
-#: At most this many seeds of all but `paper`: they are to explain a difference, not to replace a table.
+#: Limit on the seeds of all presets but `paper`, which only explain a difference.
 SEEDS = 3
 CAPTION = (
     "Excess cross-entropy over the true loss at order 2, T = 32, mean ± standard deviation over seeds (at most three "
-    "of all but the preset paper), next to the printed one of two layers; attention of each seed, and the Frobenius "
+    "except for the preset paper), next to the printed value for two layers; attention of each seed, and the Frobenius "
     f"distance of layer 2 to the pseudo-attention map (App. H.4 prints {BITS['32'].mean:.2f}), next to that of uniform "
     "attention."
 )
@@ -40,7 +40,7 @@ NAMES = {
 
 
 def difference(recorded: Tables) -> str:
-    """Which of the models comes to the printed numbers."""
+    """Compare the candidates with the printed numbers."""
     each = [f"`{row['model']}` {row['excess'].mean:.4f} ({verb(row)})" for row in recorded["excess"]]
     distances = [f"`{row['model']}` {np.mean(row['distance_to_ideal']):.2f}" for row in recorded["excess"]]
     windows = [
@@ -50,24 +50,23 @@ def difference(recorded: Tables) -> str:
     ]
     return (
         f"**Preset, heads, shared kernels.** Excess of two layers next to the printed {DEPTH[2]}: {', '.join(each)}. "
-        "`published` has sequences that share a kernel and a loss over all positions, as the authors' code. "
-        f"Distance of layer 2 to the pseudo-attention map, next to {recorded['excess'][0]['uniform_distance']:.2f} of "
-        f"uniform attention and {BITS['32'].rounded} in print: {', '.join(distances)}. Mass of layer 1 on the last two "
+        "`published` has sequences that share a kernel and a loss over all positions, like the authors' code. Distance "
+        f"of layer 2 to the pseudo-attention map, next to {recorded['excess'][0]['uniform_distance']:.2f} of uniform "
+        f"attention and the printed {BITS['32'].rounded}: {', '.join(distances)}. Mass of layer 1 on the last two "
         f"tokens, where it has one head: {', '.join(windows)}."
     )
 
 
 @experiment(
-    "The models that the paper may mean",
+    "Candidate models of the paper",
     "App. B.1, App. H.5 and the published code",
     {"tiny": 0.4, "quick": 4.5, "paper": 55},
     paper="H.5 says GPT-2 based; the text has the stack of App. B.1; the code has a third architecture.",
-    reading="Sizes, steps and data are those of `depth` for all. What the presets differ in stands in the training "
-    "page.",
+    reading="Sizes, steps and data are those of `depth` for all. The training page lists how the presets differ.",
     recorded=OnPage(difference=difference),
 )
 def presets(task: Task) -> Result:
-    """Train each; evaluate in our way and in that of the published code."""
+    """Train each model; evaluate it by our method and by that of the published code."""
     fewer = dataclasses.replace(task, seeds=min(task.seeds, SEEDS))
     names = list(NAMES) if task.budget != "tiny" else ["published"]
     rows, published = [], []
@@ -94,7 +93,7 @@ def presets(task: Task) -> Result:
         published.append({"model": name, **as_published.row(task, trained.models, DATA, DEPTH[2])})
     ticks = {row["model"].replace(", ", "\n"): float(place) for place, row in enumerate(rows)}
     chart = excess_chart("model", rows, ticks, [DEPTH[2]] * len(rows), style="s:")
-    caption = "Excess loss of the models that the paper may mean, mean and standard deviation over seeds."
+    caption = "Excess loss of the candidate models, mean and standard deviation over seeds."
     return Result(
         {"excess": Table(CAPTION, rows), "as_published": Table(as_published.CAPTION, published)},
         {"excess": Plot(caption, [chart], width=4.6)},
