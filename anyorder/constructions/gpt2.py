@@ -21,6 +21,7 @@ from jaxtyping import Float, Int
 from safetensors.numpy import save
 
 from anyorder.constructions.certificate import Request
+from anyorder.constructions.construction import Construction
 from anyorder.constructions.hard_sequences import hard_sequences
 from anyorder.constructions.registry import find, plan
 from anyorder.constructions.stream import Route, Stream
@@ -76,7 +77,7 @@ class GPT2:
 
 @gated
 def export(
-    name: str,
+    name: str | Construction,
     folder: str | Path,
     *,
     order: int,
@@ -107,8 +108,8 @@ def export(
     error = max(measured["prediction_error"], measured["unseen_error"])
     require(
         error <= TOLERANCE,
-        f"`{name}` would be wrong by {error:.2g} in float32, the limit is {TOLERANCE:g}; lower the length or the "
-        "alphabet size, or raise `beta=`",
+        f"`{made.truth['construction']}` would be wrong by {error:.2g} in float32, the limit is {TOLERANCE:g}; lower "
+        "the length or the alphabet size, or raise `beta=`",
     )
     made.truth["measured"] = measured
     with locked(folder):
@@ -120,7 +121,7 @@ def export(
     return made
 
 
-def gpt2(name: str, *, order: int, alphabet_size: int, length: int, beta: float | None = None) -> GPT2:
+def gpt2(name: str | Construction, *, order: int, alphabet_size: int, length: int, beta: float | None = None) -> GPT2:
     """The weights of a construction in stock GPT-2, or one line that says why it cannot hold it."""
     entry = find(name)
     if entry.name not in HELD:

@@ -41,7 +41,7 @@ class Price:
     least: int | None
 
 
-def price(name: str, *, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> Price:
+def price(name: str | Construction, *, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> Price:
     """The price of one construction, with its default options.
 
     >>> found = price("recurrent", order=3, alphabet_size=2, length=1024)

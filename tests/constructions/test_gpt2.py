@@ -198,6 +198,6 @@ def test_a_killed_export_is_written_again_and_a_model_of_others_is_not(tmp_path)
     with pytest.raises(InputError, match="already holds other files"):
         anyorder.export("k-head", tmp_path, order=1, alphabet_size=2, length=16)
     (tmp_path / ".anyorder-lock").touch()  # as a process leaves it that is killed
-    anyorder.export("k-head", tmp_path, order=1, alphabet_size=2, length=16)
+    anyorder.export(CONSTRUCTIONS["k-head"], tmp_path, order=1, alphabet_size=2, length=16)
     names = {"model.safetensors", "config.json", "README.md", "ground_truth.json"}
     assert {path.name for path in tmp_path.iterdir()} == names
