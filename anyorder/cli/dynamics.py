@@ -85,7 +85,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
         from anyorder.chains import conditions
         from anyorder.io.atomic import locked
         from anyorder.papers.two_can import dynamics
-        from anyorder.report.descent import write_run
+        from anyorder.report.descent_page import write_run
 
         prior, folder = self._prior(), Path(self.out)
         key = jax.random.fold_in(jax.random.key(self.seed), 1 << 21)

@@ -1,38 +1,15 @@
-"""The figures and the page of a run of gradient descent on the reduced model."""
+"""The figures of a run of gradient descent on the reduced model, and of runs at several lengths."""
 
 from __future__ import annotations
 
-import importlib.resources
-import json
-from pathlib import Path
-
 import numpy as np
-from jaxtyping import Int
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anyorder.io.atomic import Row
 from anyorder.papers.two_can.dynamics.lengths import LengthSweep
 from anyorder.papers.two_can.dynamics.reduced import EXCLUDED
 from anyorder.papers.two_can.dynamics.trajectory import Trajectory
-from anyorder.report.page import Section, as_figure, following, write_page
-from anyorder.report.style import COLOURS, FLOOR, Drawing, logarithmic, styled, write_figure
-
-LEAD = (
-    "Gradient descent on the reduced two-layer model: a number p for every offset says how much layer 1 looks that far "
-    "back, and a number a₂ how sharply layer 2 compares. Losses are in nats per token: natural units of information."
-)
-SYMBOLS = {
-    "a₂": "how sharply layer 2 compares: at 0 it averages over all positions, at ∞ it takes exact matches only",
-    "L*": "the loss of the true transition probabilities, which no one knows before reading the sequence",
-    "Bayes floor": "the least loss of a predictor that must learn the chain from the sequence",
-}
-RUN = "By step: p of each offset, a₂ where it is learned, and the loss next to L*, the Bayes floor and the k-gram."
-SWEEP = "Excess loss over L* and the largest error of a probability, against the length, with fitted powers."
-#: Offsets that the page shows one by one; larger offsets share one bar.
-SHOWN = 12
-#: Pictures in the page.
-FRAMES = 160
+from anyorder.report.style import COLOURS, FLOOR, Drawing, logarithmic, styled
 
 
 @styled
@@ -103,60 +80,3 @@ def draw_sweep(sweep: LengthSweep) -> Figure:
         panel.set(xlabel="T + 1", ylabel=label)
         panel.legend()
     return figure
-
-
-def write_run(
-    folder: Path, trajectory: Trajectory, sweep: LengthSweep | None, next_step: str = "anyorder explore"
-) -> dict[str, str]:
-    """The figures of a run, and the page with them and the first layer's attention by step; names of the files."""
-    files = {"figure": "run.png", "page": "index.html"}
-    write_figure(draw_run(trajectory), folder / files["figure"])
-    figures = as_figure(folder / files["figure"], RUN)
-    if sweep is not None:
-        files["sweep_figure"] = "sweep.png"
-        write_figure(draw_sweep(sweep), folder / files["sweep_figure"])
-        figures += as_figure(folder / files["sweep_figure"], SWEEP)
-    template = importlib.resources.files("anyorder.report").joinpath("attention_row.html").read_text(encoding="utf-8")
-    data = json.dumps(page_data(trajectory), allow_nan=False).replace("<", "\\u003c")
-    row = template.replace("/*DATA*/null", data)
-    title = f"Attention while it is learned: {trajectory.algorithm}, order {trajectory.order}"
-    sections = [
-        Section("attention", "Attention of the first layer", "", SYMBOLS, {}, {}, "", body=row),
-        Section("run", "The run", "", {}, {}, {}, "", body=figures),
-        following({next_step: "steps through the run, on a sequence"}),
-    ]
-    write_page(folder, title, LEAD, sections)
-    return files
-
-
-def page_data(trajectory: Trajectory) -> Row:
-    """The data of the page, as JSON: labels, and for every frame the row and the numbers beside it."""
-    attention = trajectory.attention
-    shown = min(SHOWN, attention.shape[1])
-    rest = attention.shape[1] > shown
-    floor = trajectory.floor
-    context = "offset 1" if trajectory.order == 1 else f"offsets 1 to {trajectory.order}"
-    frames = []
-    for state in _frames(len(attention)).tolist():
-        row = attention[state, :shown].tolist() + ([float(attention[state, shown:].sum())] if rest else [])
-        facts = {"step": f"{state} of {len(attention) - 1}", "a₂": f"{trajectory.a_2[state]:.3g}"}
-        if state > 0:
-            facts["loss of the last step"] = f"{trajectory.loss[state - 1]:.3f} nats"
-        facts["L*"] = f"{trajectory.true_loss:.3f} nats"
-        facts["Bayes floor"] = "not known for this prior" if floor is None else f"{floor:.3f} nats"
-        frames.append({"step": state, "row": [round(value, 6) for value in row], "facts": facts})
-    return {
-        "about": f"The share of its attention that the last position gives to each of the "
-        f"{attention.shape[1]} positions; the chain's own context is {context}.",
-        "order": trajectory.order,
-        "labels": [str(offset) for offset in range(shown)] + ([f"{shown}+"] if rest else []),
-        "frames": frames,
-    }
-
-
-def _frames(states: int) -> Int[np.ndarray, "frames"]:
-    """States to show: all of them, or evenly spaced in the logarithm and in the step together."""
-    if states <= FRAMES:
-        return np.arange(states)
-    early = np.geomspace(1, states, FRAMES // 2) - 1
-    return np.unique(np.concatenate([early, np.linspace(0, states - 1, FRAMES // 2)]).astype(np.int64))

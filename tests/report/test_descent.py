@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anyorder.report.descent import FRAMES, SHOWN, page_data, write_run
+from anyorder.report.descent_page import FRAMES, SHOWN, page_data, write_run
 from tests.web.exploring import trajectory
 
 
