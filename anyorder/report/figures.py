@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -17,7 +18,7 @@ from anyorder.papers import figure_data as figures
 from anyorder.papers.figure_data import MARKS, AttentionMap, Chart, Heat, MapGrid, Plot, Series
 from anyorder.papers.two_can.figures import OverLengths, OverSteps
 from anyorder.report import descent as dynamics
-from anyorder.report.style import COLOURS, Drawing, apart, letters, logarithmic, styled
+from anyorder.report.style import BLUES, COLOURS, DIVERGING, Drawing, apart, letters, logarithmic, styled
 
 #: Panels in a row of small multiples.
 ACROSS = 4
@@ -25,6 +26,8 @@ ACROSS = 4
 WIDEST = 16
 #: Tokens are written along the axes of an attention map up to this many.
 LABELLED = 40
+#: On axes with more tokens than the first, only every so many are written.
+DENSE, SPARSE = 16, 4
 
 
 def draw(figure: figures.Figure) -> Figure:
@@ -104,7 +107,7 @@ def _series(panel: Axes, series: Series, marks: dict[str, Any]) -> None:
 
 @styled
 def draw_maps(grid: Sequence[Sequence[AttentionMap]]) -> Figure:
-    """Rows of attention maps, with one bar for the colours of all."""
+    """Rows of attention maps, with one bar for the colours of all; a difference has negative values too, and no bar."""
     down, across = len(grid), max(map(len, grid))
     figure = Drawing(figsize=(2.6 * across + 0.6, 2.75 * down + 0.2))
     axes = figure.subplots(down, across, squeeze=False)
@@ -112,12 +115,14 @@ def draw_maps(grid: Sequence[Sequence[AttentionMap]]) -> Figure:
         for place in row[len(panels) :]:
             place.set_visible(False)
         for place, panel in zip(row, panels, strict=False):
-            image = place.imshow(panel.values, vmin=0, vmax=1, cmap="viridis", interpolation="nearest")
+            colours = (-1, DIVERGING) if np.min(panel.values) < 0 else (0, BLUES)
+            place.imshow(panel.values, vmin=colours[0], vmax=1, cmap=colours[1], interpolation="nearest")
             place.set_title(panel.title)
             _name_tokens(place, panel)
         row[0].set_ylabel("query")
     for place in axes[-1]:
         place.set_xlabel("key")
+    image = ScalarMappable(Normalize(0, 1), BLUES)
     figure.colorbar(image, ax=axes, shrink=0.8 if down == 1 else 0.5, label="attention")
     return figure
 
@@ -129,9 +134,10 @@ def _name_tokens(place: Axes, panel: AttentionMap) -> None:
         return
     named = letters(panel.tokens.tolist()) if panel.names is None else list(panel.names)
     names = ["·"] * (len(panel.values) - len(panel.tokens)) + named
+    every = 1 if len(names) <= DENSE else SPARSE
     for axis in (place.xaxis, place.yaxis):
-        axis.set_ticks(range(len(names)), names, fontsize=5)
-        axis.set_tick_params(length=0)
+        axis.set_ticks(range(0, len(names), every), names[::every], fontsize=8)
+        axis.set_tick_params(length=0 if every == 1 else 2)
 
 
 @styled

@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterMathtext
 
@@ -18,6 +19,9 @@ from anyorder.papers.figure_data import MARKS
 
 #: Okabe and Ito's colours, which stay apart for colour-blind readers.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: Attention from 0 to 1, and differences of attention from -1 to 1, in the colours of the explorer.
+BLUES = LinearSegmentedColormap.from_list("blues", ["#FFFFFF", "#56B4E9", "#0072B2", "#06293F"])
+DIVERGING = LinearSegmentedColormap.from_list("diverging", ["#0072B2", "#FFFFFF", "#D55E00"])
 #: How the Bayes floor is drawn.
 FLOOR: Any = {"color": "black", "linestyle": "--", "linewidth": 1.0, "label": "Bayes floor"}
 _STYLE: Any = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -23,14 +24,14 @@ from anyorder.report.figures import ACROSS, draw_maps
 from anyorder.report.page import Section, as_figure, as_strip, following, write_page
 from anyorder.report.style import FLOOR, Drawing, apart, logarithmic, styled, write_figure
 from anyorder.report.tables import as_table
-from anyorder.sweeps.analysis import Spread
 from anyorder.training import read_config, read_metrics, read_models
 from anyorder.training.evaluation import held_out
 
 LOSS = "Above: loss on training batches, next to the true loss and the Bayes floor. Below: gap, ± two standard errors."
 POSITIONS = "Excess at every position and, below, its gap to the floor, with bands of two standard errors."
 ATTENTION = (
-    "Layer 1 averaged over sequences, later layers on one, next to the pseudo-attention: uniform over the matches."
+    "Layer 1 averaged over sequences, later layers on one, next to the pseudo-attention: uniform over the matches. In "
+    "the difference of the nearest head from it, orange is more attention and blue is less."
 )
 #: Sequences over which the maps of layer 1 are averaged.
 AVERAGED = 256
@@ -132,7 +133,7 @@ def draw_attention(first: Maps, maps: Sequence[Maps], tokens: Int[np.ndarray, "l
         shown |= {f"layer {number}, head {head}": values for head, values in enumerate(layer, start=1)}
     # The head that comes nearest to the ideal is the one to hold against it.
     nearest = min((head for layer in maps for head in layer), key=lambda head: float(np.square(head - ideal).sum()))
-    shown |= {"pseudo-attention": ideal, "difference, nearest head": np.abs(nearest - ideal)}
+    shown |= {"pseudo-attention": ideal, "difference, nearest head": nearest - ideal}
     panels = [AttentionMap(title, values, tokens) for title, values in shown.items()]
     return draw_maps([panels[start : start + ACROSS] for start in range(0, len(panels), ACROSS)])
 
@@ -179,19 +180,37 @@ def _against_floor(metrics: Metrics, paths: Mapping[str, Path]) -> Section:
     rows: list[TableRow] = []
     for name, lines in _by_model(metrics, "evaluation").items():
         last = lines[-1]
-        measured: dict[str, str | float | Spread] = {
-            "model": name,
-            "excess loss": Spread(last["excess"], last["excess_error"]),
-        }
-        if reference["floor_excess"] is not None:
-            measured |= {"Bayes floor": reference["floor_excess"], "gap": Spread(last["gap"], last["gap_error"])}
-        rows.append(measured)
+        excess = _measured(last["excess"], last["excess_error"])
+        floor = reference["floor_excess"]
+        rows.append(
+            {"model": name, "excess loss": excess}
+            if floor is None
+            else {
+                "model": name,
+                "gap": _measured(last["gap"], last["gap_error"]),
+                "Bayes floor": f"{floor:.3g}",
+                "excess loss": excess,
+            }
+        )
     caption = (
-        f"Excess: nats per token above the true loss, {reference['true_loss']:.4f}. Gap: excess above the Bayes floor, "
-        "which no predictor beats on average. ± one standard error over sequences."
+        f"Nats (natural units of information, 1.44 bits each) per token. Excess: loss above the true loss, "
+        f"{reference['true_loss']:.3f}, that of the true probabilities. Bayes floor: the excess of the best predictor, "
+        "which must learn the chain from the sequence; on average no predictor beats it. Gap: excess above this floor. "
+        "± one standard error over sequences."
     )
     body = as_table(Table(caption, rows)) + as_figure(paths["loss"], LOSS) + as_figure(paths["positions"], POSITIONS)
     return Section("floor", "How far from the best possible", "", {}, {}, {}, "", body=body)
+
+
+def _measured(mean: float, error: float) -> str:
+    """A mean with one digit of its error, on one line.
+
+    >>> _measured(0.036921, 0.00072), _measured(0.1233, 0.00099), _measured(0.5, 0.0)
+    ('0.0369\xa0±\xa00.0007', '0.137\xa0±\xa00.001', '0.5\xa0±\xa00')
+    """
+    digits = max(0, -math.floor(math.log10(float(f"{error:.0e}")))) if error > 0 else 0
+    text = f"{mean:.{digits}f} ± {error:.{digits}f}" if error > 0 else f"{mean:.3g} ± 0"
+    return text.replace(" ", "\xa0")
 
 
 def _strip(maps: Sequence[Maps], tokens: Int[np.ndarray, "length"], order: int) -> str:
@@ -203,6 +222,6 @@ def _strip(maps: Sequence[Maps], tokens: Int[np.ndarray, "length"], order: int) 
     where = f"attention of the last position in layer {len(maps)}, head {best + 1}"
     return (
         f"<p>The last {order} letters are framed, the letters that followed them earlier are marked. Bars are the "
-        f"{where}: {mass:.0%} of it is on the marks, uniform attention would have {chance:.0%} there.</p>"
-        + as_strip(tokens.tolist(), order, matches, where.capitalize(), heads[best].tolist())
+        f"{where}: {mass:.0%} of it is on the marks; at this position of this sequence, uniform attention would have "
+        f"{chance:.0%} there.</p>" + as_strip(tokens.tolist(), order, matches, where.capitalize(), heads[best].tolist())
     )

@@ -49,6 +49,16 @@ def test_maps_have_one_scale_of_colours():
     assert len({image.get_clim() for image in images}) == 1
 
 
+def test_a_difference_has_colours_of_its_own_and_long_axes_name_every_fourth_token():
+    tokens = np.arange(20)
+    maps = [AttentionMap("head", np.eye(20), tokens), AttentionMap("difference", np.eye(20) - 0.5, tokens)]
+    head, difference, _ = draw(MapGrid("Maps.", [maps])).axes
+    assert (head.get_images()[0].get_clim(), difference.get_images()[0].get_clim()) == ((0, 1), (-1, 1))
+    assert head.get_images()[0].cmap.name == "blues"
+    assert difference.get_images()[0].cmap.name == "diverging"
+    assert [label.get_text() for label in head.get_xticklabels()] == ["a", "e", "i", "m", "q"]
+
+
 def test_a_heat_map_names_its_rows_and_columns():
     heat = Heat(
         "Heat.", {"gap": np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])}, ("k", ["1", "2"]), ("T", list("abc")), "gap"
