@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from anyorder.constructions import plan
 from anyorder.errors import InputError
 from anyorder.web import tours
 from anyorder.web.app import STATIC
@@ -101,4 +102,20 @@ def test_the_seven_tours_of_the_package():
         "what-follows-ba", "isolating-the-oldest-token", "floating-point-breaks-it", "one-head-or-many",
         "trained-or-constructed", "what-one-layer-cannot", "heads-of-a-language-model",
     ]  # fmt: skip
-    assert all(stop.state and stop.question for tour in shipped for stop in tour.stops)
+    stops = [stop for tour in shipped for stop in tour.stops]
+    assert all(stop.state for stop in stops)
+    assert all(stop.question.rstrip(".").endswith(("?", "reveal")) for stop in stops if stop.question)
+    # Whatever is asked is covered until "Reveal", and nothing else is.
+    assert all(bool(stop.question) == bool(stop.state["hide"]) for stop in stops)
+    assert all(stop.state["result"] == "package/probe.json" for stop in stops if stop.state.get("page") == "heads")
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "bits"),
+    [("dyadic", 3, 10), ("two-head", 3, 37), ("k-head", 3, 4), ("two-layer", 3, 37), ("two-layer", 4, 44),
+     ("two-layer", 5, 50), ("two-layer", 6, 57), ("unrolled", 5, 7)],
+)  # fmt: skip
+def test_the_bits_that_tours_name_are_needed(name, order, bits):
+    texts = " ".join(stop.sentence for tour in tours.shipped_tours() for stop in tour.stops)
+    assert plan(name, order=order, alphabet_size=8, length=64).certificate.bits_needed == bits
+    assert re.search(rf"\b{bits}\b", texts)
