@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from anyorder.estimators.order_scores import OrderReport
-from anyorder.report.style import COLOURS, Drawing, logarithmic, styled
+from anyorder.report.style import COLOURS, Drawing, apart, logarithmic, styled
 
 #: Orders whose posterior never reaches this are left out of the second panel.
 _VISIBLE = 0.2
@@ -33,8 +32,9 @@ def draw_orders(growth: Sequence[OrderReport], others: Mapping[str, float] | Non
     for order in range(whole.max_order + 1):
         posterior = [report.orders[order].posterior for report in growth]
         if max(posterior) > _VISIBLE:
-            colour = matplotlib.colormaps["viridis"](order / max(whole.max_order, 1))
-            right.plot([report.positions for report in growth], posterior, color=colour, label=f"order {order}")
+            places = [report.positions for report in growth]
+            look = {"color": COLOURS[order % len(COLOURS)], **apart(order, whole.max_order + 1, len(places))}
+            right.plot(places, posterior, label=f"order {order}", **look)
     logarithmic(right, "x", base=10)
     right.set(xlabel="symbols coded", ylabel="posterior")
     right.legend()
