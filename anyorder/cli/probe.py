@@ -125,15 +125,14 @@ def _rows(result: Probed) -> list[TableRow]:
     rows: list[TableRow] = []
     for head in best[:SHOWN]:
         profile, needed = head.agreement, " ".join(map(str, head.needed)) or "–"
-        flipped, alone = (" ".join(f"{value:.1f}" for value in values) for values in (profile.flipped, profile.alone))
         rows.append(
             {
                 "head": f"L{head.layer} H{head.head}",
                 "reads": head.in_words,
                 "needs": needed,
                 "all agree": f"{profile.all:.1f}",
-                "flipped 1 …": flipped,
-                "alone 1 …": alone,
+                "flipped 1 …": profile.flipped,
+                "alone 1 …": profile.alone,
                 "none": f"{profile.none:.1f}",
             }
         )
@@ -141,9 +140,13 @@ def _rows(result: Probed) -> list[TableRow]:
 
 
 def _table(result: Probed) -> Table:
-    title = f"{result.model}: {len(result.strongest)} of {len(result.heads)} heads have an order or are graded"
-    rows = _rows(result)
-    return table(dict.fromkeys(rows[0] if rows else (), ""), (row.values() for row in rows), title)
+    """The rows in the terminal, with the numbers of a list one after the other."""
+    rows = [
+        [cell if isinstance(cell, str) else " ".join(f"{value:.1f}" for value in cell) for cell in row.values()]
+        for row in _rows(result)
+    ]
+    names = list(_rows(result)[0]) if rows else []
+    return table(dict.fromkeys(names, ""), rows, f"{result.model}: {result.in_words}")
 
 
 def _notes(result: Probed) -> list[str]:

@@ -142,6 +142,14 @@ class Probed:
         return len(self.heads[0].spectrum) - 1
 
     @property
+    def in_words(self) -> str:
+        """How many heads have an order, and how many are graded."""
+        ordered = sum(head.found.order is not None for head in self.strongest)
+        graded = len(self.strongest) - ordered
+        also = f", {graded} attend{'s' * (graded == 1)} more the longer the match, without one order" if graded else ""
+        return f"{ordered} of {len(self.heads)} heads ha{'s' if ordered == 1 else 've'} an order{also}"
+
+    @property
     def strongest(self) -> list[ProbedHead]:
         """Heads that have an order or are graded, by decreasing contrast."""
         matching = [head for head in self.heads if head.found.order is not None or head.found.graded]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
@@ -16,7 +16,7 @@ from anyorder.papers.experiment import Table, TableRow
 from anyorder.probing import as_json
 from anyorder.probing.result import Probed, ProbedHead
 from anyorder.report.page import Section, as_figure, following, write_page
-from anyorder.report.style import COLOURS, Drawing, styled, write_figure
+from anyorder.report.style import BLUES, COLOURS, Drawing, styled, write_figure
 from anyorder.report.tables import as_table
 
 LEAD = (
@@ -28,6 +28,16 @@ COUNTED = "(layers and heads count from 0, as in code)"
 FIGURE = (
     f"Left: every head, coloured by its order {COUNTED}. Middle: attention to keys by the number of tokens that agree "
     "(the match length), relative to uniform attention. Right: controls."
+)
+CONTROLS = {
+    "shares k - 1": "attention to keys that agree in all but one of the k tokens: an order of k has little.",
+    "permuted window": "attention to keys with the same k tokens in another order: only a bag has much.",
+    "prefix matching": "attention on the tokens that followed earlier occurrences of the current one.",
+    "no-repeat control": "heads that seem to have an order although no token repeats: there should be none.",
+}
+AGREEMENT = (
+    "The offset j counts tokens back: it agrees if the j-th token before the key is the j-th up to the query. The "
+    "match length ℓ is how many agree in a row from offset 1. Below, offset 2 is flipped, so ℓ = 1."
 )
 #: Spectra that are drawn.
 BEST = 6
@@ -53,9 +63,9 @@ def _grid(axes: Axes, result: Probed) -> None:
     for head in result.heads:
         length = head.found.order or (round(head.mean_length) if head.found.graded else 0)
         orders[layers.index(head.layer), head.head] = min(length, longest)
-    colours = ListedColormap(["#E8E8E8", *matplotlib.colormaps["viridis"](np.linspace(0.9, 0.0, longest))])
+    colours = ListedColormap(["#E8E8E8", *BLUES(np.linspace(0.25, 1.0, longest))])
     norm = BoundaryNorm(np.arange(longest + 2) - 0.5, colours.N)
-    image = axes.imshow(orders, cmap=colours, norm=norm, aspect="auto", origin="lower")
+    image = axes.imshow(orders, cmap=colours, norm=norm, aspect="equal", origin="lower")
     axes.set(xlabel="head", ylabel="layer", title="order, or mean length if graded")
     axes.set_xticks(range(orders.shape[1]))
     shown = range(0, len(layers), max(1, len(layers) // 10))
@@ -85,6 +95,8 @@ def _controls(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
     for number, (name, label) in enumerate(names.items()):
         values = [head.scores.get(name, np.nan) for head in best]
         axes.barh(places + (number - 1) * 0.25, values, height=0.22, label=label, color=COLOURS[number])
+        for place in np.flatnonzero(np.isnan(np.asarray(values, np.float64))):
+            axes.text(0, place + (number - 1) * 0.25, f" {label}: not measured", va="center", fontsize="x-small")
     axes.set_yticks(places, [f"L{head.layer} H{head.head}" for head in best])
     placebo = result.controls.no_repeat
     said = "no-repeat control: none, the vocabulary\nis smaller than the sequence"
@@ -103,9 +115,44 @@ def write_probe(folder: Path, result: Probed, rows: list[TableRow], notes: list[
     """The result as JSON, its figure, and the page over both; `rows` and `notes` are those of the terminal."""
     write_json(folder / "probe.json", as_json(result, maps=True))
     write_figure(draw_probe(result), folder / "probe.png")
-    found = len(result.strongest)
-    table = as_table(Table(f"{found} of {len(result.heads)} heads have an order or are graded.", rows)) if rows else ""
+    shown = [{name: cell if isinstance(cell, str) else _bars(cell, row) for name, cell in row.items()} for row in rows]
+    caption = f"{result.in_words}. Bars: attention with one offset flipped, or agreeing alone, next to all agree."
+    table = as_table(Table(caption, shown)) if rows else ""
     text = "".join(f"<p>{escape(note[0].upper() + note[1:])}.</p>" for note in notes)
-    heads = Section("heads", "Heads", "", {}, {}, {}, "", body=table + text + as_figure(folder / "probe.png", FIGURE))
+    body = f"<p>{AGREEMENT}</p>{_picture()}{table}{text}{as_figure(folder / 'probe.png', FIGURE)}"
+    heads = Section("heads", "Heads", "", {}, {}, {}, "", body=body)
+    controls = Section("controls", "Controls", "", CONTROLS, {}, {}, "")
     last = following({next_step: "the grid of heads and the attention maps of each, in a browser"})
-    return write_page(folder, f"Which order has each head? {result.model}", LEAD, [heads, last])
+    return write_page(folder, f"Which order has each head? {result.model}", LEAD, [heads, controls, last])
+
+
+def _bars(values: Sequence[float], row: TableRow) -> str:
+    """Numbers as bars, of full height at the attention where all offsets agree.
+
+    >>> _bars([0.0, 4.0, 8.0], {"all agree": "8.0"})
+    '▁▅█'
+    """
+    top = max(float(str(row["all agree"])), *values) or 1.0
+    return "".join("▁▂▃▄▅▆▇█"[min(7, int(8 * max(value, 0.0) / top))] for value in values)
+
+
+def _picture() -> str:
+    """Three offsets of a key and of the query, the second of them flipped; as in the explorer."""
+    parts = []
+    for y, words, colour, said in ((4, "cab", "--key", "before the key"), (54, "cdb", "--accent", "up to the query")):
+        parts.append(f'<text x="0" y="{y + 18}">{said}</text>')
+        for place, letter in enumerate(words):
+            x = 150 + 48 * place
+            parts.append(
+                f'<rect x="{x - 14}" y="{y}" width="28" height="26" rx="4" fill="none" stroke="var({colour})"/>'
+                f'<text x="{x}" y="{y + 18}" text-anchor="middle">{letter}</text>'
+            )
+    for place, sign in enumerate("=≠="):
+        x = 150 + 48 * place
+        parts.append(f'<text x="{x}" y="47" text-anchor="middle">{sign}</text>')
+        parts.append(f'<text x="{x}" y="97" text-anchor="middle" font-size="11">offset {3 - place}</text>')
+    label = "The tokens before the key are c a b, those up to the query c d b: offsets 1 and 3 agree, 2 does not"
+    return (
+        f'<svg viewBox="0 0 280 102" width="280" role="img" aria-label="{label}" font-size="14" '
+        f'style="fill: var(--ink)">{"".join(parts)}</svg>'
+    )
