@@ -156,26 +156,29 @@ def table(columns: Mapping[str, str], rows: Iterable[Iterable[object]], title: s
 
 
 def key_value_table(report: Mapping[str, object]) -> Table:
-    """A report as two columns for a person."""
+    """A report as two columns for a person, without what has no value."""
     made = Table(show_header=False, box=None, pad_edge=False)
     for key, value in report.items():
-        made.add_row(key.replace("_", " "), _shown(value))
+        if value is not None:
+            made.add_row(key.replace("_", " "), _shown(value))
     return made
 
 
 def _shown(value: object) -> str:
     """A value for a person.
 
-    >>> _shown(1 / 3), _shown((1, 2)), _shown({"equal keys": True}), _shown(None)
-    ('0.333333', '1, 2', 'equal keys: yes', '–')
+    >>> _shown(1 / 3), _shown((1, 2)), _shown(16853), _shown({"equal keys": True}), _shown((None, 1))
+    ('0.333', '1, 2', '16,853', 'equal keys: yes', '–, 1')
     """
     match value:
         case None:
             return "–"
         case bool():
             return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
         case float():
-            return f"{value:.6g}"
+            return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}" if abs(value) < 1e6 else f"{value:.2e}"
         case dict():
             return ", ".join(f"{name}: {_shown(one)}" for name, one in value.items())
         case tuple() | list():

@@ -165,4 +165,4 @@ def _odds(bits: float) -> str:
 def _bic(bic: float, positions: int) -> str:
     """Half of BIC approximates the code length: in bits per symbol it stands beside the others."""
     bits = bic / 2 / math.log(2) / positions
-    return f"{bits:.4f}" if bits < 100 else f"{bits:.2g}"
+    return f"{bits:.2f}" if bits < 100 else f"{bits:,.0f}" if bits < 1e6 else f"{bits:.1e}"

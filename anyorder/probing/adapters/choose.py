@@ -41,7 +41,8 @@ def as_model(given: Any, settings: Settings | None = None) -> Model:
         return HuggingFaceModel(model=given)
     require(
         callable(given),
-        f"a {type(given).__name__} cannot be probed; give {_KINDS}, a model, or a function from token ids to attention",
+        f"an object of type {type(given).__name__} cannot be probed; give {_KINDS}, a model, or a function from token "
+        "ids to attention",
     )
     return CallableModel(given)
 

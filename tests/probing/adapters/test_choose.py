@@ -25,7 +25,7 @@ def test_one_call_takes_models_paths_and_functions(tmp_path):
 
 
 def test_what_is_no_model_is_refused_by_its_class():
-    with pytest.raises(InputError, match="a list cannot be probed; give a run folder"):
+    with pytest.raises(InputError, match="an object of type list cannot be probed; give a run folder"):
         anyorder.probe([1, 2], FEW)
 
 
