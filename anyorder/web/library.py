@@ -33,7 +33,7 @@ from anyorder.web.schema import Constructed, Kind, LeftOut, Stored, StoredInfo, 
 
 #: The model and the trajectories that come with the package, and the names of its folders in paths.
 SHIPPED, SHIPPED_NAME, ZOO_NAME = Path(__file__).with_name("shipped"), "package", "zoo"
-#: Entries of the folders that are listed, how deep they are searched, and for how many seconds.
+#: Entries of the folders that are listed and left out, how deep they are searched, and for how many seconds.
 MOST_LISTED, DEEPEST, PATIENCE = 500, 3, 5.0
 #: Bytes of the two entries of a trajectory that a list needs, and characters of a reason.
 _MOST_HEADER, _MOST_REASON = 1 << 12, 300
@@ -137,16 +137,32 @@ class Library:
         """Look at every entry of these kinds; those for which `look` raises anything are left out, with the reason."""
         shown: list[Info] = []
         left_out: list[LeftOut] = []
+
+        def leave_out(kind: Kind, path: str, why: str) -> None:
+            left_out.append(LeftOut(path=_unicode(path), kind=kind, why=_unicode(why)))
+
         found = itertools.chain.from_iterable(_search(root, name, DEEPEST) for name, root in self._all.items())
-        end = time.monotonic() + PATIENCE
-        for kind, path in itertools.islice((entry for entry in found if entry[0] in kinds), MOST_LISTED):
+        end, hidden = time.monotonic() + PATIENCE, 0
+        for kind, path in found:
+            if time.monotonic() > end:
+                leave_out(kinds[0], path, f"the folders take longer than {PATIENCE:g} s to list; name smaller folders")
+                break
+            if kind is None or kind not in kinds:
+                continue
+            if len(shown) == MOST_LISTED:
+                leave_out(kind, path, f"more than {MOST_LISTED} entries; name smaller folders")
+                break
             try:
-                require(time.monotonic() < end, "the folders take too long to look through; name smaller ones")
                 info = look(kind, path)
                 to_json(info)  # raises where a name or a title is not Unicode
                 shown.append(info)
             except Exception as error:  # a stranger's file may hold anything
-                left_out.append(LeftOut(path=_unicode(path), kind=kind, why=_unicode(self._why(error, path))))
+                if len(left_out) < MOST_LISTED:
+                    leave_out(kind, path, self._why(error, path))
+                else:
+                    hidden += 1
+        if hidden:
+            leave_out(kinds[0], "…", f"{hidden} more entries cannot be opened; name smaller folders")
         return shown, left_out
 
     def _why(self, error: Exception, path: str) -> str:
@@ -254,11 +270,13 @@ def _unicode(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _search(folder: Path, path: str, depth: int, in_run: bool = False) -> Iterator[tuple[Kind, str]]:
+def _search(folder: Path, path: str, depth: int, in_run: bool = False) -> Iterator[tuple[Kind | None, str]]:
     """Entries of a folder, and of those inside it, by their names alone; `path` is the folder's name on the page.
 
-    Of the files of a run only results of the probe are entries.
+    Of the files of a run only results of the probe are entries. A folder itself comes first, as None, so that the
+    caller can stop in time.
     """
+    yield None, path
     if not in_run and all((folder / name).exists() for name in (CONFIG, CHECKPOINT)):
         in_run = True
         yield "run", path

@@ -24,6 +24,8 @@ MOST_SEQUENCES = 32
 MOST_LENGTH, MOST_STEPS, MOST_CONTEXTS, MOST_FRAMES, MOST_OFFSETS = 256, 1000, 64, 200, 64
 #: Bytes of a request's body, and of a model's file.
 MOST_BODY, MOST_FILE = 1 << 16, 1 << 26
+#: Bytes of a result of the probe that is listed, which reads it whole: of about 1,500 heads.
+MOST_LISTED_PROBE = 4_000_000
 #: Requests computed at once, and requests waiting: for views and clicks, then for slow ones.
 QUICK, QUICK_WAITING = 2, 256
 LONG, LONG_WAITING = 2, 16

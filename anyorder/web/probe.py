@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, FailFast, Field, ValidationError
 
 from anyorder.errors import InputError, require
 from anyorder.io.atomic import read_json
+from anyorder.web import limits
 from anyorder.web.library import PROBE, SHIPPED_NAME, Library, fits
 from anyorder.web.schema import Asked
 
 #: The recorded language model that comes with the package.
 SHIPPED_PROBE = f"{SHIPPED_NAME}/{PROBE}"
+
+T = TypeVar("T")
+#: A list whose check stops at the first wrong entry: to collect millions of complaints takes gigabytes.
+Many = Annotated[list[T], FailFast()]
 
 
 class ProbeInfo(BaseModel):
@@ -33,8 +38,8 @@ class ProbeProfile(BaseModel):
     """Attention over that to an average key: all offsets agree, one is flipped, one agrees alone, none agrees."""
 
     all: float | None
-    flipped: list[float | None]
-    alone: list[float | None]
+    flipped: Many[float | None]
+    alone: Many[float | None]
     none: float | None
 
 
@@ -48,11 +53,11 @@ class ProbeHead(BaseModel):
     capped: bool = False
     kind: str | None = None
     mean_length: float | None = None
-    needed: list[int] = []
+    needed: Many[int] = []
     agreement: ProbeProfile | None = None
     agreement_error: ProbeProfile | None = None
     sink_mass: float | None
-    scores: dict[str, float | None]
+    scores: Annotated[dict[str, float | None], Field(max_length=1000)]
 
 
 class ProbeMap(BaseModel):
@@ -60,14 +65,14 @@ class ProbeMap(BaseModel):
 
     layer: int
     head: int
-    thousandths: list[list[int]]
+    thousandths: Many[Many[int]]
 
 
 class ProbeMaps(BaseModel):
     """One sequence, and the maps of the heads that have an order."""
 
-    tokens: list[int]
-    heads: list[ProbeMap]
+    tokens: Many[int]
+    heads: Many[ProbeMap]
 
 
 class ProbePlacebo(BaseModel):
@@ -87,8 +92,8 @@ class ProbeControls(BaseModel):
 class ProbeView(BaseModel):
     """A result of the probe."""
 
-    model: str
-    heads: list[ProbeHead]
+    model: Annotated[str, Field(max_length=1000)]
+    heads: Many[ProbeHead]
     controls: ProbeControls
     maps: ProbeMaps | None = None
 
@@ -97,6 +102,13 @@ def listed(library: Library) -> list[ProbeInfo]:
     """Every result in the folders, by its path, then that of the package; those that cannot be opened last."""
 
     def look(_: object, path: str) -> ProbeInfo:
+        _, target = library.locate(path)
+        size = target.stat().st_size
+        require(
+            size <= limits.MOST_LISTED_PROBE,
+            f"{PROBE} has {size / 1e6:.1f} MB, lists read at most {limits.MOST_LISTED_PROBE / 1e6:g} MB; "
+            "probe fewer --layers",
+        )
         model = opened(library, path).model
         return ProbeInfo(path=path, title=model if path == SHIPPED_PROBE else f"{model} ({path})")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,8 @@ from anyorder.errors import InputError
 from anyorder.io.trees import write_tensors
 from anyorder.models.storage import FORMAT
 from anyorder.training.folder import CHECKPOINT, CONFIG
+from anyorder.web import library as web_library
+from anyorder.web import probe
 from anyorder.web.app import create_app
 from anyorder.web.library import Library, Refused
 from anyorder.web.schema import Stored, Text, ViewRequest
@@ -182,3 +185,61 @@ def test_a_saved_construction_is_held_to_its_own_smoothing(library, tmp_path):
         asked = ViewRequest(model=Stored(kind="stored", path="models/bayes.safetensors", order=order), sequence=text)
         found = Explorer(library).view(asked, lambda: None).exactness
         assert (found.compared_with, found.passed) == (name, passed)
+
+
+def listed_folder(tmp_path, names, data=b""):
+    """A library over one folder with these files."""
+    (tmp_path / "many").mkdir()
+    for name in names:
+        (tmp_path / "many" / name).write_bytes(data)
+    return Library([tmp_path / "many"])
+
+
+def test_more_entries_than_are_listed_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(web_library, "MOST_LISTED", 30)
+    write_tensors(tmp_path / "m.safetensors", {"w": np.ones(2)}, {"format": FORMAT, "summary": hostile.SUMMARY})
+    library = listed_folder(
+        tmp_path, (f"{number}.safetensors" for number in range(40)), (tmp_path / "m.safetensors").read_bytes()
+    )
+    shown, (left_out,) = library.listed()
+    assert len(shown) == 30
+    assert left_out.path.startswith("many/")
+    assert left_out.why == "more than 30 entries; name smaller folders"
+
+
+def test_unreadable_entries_do_not_hide_readable_ones_and_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(web_library, "MOST_LISTED", 30)
+    library = listed_folder(tmp_path, (f"{number}.safetensors" for number in range(40)))
+    exploring.write_trajectory(tmp_path / "many" / "trajectory.npz", steps=4)
+    shown, left_out = library.listed()
+    assert "many/trajectory.npz" in [one.path for one in shown]
+    assert len(left_out) == 31
+    assert left_out[-1].why == "10 more entries cannot be opened; name smaller folders"
+
+
+def test_empty_folders_end_the_search_in_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(web_library, "PATIENCE", 0.0)
+    library = listed_folder(tmp_path, [])
+    shown, (left_out,) = library.listed()
+    assert shown == []
+    assert left_out.why == "the folders take longer than 0 s to list; name smaller folders"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (json.dumps({"model": "m", "heads": [], "controls": {}, "x": "x" * 4_100_000}), "probe.json has 4.1 MB, lists"),
+        (json.dumps({"model": "m" * 1001, "heads": [], "controls": {}}), "is no whole result"),
+    ],
+)
+def test_large_results_and_long_names_are_left_out_of_the_list(tmp_path, text, why):
+    (tmp_path / "probe.json").write_text(text)
+    (left_out,) = [one for one in probe.listed(Library([tmp_path])) if one.why]
+    assert why in left_out.why
+    assert len(left_out.why) < 300
+
+
+def test_a_result_with_many_wrong_entries_is_refused_at_the_first(tmp_path):
+    (tmp_path / "probe.json").write_text('{"model": "m", "controls": {}, "heads": [' + "{}," * 100_000 + "{}]}")
+    with hostile.little_memory(100 << 20), pytest.raises(InputError, match="is no whole result"):
+        probe.opened(Library([tmp_path]), f"{tmp_path.name}/probe.json")
