@@ -10,6 +10,12 @@ const ruled = (values, y, left, right) =>
     across(left, right, y(value), { stroke: hex("line") }),
   ]);
 
+// The room on the left for the numbers at these values.
+const room = (values) => Math.max(34, 8 + 6.5 * Math.max(...values.map((value) => number(value).length)));
+
+// The end of an axis: where nothing but rounding is left, 1.
+const end = (value) => (value > 1e-12 ? nice(value) : 1);
+
 // Grouped bars: `series` is [{name, colour, values}], one group for each label. The axis reaches at least to `top`, so
 // that noise stays small.
 export function bars({
@@ -20,19 +26,20 @@ export function bars({
   lineName = null,
   marks = [],
   least = 0,
-  top: lowest = 1e-12,
+  top: lowest = 0,
   most = null,
+  xname = "",
   width = 420,
   height = 150,
 }) {
-  const left = 34,
-    right = 8,
+  const right = 8,
     top = series.length > 1 ? 22 : 14,
-    bottom = 24;
+    bottom = xname ? 38 : 24;
   const finite = series.flatMap((one) => one.values).filter((v) => v !== null && Number.isFinite(v));
-  const high = most ?? nice(Math.max(...finite, line ?? 0, lowest)),
+  const high = most ?? end(Math.max(...finite, line ?? 0, lowest)),
     low = Math.min(least, ...finite, line ?? 0);
-  const bottomValue = low < 0 ? -nice(-low) : 0;
+  const bottomValue = low < 0 ? -nice(-low) : 0,
+    left = room([bottomValue, high]);
   width = Math.max(fitted(width), left + right + labels.length * (series.length * 7 + 7));
   const y = (v) =>
     top +
@@ -70,8 +77,10 @@ export function bars({
       if (series.length === 1 && labels.length <= 16 && Math.abs(value) > 0.005 * (high - bottomValue))
         parts.push(text(middle, clear(from - 3), number(value), { "text-anchor": "middle", "font-size": 10 }));
     });
-    parts.push(text(middle, height - 8, label, { "text-anchor": "middle", "font-family": "ui-monospace, monospace" }));
+    parts.push(text(middle, height - bottom + 16, label, { "text-anchor": "middle", "font-family": "ui-monospace, monospace" }));
   });
+  if (xname)
+    parts.push(text((left + width - right) / 2, height - 5, xname, { "text-anchor": "middle", "font-size": 10, fill: hex("quiet") }));
   if (line !== null)
     parts.push(
       across(left, width - right, y(line), {
@@ -102,8 +111,7 @@ export function bars({
 
 // One value for each of many places, such as keys: thin bars over the tokens.
 export function keys({ title, labels, values, marks = [], first = 0, unit = "", width = 460, height = 110 }) {
-  const left = 34,
-    right = 6,
+  const right = 6,
     top = unit ? 24 : 12,
     bottom = 26,
     count = labels.length;
@@ -114,6 +122,7 @@ export function keys({ title, labels, values, marks = [], first = 0, unit = "", 
   if (high > 0 && high <= 1.0001 && low >= 0) high = 1;
   if (high > 20) low = high - 1; // a large common part, such as the paper's gate: what differs is at the top
   if (high === low) high = low + 1;
+  const left = room([low, high]);
   const y = (v) => top + (height - top - bottom) * (1 - (Math.max(v, low) - low) / (high - low));
   const step = (width - left - right) / count,
     parts = unit ? [text(2, 11, `in units of ${unit}`, { fill: hex("quiet"), "font-size": 10.5 })] : [];
@@ -149,7 +158,7 @@ export function keys({ title, labels, values, marks = [], first = 0, unit = "", 
       parts.push(
         text(x + step / 2, height - 10, labels[place], {
           "text-anchor": "middle",
-          "font-size": Math.min(11, step * 1.1),
+          "font-size": Math.min(12, step * 1.2),
           "font-family": "ui-monospace, monospace",
         }),
       );
@@ -174,13 +183,13 @@ export function keys({ title, labels, values, marks = [], first = 0, unit = "", 
 
 // One vector drawn over another: `under` as filled bars, `over` as an outline. Equal ones fill it to the last pixel.
 export function overlay({ title, labels, over, under, names, colour, width = 300, height = 150 }) {
-  const left = 34,
-    right = 8,
+  const right = 8,
     top = 24,
     bottom = 24;
-  const high = nice(Math.max(...over, ...under, 1e-12)),
+  const high = end(Math.max(...over, ...under)),
     least = Math.min(0, ...over, ...under),
-    low = least < 0 ? -nice(-least) : 0;
+    low = least < 0 ? -nice(-least) : 0,
+    left = room([low, high]);
   width = Math.max(fitted(width), left + right + labels.length * 11);
   const y = (value) => top + (height - top - bottom) * (1 - (value - low) / (high - low)),
     step = (width - left - right) / labels.length,
