@@ -1,5 +1,6 @@
 """The page of a probe's result, over the API and in a real Chromium."""
 
+import itertools
 import json
 import re
 import runpy
@@ -76,10 +77,8 @@ def test_a_head_shows_its_profile_and_its_map(browser, folder):
         assert "order 2: it looks where the last 2 tokens stood before" in page.inner_text("#head-about")
         assert page.is_visible("#map canvas")
         assert page.locator("#result option[disabled]").count() == 1
-        bars = dict(
-            re.findall(r"(all agree|flip \d|none) ([\d.e-]+)", page.get_attribute("#profile svg", "aria-label"))
-        )
-        assert float(bars["flip 1"]) < float(bars["all agree"]) / 4 < float(bars["flip 3"])
+        bars = dict(re.findall(r"(all|\d|none) ([\d.e-]+)", page.get_attribute("#profile svg", "aria-label")))
+        assert float(bars["1"]) < float(bars["all"]) / 4 < float(bars["3"])
         page.get_by_role("button", name="L0 H1: compares nothing").click()
         page.wait_for_selector("body[data-state=ready]")
         assert page.inner_text("#head-title") == "L0 H1"
@@ -100,8 +99,24 @@ def test_a_tour_opens_the_shipped_model_beside_results_of_ones_own(browser, fold
         page.goto(f"{address}/#tour=heads-of-a-language-model")
         page.wait_for_selector("body[data-state=ready]")
         assert page.input_value("#result") == "package/probe.json"
-        assert page.inner_text("#head-title") == "L18 H6"
+        assert page.inner_text("#head-title") == "L20 H6"
+        # What the stop asks is covered in the grid, too.
+        chosen = page.locator("#grid [aria-pressed=true]")
+        assert (chosen.inner_text(), chosen.get_attribute("aria-label")) == ("?", "L20 H6: covered")
+        assert page.is_hidden("#profile")
+        page.click("#reveal")
+        page.wait_for_selector("#profile", state="visible")
+        assert chosen.inner_text() == "3"
         assert "(layers and heads count from 0, as in code)" in page.inner_text("#orders")
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.click("#next-stop")
+        page.click("#reveal")
+        page.wait_for_selector("#profile", state="visible")
+        labels = page.locator("#profile svg > text[y='148']")
+        assert labels.all_text_contents() == ["all", "1", "2", "3", "4", "5", "none"]
+        boxes = [label.bounding_box() for label in labels.all()]
+        assert all(one["x"] + one["width"] < two["x"] for one, two in itertools.pairwise(boxes))
+        page.set_viewport_size({"width": 1280, "height": 720})
         page.select_option("#result", "models/one/probe.json")
         page.wait_for_function("() => document.querySelector('#head-title').textContent === 'L1 H0'")
         page.goto(f"{address}/#page=heads&result=models/one/probe.json&layer=18&head=6")

@@ -1,5 +1,5 @@
 // The first view: a question about one position, and one sentence each on the sequence, the counts, layer 2 and the prediction.
-import { element, number, replaced, symbol } from "./format.js";
+import { deviation, element, number, replaced, symbol } from "./format.js";
 import { hex } from "./palette.js";
 import { parsed, sheet, tag, text } from "./svg.js";
 
@@ -8,33 +8,34 @@ const $ = (id) => document.getElementById(id);
 const MOST_ROWS = 5;
 
 const times = (count) => (count === 1 ? "once" : `${count} times`);
-const share = (value) => `${number(100 * value, value > 0.995 ? 3 : 2)} %`;
+const share = (value) => `${number(100 * value, value > 0.995 ? 3 : 2)}\u00a0%`;
 
-export function showAnswer(view, story, step) {
+export function showAnswer(view, story, step, hide) {
   const names = view.symbols.map(symbol),
     noun = view.outcome === null ? "letter" : "token",
     word = story.window.map((at) => names[view.tokens[at]]).join(" ");
   replaced($("question"), ...(word ? ["What comes after ", element("code", { id: "window" }, word), "?"] : ["What comes next?"]));
-  const model = view.model.construction ? `The transformer “${view.model.construction}”` : "A trained transformer";
-  $("reader").textContent = `${model} has read this sequence up to the framed ${noun}. Choose another one to move it.`;
-  replaced($("legend"), ...legend(story, step, noun, word, view.nearest[0]));
+  const layers = ["one layer", "two layers"][view.model.heads.length - 1] ?? `${view.model.heads.length} layers`,
+    by = view.model.construction ? `built by hand (“${view.model.construction}”)` : "trained",
+    model = `A transformer with ${layers}, ${by},`;
+  $("reader").textContent = `${model} has read this sequence up to the framed ${noun}. Choose another one.`;
+  replaced($("legend"), ...legend(story, noun, word, ownKey(story, step), step || hide.includes("attention") ? null : view.nearest[0]));
   replaced($("counted"), ...counted(story, names, word, noun));
   replaced($("looks"), looks(view, story, noun));
   predicted(view, story, names);
 }
 
-// What the colours mean: blue is the query's window, orange the keys'.
-function legend(story, step, noun, word, layer) {
+// What the colours mean: blue is the query's window, orange the keys'; bars are those of a layer, or null.
+function legend(story, noun, word, own, layer) {
   const entry = (kind, ...said) => element("li", { class: kind }, ...said),
     { position: n, order: k, matches } = story,
-    own = ownKey(story, step),
     many = k > 1 ? `${k} ${noun}s` : noun,
     oldest = own && own.length < Math.min(k, n);
   return [
     word ? entry("query", `query window: the last ${many} up to here`) : null,
     own ? entry("key", oldest ? `the oldest ${noun} of position ${n}'s key window` : `key window of position ${n}: the ${many} before it`) : null,
     !own && matches.length ? entry("key", `key windows: the same ${k > 1 ? `${noun}s` : noun} earlier`) : null,
-    matches.length ? entry("match", `${noun} that followed${step ? "" : `; its bar is the attention of layer ${layer}`}`) : null,
+    matches.length ? entry("match", `${noun} that followed${layer === null ? "" : `; its bar is the attention of layer ${layer}`}`) : null,
   ].filter(Boolean);
 }
 
@@ -86,10 +87,10 @@ function predicted(view, story, names) {
     rest = rows.length > shown.length ? `, ${rows.length - shown.length} more` : "";
   const { level, max_error: error, bound } = view.exactness,
     promise = {
-      exact: `These are the counted fractions: the largest error on this sequence is ${number(error, 2)}.`,
-      within: `These are the counted fractions: the largest error on this sequence is ${number(error, 2)}, the bound ${number(bound, 2)}.`,
-      beyond: `Not the counted fractions: the largest error on this sequence is ${number(error, 2)}.`,
-      open: `Learned, so nothing is promised: it is up to ${number(error, 2)} away from ${view.exactness.compared_with}.`,
+      exact: `These are the counted fractions: the largest error on this sequence is ${deviation(error)}.`,
+      within: `These are the counted fractions: the largest error on this sequence is ${deviation(error)}, the bound ${number(bound)}.`,
+      beyond: `Not the counted fractions: the largest error on this sequence is ${deviation(error)}.`,
+      open: `Learned, so nothing is promised: it is up to ${deviation(error)} away from ${view.exactness.compared_with}.`,
     }[level];
   replaced(
     $("predicted"),

@@ -69,7 +69,9 @@ export class DynamicsPage {
       this.slider.max = film.steps.length - 1;
     }
     field("stage").classList.remove("stale");
-    this.frame = Math.min(Math.max(state.frame, 0), this.film.steps.length - 1);
+    const last = this.film.steps.length - 1;
+    this.frame = Math.min(Math.max(state.frame ?? last, 0), last);
+    this.title = this.options.stored.find((entry) => entry.path === state.run)?.title ?? this.film.title;
     this.#draw();
     return true;
   }
@@ -130,7 +132,7 @@ export class DynamicsPage {
       ["algorithm", "symbols", "length", "steps", "seed"].map((name) => [name, Number(field(name).value)]),
     );
     if (numbers.algorithm === 2) numbers.chainsOrder = Number(field("chainsOrder").value);
-    this.change({ run: field("run").value, ...numbers, frame: 0 });
+    this.change({ run: field("run").value, ...numbers, frame: null });
   }
 
   #play() {
@@ -168,7 +170,8 @@ export class DynamicsPage {
     field("about").replaceChildren(
       element("h3", {}, `${title}`),
       element("p", {}, math(text)),
-      element("p", {}, element("small", {}, math(`${source}. ${film.title}`))),
+      element("p", {}, math("p_i: how far back layer 1 looks; a_2: how sharply layer 2 compares.")),
+      element("p", {}, element("small", {}, math(`${source}. ${this.title}`))),
     );
     const shown = Math.min(film.attention.columns, 17),
       row = film.attention.row(at).slice(0, shown),
@@ -176,7 +179,7 @@ export class DynamicsPage {
       offsets = film.order > 1 ? `offsets 1 … ${film.order}` : "offset 1";
     const over = (title, values, more) => [
       title,
-      () => curves({ title, xs: film.steps, series: [values], cursor: step, xname: "step", width: 430, ...more }).svg,
+      () => curves({ title, xs: film.steps, series: [values], cursor: step, xname: "step", width: 410, ...more }).svg,
     ];
     const byOffset = "Layer 1 attention by offset",
       share = film.steps.map((_, i) => marks.reduce((sum, offset) => sum + (film.attention.row(i)[offset] ?? 0), 0));
@@ -191,7 +194,7 @@ export class DynamicsPage {
             most: 1,
             marks,
             height: 190,
-            width: 430,
+            width: 410,
           }),
       ],
       over(

@@ -13,6 +13,9 @@ export function number(value, digits = 3) {
   return String(Number(value.toPrecision(digits)));
 }
 
+// An error in words: numbers below what a chart shows are all alike.
+export const deviation = (value) => (value > 0 && value < 1e-18 ? "below 1e-18" : number(value));
+
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {

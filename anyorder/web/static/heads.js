@@ -63,6 +63,7 @@ export class HeadsPage {
     const named = state.layer !== null || state.head !== null,
       asked = { layer: state.layer ?? 0, head: state.head ?? 0 },
       given = named ? this.result.heads.find((one) => one.layer === asked.layer && one.head === asked.head) : null;
+    this.covered = state.hide.includes("profile");
     this.#choose(given ?? this.found[0] ?? this.result.heads[0]);
     this.work.report(given === undefined ? `${this.result.model} has no head ${name(asked)}; shown is ${name(this.chosen)}` : null);
     return given !== undefined;
@@ -109,27 +110,28 @@ export class HeadsPage {
   }
 
   #square(one) {
-    const count = compared(one),
-      graded = one.graded ? " on average" : "",
-      vague = rises(one) ? "compares, without a fixed number" : "compares nothing",
-      label = count === null ? vague : `compares ${number(count, 2)} tokens${graded}`;
-    const button = element(
-      "button",
-      {
-        type: "button",
-        class: `tone ${tone(one)}`,
-        "aria-label": `${name(one)}: ${label}`,
-        on: { click: () => this.change({ layer: one.layer, head: one.head }) },
-      },
-      count === null ? (rises(one) ? "~" : "·") : String(Math.round(count)),
-    );
+    const button = element("button", { type: "button", on: { click: () => this.change({ layer: one.layer, head: one.head }) } });
     this.buttons.set(one, button);
     return button;
   }
 
+  // What a square says; nothing if a tour keeps it back.
+  #label(one, button, covered) {
+    const count = compared(one),
+      graded = one.graded ? " on average" : "",
+      vague = rises(one) ? "compares, without a fixed number" : "compares nothing",
+      label = count === null ? vague : `compares ${number(count, 2)} tokens${graded}`;
+    button.className = `tone ${covered ? "none" : tone(one)}`;
+    button.ariaLabel = `${name(one)}: ${covered ? "covered" : label}`;
+    button.textContent = covered ? "?" : count === null ? (rises(one) ? "~" : "·") : String(Math.round(count));
+  }
+
   #choose(one) {
     this.chosen = one;
-    for (const [other, button] of this.buttons) button.setAttribute("aria-pressed", String(other === one));
+    for (const [other, button] of this.buttons) {
+      button.setAttribute("aria-pressed", String(other === one));
+      this.#label(other, button, other === one && this.covered);
+    }
     $("head-title").textContent = name(one);
     $("head-about").textContent = said(one);
     $("agreement").replaceChildren(parsed(agreementPicture()));
@@ -172,7 +174,8 @@ function profile(one) {
   const draw = () =>
     bars({
       title: `Attention of ${name(one)} to a key, over that to an average key`,
-      labels: ["all agree", ...found.flipped.map((_, at) => `flip ${at + 1}`), "none"],
+      labels: ["all", ...found.flipped.map((_, at) => String(at + 1)), "none"],
+      xname: "flipped offset (all: all agree, none: none agrees)",
       series: [{ name: "attention", colour: "model", values: [found.all, ...found.flipped, found.none] }],
       line: 1,
       lineName: "",

@@ -133,7 +133,7 @@ export class ModelPage {
       before = story.matches.flatMap((match) => story.window.map((_, back) => match - 1 - back)),
       key = ownKey(story, step) ?? before;
     this.tokens.mark(story.position, { query: story.window, key, match: story.matches }, story.looks.slice(this.view.begins));
-    showAnswer(this.view, story, step);
+    showAnswer(this.view, story, step, state.hide);
     if (step) {
       this.strip.light(step);
       this.story.show(story, state.step);

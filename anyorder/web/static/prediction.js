@@ -1,5 +1,5 @@
 // The next token: the model next to the estimators, and the error at every position.
-import { element, number, replaced, symbol } from "./format.js";
+import { deviation, element, number, replaced, symbol } from "./format.js";
 import { figure } from "./figure.js";
 import { bars } from "./charts.js";
 import { curves } from "./curves.js";
@@ -34,7 +34,7 @@ export function showPrediction({ place, losses }, view, estimator, n, choose) {
       "div",
       {},
       figure(title, element("div", { class: "scroll" }, parsed(draw())), draw),
-      element("p", {}, `Error here ${number(view.errors[n])}; ${then}.`),
+      element("p", {}, `Error here ${deviation(view.errors[n])}; ${then}.`),
     ),
     figure("Error at every position", chart, () => errors(view, n).svg),
   );

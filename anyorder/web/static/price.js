@@ -27,7 +27,7 @@ export function showPrice(place, panels) {
     units = panels[0].lines.map(({ name, unit }) => `${name}: ${unit}`).join("; ");
   replaced(
     place,
-    element("p", {}, `Solid: certified models of two symbols in float64 (${units}). Dashed: the least that any model of that kind must pay.`),
+    element("p", {}, `Solid: certified models of two symbols in float64 (${units}). Dotted: the least that any model of that kind must pay.`),
     element("div", { class: "charts" }, ...charts),
   );
 }

@@ -27,7 +27,7 @@ const CHAIN = {
   chainTokenNoise: 0,
   chainTransitionNoise: 0,
 };
-const DYNAMICS = { run: "", algorithm: 1, chainsOrder: 2, symbols: 3, length: 64, steps: 200, seed: 0, frame: 0 };
+const DYNAMICS = { run: "", algorithm: 1, chainsOrder: 2, symbols: 3, length: 64, steps: 200, seed: 0, frame: null };
 const HEADS = { result: "", layer: null, head: null };
 // `show` is the open view of a position, `hide` lists what a tour keeps back until "Reveal".
 const EVERYWHERE = { show: "answer", hide: "", present: false, tour: "", stop: 0 };

@@ -69,6 +69,7 @@ export class Tour {
     replaced($("tour-question"), math(stop.question ?? ""));
     $("tour-question").hidden = !stop.question;
     $("reveal").hidden = !state.hide;
+    $("next-stop").classList.toggle("primary", !state.hide);
     $("previous-stop").setAttribute("aria-disabled", String(state.stop === 0));
     $("next-stop").setAttribute("aria-disabled", String(state.stop === tour.stops.length - 1));
   }

@@ -1,5 +1,5 @@
 // How exact the model is on this sequence, and what its certificate promises; both belong to one view and go with it.
-import { element, list, math, number, replaced } from "./format.js";
+import { deviation, element, list, math, number, replaced } from "./format.js";
 
 const WORDS = { exact: "exact", within: "within its bound", beyond: "beyond its bound", open: "no promise" };
 
@@ -15,7 +15,7 @@ export function showVerdict(place, view) {
     element("span", { class: `badge ${exactness.level}`, id: "badge" }, WORDS[exactness.level]),
     element("p", { id: "verdict-words" }, words(exactness)),
     list([
-      ["error", element("span", { id: "error" }, number(exactness.max_error))],
+      ["error", element("span", { id: "error" }, deviation(exactness.max_error))],
       ["bound", element("span", { id: "bound" }, number(exactness.bound))],
       ["against", exactness.compared_with],
       ["checked", `${exactness.positions_checked} positions`],
@@ -29,12 +29,12 @@ export function showVerdict(place, view) {
 
 function words({ level, max_error: error, bound, positions_checked: checked }) {
   if (!checked) return "Nothing is defined on this sequence: no window comes back.";
-  if (level === "exact") return `The error ${number(error)} is rounding; the bound is ${number(bound)}.`;
-  if (level === "within") return `The error ${number(error)} is below the bound ${number(bound)}, but above rounding.`;
+  if (level === "exact") return `The error ${deviation(error)} is rounding; the bound is ${number(bound)}.`;
+  if (level === "within") return `The error ${deviation(error)} is below the bound ${number(bound)}, but above rounding.`;
   if (level === "open") return "This model has no certificate: its error is shown, nothing is promised.";
   return bound >= 1
-    ? `The error is ${number(error)}, and a bound of 1 promises nothing.`
-    : `The error ${number(error)} is above the bound ${number(bound)}.`;
+    ? `The error is ${deviation(error)}, and a bound of 1 promises nothing.`
+    : `The error ${deviation(error)} is above the bound ${number(bound)}.`;
 }
 
 // The certificate, and a button to verify it where the backend can; verify() gives a sentence.
@@ -75,5 +75,5 @@ function promised(model, promise) {
 export function verified(found) {
   const bound =
     found.bound === null ? "no bound" : `bound ${number(found.bound)}: ${found.passed ? "kept" : "not kept"}`;
-  return `Worst error ${number(found.max_error)} on ${found.positions_checked} positions of 8 hard sequences; ${bound}.`;
+  return `Worst error ${deviation(found.max_error)} on ${found.positions_checked} positions of 8 hard sequences; ${bound}.`;
 }

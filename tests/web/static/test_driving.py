@@ -7,6 +7,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from anyorder.web import schema
 from anyorder.web.tours import shipped_tours
 from tests.web.exploring import TEXT, TOKENS
 from tests.web.static.test_page import chosen, go, settle, shown, wait_for
@@ -145,6 +146,8 @@ def test_a_stop_hides_its_answer_until_reveal(page, address):
     page.goto(f"{address}#tour=what-follows-ba")
     settle(page)
     assert page.is_visible("#tokens .match")
+    assert page.locator("#legend .match").inner_text() == "letter that followed"
+    assert page.locator("#tour .primary").all_inner_texts() == ["Reveal"]
     assert not any(page.is_visible(name) for name in ("#counted", "#looks", "#predicted"))
     assert "display: none" not in page.inner_html("#facts")
     page.click("#reveal")
@@ -153,6 +156,8 @@ def test_a_stop_hides_its_answer_until_reveal(page, address):
     assert counted == {"r": "3", "␣": "1", "n": "1"}
     assert all(page.is_visible(name) for name in ("#looks", "#predicted"))
     assert page.is_hidden("#reveal")
+    assert page.locator("#tour .primary:visible").all_inner_texts() == ["Next"]
+    assert page.locator("#legend .match").inner_text().endswith("its bar is the attention of layer 2")
     page.go_back()
     page.wait_for_selector("#counted", state="hidden")
     page.click("#next-stop")
@@ -222,6 +227,36 @@ def test_presenting_is_one_thing_at_a_time_in_large_type(page, address):
     assert focused(page) == "present"
 
 
+LETTERS = """() => Math.min(...[...document.querySelectorAll('main:not([hidden]) figure svg')]
+    .filter((svg) => svg.checkVisibility()).flatMap((svg) => [...svg.querySelectorAll('text')]
+    .map((text) => text.getAttribute('font-size') * svg.getScreenCTM().a)))"""
+
+
+def test_slides_without_a_tour_are_read_from_afar(page, server):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    pictures = "main:visible figure:visible svg, main:visible figure:visible canvas"
+    for state in (*({"step": step, "show": "figures"} for step in range(4)), {"show": "maps"}, {"page": "dynamics"}):
+        go(page, server, model="unrolled", text=schema.EXAMPLE, present="true", **state)
+        assert page.evaluate("() => document.documentElement.scrollHeight") <= 720
+        boxes = [one.bounding_box() for one in page.locator(pictures).all()]
+        assert 1 <= len(boxes) <= 2, state
+        assert all(box["y"] + box["height"] <= 720 for box in boxes), state
+        assert "Point at a map" not in page.inner_text("main:visible")
+        assert page.evaluate(LETTERS) >= 14 or state.get("show") == "maps", state
+    assert page.text_content("#frame-step") == "step 400 of 400"
+
+
+def test_a_chart_of_zeros_has_a_plain_scale(page, server):
+    go(page, server, model="unrolled", position=20, step=1)
+    left = page.locator("#step figure svg").last
+    assert left.get_attribute("aria-label").startswith("what is left of")
+    assert left.locator("text").all_text_contents()[:2] == ["0", "1"]
+    go(page, server, model="unrolled", position=20, step=2, order=2)
+    for label in page.locator("#step figure svg > text[text-anchor=end]").all():
+        box, sheet = label.bounding_box(), label.locator("..").bounding_box()
+        assert box["x"] >= sheet["x"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(browser, address, scheme):
     page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
@@ -286,6 +321,9 @@ def test_the_dynamics_open_with_a_stored_run(page, address):
         settle(page)
         algorithm, order = re.match(r"Algorithm (\d), order (\d)", title).groups()
         assert page.text_content("#dynamics-standing dd") == f"{algorithm}, order {order}"
+        assert page.input_value("#frame") == page.get_attribute("#frame", "max")
+        assert "package/" not in page.inner_text("#dynamics-stage")
+        assert "a2: how sharply layer 2 compares" in page.inner_text("#dynamics-about")
         offsets = "offset 1" if order == "1" else f"offsets 1 … {order}"
         assert f"Attention at {offsets}" in page.locator(".charts .name").all_text_contents()
     assert page.locator(".charts svg").count() == 4

@@ -59,10 +59,16 @@ def test_the_first_view_asks_answers_and_offers_how(page, server):
         "() => [...document.querySelectorAll('#tokens i')].map((bar) => parseFloat(bar.style.height))"
     )
     assert [at for at, weight in enumerate(weights) if weight > 1] == shown(page, "match")
-    assert f"100 % of its attention on these {len(followed)} letters" in page.inner_text("#looks")
+    assert f"100\u00a0% of its attention on these {len(followed)} letters" in page.inner_text("#looks")
     for letter in set(followed):
         share = 100 * followed.count(letter) / len(followed)
-        assert f"{letter} {share:.2g} %" in page.inner_text("#predicted")
+        assert f"{letter} {share:.2g}\u00a0%" in page.inner_text("#predicted")
+    assert page.inner_text("#reader").startswith("A transformer with two layers, built by hand (“unrolled”), has read")
+    error = page.text_content("#error")
+    assert (
+        f"the largest error on this sequence is {error}, the bound {page.text_content('#bound')}."
+        in page.inner_text("#predicted")
+    )
     assert "model=unrolled" in page.url
     # One screen, the proof only after "How?".
     assert page.locator("#views .primary").bounding_box()["y"] < 600
