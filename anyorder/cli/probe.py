@@ -142,7 +142,7 @@ def _rows(result: Probed) -> list[TableRow]:
 def _table(result: Probed) -> Table:
     """The rows in the terminal, with the numbers of a list one after the other."""
     rows = [
-        [cell if isinstance(cell, str) else " ".join(f"{value:.1f}" for value in cell) for cell in row.values()]
+        [" ".join(f"{value:.1f}" for value in cell) if isinstance(cell, tuple) else cell for cell in row.values()]
         for row in _rows(result)
     ]
     names = list(_rows(result)[0]) if rows else []

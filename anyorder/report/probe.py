@@ -30,9 +30,9 @@ FIGURE = (
     "(the match length), relative to uniform attention. Right: controls."
 )
 CONTROLS = {
-    "shares k - 1": "attention to keys that agree in all but one of the k tokens: an order of k has little.",
-    "permuted window": "attention to keys with the same k tokens in another order: only a bag has much.",
-    "prefix matching": "attention on the tokens that followed earlier occurrences of the current one.",
+    "shares k - 1": "attention to keys that agree in exactly k - 1 tokens, over that to full matches: ideally 0.",
+    "permuted window": "attention to keys with the same k tokens in another order, over exact matches: 1 for a bag.",
+    "prefix matching": "mean attention to the tokens that followed earlier occurrences of the current one.",
     "no-repeat control": "heads that seem to have an order although no token repeats: there should be none.",
 }
 AGREEMENT = (
@@ -115,7 +115,9 @@ def write_probe(folder: Path, result: Probed, rows: list[TableRow], notes: list[
     """The result as JSON, its figure, and the page over both; `rows` and `notes` are those of the terminal."""
     write_json(folder / "probe.json", as_json(result, maps=True))
     write_figure(draw_probe(result), folder / "probe.png")
-    shown = [{name: cell if isinstance(cell, str) else _bars(cell, row) for name, cell in row.items()} for row in rows]
+    shown = [
+        {name: _bars(cell, row) if isinstance(cell, tuple) else cell for name, cell in row.items()} for row in rows
+    ]
     caption = f"{result.in_words}. Bars: attention with one offset flipped, or agreeing alone, next to all agree."
     table = as_table(Table(caption, shown)) if rows else ""
     text = "".join(f"<p>{escape(note[0].upper() + note[1:])}.</p>" for note in notes)
