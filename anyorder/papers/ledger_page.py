@@ -60,8 +60,8 @@ def _summary(ledger: Ledger, records: Mapping[str, Finding]) -> str:
     kinds = Counter(erratum.kind for erratum in ledger.errata.values())
     errata = (
         f"Errata: {kinds[Kind.ERROR]} errors of the paper, {kinds[Kind.MISPRINT]} misprints, and "
-        f"{kinds[Kind.READING]} readings, which are not corrections ([errata](errata.md)). Differences in reproduction "
-        f"(*trend holds, values differ*): {counted[Verdict.TREND]}."
+        f"{kinds[Kind.READING]} readings of ours, which are not corrections ([errata](errata.md)). There are "
+        f"{counted[Verdict.TREND]} differences in reproduction (*trend holds, values differ*)."
     )
     cost = f"The {len(quick)} quick claims took {_rounded(seconds)} CPU seconds."
     return "\n\n".join([table, *([errata] if kinds else []), *([cost] if quick else [])]) + "\n"

@@ -42,7 +42,7 @@ READING = ("excess", "over_clean")
 OTHERS = {
     ("excess", "excess"): "relative to the distribution of each observed token",
     ("excess", "on_clean"): "on sequences without noise",
-    ("any_token", "any_over_clean"): "tokens replaced by any",
+    ("any_token", "any_over_clean"): "replacement by any token",
     ("any_token", "any_excess"): "relative to the distribution of each observed token, replacement by any token",
     ("any_token", "any_on_clean"): "on sequences without noise, replacement by any token in training",
 }

@@ -148,7 +148,7 @@ def test_one_reading_of_noise_is_judged_and_the_others_are_named():
     high = [{**row, "over_clean_mean": row["over_clean_mean"] + 0.2 * row["level"]} for row in TOKEN]
     finding = CLAIMS["tab-token-noise"].measure(typed({"excess": high, "any_token": any_token}))
     assert finding.verdict is Verdict.TREND
-    assert finding.detail.endswith("every value agrees in another reading: tokens replaced by any")
+    assert finding.detail.endswith("every value agrees in another reading: replacement by any token")
     flat = [{**row, "over_clean_mean": 0.1} for row in TOKEN]
     finding = CLAIMS["tab-token-noise"].measure(typed({"excess": flat, "any_token": any_token}))
     assert finding.verdict is Verdict.FAILS
@@ -201,7 +201,7 @@ def test_attention_maps_are_judged_at_the_order_that_the_paper_shows(columns, ve
     table = changed(changed(ATTENTION, 2, **columns), 0, **elsewhere)
     finding = CLAIMS["fig-attention"].measure(typed({"attention": [*of_paper(ATTENTION, **elsewhere), *table]}))
     assert finding.verdict is verdict
-    assert ("the rule asks for 80% and 50%" in finding.detail) == (verdict is Verdict.TREND)
+    assert ("the rule requires 80% and 50%" in finding.detail) == (verdict is Verdict.TREND)
 
 
 def offsets(order, *seeds):
