@@ -25,6 +25,7 @@ from tyro.constructors import (
 )
 
 from anyorder.cli.command import Command
+from anyorder.cli.unused import check_used
 from anyorder.errors import InputError, nearest
 from anyorder.io.gates import Gate, check_number, check_paths
 from anyorder.io.plugins import Registry
@@ -61,6 +62,7 @@ def parsed(name: str, command: type[Command], words: list[str]) -> Command:
             check_number(field, value, type(value))
         paths += [(flag, gate, value) for gate in marks if isinstance(gate, Gate) and value is not None]
     check_paths(paths)
+    check_used(found, given)
     return found
 
 

@@ -1,10 +1,14 @@
 """Help without clutter, defaults that depend on other flags, and places that are checked before any work."""
 
+import dataclasses
+import importlib
+
 import pytest
 import tyro
 
 from anyorder.cli.main import COMMANDS, main, parse
-from anyorder.training.config import PRESETS
+from anyorder.cli.unused import RULES
+from anyorder.training.config import PRESETS, Data
 
 
 @pytest.mark.parametrize(
@@ -71,3 +75,47 @@ def test_help_has_no_clutter(capsys, command):
         assert clutter not in shown
     assert shown.index("Examples:") < shown.index(" options ")
     assert shown.split("Examples:")[0].count("\n\n") == 2  # the usage and one paragraph stand before them
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("sample --gamma 0.3", "gamma is 0.3, the prior dirichlet has none; drop --gamma"),
+        ("sample --chains 5 --pool-seed 3", "chains is 5, the prior dirichlet has none; drop --chains"),
+        ("sample --kernel {file} --depth 3", "is a kernel without a prior; drop --depth"),
+        ("train --order 1 --gamma 0.4", "gamma is 0.4, the prior dirichlet has none; drop --gamma"),
+        ("estimate {file} --order 1 --beta 0.5", "beta is 0.5, kgram has none; drop --beta"),
+        ("probe zoo:fast --alphabet-size 999", "alphabet size is 999, zoo:fast has its own; drop --alphabet-size"),
+        ("probe zoo:fast --member 5", "member is 5, zoo:fast is not a run folder; drop --member"),
+        ("probe {file} --seed 5", "a.npz has its own sequences; drop --seed"),
+        ("verify dyadic --order 2 --exhaustive 6 --sequences 3", "takes all sequences of its own length; drop --seq"),
+        (
+            "verify dyadic --order 2 --kappa 5 --target-error 1e-3",
+            "target error is 0.001, --kappa 5 takes its place; drop --target-error",
+        ),
+    ],
+)
+def test_flags_without_effect_are_refused(run, tmp_path, words, said):
+    (tmp_path / "a.npz").write_text("")
+    code, _, error = run(*words.format(file=tmp_path / "a.npz").split())
+    assert code == 2
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_flags_with_an_effect_are_taken():
+    assert parse(["sample", "--prior", "pool", "--chains", "5", "--pool-seed", "3", "--concentration", "2"]).chains == 5
+    assert parse(["train", "--prior", "floored", "--gamma", "0.4"]).settings.data.gamma == 0.4
+    assert parse(["estimate", "-", "--order", "1", "--estimator", "bayes", "--beta", "0.5"]).beta == 0.5
+    assert (
+        parse(["probe", "construction:k-head", "--order", "2", "--alphabet-size", "3", "--seed", "5"]).alphabet_size
+        == 3
+    )
+
+
+def test_flags_that_may_be_refused_are_those_of_their_commands():
+    for rule in RULES:
+        command = next(one for one in COMMANDS.values() if one[1] == rule.command)
+        kind = getattr(importlib.import_module(f"anyorder.cli.{command[0]}"), rule.command)
+        names = {field.name for one in (kind, Data) for field in dataclasses.fields(one)}
+        assert names.issuperset(rule.flags)

@@ -158,7 +158,7 @@ BAD = {
     "--order 30 --length 64": "4096 kernels of 2147483648 numbers are drawn at once, the limit is 268435456 numbers; "
     "pass a smaller --evaluation-count or --order",
     "--concentration 0": "concentration is 0.0, must be at least 1e-06; pass --concentration 1e-06 or more",
-    "--gamma 1": "gamma is 1.0, must be between 0 and 1; the default is 0.2",
+    "--prior floored --gamma 1": "gamma is 1.0, must be between 0 and 1; the default is 0.2",
     "--token-noise 1.5": "token noise is 1.5, must be between 0 and 1",
     "--transition-noise -1": "transition noise is -1.0, must be between 0 and 1",
     "--token-noise 0.1 --transition-noise 0.1": "token noise 0.1 and transition noise 0.1 together; choose one kind",
