@@ -16,7 +16,7 @@ from rich.table import Table
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, progress, table
 from anyorder.errors import require
-from anyorder.io.gates import Gate
+from anyorder.io.gates import Gate, check_memory
 from anyorder.training import devices
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
@@ -65,6 +65,7 @@ class Reproduce(Command):
 
         experiments, folder = chosen(self.ids), Path(self.out)
         seeds = SEEDS[self.budget] if self.seeds is None else self.seeds
+        check_memory(seeds << 20, f"{seeds} models of each kind", "pass fewer `seeds=`")
         check_folder(folder, {"budget": self.budget, "seeds": seeds})
         sections, ran = [], []
         try:

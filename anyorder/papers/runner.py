@@ -73,7 +73,10 @@ def run_all(
     begin: Callable[[Experiment], None] = lambda experiment: None,
     watch: TaskWatcher = lambda fraction, doing: None,
 ) -> Iterator[Ran]:
-    """Run every experiment in turn in a locked folder; an exception is reported, and the next one begins."""
+    """Run every experiment in turn in a locked folder; an exception is reported, and the next one begins.
+
+    An `InputError` is raised.
+    """
     settings = {"budget": task.budget, "seeds": task.seeds}
     check_folder(folder, settings)
     with locked(folder):
@@ -98,6 +101,8 @@ def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:
         record = Record(result, task.budget, task.seeds, versions())
         write_json(folder / SECONDS, {"seconds": took})
         write_record(folder / RESULT, record, FORM)
+    except InputError:  # of this call: its settings do not fit, and the next experiment has the same
+        raise
     except Exception as error:
         write_text(folder / "error.txt", traceback.format_exc())
         return Ran(experiment, None, failure=in_a_line(error))

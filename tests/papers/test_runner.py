@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from anyorder.errors import InputError
 from anyorder.io import atomic
 from anyorder.io.trees import read_record, write_record
 from anyorder.papers import registry
@@ -111,6 +112,19 @@ def test_a_failing_experiment_is_named_and_the_others_go_on(run, tmp_path, monke
     assert code == 0
     assert (again["bad"]["kept"], again["good"]["kept"]) == (False, True)
     assert not (out / "bad" / "error.txt").exists()
+
+    def refuse(task: Task) -> Result:
+        raise InputError("too many seeds; pass fewer")
+
+    monkeypatch.setitem(made, "bad", dataclasses.replace(made["bad"], run=refuse))
+    code, text, error = run("reproduce", "bad", "--out", tmp_path / "refused")
+    assert (code, text) == (2, "")
+    assert error.endswith("anyorder: too many seeds; pass fewer\n")
+    assert not (tmp_path / "refused" / "bad").exists()
+    code, _, error = run("reproduce", "good", "--seeds", 10**12, "--out", tmp_path / "many")
+    assert code == 2
+    assert "1000000000000 models of each kind needs about" in error
+    assert not (tmp_path / "many").exists()
 
 
 @pytest.mark.parametrize(
