@@ -31,6 +31,13 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
         f"attention has shape {attention.shape}, must be (sequences, layers, heads, T, T)",
     )
     check(attention, tokens)
+    least, most = int(tokens.min()), int(tokens.max())
+    require(least >= 0 and most < 2**31, f"tokens are {least} to {most}, must be 0 to {2**31 - 1}; pass token ids")
+    require(
+        any(len(np.unique(row)) < len(row) for row in tokens),
+        f"no repeats in these tokens: every sequence of {path} has {tokens.shape[1]} different ones, and orders are "
+        "about repeats; record sequences with repeated tokens",
+    )
     require(len(tokens) >= 4, f"{path} has {len(tokens)} sequences, must be at least 4: two for each half")
     length, numbers = tokens.shape[1], list(range(attention.shape[1]) if layers is None else layers)
     for layer in numbers:

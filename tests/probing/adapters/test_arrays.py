@@ -22,3 +22,18 @@ def test_recorded_attention_is_read(run, tmp_path):
         code, out, err = run("probe", tmp_path / f"{name}.npz")
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert said in err
+
+
+def test_tokens_without_repeats_and_tokens_that_are_no_ids_are_refused(run, tmp_path):
+    distinct = np.arange(48).reshape(4, 12)
+    attention = np.stack([[[heads.uniform(row)]] for row in distinct])
+    huge = np.where(distinct % 12 == 3, 2**31, distinct % 3)
+    for tokens, said in (
+        (distinct, "no repeats in these tokens: every sequence of"),
+        (distinct % 3 - 1, "tokens are -1 to 1, must be 0 to 2147483647"),
+        (huge, "tokens are 0 to 2147483648, must be 0 to 2147483647"),
+    ):
+        np.savez(tmp_path / "a.npz", attention=attention, tokens=tokens)
+        code, out, err = run("probe", tmp_path / "a.npz")
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert said in err
