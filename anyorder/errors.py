@@ -45,6 +45,15 @@ def require(condition: bool, message: str) -> None:
         raise InputError(message)
 
 
+def in_one_line(message: str) -> str:
+    """A message whose line breaks and other characters that cannot be printed, as of names of files, are escaped.
+
+    >>> print(in_one_line("no file a\\nb"))
+    no file a\\nb
+    """
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in message)
+
+
 def in_a_line(error: BaseException) -> str:
     """An exception for a list of failures: its type, and the first line of its message.
 

@@ -26,7 +26,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from anyorder.errors import InputError
+from anyorder.errors import InputError, in_one_line
 from anyorder.io.gates import gated
 from anyorder.web import api, limits, schema
 from anyorder.web.bundle import bundle
@@ -116,7 +116,7 @@ def problem(status: int, error: str, limit: limits.Limit | None = None) -> JSONR
     """A refusal; values that JSON cannot represent exactly become text."""
     if limit is not None and isinstance(limit.value, int | float) and not abs(limit.value) < 2**53:
         limit = dataclasses.replace(limit, value=str(limit.value)[:40])
-    return JSONResponse(schema.Problem(error=error, limit=limit).model_dump(), status)
+    return JSONResponse(schema.Problem(error=in_one_line(error), limit=limit).model_dump(), status)
 
 
 def _too_large(size: str) -> limits.BeyondLimit:
@@ -214,7 +214,8 @@ class Guard:
         if not self.known(name):
             return problem(421, f"host is {_short(name)}, this explorer answers to localhost; use its own address")
         origin = headers.get("origin")
-        if origin is not None and scope["method"] != "GET" and origin.partition("://")[2] != headers.get("host"):
+        own = [f"{scheme}://{headers.get('host')}" for scheme in ("http", "https")]
+        if origin is not None and scope["method"] != "GET" and origin not in own:
             return problem(403, f"origin is {_short(origin)}; only the explorer's own page may ask this")
         length = headers.get("content-length", "0")
         if length.isdigit() and int(length[:20]) > limits.MOST_BODY:
@@ -232,7 +233,7 @@ class Guard:
             ipaddress.ip_address(name)
         except ValueError:
             return name in self.names
-        return True
+        return "%" not in name  # the zone of an address means nothing to others
 
 
 def host_name(header: str) -> str:

@@ -5,10 +5,12 @@ import pathlib
 import re
 
 import pytest
+from fastapi.testclient import TestClient
 
 from anyorder.report.style import COLOURS
 from anyorder.web import app as web_app
 from anyorder.web import limits
+from anyorder.web.app import create_app
 from tests.web.exploring import body, refused
 
 STATIC = pathlib.Path(web_app.STATIC)
@@ -81,10 +83,29 @@ def test_oversized_bodies_are_refused_with_and_without_a_length(client):
 def test_foreign_hosts_and_origins_are_refused(client):
     assert client.get("/", headers={"host": "evil.example"}).status_code == 421
     assert client.get("/", headers={"host": "localhost:1"}).status_code == 200
-    for origin in ("http://evil.example", "http://[", "http://]:x", "null", "", "http://evil.example@localhost"):
+    assert client.get("/", headers={"host": "[fe80::1%evil.example]"}).status_code == 421
+    own = client.base_url.netloc.decode()
+    for origin in (
+        f"x://{own}",
+        f"://{own}",
+        "http://evil.example",
+        "http://[",
+        "http://]:x",
+        "null",
+        "",
+        "http://evil.example@localhost",
+    ):
         foreign = client.post("/api/view", json=body(), headers={"origin": origin})
         assert foreign.status_code == 403
         refused(foreign)
+
+
+def test_names_of_files_do_not_break_the_line_of_a_refusal(tmp_path):
+    (tmp_path / "a\nb.safetensors").write_text("")
+    with TestClient(create_app([tmp_path]), base_url="http://localhost") as client:
+        path = f"{tmp_path.name}/a\nb.safetensors"
+        response = client.post("/api/view", json={"model": {"kind": "stored", "path": path}})
+    assert r"a\nb.safetensors" in refused(response)
 
 
 def test_the_page_is_served_whole_and_from_here_alone(client):
