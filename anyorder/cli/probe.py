@@ -13,6 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from anyorder.cli.command import Command, Outcome, progress, table
+from anyorder.errors import require
 from anyorder.io.gates import Gate
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
@@ -94,7 +95,6 @@ class Probe(Command):
 
         longest = max(5, (self.order or 0) + 1) if self.max_length is None else self.max_length
         if Path(self.model).suffix == ".npz":
-            from anyorder.errors import require
             from anyorder.probing.adapters.arrays import probe_recorded
 
             require(
@@ -107,6 +107,12 @@ class Probe(Command):
             task = bar.add_task("opening", total=None)
             model = open_model(
                 self.model, settings, order=self.order, alphabet_size=self.alphabet_size, member=self.member
+            )
+            longest = settings.decided(model).max_length
+            require(
+                self.max_length in (None, longest),
+                f"max length is {self.max_length}, these sequences compare at most {longest} offsets; "
+                f"pass `max_length={longest}`, or a larger `length=`",
             )
             bar.update(task, description="probing")
             return probe(

@@ -108,8 +108,11 @@ class Settings:
         length = self.length or min(LENGTH, getattr(model, "context", None) or LENGTH)
         choice = range(self.symbols, self.symbols + 1) if self.symbols else range(2, min(4, len(ids)) + 1)
         heads = sum(model.heads[layer] for layer in layers)
-        maps = f"a test sequence of {length} tokens, with {heads} attention maps,"
-        check_memory(8 * (heads + self.sequences) * length**2, maps, "pass a smaller `length=`, or fewer `layers=`")
+        maps, fewer = f"a test sequence of {length} tokens, with {heads} attention maps,", "layers"
+        if self.sequences > heads:
+            maps, fewer = f"agreement in {self.sequences} test sequences of {length} tokens", "sequences"
+        needed = 8 * (heads + self.sequences) * length**2
+        check_memory(needed, maps, f"pass a smaller `length=`, or fewer `{fewer}=`")
         symbols, longest = fitting(length, choice, self.max_length)
         return dataclasses.replace(self, length=length, symbols=symbols, max_length=longest, layers=layers)
 

@@ -88,6 +88,11 @@ def test_help_has_no_clutter(capsys, command):
         ("probe zoo:fast --alphabet-size 999", "alphabet size is 999, zoo:fast has its own; drop --alphabet-size"),
         ("probe zoo:fast --member 5", "member is 5, zoo:fast is not a run folder; drop --member"),
         ("probe {file} --seed 5", "a.npz has its own sequences; drop --seed"),
+        (
+            "probe construction:k-head --order 2 --length 16 --max-length 15",
+            "max length is 15, these sequences compare at most",
+        ),
+        ("probe construction:k-head --order 2 --length 1000 --sequences 1000000", "or fewer --sequences"),
         ("verify dyadic --order 2 --exhaustive 6 --sequences 3", "takes all sequences of its own length; drop --seq"),
         (
             "verify dyadic --order 2 --kappa 5 --target-error 1e-3",
