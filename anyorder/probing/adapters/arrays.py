@@ -33,8 +33,9 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
     check(attention, tokens)
     least, most = int(tokens.min()), int(tokens.max())
     require(least >= 0 and most < 2**31, f"tokens are {least} to {most}, must be 0 to {2**31 - 1}; pass token ids")
+    again = np.array([len(np.unique(row)) < len(row) for row in tokens], bool)
     require(
-        any(len(np.unique(row)) < len(row) for row in tokens),
+        bool(again.any()),
         f"no repeats in these tokens: every sequence of {path} has {tokens.shape[1]} different ones, and orders are "
         "about repeats; record sequences with repeated tokens",
     )
@@ -64,5 +65,6 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
         "layers": numbers,
         "source": "recorded attention",
     }
-    matching = np.mean([controls.prefix_matching(*pair) for pair in zip(attention, tokens, strict=True)], axis=0)
+    repeating = zip(attention[again], tokens[again], strict=True)
+    matching = np.mean([controls.prefix_matching(*pair) for pair in repeating], axis=0)
     return read_heads(Path(path).name, places, passes, max_length, matching[numbers].ravel(), settings)

@@ -3,7 +3,9 @@
 import json
 
 import numpy as np
+import pytest
 
+from anyorder.probing.adapters.arrays import probe_recorded
 from tests.probing import heads
 
 
@@ -37,3 +39,13 @@ def test_tokens_without_repeats_and_tokens_that_are_no_ids_are_refused(run, tmp_
         code, out, err = run("probe", tmp_path / "a.npz")
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert said in err
+
+
+@pytest.mark.filterwarnings("error")
+def test_sequences_without_repeats_do_not_hide_the_scores_of_others(tmp_path):
+    tokens = np.arange(48).reshape(4, 12)
+    tokens[0, 5] = tokens[0, 0]
+    attention = np.stack([[[heads.uniform(row)]] for row in tokens])
+    np.savez(tmp_path / "a.npz", attention=attention, tokens=tokens)
+    (head,) = probe_recorded(tmp_path / "a.npz").heads
+    assert head.scores["prefix_matching"] == pytest.approx(1 / 6)
