@@ -47,6 +47,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "sequences": (-1e6, 1e6),
     "steps": (-1e9, 1e9),
     "symbols": (2, 1e6),
+    "target_error": (1e-100, 1e100),
 }
 #: Limit for all other numbers by type; its inverse is the least absolute value of a nonzero number.
 LARGEST: dict[type, float] = {int: 1e12, float: 1e100}
