@@ -40,7 +40,7 @@ def unusable(variables: Mapping[str, str] = os.environ) -> str | None:
     try:
         import jax
 
-        jax.devices()
+        jax.device_put(0)  # on the default device, which must be there
     except Exception as error:
         said = (str(error).splitlines() or ["it has no such device"])[0]
         return f"JAX cannot start with {given} ({said}); unset what it cannot use"

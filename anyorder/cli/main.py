@@ -96,6 +96,7 @@ def _run(words: list[str]) -> int:
         print(f"anyorder {__version__}", flush=True)
         return 0
     check_environment()
+    os.environ.pop("MPLBACKEND", None)  # figures are drawn into files, without a backend
     with interruptible(), warnings.catch_warnings(), plugins.within(_plugins(words)):
         warnings.showwarning = lambda message, *_: _say(str(message))
         command = parse(words)

@@ -29,7 +29,7 @@ from anyorder.errors import InputError, check_seed, check_whole, require
 from anyorder.estimators.matching import window_matches
 from anyorder.estimators.streaming import StreamingEstimator
 from anyorder.io.atomic import holds, interrupted, locked, whole_file, write_json, write_text
-from anyorder.io.gates import gated
+from anyorder.io.gates import check_memory, gated
 
 Array = Float[np.ndarray, "..."]
 Weights = dict[str, Array]
@@ -41,6 +41,8 @@ TOLERANCE = 1e-3
 #: Coprime periods of the positions, the longest sequence and order that they tell apart, and the margin between two.
 PERIODS = (3, 4, 5, 7)
 LONGEST, LARGEST_ORDER = 256, 8
+#: Hard sequences on which the promises of a card are measured, at most.
+MOST_SEQUENCES = 4096
 MARGIN = 1 - np.cos(2 * np.pi / max(PERIODS))
 #: C, and the nats by which the score of the beginning token falls short of a match, where it stands for "no match".
 LEVEL, SINK = 2.0**15, 16.0
@@ -99,7 +101,10 @@ def export(
     """
     check_whole(sequences=sequences)
     check_seed(seed)
-    require(sequences >= 1, f"sequences is {sequences}, must be at least 1; 8 shows every kind twice")
+    require(
+        1 <= sequences <= MOST_SEQUENCES,
+        f"sequences is {sequences}, must be 1 to {MOST_SEQUENCES}; 8 shows every kind twice",
+    )
     # Without the last file they are from a killed export, or another model.
     holds(folder, "ground_truth.json", own=_PARTS if interrupted(folder) else ())
     require(not Path(folder, "ground_truth.json").exists(), f"{folder} already holds an export; choose another folder")
@@ -134,6 +139,9 @@ def gpt2(name: str | Construction, *, order: int, alphabet_size: int, length: in
     smoothing = made.beta if HELD[entry.name] == "bayes" else None
     stream, width = layout(made.request)
     config = _config(made.request, stream, width, alphabet_size * (KNOTS + 1 + (smoothing is None)))
+    d, inner = config["n_embd"], config["n_inner"]
+    numbers = 2 * (4 * d * d + 2 * d * inner) + d * (2 * alphabet_size + length)
+    check_memory(16 * numbers, f"a GPT-2 of width {d}", "lower the order or the alphabet size")  # float64, and a copy
     weights = _weights(made.request, smoothing, stream, width)
     return GPT2(config, weights, _truth(entry.name, made.request, smoothing, stream))
 

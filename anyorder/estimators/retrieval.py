@@ -13,7 +13,7 @@ from anyorder.estimators.counting import where_full
 from anyorder.estimators.hidden import filtered
 from anyorder.estimators.result import WeightedEstimate, estimator
 from anyorder.estimators.unknown_order import coded
-from anyorder.io.tokens import Tokens, as_tokens
+from anyorder.io.tokens import Tokens, as_tokens, check_unmasked
 
 #: The logarithm of zero: finite, so that a sequence which no chain can give still has a posterior.
 IMPOSSIBLE = -1e6
@@ -37,6 +37,7 @@ def retrieval(
     >>> (found.posterior[-1] * 1.06).round(4).tolist()  # 0.9² and 0.5²
     [0.81, 0.25]
     """
+    check_unmasked("kernels", kernels)
     numeric = getattr(getattr(kernels, "dtype", None), "kind", "") == "f" and kernels.ndim >= 2
     require(numeric, f"the kernels are {shown(kernels)}, must be an array (chains, contexts …, S) of probabilities")
     order, size = kernels.ndim - 2, kernels.shape[-1]

@@ -31,6 +31,8 @@ _HOST = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))
 #: Bytes of a JSON object in a file of its own: in memory it may take 20 times as many.
 MOST_JSON = 1 << 25
+#: Bytes of a file of JSON lines.
+MOST_LINES = 1 << 28
 _WORDS = {int: "a whole number", float: "a number", str: "a text", dict: "an object", list: "a list"}
 
 Row = dict[str, Any]
@@ -137,7 +139,7 @@ def read_lines(path: str | Path, keys: Mapping[str, type] | None = None) -> list
     """
     if not Path(path).exists():
         return []
-    *lines, last = read_bytes(path, "a file of JSON lines").split(b"\n")
+    *lines, last = read_bytes(path, "a file of JSON lines", most=MOST_LINES).split(b"\n")
     way_out = "the file was damaged, restore it from a copy or start again elsewhere"
     rows = [_object(line, f"line {place} of {path}", way_out, keys or {}) for place, line in enumerate(lines, 1)]
     if last:
@@ -168,10 +170,11 @@ def check_keys(value: Row, source: str, way_out: str, keys: Mapping[str, type]) 
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Row:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"it has the key {next(key for key in keys if keys.count(key) > 1)!r} twice")
+    found: Row = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"it has the key {key!r} twice")
+        found[key] = value
     return found
 
 

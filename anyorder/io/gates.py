@@ -282,6 +282,7 @@ def check_paths(paths: Iterable[tuple[str, Gate, str]]) -> None:
     taken: dict[str, tuple[str, str]] = {}
     for flag, gate, path in paths:
         require("\0" not in path, f"{flag} has a zero byte in it; choose another name")
+        require(path != "" or gate.use != "read", f"{flag} is empty; name a file or a folder, . for this one")
         if path == "-":
             way_out = "standard input and output are not used here; name a file"
             require(gate.stream, f"{flag} is -, {way_out}")

@@ -102,7 +102,9 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         if self._read is None or self._read[0] != tuple(sources):
             things, homes = dict(self._shipped), dict[str, str]()
             for home, plugin in sources.items():
-                for name, thing in self._brought(plugin):
+                with _worded(home):
+                    brought = list(self._brought(plugin))
+                for name, thing in brought:
                     if any(thing is other for other in things.values()):  # imported from elsewhere
                         continue
                     require(name not in things, self._clash(name, homes.get(name, "anyorder"), home))
@@ -125,7 +127,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
 def use(*named: str | Path) -> None:
     """Import these plug-ins, here and in every worker process that is started from here."""
     require(not any("\0" in str(file) for file in named), "a plug-in has a zero byte in its name; choose another")
-    paths = [str(Path(file).resolve()) for file in named]
+    paths = [os.path.realpath(file) for file in named]
     os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*files(), *paths]))
     if paths:
         _plugins()
@@ -150,7 +152,7 @@ def outside() -> list[str]:
 def files() -> list[str]:
     """The files and folders that are named as plug-ins."""
     named = os.environ.get(VARIABLE, "").split(os.pathsep)
-    return [str(Path(file).resolve()) for file in named if file]
+    return [os.path.realpath(file) for file in named if file]
 
 
 def _plugins() -> dict[str, Any]:
@@ -161,14 +163,26 @@ def _plugins() -> dict[str, Any]:
         if home not in _imported:
             _imported[home] = None
             try:
-                _imported[home] = bring()
-            except Exception as error:
-                reason = str(error) if isinstance(error, InputError) else in_a_line(error)
-                raise InputError(f"the plug-in {home} cannot be imported: {reason}") from error
+                with _worded(home):
+                    _imported[home] = bring()
             finally:
-                if _imported[home] is None:
-                    del _imported[home]
+                if _imported.get(home) is None:
+                    _imported.pop(home, None)
     return {home: _imported[home] for home in homes if _imported[home] is not None}
+
+
+@contextlib.contextmanager
+def _worded(home: str) -> Iterator[None]:
+    """Turn whatever the code of a plug-in raises, an exit of the program included, into one line."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        _imported.pop(home, None)  # it is read again once it is corrected
+        try:
+            reason = str(error) if isinstance(error, InputError) else in_a_line(error)
+        except Exception:  # its message is code of the plug-in too
+            reason = type(error).__name__
+        raise InputError(f"the plug-in {home} cannot be imported: {reason}") from error
 
 
 @functools.cache

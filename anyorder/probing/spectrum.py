@@ -163,6 +163,7 @@ def check(attention: np.ndarray, tokens: np.ndarray) -> None:
         attention.ndim >= 3 and attention.shape[-2:] == (length, length) and len(attention) == len(tokens),
         f"attention has shape {attention.shape}, must be (sequences, …, T, T) for tokens of shape {tokens.shape}",
     )
+    require(attention.size > 0, f"attention has shape {attention.shape}, which holds no head; record at least one")
     require(attention.dtype.kind == "f", f"attention has {attention.dtype} values, must be floating-point numbers")
     for sequence in attention:
         check_rows(sequence)

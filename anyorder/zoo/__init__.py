@@ -10,6 +10,7 @@ from pathlib import Path
 
 from anyorder.errors import InputError, nearest
 from anyorder.io.atomic import Row, read_json
+from anyorder.io.gates import gated
 
 FOLDER = Path(__file__).parent
 PREFIX = "zoo:"
@@ -24,6 +25,7 @@ def names() -> list[str]:
     return sorted(file.stem for file in FOLDER.glob("*.safetensors"))
 
 
+@gated
 def card(name: str) -> Row:
     """The card of a model.
 

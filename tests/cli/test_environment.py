@@ -30,7 +30,13 @@ def test_only_what_jax_cannot_use_is_to_blame():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "value"), [("JAX_PLATFORMS", "cuda"), ("JAX_PLATFORMS", "nonsense"), ("JAX_ENABLE_X64", "nonsense")]
+    ("name", "value"),
+    [
+        ("JAX_PLATFORMS", "cuda"),
+        ("JAX_PLATFORMS", "nonsense"),
+        ("JAX_ENABLE_X64", "nonsense"),
+        ("JAX_DEFAULT_DEVICE", "gpu"),
+    ],
 )
 def test_a_device_that_is_not_there_is_one_line(name, value):
     words = [sys.executable, "-m", "anyorder", "sample", "--order", "1", "--length", "4"]
@@ -39,6 +45,12 @@ def test_a_device_that_is_not_there_is_one_line(name, value):
     (line,) = found.stderr.splitlines()
     assert line.startswith("anyorder: JAX cannot start with ")
     assert f"{name}={value}" in line
+
+
+def test_no_backend_of_figures_is_needed(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("MPLBACKEND", "nonsense")
+    assert run("price", "--order", 1, "--length", 16, "--figure", tmp_path / "price.svg")[0] == 0
+    assert "MPLBACKEND" not in os.environ
 
 
 def test_the_message_names_the_limit_and_the_way_out():

@@ -72,6 +72,8 @@ def test_the_table_of_the_page_is_that_of_the_cards():
 
 
 def test_unknown_names_are_one_line(run):
+    with pytest.raises(InputError, match="name is None, must be a text"):
+        anyorder.zoo.card(None)
     with pytest.raises(InputError, match=r"^no model 'fats' in the zoo; did you mean fast\?$"):
         anyorder.load("zoo:fats")
     code, text, error = run("zoo", "nothing")

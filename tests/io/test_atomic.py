@@ -72,6 +72,13 @@ def test_only_an_unfinished_last_line_is_left_out_and_it_is_said(tmp_path):
         assert atomic.read_lines(path, {"step": int}) == [{"step": 1}, {"step": 2}]
 
 
+def test_lines_are_not_read_from_a_file_beyond_the_limit(tmp_path):
+    with open(tmp_path / "a.jsonl", "wb") as stream:
+        stream.truncate(1 << 40)  # sparse
+    with pytest.raises(InputError, match=r"has 1,099,511,627,776 bytes, must be at most 268,435,456"):
+        atomic.read_lines(tmp_path / "a.jsonl")
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -81,6 +88,7 @@ def test_only_an_unfinished_last_line_is_left_out_and_it_is_said(tmp_path):
         (b"[" * 100_000, "nested too deeply"),
         (b"[1]", "holds [1], must be an object"),
         (b"{}", "has no step"),
+        (b"{%s}" % b",".join(b'"%d":1' % (key % 99_999) for key in range(100_000)), "has the key '0' twice"),
         (b'{"step": true}', "has step true, must be a whole number"),
         (b"", "is not whole JSON"),
     ],

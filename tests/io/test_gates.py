@@ -98,6 +98,8 @@ def test_reading_takes_regular_files_of_an_expected_size_inside_a_folder(tmp_pat
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="pipe is not a regular file; give a model"):
         gates.read_bytes(tmp_path / "pipe", "a model")
+    with pytest.raises(InputError, match=r"--models is empty; name a file or a folder, \. for this one"):
+        gates.check_paths([("--models", Gate("read"), "")])
     with pytest.raises(InputError, match="not a regular file"):
         gates.check_paths([("MODEL", Gate("read"), str(tmp_path / "pipe"))])
 

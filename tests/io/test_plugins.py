@@ -98,7 +98,13 @@ def test_a_folder_is_a_package_with_a_module_for_a_kind(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("1/0\n", "ZeroDivisionError: division by zero"), ("a b\n", "SyntaxError: invalid syntax")],
+    [
+        ("1/0\n", "ZeroDivisionError: division by zero"),
+        ("a b\n", "SyntaxError: invalid syntax"),
+        ("raise SystemExit(0)\n", "SystemExit: 0"),
+        ("__path__ = 5\n", "TypeError: "),
+        ("class E(Exception):\n    __str__ = None\nraise E\n", "E"),
+    ],
 )
 def test_a_plug_in_that_cannot_be_imported_is_one_line(written, text, said):
     (path,) = written(mine=text)
@@ -107,6 +113,14 @@ def test_a_plug_in_that_cannot_be_imported_is_one_line(written, text, said):
     assert str(refused.value).startswith(f"the plug-in {path} cannot be imported: {said}")
     path.write_text('ONE = ("one",)\n')  # once it is corrected it is found
     assert list(words()) == ["one"]
+
+
+def test_a_link_to_itself_is_refused(tmp_path, monkeypatch):
+    loop = tmp_path / "loop.py"
+    loop.symlink_to(loop)
+    monkeypatch.setenv(plugins.VARIABLE, str(loop))
+    with pytest.raises(InputError, match=r"loop.py cannot be imported: pass a Python file, or a folder"):
+        list(words())
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch):

@@ -68,6 +68,7 @@ def test_errors_shrink_with_the_number_of_sequences():
         (np.eye(4)[None], np.zeros((1, 5), int), r"shape \(1, 4, 4\)"),
         (np.eye(4)[None], np.zeros((1, 4)), "must be integers"),
         (np.full((1, 4, 4), np.nan), np.zeros((1, 4), int), "not attention"),
+        (np.zeros((1, 0, 4, 4)), np.zeros((1, 4), int), "which holds no head"),
     ],
 )
 def test_what_is_no_attention_is_refused_in_one_line(attention, tokens, said):
