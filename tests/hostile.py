@@ -175,8 +175,8 @@ def is_one_line(said: str) -> bool:
 
 VALUES = [
     None, True, -1, 0, 10**9, 2**63, 10**30, 10**5000, 1.5, float("nan"), float("inf"), 1e308, 1e-320, 1j, "1", "",
-    b"x", "/dev/null", "x" * 300, [1], (), {}, np.array(1), np.array([1, 2]), np.ma.array([0, 1]), np.ma.masked_all((2, 2, 2)), jnp.int32(1),
-    object(),
+    b"x", "/dev/null", "x" * 300, [1], (), {}, np.array(1), np.array([1, 2]), np.ma.array([0, 1]), jnp.int32(1),
+    np.ma.masked_all((2, 2, 2)), object(),
 ]  # fmt: skip
 
 
