@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from anyorder.io.atomic import Row, Tables
@@ -147,45 +145,4 @@ def width_matters(architecture: Tables) -> Finding:
     """Refuted if the intervals of the weight of bigram retrieval overlap, or the narrow model has more."""
     return _compared(
         architecture, {"d = 32": (2, 32), "d = 16": (2, 16)}, 8, RETRIEVAL, "the wide model retrieves more"
-    )
-
-
-def border(rows: Sequence[Row]) -> list[float]:
-    """log₂ of the pool size at which retrieval and inference have equal weight, for each seed in which they have.
-
-    Interpolated linearly between neighbouring pools, the first that lead in different ways.
-    """
-    ordered = sorted(rows, key=lambda row: row["chains"])
-    sizes = np.log2([row["chains"] for row in ordered])
-    found = []
-    for leads in zip(*(_lead(row).seeds or [] for row in ordered), strict=True):
-        at = next((place for place in range(len(leads) - 1) if leads[place] > 0 >= leads[place + 1]), None)
-        if at is not None:
-            share = leads[at] / (leads[at] - leads[at + 1])
-            found.append(float(sizes[at] + share * (sizes[at + 1] - sizes[at])))
-    return found
-
-
-@claim("architecture, borders", "Depth and width move the border between retrieval and inference.")
-def architecture_moves_the_border(architecture: Tables) -> Finding:
-    """Refuted if the border of three layers, and that of d = 16, is not apart from that of two layers with d = 32."""
-    kinds = {"two layers, d = 32": (2, 32), "three layers": (3, 32), "d = 16": (2, 16)}
-    borders = {
-        label: border([row for row in architecture["weights"] if (row["layers"], row["dimension"]) == kind])
-        for label, kind in kinds.items()
-    }
-    refutation = "refuted if the interval of three layers, or that of d = 16, overlaps that of two layers with d = 32"
-    if min(len(seeds) for seeds in borders.values()) < 5:
-        return judge({"seeds with a border": {label: len(seeds) for label, seeds in borders.items()}}, printed=False,
-                     failure="a border was not found in five seeds of every architecture",
-                     refutation=refutation)  # fmt: skip
-    base, *others = (spread(seeds).interval for seeds in borders.values())
-    moved = [low > base[1] or high < base[0] for low, high in others]
-    return judge(
-        {"log₂ N of the border and its interval": {label: _shown(spread(seeds)) for label, seeds in borders.items()}},
-        printed=all(moved),
-        trend=any(moved),
-        refutation=refutation,
-        difference="only one of depth and width moves the border, by its interval",
-        failure="neither depth nor width moves the border by its interval",
     )

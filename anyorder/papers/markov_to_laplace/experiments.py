@@ -90,7 +90,7 @@ SHARES = (
 @experiment(
     "How many tokens must the convolution see?",
     "Sec. 3 and 4: Mamba against transformers, and the role of convolution",
-    {"tiny": 0.3, "quick": 2, "paper": 12},
+    {"tiny": 0.3, "quick": 2, "paper": 58},
     paper="One layer of Mamba learns add-β smoothing at every order, one layer of attention does not; without "
     "convolution Mamba fails; a window of w = k + 1 tokens is enough for order k.",
     reading="Binary chains with Dirichlet(1) rows, Mamba-2 with four heads and no MLP, recipe `fast`. The authors' "
@@ -181,7 +181,7 @@ def nearest_beta(
 @experiment(
     "Which β does it add?",
     "Sec. 3: Mamba implements the optimal smoothing; Fig. 1",
-    {"tiny": 0.2, "quick": 0.6, "paper": 6},
+    {"tiny": 0.2, "quick": 0.6, "paper": 20},
     paper="The layer learns the Bayes predictor of its prior: for Dirichlet(β) rows it adds β.",
     reading="β of a model is that of the add-β predictor with the least mean D(add-β ‖ model) on held-out sequences.",
     recorded=OnPage(("beta",)),
