@@ -86,7 +86,8 @@ def _chart(panel: Axes, chart: Chart) -> None:
         panel.set_xticks(list(chart.ticks.values()), list(chart.ticks), rotation=angle, ha=side)
         panel.minorticks_off()
     elif all(float(x).is_integer() for series in chart.series for x in series.x) and "x" not in chart.log:
-        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        wide = max((x for series in chart.series for x in series.x), default=0) >= 10_000  # five digits and more
+        panel.xaxis.set_major_locator(MaxNLocator(4 if wide else "auto", integer=True))
     panel.set(xlabel=chart.x, ylabel=chart.y, title=chart.title)
 
 
