@@ -55,7 +55,8 @@ def test_python_examples_of_a_page_run_from_top_to_bottom(page, tmp_path, monkey
 def test_the_readme_names_commands_that_exist():
     from anyorder.cli.main import COMMANDS
 
-    named = set(re.findall(r"^anyorder ([a-z]+)", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    named = {name for block in blocks for name in re.findall(r"^anyorder ([a-z]+)", block, flags=re.MULTILINE)}
     assert named
     assert named <= set(COMMANDS)
 
@@ -93,6 +94,7 @@ def test_certificates_hold_in_programs_compiled_as_users_compile_them():
 #: Modules without a test file of their name: what is in them, or what tests them.
 TESTED_ELSEWHERE = {
     "cli/papers": "papers/test_registry",
+    "cli/unused": "cli/test_parsing",
     "constructions/disentangled": "constructions/test_registry has every construction over its cases",
     "constructions/steps": "web/test_api tells every step of every proof",
     "io/markdown": "constructions/test_tables and report/test_docs",
@@ -114,7 +116,7 @@ TESTED_ELSEWHERE = {
     "probing/adapters/transformer_lens": "torch/test_huggingface",
     "report/demo_page": "cli/test_demo",
     "report/orders": "cli/test_order",
-    "report/probe": "cli/test_probe",
+    "report/descent_page": "cli/test_dynamics and report/test_descent",
     "report/style": "the tests of every command that draws",
     "report/training": "cli/test_training",
     "sweeps/cost": "constants that were fitted; a running sweep corrects what follows from them",
