@@ -107,7 +107,7 @@ def listed(library: Library) -> list[ProbeInfo]:
         require(
             size <= limits.MOST_LISTED_PROBE,
             f"{PROBE} has {size / 1e6:.1f} MB, lists read at most {limits.MOST_LISTED_PROBE / 1e6:g} MB; "
-            "probe fewer --layers",
+            "probe fewer layers",
         )
         model = opened(library, path).model
         return ProbeInfo(path=path, title=model if path == SHIPPED_PROBE else f"{model} ({path})")

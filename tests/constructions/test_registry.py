@@ -198,7 +198,7 @@ def test_scores_that_the_dtype_cannot_express_are_refused():
         ({"name": "associative", "order": 1, "dimension": 9999}, "dimension is 9999, must be 1 to 8192"),
         ({"name": "disentangled", "length": 4096}, "`disentangled` would have matrices of 12294²"),
         ({"dtype": "float8"}, "dtype is 'float8', must be one of"),
-        ({"target_error": 0.0}, "target error is 0.0, must be between 0 and 1"),
+        ({"target_error": 0.0}, "target error is 0.0, must be at least 1e-100"),
         ({"kappa": -1.0}, "kappa is -1.0, must be above 0"),
         ({"beta": 2.0}, "`dyadic` has no option beta; it has none"),
         ({"name": "bayes", "beta": 0.0}, "beta is 0.0, must be above 0"),
