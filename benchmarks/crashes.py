@@ -250,15 +250,19 @@ class Ring:
         return f"race of {name}: {codes}, differs in {differs}" if differs else ""
 
 
-def _locker(folder: str, rounds: int, found: multiprocessing.queues.Queue) -> None:
+def _locker(
+    folder: str, rounds: int, together: multiprocessing.synchronize.Barrier, found: multiprocessing.queues.Queue
+) -> None:
     """Lock a folder so often; counts the times that it was held by another at the same time."""
     held, refused, shared, alone = 0, 0, 0, Path(folder).with_name("alone")
+    together.wait(PATIENCE)
     while held < rounds:
         try:
             with locked(folder):
                 held += 1
                 try:
                     os.close(os.open(alone, os.O_CREAT | os.O_EXCL))
+                    time.sleep(0.001)  # the others try meanwhile
                     alone.unlink()
                 except FileExistsError:
                     shared += 1
@@ -270,8 +274,8 @@ def _locker(folder: str, rounds: int, found: multiprocessing.queues.Queue) -> No
 def locks(folder: Path, processes: int = 4, rounds: int = 500) -> tuple[int, int, int]:
     """How often processes that compete for a folder held it, were refused, and held it two at a time."""
     context = multiprocessing.get_context("fork")
-    found = context.Queue()
-    workers = [context.Process(target=_locker, args=(str(folder), rounds, found)) for _ in range(processes)]
+    found, together = context.Queue(), context.Barrier(processes)
+    workers = [context.Process(target=_locker, args=(str(folder), rounds, together, found)) for _ in range(processes)]
     for worker in workers:
         worker.start()
     counts = [found.get(timeout=PATIENCE) for _ in workers]
