@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from anyorder import __version__
 from anyorder.cli.environment import check_environment, unusable
 from anyorder.cli.signals import exit_code, interruptible
-from anyorder.errors import InputError, in_a_line, in_flags, nearest
+from anyorder.errors import InputError, in_a_line, in_flags, in_one_line, nearest
 from anyorder.io import plugins
 
 if TYPE_CHECKING:  # `--help` and `--version` need none of the parser's and the terminal's libraries
@@ -129,8 +129,7 @@ def _refused(message: str) -> int:
 
 def _say(message: str) -> None:
     """Print an error or a warning as one line, even if it contains names of files with line breaks."""
-    line = "".join(one if one.isprintable() else repr(one)[1:-1] for one in in_flags(message))
-    line = re.sub(r"(\S{60})\S{140,}(\S{20})", r"\1…\2", line)
+    line = re.sub(r"(\S{60})\S{140,}(\S{20})", r"\1…\2", in_one_line(in_flags(message)))
     with contextlib.suppress(OSError):  # nobody can read it
         print(f"anyorder: {line}", file=sys.stderr, flush=True)
 

@@ -21,7 +21,7 @@ Rows = Float[Array, "rows width"]
 def write(
     head: Mamba, read: Float[Array, "read d"], batch: int, one_hot: Float[Array, "rows distinct"] | None
 ) -> Float[Array, "rows d"]:
-    """What a head writes to the stream.
+    """The contribution of a head to the stream.
 
     read: the normed stream at every position of every sequence or, with `one_hot`, the distinct normed embeddings.
     """

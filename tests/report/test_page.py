@@ -44,7 +44,7 @@ def test_explorer_reports_and_drawings_have_one_palette():
     )
 
     def colours(parts, patterns):
-        """What each pattern finds, in the dark what is set there, or else as in the light."""
+        """The match of each pattern in the dark rules, or in the light ones where those have none."""
         light, dark = ([re.search(pattern, part) for pattern in patterns] for part in parts)
         return [[one[1] for one in light], [(new or old)[1] for new, old in zip(dark, light, strict=True)]]
 
