@@ -15,9 +15,8 @@ from anyorder.io.atomic import write_json, write_text
 from anyorder.io.trees import as_json
 from anyorder.papers.check import Checked, check, read_results
 from anyorder.papers.entry import Claim
-from anyorder.papers.erratum import page as errata_page
-from anyorder.papers.ledger_page import page
 from anyorder.papers.registry import find_claims, ledgers, papers, prefix
+from benchmarks.pages.claims import claims_page, errata_page
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -57,7 +56,7 @@ def main() -> None:
             records = ledger.recorded() | found
             write_json(ledger.record, as_json({id: records[id] for id in ledger.claims if id in records}))
         errata = {prefix(name) + id: one for name, ledger in known.items() for id, one in ledger.errata.items()}
-        write_text(DOCS / "claims.md", page())
+        write_text(DOCS / "claims.md", claims_page())
         write_text(DOCS / "errata.md", errata_page(errata))
     elif differing:
         sys.exit("the record differs; keep what was measured with --write")

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from anyorder.constructions import CONSTRUCTIONS
 from anyorder.constructions.exact_orders import PATH, label, measure, resolution, worst_error
-from anyorder.constructions.tables import regenerated
 from anyorder.io.atomic import write_json
 from anyorder.io.numerics import DTYPES
 from benchmarks.measure import Row, show
+from benchmarks.pages.tables import regenerated
 
 #: Construction, options, dtype, orders, largest error, at 1,024 tokens.
 MUST_HOLD = (

@@ -15,16 +15,16 @@ import sys
 from pathlib import Path
 
 from anyorder.errors import require
-from anyorder.io.atomic import write_json, write_text
+from anyorder.io.atomic import Row, write_json, write_text
 from anyorder.papers import results
 from anyorder.papers.experiment import SEEDS, Task
 from anyorder.papers.registry import chosen, papers, recorded
 from anyorder.papers.runner import run_all
 from anyorder.papers.two_can.printed import JUDGED
-from anyorder.report.docs import regenerated
 from anyorder.report.figures import draw
 from anyorder.report.reproduce import section
 from anyorder.report.style import write_figure
+from benchmarks.pages.results import regenerated
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -45,7 +45,7 @@ def record(out: Path) -> None:
         if found is None:
             continue
         require(found["budget"] == "paper", f"{out}/{id}.json is of budget {found['budget']}, must be of paper")
-        whole, file = results.merged(found, results.read_recorded(id)), results.recorded_file(id)
+        whole, file = merged(found, results.read_recorded(id)), results.recorded_file(id)
         folder = file.with_suffix("")
         folder.mkdir(parents=True, exist_ok=True)
         write_json(file, whole)
@@ -55,6 +55,38 @@ def record(out: Path) -> None:
             for name, figure in shown.charts(results.typed_tables(whole)).items():
                 write_figure(draw(figure), folder / f"{name}.png")
         print(f"recorded {id}")
+
+
+def merged(new: Row, old: Row | None) -> Row:
+    """A new record, followed by the rows that an older record has for other presets; missing columns are null.
+
+    `earlier` describes the runs behind the older rows. Figures that the new record lacks are kept.
+    """
+    if old is None:
+        return new
+    ran = {row.get("preset") for table in new["tables"].values() for row in table["rows"]}
+    tables, kept = {}, set()
+    for name, table in new["tables"].items():
+        recorded = old["tables"].get(name, {"rows": []})["rows"]
+        others = [row for row in recorded if "preset" in row and row["preset"] not in ran]
+        kept |= {row["preset"] for row in others}
+        rows = [*table["rows"], *others]
+        columns = dict.fromkeys(column for row in rows for column in row)
+        tables[name] = table | {"rows": [{column: row.get(column) for column in columns} for row in rows]}
+    if not kept:
+        return new
+    before = old.get("earlier", [])
+    listed = {name for one in before for name in one["presets"]}
+    about = {"presets": sorted(kept - listed), **{key: old[key] for key in ("minutes", "versions", "notes")}}
+    earlier = [
+        one | {"presets": [name for name in one["presets"] if name in kept]}
+        for one in (about, *before)
+        if kept & set(one["presets"])
+    ]
+    figures = old["figures"] | new["figures"]
+    stated = new["verdict"] or old["verdict"]
+    judged = stated and results.verdict(tables, new["preset"], stated["rule"])
+    return new | {"tables": tables, "figures": figures, "verdict": judged, "earlier": earlier}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-"""The tables about all constructions: shapes, precision and advice, the same in the command, the docs and the report.
-
-A page of the docs holds a table between `<!-- table: NAME -->` and `<!-- end -->`; `regenerated` writes it again.
-"""
+"""Tables of all constructions: shapes, precision and advice, the same in the command, the docs and the report."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ from typing import NamedTuple
 from anyorder.constructions.construction import Construction
 from anyorder.constructions.exact_orders import precision_table
 from anyorder.constructions.registry import CONSTRUCTIONS, plan
-from anyorder.io.markdown import as_markdown, rewritten
 from anyorder.io.numerics import DTYPES
 
 
@@ -72,19 +68,3 @@ def advice() -> Listing:
 
 
 TABLES: dict[str, Callable[[], Listing]] = {made.__name__: made for made in (advice, sources, shapes, precision)}
-
-
-def markdown(table: Listing) -> str:
-    """The table as the docs have it; names of constructions are code.
-
-    >>> print(markdown(Listing(("name", "d"), [("bigram", "3S")])))
-    | name | d |
-    |---|---|
-    | `bigram` | 3S |
-    """
-    return as_markdown(table.headings, [(f"`{name}`", *cells) for name, *cells in table.rows])
-
-
-def regenerated(page: str) -> str:
-    """A page with its tables as they are now."""
-    return rewritten(page, "table", lambda name: markdown(TABLES[name]()))

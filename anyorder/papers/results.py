@@ -106,38 +106,6 @@ def verdict(tables: Mapping[str, Row], preset: str | None, rule: str) -> Row | N
     return {"rule": rule, "agree": {name: f"{sum(values)} of {len(values)}" for name, values in found.items()}}
 
 
-def merged(new: Row, old: Row | None) -> Row:
-    """A new record, followed by the rows that an older record has for other presets; missing columns are null.
-
-    `earlier` describes the runs behind the older rows. Figures that the new record lacks are kept.
-    """
-    if old is None:
-        return new
-    ran = {row.get("preset") for table in new["tables"].values() for row in table["rows"]}
-    tables, kept = {}, set()
-    for name, table in new["tables"].items():
-        recorded = old["tables"].get(name, {"rows": []})["rows"]
-        others = [row for row in recorded if "preset" in row and row["preset"] not in ran]
-        kept |= {row["preset"] for row in others}
-        rows = [*table["rows"], *others]
-        columns = dict.fromkeys(column for row in rows for column in row)
-        tables[name] = table | {"rows": [{column: row.get(column) for column in columns} for row in rows]}
-    if not kept:
-        return new
-    before = old.get("earlier", [])
-    listed = {name for one in before for name in one["presets"]}
-    about = {"presets": sorted(kept - listed), **{key: old[key] for key in ("minutes", "versions", "notes")}}
-    earlier = [
-        one | {"presets": [name for name in one["presets"] if name in kept]}
-        for one in (about, *before)
-        if kept & set(one["presets"])
-    ]
-    figures = old["figures"] | new["figures"]
-    stated = new["verdict"] or old["verdict"]
-    judged = stated and verdict(tables, new["preset"], stated["rule"])
-    return new | {"tables": tables, "figures": figures, "verdict": judged, "earlier": earlier}
-
-
 def recorded_file(id: str) -> Path:
     """The file with an experiment's recorded result; its figures are in a folder beside it.
 

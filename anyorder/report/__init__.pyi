@@ -1,5 +1,4 @@
 from . import descent as descent
-from . import docs as docs
 from . import figures as figures
 from . import page as page
 from . import sweeps as sweeps

@@ -14,12 +14,12 @@ import pytest
 import anyorder
 from anyorder.errors import InputError
 from anyorder.io import plugins
-from anyorder.papers import ledger_page
 from anyorder.papers.paper import RESULTS
 from anyorder.papers.registry import EXPERIMENTS, chosen, find_claims, papers
-from anyorder.report.docs import regenerated
 from benchmarks import claims as claims_recorder
 from benchmarks import results as results_recorder
+from benchmarks.pages.claims import claims_page
+from benchmarks.pages.results import regenerated
 
 TOY = {
     "__init__.py": '''
@@ -153,7 +153,7 @@ def test_it_is_reproduced_measured_recorded_and_shown(toy, run, tmp_path, monkey
     assert entries["toy/eq-symmetric"]["see"] == ["toy/tab-depth"]
 
     written = (tmp_path / "claims.md").read_text(encoding="utf-8")
-    assert written == ledger_page.page()
+    assert written == claims_page()
     assert "*On Sums*, Doe, 2026" in written
     assert "**`toy/tab-depth`** (Sec. 1) The first sum is 2." in written
     assert "**`thm-two-layer`**" in written

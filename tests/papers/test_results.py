@@ -75,33 +75,6 @@ def test_the_authors_model_is_judged_and_stands_first(id):
     assert earlier["versions"]["anyorder"] == "0.1.0"
 
 
-def test_rows_of_other_presets_stay_when_one_is_recorded_again():
-    def record(version, minutes, figures, *rows):
-        return {"tables": {"t": {"caption": version, "rows": list(rows)}}, "figures": figures, "notes": [version],
-                "minutes": minutes, "versions": {"anyorder": version}, "preset": "published",
-                    "verdict": {"rule": "equal", "agree": {}}}  # fmt: skip
-
-    old = record("0.1", 5.0, {"a": "old", "b": "old"}, {"preset": "paper", "x": 1}, {"preset": "floor", "x": 2})
-    first = results.merged(record("0.2", 7.0, {"a": "new"}, {"preset": "published", "x": 3, "y": 4}), old)
-    assert first["tables"]["t"]["rows"] == [
-        {"preset": "published", "x": 3, "y": 4},
-        {"preset": "paper", "x": 1, "y": None},
-        {"preset": "floor", "x": 2, "y": None},
-    ]
-    assert first["figures"] == {"a": "new", "b": "old"}
-    assert (first["minutes"], first["notes"]) == (7.0, ["0.2"])
-    made = {"minutes": 5.0, "versions": {"anyorder": "0.1"}, "notes": ["0.1"]}
-    assert first["earlier"] == [{"presets": ["floor", "paper"], **made}]
-    # again, with one of the others as well: what is left of the oldest keeps its versions
-    rows = {"preset": "published", "x": 5, "y": 6, "x_agrees": True}, {"preset": "paper", "x": 7, "x_agrees": False}
-    second = results.merged(record("0.3", 9.0, {}, *rows), first)
-    assert [row["x"] for row in second["tables"]["t"]["rows"]] == [5, 7, 2]
-    assert second["earlier"] == [{"presets": ["floor"], **made}]
-    assert second["verdict"] == {"rule": "equal", "agree": {"x": "1 of 1"}}  # of the judged preset
-    alone = record("0.4", 1.0, {}, {"x": 1})
-    assert results.merged(alone, None) == results.merged(alone, record("0.3", 2.0, {}, {"x": 2})) == alone
-
-
 def test_uniform_attention_stands_beside_every_distance():
     """Where tokens are a fair coin a model learns uniform attention, so that both distances are the same."""
     for id, name in itertools.product(("token-noise", "transition-noise", "bits", "attention-maps", "presets"), (

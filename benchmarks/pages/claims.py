@@ -1,15 +1,15 @@
-"""docs/claims.md: the ledger as a page, from entries and the record."""
+"""docs/claims.md and docs/errata.md, from entries, errata and the record."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 
-from anyorder.io.markdown import as_markdown
 from anyorder.papers.entry import Claim, Finding, Verdict, shown
-from anyorder.papers.erratum import Kind
+from anyorder.papers.erratum import Erratum, Kind
 from anyorder.papers.ledger import Ledger
 from anyorder.papers.registry import ledgers, papers, prefix
+from benchmarks.pages.markdown import as_markdown
 
 _INTRODUCTION = """# Claims
 
@@ -36,8 +36,8 @@ otherwise: the prior `Reversible` rejects all others.
 """
 
 
-def page() -> str:
-    """The page as Markdown: the recorded ledgers of all papers."""
+def claims_page() -> str:
+    """docs/claims.md as Markdown: the recorded ledgers of all papers."""
     parts = [_paper(name, ledger) for name, ledger in ledgers().items() if ledger.recorded()]
     return _INTRODUCTION + "\n".join(parts).rstrip() + "\n"
 
@@ -83,3 +83,36 @@ def _entry(entry: Claim, record: Finding, prefix: str) -> str:
 
 def _rounded(seconds: float) -> str:
     return f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}"
+
+
+_HEADINGS = {
+    (Kind.ERROR, Kind.MISPRINT): "## Errors\n\nMost are slips that do not affect the result.\n",
+    (Kind.READING,): "## Readings\n\nAmbiguous passages of the paper, and our interpretation. A reading is not a "
+    "correction.\n",
+    (Kind.REMARK,): "## Remarks\n\nLoose but true statements, limits that the paper itself states, and notes on other "
+    "work.\n",
+}
+_ERRATA = """# Errata of the paper, readings and remarks
+
+Most statements of the paper hold: see [claims](claims.md). `anyorder claims E9` measures the claims behind erratum E9
+again. Places are given by section and equation. This page is generated from `anyorder/papers/two_can/errata.toml` by
+`make claims`.
+"""
+
+
+def errata_page(errata: Mapping[str, Erratum]) -> str:
+    """docs/errata.md as Markdown."""
+    lines = [_ERRATA]
+    for kinds, heading in _HEADINGS.items():
+        chosen = {id: one for id, one in errata.items() if one.kind in kinds}
+        columns: list[str] = ["", "where", "printed", "our reading", "measured by"]
+        rows = [[id, one.where, one.printed, one.text, _measured(one)] for id, one in chosen.items()]
+        if not any(one.printed for one in chosen.values()):
+            columns, rows = [*columns[:2], "text", columns[-1]], [[*row[:2], *row[3:]] for row in rows]
+        cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+        lines += [heading, as_markdown(columns, cells) + "\n"]
+    return "\n".join(lines)
+
+
+def _measured(one: Erratum) -> str:
+    return ", ".join(f"`{claim}`" for claim in one.claims) or "misprint"

@@ -1,4 +1,4 @@
-"""The page of what is recorded: what it says about differences to print is read off the recorded tables."""
+"""The generated pages: those of the record and the registries, with differences to print read off recorded tables."""
 
 import copy
 import json
@@ -8,11 +8,16 @@ import re
 import pytest
 
 from anyorder.papers import results
+from anyorder.papers.erratum import Erratum, Kind
 from anyorder.papers.paper import RESULTS
 from anyorder.papers.registry import EXPERIMENTS, papers, recorded
-from anyorder.report.docs import differences, markdown, regenerated
+from anyorder.papers.two_can.claims import LEDGER
+from benchmarks.pages import tables
+from benchmarks.pages.claims import claims_page, errata_page
+from benchmarks.pages.results import differences, markdown, regenerated
+from benchmarks.results import merged
 
-DOCS = pathlib.Path(__file__).parents[2] / "docs"
+DOCS = pathlib.Path(__file__).parents[1] / "docs"
 PAGES = {name: paper for name, paper in papers().items() if paper.page is not None}
 
 
@@ -105,3 +110,57 @@ def test_a_bound_is_not_held_against_a_level_that_agrees():
             judged[-1]["over_clean_agrees"] = agrees
             (paragraph,) = differences({id: found[id]})
             assert last + end in paragraph
+
+
+def test_the_page_of_the_ledger_is_that_of_the_record():
+    assert (DOCS / "claims.md").read_text(encoding="utf-8") == claims_page()
+
+
+def test_the_page_of_errata_is_made_from_the_data():
+    assert (DOCS / "errata.md").read_text(encoding="utf-8") == errata_page(LEDGER.errata)
+
+
+def test_every_erratum_stands_below_the_heading_of_its_kind():
+    errata = {
+        "E1": Erratum(Kind.ERROR, "Sec. 1", "two", "one|1", ("a", "b")),
+        "E2": Erratum(Kind.MISPRINT, "Sec. 1", "the", "teh"),
+        "N1": Erratum(Kind.READING, "Sec. 2", "either", claims=("c",)),
+    }
+    errors, readings = errata_page(errata).split("## Readings")
+    assert r"| E1 | Sec. 1 | one\|1 | two | `a`, `b` |" in errors
+    assert "| E2 | Sec. 1 | teh | the | misprint |" in errors
+    assert "| N1 | Sec. 2 | either | `c` |" in readings
+
+
+@pytest.mark.slow
+def test_the_tables_of_the_docs_are_those_of_the_registry():
+    for page in DOCS.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert tables.regenerated(text) == text, f"{page.name}: python -m benchmarks.exact_orders --docs"
+
+
+def test_rows_of_other_presets_stay_when_one_is_recorded_again():
+    def record(version, minutes, figures, *rows):
+        return {"tables": {"t": {"caption": version, "rows": list(rows)}}, "figures": figures, "notes": [version],
+                "minutes": minutes, "versions": {"anyorder": version}, "preset": "published",
+                    "verdict": {"rule": "equal", "agree": {}}}  # fmt: skip
+
+    old = record("0.1", 5.0, {"a": "old", "b": "old"}, {"preset": "paper", "x": 1}, {"preset": "floor", "x": 2})
+    first = merged(record("0.2", 7.0, {"a": "new"}, {"preset": "published", "x": 3, "y": 4}), old)
+    assert first["tables"]["t"]["rows"] == [
+        {"preset": "published", "x": 3, "y": 4},
+        {"preset": "paper", "x": 1, "y": None},
+        {"preset": "floor", "x": 2, "y": None},
+    ]
+    assert first["figures"] == {"a": "new", "b": "old"}
+    assert (first["minutes"], first["notes"]) == (7.0, ["0.2"])
+    made = {"minutes": 5.0, "versions": {"anyorder": "0.1"}, "notes": ["0.1"]}
+    assert first["earlier"] == [{"presets": ["floor", "paper"], **made}]
+    # again, with one of the others as well: what is left of the oldest keeps its versions
+    rows = {"preset": "published", "x": 5, "y": 6, "x_agrees": True}, {"preset": "paper", "x": 7, "x_agrees": False}
+    second = merged(record("0.3", 9.0, {}, *rows), first)
+    assert [row["x"] for row in second["tables"]["t"]["rows"]] == [5, 7, 2]
+    assert second["earlier"] == [{"presets": ["floor"], **made}]
+    assert second["verdict"] == {"rule": "equal", "agree": {"x": "1 of 1"}}  # of the judged preset
+    alone = record("0.4", 1.0, {}, {"x": 1})
+    assert merged(alone, None) == merged(alone, record("0.3", 2.0, {}, {"x": 2})) == alone

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from anyorder.io.atomic import Row
-from anyorder.io.markdown import as_markdown, rewritten
 from anyorder.papers.paper import RESULTS, Paper
 from anyorder.papers.registry import EXPERIMENTS, papers, recorded
 from anyorder.papers.results import read_recorded, recorded_file, typed_tables
 from anyorder.report.tables import known, shown
 from anyorder.sweeps.analysis import Spread
+from benchmarks.pages.markdown import as_markdown, rewritten
 
 #: Tables with more rows than this are not shown on the page, only linked.
 LONG = 24

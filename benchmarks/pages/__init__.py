@@ -1,0 +1,1 @@
+"""The generated parts of the documentation: claims, errata, recorded results, tables of constructions."""
