@@ -1,7 +1,7 @@
 """Checkers for the paper's assumptions on the data, each with a verdict, the measured number and its limit.
 
-App. C asks four things of a prior over first-order chains, App. D three of second-order binary kernels and
-five of reversible kernels of any order. What the last five can mean is in `docs/assumptions.md`.
+App. C states four assumptions on a prior over first-order chains, App. D three on second-order binary kernels and
+five on reversible kernels of any order; `docs/assumptions.md` discusses how the last five can be read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from anyorder.io.gates import gated
 
 
 class Check(NamedTuple):
-    """One assumption: whether it holds, the number measured, the limit it is held against, and what was measured."""
+    """One assumption: whether it holds, the measured number and its limit, and a description of that number."""
 
     name: str
     holds: bool
@@ -46,7 +46,7 @@ def check_first_order(
 
     The first two are statements about every kernel and are checked on each. Permutation invariance and a
     uniform mean are statements about the distribution: the largest deviation of a moment, in standard
-    errors, is held against the Bonferroni-corrected normal quantile at the given confidence.
+    errors, is compared with the Bonferroni-corrected normal quantile at the given confidence.
 
     >>> from anyorder.chains import Dirichlet
     >>> [check.holds for check in check_first_order(Dirichlet(1, 3), 0.2)]
@@ -76,11 +76,11 @@ def check_first_order(
 
 @gated
 def check_second_order(kernel: Kernel, newest_first: bool = False) -> list[Check]:
-    """App. D, Assumption 2, for one second-order binary kernel; its first part as printed and under its name.
+    """App. D, Assumption 2, for one second-order binary kernel, with both readings of its first part.
 
-    Printed is that a word of three tokens is as probable as its cyclic shift; its name is time reversibility, which
-    every such chain has. Contexts of the transition preference are read oldest token first, or newest first as in
-    the proofs.
+    As printed, a word of three tokens is as probable as its cyclic shift; its name is time reversibility, which every
+    such chain has. Contexts of the transition preference are read oldest token first or, as in the proofs, newest
+    token first.
 
     >>> from anyorder.chains import ReversibleBinary
     >>> kernel = Kernel(ReversibleBinary().draw(jax.random.key(1)))
@@ -109,9 +109,9 @@ def check_second_order(kernel: Kernel, newest_first: bool = False) -> list[Check
 
 
 def check_any_order(kernel: Kernel) -> list[Check]:
-    """App. D, Assumption 3, for one kernel of any order, as printed and (last two rows) as it can be meant.
+    """App. D, Assumption 3, for one kernel of any order, as printed and, in the last two rows, as it may be meant.
 
-    Printed, it asks that the lifted chain be self-adjoint, which no irreducible chain above order one is,
+    As printed, it requires that the lifted chain is self-adjoint, which no irreducible chain above order one is,
     and that β_m > 0 for all m, where β_m = 0 for m ≥ 2 whatever the chain: φ_m is orthogonal to constants.
 
     >>> from anyorder.chains import Reversible
@@ -154,7 +154,7 @@ def check_any_order(kernel: Kernel) -> list[Check]:
 
 @gated
 def conditions(prior: Prior, gamma: float, key: Seed = 0, *, count: int = 16) -> list[Check]:
-    """The assumptions of App. C for order one, of App. D for higher orders on `count` kernels of the prior.
+    """Check the assumptions of App. C (order one) or App. D (higher orders) on `count` kernels of the prior.
 
     For several kernels `measured` is that of the worst one, and the detail says how many fail.
 
@@ -174,7 +174,7 @@ def conditions(prior: Prior, gamma: float, key: Seed = 0, *, count: int = 16) ->
 
 
 def _worst(same: tuple[Check, ...]) -> Check:
-    """One check of many kernels as one: that of the kernel furthest beyond the limit, if any fails."""
+    """Combine one check of many kernels: the result of the kernel furthest beyond the limit, if any fails."""
     failing = [check for check in same if not check.holds]
     # Failing kernels lie on the wrong side of the limit; the worst is the furthest from it.
     worst = max(failing, key=lambda check: abs(check.measured - check.limit)) if failing else same[0]
@@ -187,7 +187,7 @@ def _reversible(kernel: Kernel) -> Check:
 
 
 def _projections(kernel: Kernel, matrix: Float[np.ndarray, "contexts contexts"]) -> tuple[float, float]:
-    """Smallest β_m over m ≥ 2, with the printed f(a) = |a| (distinct symbols) and with f(a, b)."""
+    """The smallest β_m over m ≥ 2, with the printed f(a) = |a| (distinct symbols) and with f(a, b)."""
     weights = kernel.stationary.ravel()
     root = np.sqrt(weights)
     symmetric = root[:, None] * matrix / root[None, :]

@@ -1,4 +1,4 @@
-"""A source in plain values: flags of commands and JSON of runs. Nothing here imports JAX."""
+"""The config of a source: plain values for flags of commands and JSON of runs. Nothing here imports JAX."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PRIORS: Registry[Callable[..., Prior]] = Registry(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SourceConfig:
-    """The source of sequences, without their length."""
+    """The config of a source of sequences, without their length."""
 
     order: int = 2
     """Order k: how many past tokens the next one depends on. The priors order-mixture and tree have their own."""
@@ -87,12 +87,12 @@ class SourceConfig:
         return {"order-mixture": self.max_order, "tree": self.depth}.get(self.prior, self.order)
 
     def check_window(self) -> None:
-        """Refuse an order beside a prior that has its own."""
+        """Reject an order given together with a prior that has its own."""
         own = self.window
         require(self.order == own, f"order is {self.order}, the prior {self.prior} has {own}; drop `order=`")
 
     def source_of(self, length: int, *, per_kernel: int = 1, prior: Prior | None = None) -> Source:
-        """The source of sequences of this many tokens; another prior may take the place of the named one.
+        """The source with sequences of this many tokens; `prior` replaces the named prior.
 
         >>> SourceConfig(order=3, token_noise=0.1).source_of(9).noise
         TokenNoise(probability=0.1)

@@ -20,7 +20,7 @@ MOST_SYMBOLS = 6
 
 
 class DoublyStochastic(Prior):
-    """For each of the last k - 1 tokens a doubly stochastic matrix from the oldest token to the next one.
+    """Doubly stochastic kernels: the last k - 1 tokens select a matrix from the oldest token to the next one.
 
     A matrix is a mixture of all S! permutation matrices with weights from Dirichlet(α/(S - 1)!): every doubly
     stochastic matrix is possible, and each row alone is from Dirichlet(α, …, α) as under `Dirichlet`. The stationary

@@ -16,7 +16,7 @@ from anyorder.errors import InputError, check_alphabet, check_order, require
 from anyorder.io.gates import check_number
 from anyorder.io.notebook import as_html
 
-#: Rows may miss a sum of one by this much: the rounding of float32 rows, not more.
+#: Tolerance for the sum of a row: the rounding of float32 rows.
 ROW_TOLERANCE = 1e-5
 #: A dense kernel holds S^(k+1) numbers; this many are 1 GiB in float64.
 LARGEST_DENSE_KERNEL = 1 << 27
@@ -25,7 +25,7 @@ SHOWN = 16
 
 
 def dense_shape(order: int, alphabet_size: int) -> tuple[int, ...]:
-    """The shape (S,)*k + (S,) of a kernel, refused where it is not one or cannot be held in memory.
+    """Check order, alphabet size and memory, and return the shape (S,)*k + (S,) of a dense kernel.
 
     >>> dense_shape(2, 3)
     (3, 3, 3)
@@ -81,7 +81,7 @@ class Kernel:
 
     @property
     def order(self) -> int:
-        """How many past tokens the next one depends on."""
+        """The number of past tokens that the next one depends on."""
         return self.probabilities.ndim - 1
 
     @property
@@ -112,7 +112,7 @@ class Kernel:
 
     @functools.cached_property
     def eigenvalues(self) -> Complex[np.ndarray, "leading"]:
-        """Eigenvalues of the lifted chain by falling modulus (the leading six when it is sparse)."""
+        """Eigenvalues of the lifted chain by decreasing modulus (the leading six when it is sparse)."""
         return lifted_chain.leading_eigenvalues(self.transition_matrix)
 
     @property
@@ -122,7 +122,7 @@ class Kernel:
 
     @property
     def spectral_gap(self) -> float:
-        """1 - |λ_2|: how fast the lifted chain forgets where it started."""
+        """1 - |λ_2|: the rate at which the lifted chain forgets its start."""
         return 1.0 - abs(self.second_eigenvalue)
 
     @functools.cached_property
@@ -163,7 +163,7 @@ class Kernel:
 
     @property
     def optimal_loss(self) -> float:
-        """The paper's L* (Theorem 4) for this kernel: the mean entropy over contexts, all weighted alike."""
+        """The paper's L* (Theorem 4) for this kernel: the mean entropy over contexts, weighted equally."""
         return float(self.row_entropies.mean())
 
 

@@ -51,7 +51,7 @@ def transition_matrix(rows: Float[np.ndarray, "contexts symbols"]) -> Matrix:
 
 
 def closed_classes(matrix: Matrix) -> list[Int[np.ndarray, "members"]]:
-    """The sets of states that the chain can never leave once inside, each strongly connected."""
+    """The closed communicating classes: strongly connected sets of states that the chain never leaves."""
     graph = scipy.sparse.csr_array(matrix)
     count, labels = scipy.sparse.csgraph.connected_components(graph, directed=True, connection="strong")
     sources, targets = graph.nonzero()
@@ -77,7 +77,7 @@ def period(matrix: Matrix) -> int:
 
 
 def stationary_distribution(matrix: Matrix) -> Float[np.ndarray, "states"]:
-    """The distribution that one step leaves unchanged; it must be unique.
+    """The stationary distribution; it must be unique.
 
     >>> stationary_distribution(np.array([[0.9, 0.1], [0.5, 0.5]])).round(6).tolist()
     [0.833333, 0.166667]
@@ -105,7 +105,7 @@ def stationary_distribution(matrix: Matrix) -> Float[np.ndarray, "states"]:
 
 
 def leading_eigenvalues(matrix: Matrix) -> Complex[np.ndarray, "leading"]:
-    """Eigenvalues by falling modulus: all of them for a dense matrix, six for a sparse one.
+    """Eigenvalues by decreasing modulus: all of them for a dense matrix, six for a sparse one.
 
     >>> leading_eigenvalues(np.array([[0.9, 0.1], [0.5, 0.5]])).real.round(6).tolist()
     [1.0, 0.4]

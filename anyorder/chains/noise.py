@@ -59,7 +59,7 @@ def substitute(
 
 
 def observed(truth: Float[Array, "*batch symbols"], noise: TokenNoise) -> Float[Array, "*batch symbols"]:
-    """The distribution of the observed token where the clean one has distribution `truth`.
+    """The distribution of the observed token, given the distribution `truth` of the clean one.
 
     >>> observed(jnp.array([1.0, 0.0, 0.0]), TokenNoise(0.5)).tolist()
     [0.5, 0.25, 0.25]

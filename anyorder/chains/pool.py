@@ -19,7 +19,7 @@ from anyorder.io.gates import check_memory, gated
 
 
 class Pool(Prior):
-    """One of N kernels, each as likely as the others; they are given, or drawn once with Dirichlet rows.
+    """The uniform prior over N kernels, which are given or drawn once with Dirichlet rows.
 
     >>> pool = Pool(order=1, alphabet_size=3, chains=4)
     >>> pool.kernels.shape, bool((pool.draw(jax.random.key(0)) == pool.kernels).all(axis=(1, 2)).any())
@@ -64,5 +64,5 @@ class Pool(Prior):
         return len(self.kernels)
 
     def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
-        """One of them."""
+        """One of the kernels."""
         return jax.random.choice(key, self.kernels).astype(dtype)

@@ -1,6 +1,6 @@
-"""Priors over kernels: where a fresh chain comes from.
+"""Priors over kernels, from which fresh chains are drawn.
 
-A prior is a small pytree with one method, `draw(key, dtype)`, that gives one kernel array of shape
+A prior is a small pytree with one method, `draw(key, dtype)`, that returns one kernel array of shape
 (S,)*k + (S,); callers make keys of integer seeds and use `vmap`. Numbers such as γ are leaves, so changing them does
 not recompile.
 """
@@ -34,7 +34,7 @@ class Prior(eqx.Module):
 
     def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
         """One kernel of shape (S,)*k + (S,) in this type; the one method that a prior must override."""
-        raise InputError(f"{type(self).__name__} has no method draw(key, dtype); write one that gives a kernel")
+        raise InputError(f"{type(self).__name__} has no method draw(key, dtype); write one that returns a kernel")
 
     def floor(self, tokens: Int[Array, "length"]) -> Any:
         """The Bayes predictor's rows (length, S) on one sequence, for a uniform start without noise.
@@ -106,7 +106,7 @@ class Dirichlet(Prior):
 class Floored(Prior):
     """(1 - γ)·Dirichlet(1) + γ/S rows: every transition has probability at least γ/S.
 
-    With `mixing` (the default) kernels whose rows are too alike are drawn again, so that all four
+    With `mixing` (the default) kernels whose rows are too similar are redrawn, so that all four
     assumptions of App. C hold. The test is Σ_s ‖π(·|s) - π̄‖² ≥ γ²/S around the plain mean row π̄. It implies
     the paper's second assumption, because the mean row minimises that sum; and it does not change when
     symbols are renamed in rows or columns, so that E[π] stays uniform.
@@ -151,13 +151,13 @@ class Floored(Prior):
 
 
 class ReversibleBinary(Prior):
-    """Second-order binary kernels that meet Assumption 2 of App. D with its first part read as its name has it.
+    """Second-order binary kernels that meet Assumption 2 of App. D with its first part read as time reversibility.
 
-    As printed that part asks for kernels of the bag: see `BagSymmetric`, and docs/assumptions.md.
+    As printed, that part requires bag-symmetric kernels: see `BagSymmetric`, and docs/assumptions.md.
 
     The four free numbers are π(0|s_1 s_2). They are drawn uniformly, ordered so that the transition
-    preference holds (π(0|00) > π(0|10) and π(1|11) > π(1|01)), and drawn again while the second-hop
-    likelihood Σ_s π²(s|s,s) is below 1. Time reversibility needs nothing: for a binary alphabet
+    preference holds (π(0|00) > π(0|10) and π(1|11) > π(1|01)), and redrawn while the second-hop
+    likelihood Σ_s π²(s|s,s) is below 1. Time reversibility is no restriction: for a binary alphabet
     μ(001) = μ(00) - μ(000) = μ(100), and likewise for 011, so every such chain is reversible.
     Contexts of the preference are read oldest token first, as everywhere here; with `newest_first` they are read as
     the gradient analysis and the proofs of App. D and F write them (x_n = s_1, x_{n-1} = s_2).
@@ -180,7 +180,7 @@ class ReversibleBinary(Prior):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """One for each way to read contexts."""
+        """The name, one for each reading of contexts."""
         return "reversible-binary-newest" if self.newest_first else "reversible-binary"
 
     @eqx.filter_jit
@@ -213,15 +213,15 @@ def second_hop(kernel: Float[Array, "2 2 2"]) -> Float[Array, ""]:
 
 
 class Reversible(Prior):
-    """Reversible kernels of any order: Gibbs measures whose weights do not change when read backwards.
+    """Reversible kernels of any order: Gibbs measures whose weights are invariant under reversal of words.
 
     Each word w of k + 1 tokens has the energy σ·z(w) + c·Σ_j 1[w_0 = w_j]/k with normal z, averaged over the
     word and its mirror image, and the weight exp(energy). The kernel is the Gibbs measure of these weights:
     with M the transfer matrix on contexts and r its leading right eigenvector,
     π(s|a) = M(a,b) r(b) / (λ r(a)). The stationary process is reversible by construction and every transition
     is possible. For order one the kernel is made lazy, (I + π)/2, which makes its spectrum positive. Kernels
-    are drawn again until their return counts fall, which is what App. D wants its assumptions for; see
-    `assumptions.check_any_order` for what a positive spectrum can and cannot mean above order one.
+    are redrawn until their return counts decrease, the property for which App. D needs its assumptions;
+    docs/assumptions.md discusses positive spectra above order one.
 
     >>> Kernel(Reversible(order=3, alphabet_size=2).draw(jax.random.key(0))).reversible
     True
@@ -232,7 +232,7 @@ class Reversible(Prior):
     coupling: float | Float[Array, ""] = 1.5
     iterations: int = eqx.field(static=True, default=400)
     falling: bool = eqx.field(static=True, default=True)
-    """Whether kernels are drawn again until their return counts fall."""
+    """Whether kernels are redrawn until their return counts decrease."""
 
     @eqx.filter_jit
     def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
@@ -265,7 +265,7 @@ class Reversible(Prior):
         return (kernel + jnp.eye(size, dtype=dtype)) / 2 if self.order == 1 else kernel
 
 
-#: How many return counts are compared: those of lags 1 … 8.
+#: Return counts are compared at lags 1 … 8.
 RETURN_STEPS = 8
 
 
@@ -278,7 +278,7 @@ def return_counts(kernel: Float[Array, "*contexts symbols"], steps: int) -> Floa
     tokens = jnp.indices(kernel.shape)
     matches = sum(
         tokens[j] == tokens[-1] for j in range(kernel.ndim - 1)
-    )  # how often the last axis's symbol stands in a
+    )  # number of occurrences in a of the symbol on the last axis
 
     def step(later: Array, _: None) -> tuple[Array, Float[Array, ""]]:
         # later[a, s] = Pr(s comes l steps after a); one step more goes through the context (a_2 … a_k, s')

@@ -1,4 +1,4 @@
-"""Sources that are no chains: each sequence is drawn whole, with the distribution of every token."""
+"""Sources other than Markov chains: each sequence is drawn as a whole, with the distribution of every token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anyorder.errors import InputError
 class Process(Prior):
     """A prior over sequences instead of kernels: hidden Markov models, switching chains, recall.
 
-    It overrides `sequence` in place of `draw`. `order` is the number of tokens before the first prediction that counts.
+    Subclasses override `sequence`, not `draw`. `order` is the number of tokens before the first prediction that counts.
     """
 
     def sequence(
@@ -23,5 +23,5 @@ class Process(Prior):
         raise InputError(f"{type(self).__name__} has no method sequence(key, length, dtype); write one")
 
     def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
-        """Refused: there is no kernel."""
+        """Raise an error: a process has no kernels."""
         raise InputError(f"the prior {self.name} draws sequences and has no kernels; choose a prior over kernels")

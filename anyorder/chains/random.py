@@ -1,4 +1,4 @@
-"""Random numbers: the generator of JAX, written so that a CPU makes them in one pass.
+"""Random numbers: JAX's generator, written so that a CPU computes them in one pass.
 
 `jax.random` compiles the twenty rounds of Threefry as a loop that stores its state after every four of them, and
 keeps half of the bits for 32-bit numbers. Sampling is bound by exactly this, so here the rounds are unrolled and
@@ -28,7 +28,7 @@ Seed = SupportsIndex | PRNGKeyArray
 
 
 def as_key(seed: Seed) -> PRNGKeyArray:
-    """The key that an integer seeds; a key stays what it is.
+    """The key of an integer seed; a key is returned unchanged.
 
     >>> bool(as_key(3) == jax.random.key(3))
     True

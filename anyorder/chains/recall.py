@@ -1,4 +1,4 @@
-"""Key-value recall: pairs of a key and a value, one key marked, and at the end the marked value is asked for.
+"""Key-value recall: pairs of a key and a value; one key is marked, and its value is queried at the end.
 
 0^(k-1), then pairs κ_j v_j for j = 1 … N, then the k tokens up to the marked key again, then its value. The marker is
 the last symbol S - 1; the key is the marker at one uniform place and 0 at all others, and values are uniform among the
@@ -20,7 +20,7 @@ from anyorder.io.gates import check_fields
 
 
 class Recall(Process):
-    """Key-value recall with a window of k tokens; N is as large as the length allows; a spare token is one more 0.
+    """Key-value recall with a window of k tokens; N is as large as the length allows, and a spare token is a leading 0.
 
     >>> tokens, truth = Recall(order=1, alphabet_size=4).sequence(jax.random.key(0), 8)
     >>> tokens.tolist(), truth[-1].tolist()  # 3 marks the value 1

@@ -1,4 +1,4 @@
-"""How tokens are drawn one after the other: the opening, then a row of the kernel at every step."""
+"""Sampling of tokens one after the other: the opening, then a row of the kernel at every step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anyorder.errors import require
 from anyorder.io import numerics as numerics  # 64-bit numbers
 
 Start = Literal["uniform", "stationary"]
-#: Pasts that never occur have no next token; dividing by this keeps their rows, which nobody reads, finite.
+#: Pasts that never occur have no next token; dividing by this keeps their rows, which are never read, finite.
 TINY = 1e-30
 
 
@@ -69,10 +69,10 @@ def walk(
 
 
 def cumulative(rows: Float[Array, "*rows symbols"]) -> Float32[Array, "*rows bounds"]:
-    """The distribution function of every row but for its last value: what a uniform number is compared with.
+    """The cumulative sums of every row without the last one, to be compared with a uniform number.
 
     The symbol is the number of sums at or below the uniform number. The last sum is not compared, so the last symbol
-    takes what is left and rows need no exact sum. The uniform numbers are multiples of 2^-24: sums that are finer than
+    takes the rest and rows need no exact sum. The uniform numbers are multiples of 2^-24: sums that are finer than
     float32 would change nothing.
 
     >>> cumulative(jnp.array([0.25, 0.5, 0.25])).tolist()

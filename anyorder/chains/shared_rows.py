@@ -1,7 +1,7 @@
 """Priors under which contexts share rows: by bag, by an order below the longest, or by a random context tree.
 
-The kernels are those of the longest order, with equal rows where contexts agree in what counts, so that everything
-that takes a kernel takes these. A row for each context of the last tokens broadcasts over the axes of older ones.
+The kernels have the longest order, with equal rows for contexts that share one, so every function of kernels
+accepts them. A row for each context of the last tokens broadcasts over the axes of older ones.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class OrderMixture(Prior):
 
     @property
     def orders(self) -> range:
-        """The orders that are drawn from."""
+        """The orders that a kernel may have."""
         return range(self.min_order, self.max_order + 1)
 
     def draw(self, key: PRNGKeyArray, dtype: DTypeLike = jnp.float64) -> Float[Array, "*contexts symbols"]:
@@ -96,8 +96,8 @@ class OrderMixture(Prior):
 class Tree(Prior):
     """Random context trees, the prior of context-tree weighting, with a Dirichlet row at every leaf.
 
-    A node above the full depth is a leaf with probability ½; otherwise it has a child for each symbol, the token
-    before those that led to it. The leaf that the last tokens lead to, newest first, has the row.
+    A node above the full depth is a leaf with probability ½; otherwise it has a child for each value of the next
+    older token. The next token has the row of the leaf that the last tokens lead to, newest first.
 
     >>> Tree(alphabet_size=2, depth=3).draw(jax.random.key(0)).shape
     (2, 2, 2, 2)

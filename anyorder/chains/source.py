@@ -37,8 +37,8 @@ class Chains(NamedTuple):
     """A batch of chains: element i of each array belongs to sequence i.
 
     `truth[i, t]` is the distribution that `tokens[i, t]` was drawn from, given the clean past, so that the
-    true loss is exact with and without noise. `clean` is the sequence before token noise. `kernels` is None where the
-    sequences are no chains.
+    true loss is exact with and without noise. `clean` is the sequence before token noise. `kernels` is None for
+    sequences that are not Markov chains.
     """
 
     kernels: Float[Array, "count *contexts symbols"] | None
@@ -57,7 +57,7 @@ class Chains(NamedTuple):
 
 
 def as_prior(given: Prior | Kernel) -> Prior:
-    """A prior unchanged; for a kernel, the prior that always draws it."""
+    """The prior itself, or for a kernel the prior that always draws it."""
     prior = PointMass(given) if isinstance(given, Kernel) else given
     require(
         isinstance(prior, Prior),
@@ -105,7 +105,7 @@ class Source(eqx.Module):
 
     @property
     def order(self) -> int:
-        """How many past tokens the next one depends on at most."""
+        """The largest number of past tokens that the next one depends on."""
         return self.prior.order
 
     @property
@@ -124,7 +124,7 @@ class Source(eqx.Module):
 
     @gated
     def sample(self, seed: Seed, count: int, dtype: DTypeLike = jnp.float64) -> Chains:
-        """`count` sequences; `per_kernel` of them in a row share a kernel. The seed is an integer or a key."""
+        """Draw `count` sequences; `per_kernel` consecutive ones share a kernel. The seed is an integer or a key."""
         require(count >= 1, f"count is {count}, must be at least 1")
         require(
             count % self.per_kernel == 0,
@@ -142,7 +142,7 @@ class Source(eqx.Module):
 
 @gated
 def as_source(given: Source | Prior | Kernel, length: int = 33) -> Source:
-    """A source unchanged; for a prior or a kernel, the source of sequences of this many tokens, without noise.
+    """The source itself, or for a prior or a kernel its source of sequences of this many tokens, without noise.
 
     >>> as_source(Kernel([[0.9, 0.1], [0.5, 0.5]])).length
     33
@@ -222,7 +222,7 @@ def _sample(key: PRNGKeyArray, source: Source, count: int, dtype: DTypeLike) -> 
 
 
 def _observed(drawn: Chains, key: PRNGKeyArray, noise: Noise | None) -> Chains:
-    """The same under token noise, if there is any."""
+    """Apply the token noise, if there is any."""
     if not isinstance(noise, TokenNoise):
         return drawn
     count, _, size = drawn.truth.shape

@@ -1,4 +1,4 @@
-"""Constructions: transformers whose weights are written down, each with a certificate of how exact it is."""
+"""Constructions: transformers whose weights are written down, each with a certificate that bounds its error."""
 
 from anyorder.constructions.construction import Case, Construction, Option
 from anyorder.constructions.registry import CONSTRUCTIONS, Plan, construct, plan

@@ -20,7 +20,7 @@ _PULL = 20.0
 
 
 def default_kappa(request: Request) -> float:
-    """Leakage 1/10: a larger kappa would make more of the noise between scores than it saves."""
+    """The kappa for a leakage of 1/10: a larger one would amplify noise in the scores more than it reduces leakage."""
     return math.log(10 * request.length)
 
 
@@ -48,7 +48,7 @@ def associative(request: Request, kappa: float, dimension: int = 1024, seed: int
 
 
 def proof(request: Request, dimension: int = 1024, seed: int = 0) -> tuple[Step, ...]:
-    """Bietti et al."""
+    """The proof steps of Bietti et al."""
     return (
         Step(
             "Ask for the previous position",

@@ -3,8 +3,8 @@
 Give the *most recent* token the largest weight, v_n = Σ_{i=1..k} b^(k-i) e_{x_{n-i}}. The query needs no
 second representation: q_n = b^k e_{x_n} + v_n = b·u_n + e_{x_{n-k}}, where u_n has the form of a key, and
 with normalised Q and K the cosine of q_n and v_i is largest exactly where v_i = u_n, for every base b > 2.
-The integers of the code are made exact by an anchor in the stream, as in `dyadic`; here W_Q and W_K take it
-off through the one-hot token, whose coordinates add up to one.
+The integers of the code are made exact by an anchor in the stream, as in `dyadic`; here W_Q and W_K
+subtract it through the one-hot token, whose coordinates add up to one.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def attention_only(request: Request, kappa: float) -> Transformer:
 
 
 def proof(request: Request) -> tuple[Step, ...]:
-    """The window with the newest token on top, and its match."""
+    """The proof steps: the code of the window, with the largest weight on the newest token, and its match."""
     return (
         steps.sum_window(
             request.order,

@@ -21,7 +21,7 @@ from anyorder.models.model import embedded
 
 
 def equal_scores(model: Transformer, request: Request) -> bool:
-    """Whether equal keys get bit-equal attention, wherever they stand: products must be summed in one order.
+    """Whether equal keys at all positions get bit-identical attention, so that products are summed in one order.
 
     >>> from anyorder.constructions import plan
     >>> made = plan("bigram", order=1, alphabet_size=2, length=32)

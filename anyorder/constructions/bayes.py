@@ -2,8 +2,8 @@
 
 On top of `dyadic`. In layer 2 the key of the beginning token scores as an exact match plus log(β S), and its
 value is uniform over the alphabet: softmax then gives (count(s) + β) / (count + β S), which is uniform for
-a context never seen. Windows that contain the beginning token are gated out. β S must be seen next to a
-score of size kappa, which is what costs bits here; `k-head-bayes` has exact scores and does not pay.
+a context never seen. Windows that contain the beginning token are gated out. log(β S) is added to a
+score of size kappa, and resolving it costs bits; `k-head-bayes` has exact scores and avoids this cost.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from anyorder.models import Head, Layer, Transformer
 
 
 def analyse(request: Request, beta: float = 1.0) -> Analysis:
-    """As `dyadic`, but the sink meets rounded matches, and a weight moves p by 1/4 at most.
+    """As for `dyadic`, but the sink competes with rounded matches, and p changes by 1/4 of a weight's relative error.
 
     A match has two roundings of its key, four of its query and as many of the dot product as it has symbols, the sink
     two.
@@ -61,7 +61,7 @@ def _matching_head(stream: Stream, kappa: float, beta: float) -> Head:
 
 
 def proof(request: Request, beta: float = 1.0) -> tuple[Step, ...]:
-    """`dyadic` with a sink."""
+    """The proof steps of `dyadic`, with a sink."""
     return (
         *dyadic.code_steps(
             request.order, "p^V_k in `gate`; the beginning token, seen in a window, takes it away again"

@@ -43,7 +43,7 @@ def bigram(request: Request, kappa: float, gated: bool = True) -> Transformer:
 
 
 def proof(request: Request, gated: bool = True) -> tuple[Step, ...]:
-    """Edelman et al."""
+    """The proof steps of Edelman et al."""
     return (
         Step(
             "Copy the previous token",

@@ -59,7 +59,7 @@ def attention_heads_real(order: int, alphabet_size: int, length: int, *, value: 
 
 
 def state_bits(order: int, alphabet_size: int, length: int) -> float:
-    """Theorems D and E: bits of the state of a recurrence that is right on every sequence of so many tokens.
+    """Theorems D and E: bits of the state of a recurrence that is correct on every sequence of this many tokens.
 
     D: one of S symbols for each context without the separator, (S - 1)^k of them, or as many as fit.
     E: counts of S^k(S - 1) independent cycles. The length includes the question, at most 2k + 1 tokens.
@@ -112,7 +112,7 @@ def largest_order(heads: int, mantissa_bits: int) -> int:
 
 
 def code_bits(order: int, heads: int) -> int:
-    """Theorem 2, the other way round: the least mantissa bits, at least 2, with which H heads carry an order.
+    """Theorem 2, inverted: the least number of mantissa bits, at least 2, with which H heads carry an order.
 
     >>> code_bits(28, 1), code_bits(29, 1), code_bits(4, 4)
     (24, 25, 2)
@@ -121,12 +121,12 @@ def code_bits(order: int, heads: int) -> int:
 
 
 def _codes(free: int, mantissa_bits: int) -> float:
-    """Pairs of stored numbers that a head can give while so many tokens of the window vary."""
+    """The number of pairs of stored numbers that a head can output if this many tokens of the window vary."""
     return 2.0**mantissa_bits * (math.log2(free + 1) + 0.0861) + 3
 
 
 def _values(order: int, alphabet_size: int, length: int) -> int:
-    """N, the values that a sequence can hide: two tokens each, or in two symbols four, or three at order 1."""
+    """N, the number of values in a sequence: two tokens each, or over two symbols four, three at order 1."""
     if alphabet_size > 2:
         return (length + 1) // 2 - order
     return (length - 1) // 3 if order == 1 else (length - 2 * order + 2) // 4
@@ -140,7 +140,7 @@ def _bits_each(alphabet_size: int, wrong: float) -> float:
 
 
 def _overwritten(order: int, alphabet_size: int, length: int) -> tuple[int, float]:
-    """N for sequences with one token a value, and the bits of each."""
+    """N for sequences with one token per value, and the bits per value."""
     _check(order, alphabet_size, length, least=3)
     least = 2 * order + 1
     require(

@@ -1,8 +1,8 @@
-"""From a margin to a promise: margin → kappa → bound on the error → bits. Derivations: docs/certificates.md.
+"""Certificates: margin → kappa → bound on the error → bits. docs/certificates.md has the derivations.
 
 Attention weights are exp(kappa · s) with s the score of a key. A miss is at least `margin` below a match, so
 all misses together weigh at most T · exp(-kappa · margin) against one match. Rounding moves a score by some
-multiple of u = 2^-p, p the mantissa bits of the dtype; what is left of the margin must still separate.
+multiple of u = 2^-p, p the mantissa bits of the dtype; the rest of the margin must still separate them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Analysis:
 
     @property
     def least_units(self) -> tuple[float, float]:
-        """Units of a miss and of matches: those measured, or the derived ones where no others are given."""
+        """The units of a miss and of matches: the measured ones if given, otherwise the derived ones."""
         return self.measured or (self.miss_units, self.match_units)
 
 
@@ -113,7 +113,7 @@ def certify(
 ) -> Certificate:
     """The certificate of one construction at one dtype; `kappa` None: the least that meets the target error.
 
-    A code that does not fit into the mantissa is wrong by a whole symbol, whatever the margin says: the bound is 1.
+    If the code does not fit into the mantissa, windows are confused whatever the margin is: the bound is 1.
     """
     if not analysis.tempered:
         kappa = 1.0
@@ -162,7 +162,7 @@ def cosine_units(shared: int, margin: float, query_units: float = 3.0) -> float:
 
 
 def bits_needed(request: Request, analysis: Analysis) -> int:
-    """The smallest number of mantissa bits that holds the order for the target error.
+    """The smallest number of mantissa bits that supports the order at the target error.
 
     >>> request = Request(order=12, alphabet_size=2, length=1024, dtype="float32", target_error=1e-5)
     >>> bits_needed(request, Analysis(margin=nearest_miss(2**12 - 1), miss_units=6.0))

@@ -1,4 +1,4 @@
-"""The entry of a construction: everything that is particular to it, and the options that it takes."""
+"""The registry entry of a construction, and its options."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ BETA = Option(
 
 
 class Case(NamedTuple):
-    """A tested promise: the worst error at some orders in a dtype."""
+    """A tested claim: the worst error at some orders in a dtype."""
 
     dtype: str
     alphabet_sizes: tuple[int, ...]
@@ -78,19 +78,20 @@ class Case(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Construction:
-    """Everything that is particular to a construction; nothing else tests its name.
+    """The registry entry of a construction, with all its properties; no other code tests its name.
 
-    For people: `title` says what it is, `advice` when to take it, `heads` (by layer), `dimension`, `mlp` (depth,
-    width) and `parameters` how large it is (the count of App. I and Table 1 where the paper has one), `state` how many
-    numbers it keeps while it reads T tokens: keys and values of every head, or tables and the rows of a convolution.
-    `bounded`: what `anyorder.constructions.bounds` bounds from below for models of its kind: the mantissa bits of the
-    codes of layer one, the bits that all heads pass on, the taps of the convolution, the bits of the state.
-    `analyse` is None where nothing is promised; `default_kappa` is needed then.
-    `width`: the side of its largest matrix, where that grows with the length of sequences.
-    `kappa_power`: p, where every weight is a + b · kappa^p with constants a and b; 1 or 1/2.
-    `opening`: positions after the first full window at which it does not promise yet.
+    `title`, `advice`: what it is, and when to use it.
+    `heads` (by layer), `dimension`, `mlp` (depth, width), `parameters`: its size, counted as in App. I and Table 1.
+    `state`: how many numbers it keeps while it reads T tokens: keys and values of every head, or tables and the rows of
+    a convolution.
+    `bounded`: the quantity that `anyorder.constructions.bounds` bounds from below for models of its kind: the mantissa
+    bits of the codes of layer one, the bits that all heads pass on, the taps of the convolution, the bits of the state.
+    `analyse`: None without a certificate; then `default_kappa` is needed.
+    `width`: the side of its largest matrix, if that grows with the length of sequences.
+    `kappa_power`: p, if every weight is a + b · kappa^p with constants a and b; 1 or 1/2.
+    `opening`: positions after the first full window that the certificate does not cover.
     `last_order` and `measured_length` limit the search for the largest exact order; `variants` are settings of its
-    options that are measured too. `instead` names constructions to propose where this one is refused, best first.
+    options that are measured too. `instead` names constructions to propose if this one is refused, best first.
     """
 
     name: str

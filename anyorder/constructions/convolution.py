@@ -55,7 +55,7 @@ def delays(request: Request, stream: Stream) -> Float[np.ndarray, "taps d"]:
 
 
 def delay_step(order: int) -> Step:
-    """The convolution, which `recurrent` shares."""
+    """The proof step of the convolution, shared with `recurrent`."""
     return Step(
         "Delay the token by 1 … k",
         "The embedding holds the token k + 1 times. A causal convolution delays copy j by j tokens, and what stands "
@@ -73,7 +73,7 @@ def delay_step(order: int) -> Step:
 
 
 def proof(request: Request) -> tuple[Step, ...]:
-    """Shifts, and their match."""
+    """The proof steps: shifts, and their match."""
     return (
         delay_step(request.order),
         steps.match(

@@ -1,4 +1,4 @@
-"""The digits of `unrolled`: how a window is shared out between heads, and in which groups the MLP reads it."""
+"""The digits of `unrolled`: the offsets of each head, and the groups in which the MLP reads the digits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Group:
 
 
 def shares(order: int, heads: int) -> list[tuple[int, int]]:
-    """The offsets of each head, as (the offset before its first, how many).
+    """The offsets of each head, as (the offset before its first, their number).
 
     >>> shares(5, 2)
     [(0, 3), (3, 2)]
@@ -45,7 +45,7 @@ def shares(order: int, heads: int) -> list[tuple[int, int]]:
 
 
 def groups(order: int, heads: int, group: int) -> list[list[Group]]:
-    """The groups that are read together, of all heads, from the top digits down; none where a code is its digit."""
+    """The groups of digits that are read together, from the top digits down; none if every code is a single digit."""
     own = shares(order, heads)
     if own[0][1] == 1:
         return []

@@ -1,4 +1,4 @@
-"""`disentangled`: Nichani et al., literally: one-hot tokens and positions, and streams that are concatenated.
+"""`disentangled`: the construction of Nichani et al. as published: one-hot tokens and positions, concatenated streams.
 
 Every head writes to a place of its own, so nothing is ever added to anything: x_n = [e_{x_n}, e_n] has S + T
 coordinates, layer one appends k copies, layer two doubles that. The matrix of layer two has ((k + 1)(S + T))²
@@ -30,7 +30,7 @@ def width(request: Request) -> int:
 
 
 def disentangled(request: Request, kappa: float) -> Transformer:
-    """The weights, in float64; `request.length` is the number of positions there are."""
+    """The weights, in float64; `request.length` is the number of positions."""
     k, s, t = request.order, request.alphabet_size, request.length
     require(
         width(request) <= LARGEST_WIDTH,
@@ -71,12 +71,12 @@ def disentangled(request: Request, kappa: float) -> Transformer:
 
 
 def _output(name: str) -> str:
-    """Where layer two writes what it read: `token` becomes `output`, the block that W_o reads."""
+    """The block that layer two writes for a block it reads: `output` for `token`, since W_o reads it."""
     return "output" if name == "token" else f"output_{name}"
 
 
 def proof(request: Request) -> tuple[Step, ...]:
-    """Nichani et al., literally."""
+    """The proof steps of Nichani et al."""
     return (
         steps.copies(
             request.order,

@@ -1,4 +1,4 @@
-"""`dyadic`: Theorem 3 made for floating point: base 2, a gate inside the MLP, codes that are exact integers.
+"""`dyadic`: Theorem 3 adapted to floating point: base 2, a gate inside the MLP, codes that are exact integers.
 
 The architecture is that of `two-layer`: two layers, one head each, three MLP layers, d = 6S + 3. New are
 
@@ -58,7 +58,7 @@ def first_head(request: Request, stream: Stream) -> Head:
 
 
 def isolate_and_normalise(request: Request, stream: Stream) -> tuple[MLPLayer, ...]:
-    """The MLP of App. B.1, in units of 1/C and with the anchor taken off by the biases."""
+    """The MLP of App. B.1, in units of 1/C and with the anchor subtracted by the biases."""
     k, m = request.order, anchor(request)
     return (
         # c = LN(ReLU(v - (2^(k-1) - 1))): only the oldest symbol has 2^(k-1) or more, all others together less.
@@ -88,7 +88,7 @@ def matching_head(stream: Stream, kappa: float) -> Head:
 
 
 def code_steps(order: int, gate: str) -> tuple[Step, ...]:
-    """Layer 1 as a proof, which `bayes` shares."""
+    """The proof steps of layer 1, shared with `bayes`."""
     return (
         steps.sum_window(
             order,
@@ -116,7 +116,7 @@ def code_steps(order: int, gate: str) -> tuple[Step, ...]:
 
 
 def proof(request: Request) -> tuple[Step, ...]:
-    """Theorem 3 made for floating point."""
+    """The proof steps of Theorem 3, adapted to floating point."""
     return (
         *code_steps(request.order, "p^V_k = 2C in `gate` at offset k alone: 2^k with a full window, 0 without"),
         steps.match(

@@ -1,8 +1,8 @@
-"""The largest order at which each construction *measured* exact, by dtype, next to the order it certifies.
+"""The largest order at which each construction is exact in measurements, by dtype, next to its certified order.
 
-Measuring them all takes long, so the numbers are kept in `exact_orders.json` beside this file, written by
+Measuring all of them takes long, so the numbers are kept in `exact_orders.json` beside this file, written by
 `python -m benchmarks.exact_orders --write`; tests measure a part of them again. Exact means an error of at most
-1e-5, or of four units of roundoff where a dtype cannot show 1e-5.
+1e-5, or of four units of roundoff in dtypes that cannot resolve 1e-5.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ STEPWISE = 32
 class ExactOrder:
     """Orders up to `exact` have errors of at most 1e-5, up to `resolved` of at most max(1e-5, 4u).
 
-    u is the unit roundoff: 16-bit types cannot show 1e-5, so `resolved` is what they can do. Zero means not
-    even order 1; an order equal to `tried` has no known end. `length` is that of the sequences.
+    u is the unit roundoff: 16-bit types cannot resolve 1e-5, so `resolved` applies to them. Zero means that order 1
+    fails; an order equal to `tried` is a lower bound. `length` is that of the sequences.
     """
 
     exact: int
@@ -42,7 +42,7 @@ class ExactOrder:
 
 
 def resolution(dtype: str) -> float:
-    """The error that counts as none: 1e-5, or four units of roundoff.
+    """The largest error that counts as exact: 1e-5 or four units of roundoff, whichever is larger.
 
     >>> resolution("float32"), resolution("bfloat16")
     (1e-05, 0.015625)
@@ -51,10 +51,10 @@ def resolution(dtype: str) -> float:
 
 
 def measure(name: str, dtype: str, *, length: int | None = None, **options: OptionValue) -> ExactOrder:
-    """Build by force order after order until the error shows; with H heads every H-th order.
+    """Build increasing orders by force until one is not exact; with H heads every H-th order.
 
     The search starts at order 1, or, with more than `STEPWISE` orders, at the certified one: with margin 1 an
-    order is held or broken, and the benchmark tests lower orders in a table of its own.
+    order either works or fails, and the benchmark tests lower orders separately.
     """
     entry, heads = find(name), int(options.get("heads", 1))
     length, tried = length or entry.measured_length, min(entry.last_order * heads, LARGEST_ORDER)
@@ -85,7 +85,7 @@ def worst_error(name: str, order: int, alphabet_size: int, length: int, dtype: s
 
 @functools.cache
 def measured() -> dict[str, dict[str, ExactOrder]]:
-    """The numbers on file, by construction (with its options where they are not the default) and dtype.
+    """The recorded orders, by construction (with its options where they are not the default) and dtype.
 
     >>> measured()["dyadic"]["float32"].exact >= 10
     True
@@ -104,7 +104,7 @@ def label(entry: Construction, options: Mapping[str, OptionValue]) -> str:
 
 
 def certified(name: str, dtype: str, **options: OptionValue) -> int:
-    """The largest order up to the last one tried that is built without force; 0 if there is none.
+    """The largest order, up to the last one tried, that is built without force; 0 if there is none.
 
     >>> certified("dyadic", "float32"), certified("unrolled", "float32", heads=2)
     (10, 44)
@@ -130,7 +130,7 @@ class PrecisionRow:
 
     @property
     def resolved(self) -> dict[str, int | None]:
-        """By dtype the largest order that measured exact; None where it was not measured."""
+        """By dtype the largest order that is exact in measurements; None if not measured."""
         return {dtype: None if found is None else found.resolved for dtype, found in self.measured.items()}
 
     def cells(self) -> list[str]:
@@ -158,7 +158,7 @@ LEGEND = (
 
 
 def precision_table() -> Iterator[PrecisionRow]:
-    """The table that the command, the docs and the experiments show: every construction that promises something."""
+    """The table shown by the command, the docs and the experiments: every construction with a certificate."""
     for entry in CONSTRUCTIONS.values():
         for options in ({}, *entry.variants) if entry.analyse is not None else ():
             name = label(entry, options)

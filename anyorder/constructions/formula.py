@@ -1,4 +1,4 @@
-"""Formulas as people write them, for the tables and the docs, and their values."""
+"""Evaluation of the formulas printed in tables and docs."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
 """`k-head` in stock GPT-2: a Hugging Face folder whose mechanism is known, written and measured without PyTorch.
 
 Block 0 has a head for each offset 1 … k, block 1 has the induction head, and its MLP computes logarithms, because GPT-2
-ends in a softmax. The layout of GPT-2 asks for four tricks:
+ends in a softmax. The architecture of GPT-2 requires four tricks:
 
 - Positions are absolute: each is known by its residues modulo 3, 4, 5 and 7, as points on four circles. A rotation
   moves position i to i + j, and every other position is at least a margin away.
 - Layer norms divide by a scale that depends on the row. Two coordinates ±C make it constant, and the gain undoes it.
-- Layer norms subtract the mean. A coordinate that is always zero shows minus the mean, which every weight takes away.
+- Layer norms subtract the mean. A coordinate that is zero before the norm is minus the mean after it, and every weight
+  subtracts it.
 - Position 0 is the beginning token: heads that find nothing attend to it.
 """
 
@@ -50,7 +51,7 @@ LEVEL, SINK = 2.0**15, 16.0
 KNOTS, WIDTH, LOG_ZERO = 48, 0.7, -16.0
 #: Logit of the beginning token, which is never predicted.
 NEVER = -40.0
-#: Constructions that GPT-2 holds, and why it cannot hold the others.
+#: Constructions that GPT-2 can represent, and why it cannot represent the others.
 HELD = {"k-head": "kgram", "bigram": "kgram", "k-head-bayes": "bayes"}
 _DEPTH = "has MLP layers with skips between them, and a GPT-2 block has one hidden layer and one skip"
 _NORMS = "normalises inside its MLP by the Euclidean length, and GPT-2 has no norm there"
@@ -127,7 +128,7 @@ def export(
 
 
 def gpt2(name: str | Construction, *, order: int, alphabet_size: int, length: int, beta: float | None = None) -> GPT2:
-    """The weights of a construction in stock GPT-2, or one line that says why it cannot hold it."""
+    """The weights of a construction in stock GPT-2; an `InputError` says why GPT-2 cannot represent it."""
     entry = find(name)
     if entry.name not in HELD:
         why = REASONS.get(entry.name, "has no GPT-2 form here")
@@ -222,7 +223,7 @@ def _weights(asked: Request, beta: float | None, stream: Stream, width: int) -> 
 def _attention(
     block: int, queries: list[Array], keys: list[Array], values: list[Array], writes: list[Array], one: Array
 ) -> Weights:
-    """The attention of a block; `one` is the bias of the queries, which meets the key of the beginning token."""
+    """The attention of a block; `one` is the bias of the queries, which acts on the key of the beginning token."""
     joined = np.vstack([*queries, *keys, *values]).T
     projection = np.hstack(writes).T
     found = {"c_attn.weight": joined, "c_attn.bias": np.concatenate([one, np.zeros(2 * len(one))])}
@@ -237,7 +238,7 @@ def _angles(places: Int[np.ndarray, "rows"]) -> Float[np.ndarray, "rows angles"]
 
 
 def _rotation(offset: int) -> Float[np.ndarray, "angles angles"]:
-    """The matrix that takes the angles of position i to those of i + offset."""
+    """The matrix that maps the angles of position i to those of i + offset."""
     matrix = np.zeros((2 * len(PERIODS), 2 * len(PERIODS)))
     for place, (cosine, sine) in enumerate(_angles(np.array([offset])).reshape(-1, 2)):
         matrix[2 * place : 2 * place + 2, 2 * place : 2 * place + 2] = [[cosine, -sine], [sine, cosine]]
@@ -252,8 +253,8 @@ def gelu(x: Array) -> Array:
 def logarithm(length: int, size: int, beta: float | None = None) -> tuple[Array, Array, Array, float]:
     """Slopes, biases and scales of hidden units, and a constant, whose sum is log p for every p that can occur.
 
-    Errors count by p, since the softmax multiplies them by it: knots are evenly spaced in √p. For the k-gram one more
-    unit is active at p = 0 alone, and takes that to `LOG_ZERO`.
+    The softmax multiplies an error of log p by p, so knots are evenly spaced in √p. For the k-gram one more unit is
+    active only at p = 0, which it maps to `LOG_ZERO`.
 
     >>> slopes, biases, scales, constant = logarithm(64, 2)
     >>> p = np.array([0.0, 1 / 64, 0.5, 1.0])
@@ -469,7 +470,7 @@ Made with anyorder: `{command(truth)}`
 
 
 def command(truth: dict[str, Any]) -> str:
-    """The command that writes the model again."""
+    """The command that exports the model again."""
     beta = "" if truth["beta"] is None else f" --beta {truth['beta']:g}"
     asked = f"--order {truth['order']} --alphabet-size {truth['alphabet_size']} --length {truth['length']}{beta}"
     return f"anyorder export {truth['construction']} {asked} --to gpt2 --out DIR"

@@ -1,8 +1,8 @@
 """Test sequences for constructions: hard ones, each from an explicit generator, or all sequences of a length.
 
-Random ones see many contexts, periodic ones with flips see long contexts again and near misses of them,
-sparse ones see the nearest miss of all (a run of one symbol, and the run with its newest token changed), and
-de Bruijn cycles see every context of their order equally often.
+Random sequences contain many contexts, periodic ones with flips repeat long contexts and near misses of them,
+sparse ones contain the nearest miss (a run of one symbol, and the run with its newest token changed), and
+de Bruijn cycles contain every context of their order equally often.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ def uniform(rng: np.random.Generator, length: int, symbols: int, order: int) -> 
 
 
 def periodic(rng: np.random.Generator, length: int, symbols: int, order: int) -> Int[np.ndarray, "length"]:
-    """A random word of up to 2k + 4 tokens without end, with three in a hundred tokens drawn again."""
+    """A random word of up to 2k + 4 tokens, repeated, with three in a hundred tokens redrawn."""
     word = rng.integers(0, symbols, rng.integers(2, 2 * order + 5))
     return np.where(rng.random(length) < 0.03, rng.integers(0, symbols, length), np.resize(word, length))
 
 
 def sparse(rng: np.random.Generator, length: int, symbols: int, order: int) -> Int[np.ndarray, "length"]:
-    """One symbol, with others here and there: about one in 2k + 8."""
+    """A constant sequence with sparse other symbols, about one in 2k + 8."""
     flips = rng.random(length) < 1 / (2 * order + 8)
     return np.where(flips, rng.integers(0, symbols, length), rng.integers(0, symbols))
 
 
 def de_bruijn(rng: np.random.Generator, length: int, symbols: int, order: int) -> Int[np.ndarray, "length"]:
-    """A de Bruijn cycle without end, rotated and renamed; its order is k, or less, to come round three times.
+    """A repeated de Bruijn cycle, rotated and renamed; its order is k, or less if it would not repeat three times.
 
     >>> de_bruijn(np.random.default_rng(0), 8, 2, 1).tolist()
     [0, 1, 0, 1, 0, 1, 0, 1]

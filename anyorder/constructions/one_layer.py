@@ -3,7 +3,7 @@
 One head cannot find the matches: the stream at a key knows its own token and nothing before it. So heads carry the
 whole sequence to every position, and the MLP does the rest:
 
-* the head of position t attends to t, or to the beginning token ⊢ while t is yet to come, and writes e_{x_t} to `at_t`;
+* the head of position t attends to t, or to the beginning token ⊢ before t is reached, and writes e_{x_t} to `at_t`;
 * k - 1 further heads copy the tokens at offsets 1 … k-1: the window up to n, each token in a block of its own;
 * the MLP compares the window with every earlier one, counts by symbol what followed the equal ones, N_s, and divides:
   Σ_q ReLU(N_s/q - 2|N - q|) = N_s/N, since N_s/q ≤ N/q ≤ 2|N - q| for every whole q ≠ N.
@@ -57,7 +57,7 @@ def analyse(request: Request, heads: int = 0) -> Analysis:
 
 
 def own_shares(request: Request, heads: int) -> list[tuple[int, int]]:
-    """The positions of each head, as (the first, how many)."""
+    """The positions of each head, as (the first, their number)."""
     return shares(request.length, heads or request.length)
 
 
@@ -95,7 +95,7 @@ def blocks(request: Request, own: list[tuple[int, int]]) -> Stream:
 
 
 def tokens(own: list[tuple[int, int]]) -> Tokens:
-    """Where the token at every position is found: its digit is the higher, the earlier it stands in its share."""
+    """The token at every position as a sum of blocks; earlier positions of a share have higher digits."""
     if own[0][1] == 1:
         return {first: [(f"at_{first}", 1.0)] for first, _ in own}
     length = sum(count for _, count in own)
@@ -214,7 +214,7 @@ def check_size(request: Request, heads: int) -> None:
 
 
 def proof(request: Request, heads: int = 0) -> tuple[Step, ...]:
-    """Carry everything, compare, count, divide."""
+    """The proof steps: copy all positions, compare, count, divide."""
     own = own_shares(request, heads)
     return (
         *(_copy_steps() if own[0][1] == 1 else _code_steps(request, own)),

@@ -1,8 +1,8 @@
 """Counting parameters: Table 1 and the two breakdowns of App. I, next to the arrays of our models.
 
 The paper's accounting: every head has a table of T key positions of its own width, whether or not it is zero;
-value positions and b_o are not counted; a layer norm has parameters although v/‖v‖ has none (two vectors a
-norm in the first breakdown, one in the second). `account` applies these rules to a model's arrays.
+value positions and b_o are not counted; a layer norm has parameters although v/‖v‖ has none (two vectors
+per norm in the first breakdown, one in the second). `account` applies these rules to a model's arrays.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def account(model: Transformer, length: int, norm_vectors: int = 2) -> dict[str,
 
 
 def kept(model: Transformer, length: int) -> int:
-    """The numbers that a model keeps while it reads so many tokens.
+    """The number of values that a model keeps while it reads this many tokens.
 
     Attention keeps the key and the value of every token in every head, a recurrence its table, a convolution the rows
     that it still sees.

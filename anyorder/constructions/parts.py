@@ -67,12 +67,12 @@ def direction(stream: Stream, *routes: Route, skip: int, **bias: Value) -> MLPLa
 
 
 def vanishing_pull(request: Request) -> float:
-    """A pull at which all other offsets together weigh at most u²: no trace in a sum with one."""
+    """A pull at which all other offsets together weigh at most u², so that adding them to one changes nothing."""
     return math.log(request.length + 1) - 2 * math.log(unit_roundoff(request.dtype))
 
 
 def vanishing_score(request: Request, halvings: int = 2) -> float:
-    """A whole score whose exponential is zero next to that of the score (2 - halvings)·log 2."""
+    """An integer score whose exponential is zero next to that of the score (2 - halvings)·log 2."""
     smallest = float(jnp.finfo(DTYPES[request.dtype]).smallest_subnormal)
     return float(math.floor(math.log(smallest) - halvings * math.log(2)))
 

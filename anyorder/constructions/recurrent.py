@@ -1,7 +1,7 @@
-"""`recurrent`: a linear recurrence of decay one with a table of S^k contexts, and the division that must follow.
+"""`recurrent`: a linear recurrence with decay one and a table of S^k contexts, followed by a division.
 
 The convolution of `convolution` puts the last k tokens of every position side by side. One ReLU layer turns them into
-the one-hot vector φ of the context: the unit of context c counts agreements with c and takes k - 1 off. The table
+the one-hot vector φ of the context: the unit of context c counts agreements with c and subtracts k - 1. The table
 H ← H + φ(x_{n-k} … x_{n-1}) ⊗ e_{x_n} then holds the counts, and reading it with φ(x_{n-k+1} … x_n) and dividing by
 the sum gives the k-gram. `recurrent-bayes` starts from a table of β: add-β smoothing. The state has S^(k+1) counts,
 whatever the length; counts are whole numbers up to 2^p.
@@ -89,12 +89,12 @@ def contexts(stream: Stream, recent: list[str]) -> Float[np.ndarray, "contexts d
 
 
 def proof(request: Request) -> tuple[Step, ...]:
-    """Contexts, counts, a division."""
+    """The proof steps: contexts, counts, a division."""
     return (delay_step(request.order), _table_step("0"), _division_step("counts"))
 
 
 def proof_bayes(request: Request, beta: float = 1.0) -> tuple[Step, ...]:
-    """The same from a table of β."""
+    """The proof steps for a table that starts at β."""
     return (delay_step(request.order), _table_step("β"), _division_step("smoothed"))
 
 

@@ -36,7 +36,7 @@ from anyorder.io.numerics import DTYPES, dtype_of
 from anyorder.io.plugins import Registry
 from anyorder.models import Certificate, Transformer, weights_digest
 
-#: Beyond these the numbers of a code leave the range of float64, and the weights leave the memory.
+#: Larger values exceed the range of float64, or the memory.
 LARGEST_ORDER, LARGEST_ALPHABET = 128, 512
 
 _SHIPPED = (

@@ -15,7 +15,7 @@ from typing import Literal
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A block of the stream at a point, its anchor taken off."""
+    """A block of the stream at a point, minus its anchor."""
 
     name: str
     of: str
@@ -24,7 +24,7 @@ class Block:
 
 @dataclasses.dataclass(frozen=True)
 class Combined:
-    """A sum of blocks at a point, each with a factor: what a later weight reads as one vector."""
+    """A weighted sum of blocks at a point: the vector that a later weight reads."""
 
     name: str
     of: tuple[tuple[str, float], ...]
@@ -44,7 +44,7 @@ class Inside:
 
 @dataclasses.dataclass(frozen=True)
 class Threshold:
-    """A block with the threshold that the next ReLU subtracts from it, marked where something is left."""
+    """A block with the threshold that the next ReLU subtracts from it, marked where the block exceeds it."""
 
     shown: Block
     inside: Inside
@@ -285,7 +285,7 @@ _LEARNT = {
 
 
 def learnt(order: int, heads: Sequence[int], kinds: Sequence[str] = ()) -> tuple[Step, ...]:
-    """The steps of a model without a proof, with so many heads in each layer: where each head looks, and the output.
+    """The steps for a model without a proof, given the heads of each layer: the attention of each head, and the output.
 
     `kinds` are the classes of the heads of each layer; by default all are attention.
 

@@ -35,7 +35,7 @@ class Stream:
         return sum(width for _, width in self.blocks)
 
     def place(self, name: str) -> slice:
-        """Where a block lies.
+        """The slice of a block.
 
         >>> Stream(token=2, window=3).place("window")
         slice(2, 5, None)

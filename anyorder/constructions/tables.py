@@ -22,7 +22,7 @@ _COMPUTES = {"kgram": "k-gram", "biased": "biased k-gram", "bayes": "add-β smoo
 
 
 def computes(entry: Construction) -> str:
-    """The promise of a construction, in words.
+    """The estimator that a construction computes, in words.
 
     >>> computes(CONSTRUCTIONS["bayes"])
     'add-β smoothing'
@@ -32,7 +32,7 @@ def computes(entry: Construction) -> str:
 
 
 def shapes() -> Listing:
-    """How large each construction is, and what it computes.
+    """The size of each construction, and the estimator that it computes.
 
     >>> [row for row in shapes().rows if row[0] == "unrolled"][0][1:4]
     ('1, 1', '2⌈k/2⌉ of width 3S + 1', '(⌊3k/2⌋ + 3)S + 2')
@@ -45,7 +45,7 @@ def shapes() -> Listing:
 
 
 def sources() -> Listing:
-    """Where each construction comes from, and its parameters by the paper's rules."""
+    """The source of each construction, and its parameters by the paper's rules."""
     rows: list[tuple[str, ...]] = [(entry.name, entry.source, entry.parameters) for entry in CONSTRUCTIONS.values()]
     return Listing(("name", "source", "parameters"), rows)
 
@@ -63,7 +63,7 @@ START = (
 
 
 def advice() -> Listing:
-    """When to take which."""
+    """When to use each construction."""
     return Listing(("construction", "advice"), [(entry.name, entry.advice) for entry in CONSTRUCTIONS.values()])
 
 

@@ -1,6 +1,6 @@
 """`three-layer`: Rajaraman et al., the paper's Theorem 1: u_n in layer one, v_n in two, the match in three.
 
-Each layer has two MLP layers, as in the parameter table of App. I; one of each pair has nothing to do.
+Each layer has two MLP layers, as in the parameter table of App. I; one of each pair is the identity.
 Key positions are i·log 3 + kappa: with kappa·(i + 1)·log 3, as often quoted, attention is one-hot (note N2).
 """
 
@@ -30,7 +30,7 @@ def three_layer(request: Request, kappa: float) -> Transformer:
 
 
 def proof(request: Request) -> tuple[Step, ...]:
-    """Theorem 1."""
+    """The proof steps of Theorem 1."""
     return (
         recent_step(request.order, "Theorem 1 (Rajaraman et al.), layer 1"),
         normalise_step("recent", "u_n", "query", 0, 0, "Theorem 1, MLP of layer 1"),

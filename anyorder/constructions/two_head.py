@@ -85,7 +85,7 @@ def recent_step(order: int, source: str) -> Step:
 
 
 def proof(request: Request) -> tuple[Step, ...]:
-    """App. A.2.1."""
+    """The proof steps of App. A.2.1."""
     return (
         recent_step(request.order, "App. A, layer 1, head 1"),
         window_step(request.order, "App. A, layer 1, head 2", head=1),
@@ -97,7 +97,7 @@ def proof(request: Request) -> tuple[Step, ...]:
 
 
 def proof_qk(request: Request) -> tuple[Step, ...]:
-    """App. A.2.2."""
+    """The proof steps of App. A.2.2."""
     return (
         recent_step(request.order, "App. A, layer 1, head 1"),
         window_step(request.order, "App. A, layer 1, head 2", head=1),

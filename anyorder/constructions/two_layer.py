@@ -1,8 +1,8 @@
-"""`two-layer`: Theorem 3, App. B.1, and `two-layer-qk`: App. B.2, as printed up to their errata.
+"""`two-layer`: Theorem 3, App. B.1, and `two-layer-qk`: App. B.2, as printed, with errata corrected.
 
 Base 3, the gate Z_n inside the score, one kappa for both: over the reals they compute the conditional k-gram
 (B.2: a biased one, E7). In floating point the score kappa·(Z_i Z_n + cos) is of size kappa·9^k while
-its margin is kappa·2·9^-k, which is why they end early and `dyadic` does not.
+its margin is kappa·2·9^-k, so only small orders are exact, unlike with `dyadic`.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ _SHIFTED = "u_n = e_{x_n} / C + 3 v_n - (3^k / C) e_{x_{n-k}}"
 
 
 def proof(request: Request) -> tuple[Step, ...]:
-    """App. B.1."""
+    """The proof steps of App. B.1."""
     return (
         window_step(request.order, "App. B, layer 1: p^(1),K, p^(1),V, W_V^(1)"),
         steps.isolate(_ISOLATED, "App. B.1: W_mlp^(1), b_mlp^(1)"),
@@ -215,7 +215,7 @@ def proof(request: Request) -> tuple[Step, ...]:
 
 
 def proof_qk(request: Request) -> tuple[Step, ...]:
-    """App. B.2."""
+    """The proof steps of App. B.2."""
     return (
         window_step(request.order, "App. B, layer 1"),
         steps.isolate(_ISOLATED, "App. B.2: W_mlp^(1)"),

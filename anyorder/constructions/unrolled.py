@@ -1,7 +1,7 @@
 """`unrolled`: one head up to the limit of its bits. The MLP reads the code digit by digit, and digits are compared.
 
 Layer one writes the window as the number v_n = Σ_{i=1..m} 2^(i-1) e_{x_{n-i}}, one coordinate for each symbol, as
-`dyadic` does. Its digits are one-hot tokens: the MLP takes them off from the top, two layers for each group of
+`dyadic` does. Its digits are one-hot tokens: the MLP extracts them from the top, two layers for each group of
 digits, and layer two counts agreements: margin 1 whatever the order is. With p mantissa bits a head holds
 m = p - 2 offsets. With H heads each writes the number of its own share of the offsets, so that the order is H(p - 2);
 `k-head` is the member with one offset a head (`heads` is None), whose number is its digit: it needs no MLP.
@@ -12,7 +12,7 @@ Everything before layer two is a whole number below 2^p, and exact:
   they weigh most; the current token has the score of the newest, which makes the weights add up to a power of two;
 * every other offset up to T has a score whose exponential is 0;
 * an anchor M = 2^(p-1) in the block of the code: stored numbers from M to 2M are whole, so that adding what the head
-  found rounds it to the nearest whole number. The MLP takes M, and the current token, off again.
+  found rounds it to the nearest whole number. The MLP subtracts M and the current token.
 
 `unrolled-bayes` has the sink of `k-head-bayes`: a match scores 0, the beginning token log(β S).
 """
@@ -93,7 +93,7 @@ def unrolled_bayes(
 def _member(
     request: Request, kappa: float, heads: int | None, group: int, single: list[str], **further: Sequence[Route]
 ) -> Transformer:
-    """The number of the window, its digits, and their match; `single` blocks have width one."""
+    """The model: the number of the window, its digits, and their match; `single` blocks have width one."""
     heads = heads or request.order
     rounds = groups(request.order, heads, group)
     stream = fitting(request, blocks(request, rounds, heads, single))
@@ -161,9 +161,9 @@ def _scores(request: Request, offset: int, count: int) -> Float[np.ndarray, "off
 def reading(
     request: Request, stream: Stream, rounds: list[list[Group]], *, current: bool = True
 ) -> tuple[MLPLayer, ...]:
-    """Two layers for each round: t = ReLU(τ·2^low - r) with r what is left of a code, then ReLU(1 - t) = [r ≥ τ·2^low].
+    """Two layers for each round: t = ReLU(τ·2^low - r), r the remainder of a code, then ReLU(1 - t) = [r ≥ τ·2^low].
 
-    Whole numbers throughout: t is 0, or at least 1. With `current` the current token is in the code, and taken off.
+    All numbers are integers: t is 0 or at least 1. With `current` the current token is in the code, and subtracted.
     """
     m, names, layers = anchor(request), [name for name, _ in stream.blocks], []
     for turn, together in enumerate(rounds):

@@ -107,14 +107,14 @@ def reading_steps(order: int, heads: int, group: int) -> tuple[Step, ...]:
 
 
 def proof(request: Request, heads: int | None = 1, group: int = 2) -> tuple[Step, ...]:
-    """Write the number, read its digits, compare them."""
+    """The proof steps: write the number, read its digits, compare them."""
     before, first = _digits(request.order, heads, group, (steps.Block("gate", "gate", "attention 1"),))
     gate = "`gate`" if before == "attention 1" else "`full`, which is 1 with a full window"
     return (*first, agreement_step(before, gate), steps.count("Definition 2"))
 
 
 def proof_bayes(request: Request, beta: float = 1.0, heads: int | None = 1, group: int = 2) -> tuple[Step, ...]:
-    """The same with a sink."""
+    """The proof steps with a sink."""
     before, first = _digits(request.order, heads, group)
     return (*first, sink_step(before), steps.smoothed_count())
 

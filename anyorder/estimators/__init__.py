@@ -1,4 +1,4 @@
-"""Estimators: exact in-context predictors, the ground truth that everything is judged by.
+"""Estimators: exact in-context predictors, the ground truth for all comparisons.
 
 Names are loaded when they are first used.
 """

@@ -122,7 +122,7 @@ def _recalled(tokens: Tokens, source: Any) -> Estimate:
 
 
 def references(source: Source | Prior | Kernel) -> dict[str, Predictor]:
-    """Every predictor that a model on this source may follow, by name; its Bayes predictor first, where one is known.
+    """The reference predictors of a source by name, to compare models with; the Bayes predictor first, if known.
 
     `order-j` is add-β smoothing of order j, for j = 0 … k; counts leave out the first k tokens. The source's own
     predictors follow.

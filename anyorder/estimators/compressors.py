@@ -12,7 +12,7 @@ import numpy as np
 
 
 class _Compressor(Protocol):
-    """One file that is being written."""
+    """A compressed file that is being written."""
 
     def compress(self, data: bytes, /) -> bytes: ...
     def flush(self) -> bytes: ...
@@ -38,7 +38,7 @@ class Compressors:
         self._symbols = 0
 
     def feed(self, tokens: np.ndarray) -> None:
-        """Compress a chunk, with all three at the same time."""
+        """Compress a chunk with all three compressors in parallel."""
         data = tokens.astype(self._dtype).tobytes()
         self._symbols += tokens.size
         with ThreadPoolExecutor(len(self._open)) as pool:

@@ -64,7 +64,7 @@ class Counter(Protocol):
 
 
 class Recounted(Counter):
-    """Keeps the sequence, and predicts all of it again for every chunk; each sequence starts afresh."""
+    """Keeps the sequence and recomputes all predictions for every chunk; the next sequence starts without counts."""
 
     dtype, filler = np.dtype(np.int32), 0
 
@@ -167,7 +167,7 @@ class _Stores(Counter):
 class Windows(_Stores):
     """Counts of what follows each window of k tokens, found by hashing; with `bag`, of k tokens in any order.
 
-    With `early` it counts also what a head with normalised queries and keys counts without a full window.
+    With `early` it also counts the partial windows that a head with normalised queries and keys counts.
     """
 
     filler = 0
@@ -189,10 +189,10 @@ class Windows(_Stores):
         self._count(stream, seen, chances, distributions)
 
     def _count_early(self, early: np.ndarray) -> None:
-        """Count the openings that point the same way as a full window.
+        """Count the openings whose code has the same direction as that of a full window.
 
-        Position i < k has the key of its i tokens, position 0 that of its own token. It points the same way
-        as the window of k tokens w iff both, repeated for ever, are the same word: then w is the first k
+        Position i < k has the key of its i tokens, position 0 that of its own token. Its code has the
+        direction of that of the window w iff both, repeated forever, are the same word: then w is the first k
         letters of that word, and the word must have period k, that is, survive a rotation by k.
         """
         for i, token in enumerate(early):
@@ -220,7 +220,7 @@ class Windows(_Stores):
 
 
 class Suffixes(_Stores):
-    """Counts of what follows each suffix of each window, in a compressed tree; the longest seen before predicts."""
+    """Counts of what follows each suffix of each window, in a compressed tree; the longest known suffix predicts."""
 
     def __init__(self, order: int, alphabet_size: int, beta: float | None) -> None:
         check_order(order)
@@ -242,14 +242,14 @@ class Suffixes(_Stores):
 
     @property
     def contexts(self) -> int:
-        """Suffixes, of every order, that had to be told apart."""
+        """Distinct suffixes, of every order, that the tree stores."""
         return int(self.used[ROWS])
 
 
 class Paths(_Stores):
     """Counts of what follows each suffix of each window, order 0 included, from the first full window on.
 
-    The mixture of all orders predicts, or context-tree weighting (`trees`), or nothing does (`counts`).
+    Predictions are those of the mixture of all orders or of context-tree weighting (`trees`); `counts` makes none.
     """
 
     filler = 0

@@ -1,4 +1,4 @@
-"""Prediction under token noise: the chain is hidden, and what is observed is a disturbed copy of its tokens.
+"""Prediction under token noise: the chain is hidden, and only a noisy copy of its tokens is observed.
 
 With the kernel known the forward filter is exact, and no predictor from the observed tokens is better on average. With
 the kernel unknown the Bayes predictor is the mean of the filters of all kernels, weighted by their likelihood so far;

@@ -1,6 +1,6 @@
 """Cross-entropy in nats, sampled or exact, and its excess over the true loss with standard errors.
 
-Predictions are aligned once, here: row n of the predictions is held against token n + 1. Losses have
+Predictions are aligned once, here: row n of the predictions is compared with token n + 1. Losses have
 one entry for each of the length - 1 predicted tokens, and NaN where the predictor is undefined.
 """
 
@@ -36,7 +36,7 @@ def _rows(probabilities: Rows) -> Float[Array, "length symbols"]:
 
 
 def sampled_loss(probabilities: Rows, tokens: Tokens, *, alphabet: str | None = None) -> Float[Array, "predicted"]:
-    """-log p(x_{n+1}): the loss on the token that came; infinite where it had probability zero.
+    """-log p(x_{n+1}): the loss on the sampled token; infinite if its predicted probability is zero.
 
     >>> sampled_loss([[0.5, 0.5], [0.25, 0.75]], [0, 1]).round(4).tolist()
     [0.6931]
@@ -70,7 +70,7 @@ def true_loss(truth: Rows) -> Float[Array, "predicted"]:
 
 
 def missed_probability(estimate: Estimate, truth: Float[Array, "length symbols"]) -> Float[Array, "predicted"]:
-    """The true probability of the tokens that get probability zero: where it is not zero, the exact loss is infinite.
+    """The true probability of tokens that are predicted with probability 0; the exact loss is infinite unless it is 0.
 
     >>> certain = Estimate(jnp.array([[1.0, 0.0], [1.0, 0.0]]), jnp.array([True, True]))
     >>> missed_probability(certain, jnp.array([[0.5, 0.5], [0.75, 0.25]])).tolist()
@@ -115,7 +115,7 @@ def summarise(losses: Float[Array, "count predicted"] | Float[np.ndarray, "count
 
 @dataclasses.dataclass
 class Score:
-    """The loss of a long sequence, from the probability that each token had before it came (NaN: undefined).
+    """The loss of a long sequence, from the predicted probability of each token (NaN: undefined).
 
     >>> score = Score()
     >>> score.add(np.array([np.nan, 0.5, 0.25]))
@@ -127,11 +127,11 @@ class Score:
     scored: int = 0
     """Positions where the probability is defined."""
     zero_probability: int = 0
-    """Tokens that came and had probability zero: each makes the loss infinite."""
+    """Tokens that were predicted with probability zero: each makes the loss infinite."""
     nats: float = 0.0
 
     def add(self, assigned: Float[np.ndarray, "chunk"]) -> None:
-        """Take the probabilities of a chunk."""
+        """Add the probabilities of a chunk."""
         given = assigned[~np.isnan(assigned)]
         possible = given[given > 0]
         self.positions += assigned.size

@@ -1,4 +1,4 @@
-"""Which earlier positions an ideal k-th order induction head attends to, as matrices of zeros and ones.
+"""The earlier positions that an ideal induction head of order k attends to, as matrices of zeros and ones.
 
 Row n looks at the keys i ≤ n. The counts of every in-context estimator are one of these matrices times the
 one-hot tokens, and the pseudo-attention map is the matrix with its rows divided by their sums.
@@ -53,7 +53,7 @@ def window_matches(tokens: Int[Array, "length"], order: int) -> Bool[Array, "len
 
 @partial(jax.jit, static_argnames=("order", "alphabet_size"))
 def bag_matches(tokens: Int[Array, "length"], order: int, alphabet_size: int) -> Bool[Array, "length length"]:
-    """As `window_matches`, with the k tokens compared as multisets: what uniform weights 1/k can tell apart.
+    """As `window_matches`, with the k tokens compared as multisets, which is all that uniform weights 1/k distinguish.
 
     >>> bag_matches(jnp.array([0, 1, 1, 0, 1]), 2, 2)[-1].astype(int).tolist()
     [0, 0, 1, 0, 1]
@@ -70,7 +70,7 @@ def bag_matches(tokens: Int[Array, "length"], order: int, alphabet_size: int) ->
 
 @partial(jax.jit, static_argnames="order")
 def aligned_openings(tokens: Int[Array, "length"], order: int) -> Bool[Array, "length length"]:
-    """True at (n, i), i < k, where the partial window before i points the same way as the full one at n.
+    """True at (n, i), i < k, where the code of the partial window before i has the direction of the full one at n.
 
     With weights b^j on the tokens of a window, two windows have proportional codes exactly when the two
     words, each repeated without end, are the same word: their codes divided by b^length - 1 are the values of
@@ -97,7 +97,7 @@ def aligned_openings(tokens: Int[Array, "length"], order: int) -> Bool[Array, "l
 def counts(
     matches: Bool[Array, "length length"], tokens: Int[Array, "length"], alphabet_size: int
 ) -> Int[Array, "length symbols"]:
-    """How often each symbol stands at the matching positions.
+    """The number of occurrences of each symbol at the matching positions.
 
     >>> tokens = jnp.array([0, 1, 0, 1, 0])
     >>> counts(window_matches(tokens, 1), tokens, 2)[-1].tolist()

@@ -30,7 +30,7 @@ def simplex_rule(
 ) -> tuple[Float[np.ndarray, "nodes symbols"], Float[np.ndarray, "nodes"]]:
     """Nodes and weights of a rule for Dirichlet(c, …, c), exact for polynomials up to degree 2·nodes - 1.
 
-    Sticks are broken: p_1 = t_1, p_2 = (1 - t_1)t_2, … with independent t_j ~ Beta(c, c·(S - j)), and each t_j has
+    Stick breaking: p_1 = t_1, p_2 = (1 - t_1)t_2, … with independent t_j ~ Beta(c, c·(S - j)), and each t_j has
     its Gauss-Jacobi rule.
 
     >>> points, weights = simplex_rule(3, 4)

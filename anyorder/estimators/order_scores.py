@@ -1,8 +1,8 @@
 """The Markov order that describes a sequence: the code length of every order, and the posterior over them.
 
-The code of order k spends -log of what its add-β predictor gives to each token before it comes, so that an order pays
-for its rows as it learns them: the sum is the marginal likelihood under Dirichlet(β) rows. With orders up to K, every
-one codes the same tokens, those that have K tokens before them, and counts only those as successors.
+The code of order k spends -log p on each token, where p is the probability by its add-β predictor, so that an order
+pays for its rows as it learns them: the total is minus the log marginal likelihood under Dirichlet(β) rows. With orders
+up to K, every order codes the same tokens, those with K tokens before them, and counts only those as successors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from anyorder.io.tokens import size_of, spelled
 
 @dataclasses.dataclass(frozen=True)
 class OrderScore:
-    """How well one order describes the data."""
+    """The scores of one order on the data."""
 
     order: int
     bits_per_symbol: float
@@ -67,13 +67,13 @@ class OrderReport:
 
     @property
     def lead(self) -> float:
-        """Bits that the next-best order needs more, over all tokens; two to this power are the odds."""
+        """The lead over the next-best order in bits, over all tokens; the odds are two to this power."""
         best, *others = self.ranked
         return (best.log_marginal - others[0].log_marginal) / math.log(2) if others else 0.0
 
 
 class OrderStream(CountedStream):
-    """Count a stream once for all orders up to `max_order`; the chunks make no difference.
+    """Count a stream once for all orders up to `max_order`; the result does not depend on the chunks.
 
     >>> stream = OrderStream(max_order=2, alphabet_size=2)
     >>> stream.feed([0, 1] * 50)

@@ -50,7 +50,7 @@ class WeightedEstimate(NamedTuple):
 
 
 def estimator(function: Function) -> Function:
-    """An estimator that checks its arguments; traced tokens outside the alphabet make the rows from there on NaN."""
+    """Decorator that checks an estimator's arguments; from a traced token outside the alphabet on, rows become NaN."""
 
     @functools.wraps(function)
     def checked(tokens: object, **options: object) -> Estimate | WeightedEstimate:

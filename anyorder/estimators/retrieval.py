@@ -15,7 +15,7 @@ from anyorder.estimators.result import WeightedEstimate, estimator
 from anyorder.estimators.unknown_order import coded
 from anyorder.io.tokens import Tokens, as_tokens, check_unmasked
 
-#: The logarithm of zero: finite, so that a sequence which no chain can give still has a posterior.
+#: The logarithm of zero: finite, so that a sequence that no chain can generate still has a posterior.
 IMPOSSIBLE = -1e6
 
 
@@ -27,10 +27,10 @@ def retrieval(
     noise: Noise | None = None,
     first: int | None = None,
 ) -> WeightedEstimate:
-    """The Bayes predictor when the kernel is one of these with equal chances: their rows, weighted by the posterior.
+    """The Bayes predictor for a uniform prior over these kernels: their rows, weighted by the posterior.
 
     kernels: one for each chain, all of one order; of order zero they are distributions (chains, S).
-    first: the tokens before this position say nothing about the chain; by default the order.
+    first: position of the first token that counts as evidence; by default the order.
 
     >>> kernels = jnp.asarray([[[0.9, 0.1], [0.1, 0.9]], [[0.5, 0.5], [0.5, 0.5]]])
     >>> found = retrieval([0, 0, 0], kernels=kernels)
@@ -56,7 +56,7 @@ def retrieval(
 
 @estimator
 def unigram_retrieval(tokens: Tokens, *, kernels: Float[Array, "chains *contexts symbols"]) -> WeightedEstimate:
-    """Retrieval that counts symbols alone: every chain stands for its stationary distribution of symbols.
+    """Retrieval from single symbols: every chain is represented by its stationary distribution of symbols.
 
     >>> kernels = jnp.asarray([[[0.9, 0.1], [0.9, 0.1]], [[0.5, 0.5], [0.5, 0.5]]])
     >>> (unigram_retrieval([0, 0, 0], kernels=kernels).posterior[-1] * 1.06).round(4).tolist()

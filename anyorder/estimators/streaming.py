@@ -106,7 +106,7 @@ class StreamingEstimator(CountedStream):
     """Count the contexts of a stream and predict its next token.
 
     `estimator` is an entry of the registry or its name: `kgram`, `bayes` (add-β), `bag`, `biased`, `backoff`, `mixture`
-    (of all orders up to this one) or `ctw` (of this depth). The sizes of the chunks make no difference to any number.
+    (of all orders up to this one) or `ctw` (of this depth). No number depends on the sizes of the chunks.
     Predictions that are undefined are NaN.
 
     >>> stream = StreamingEstimator(order=1, alphabet_size=2)
@@ -134,17 +134,17 @@ class StreamingEstimator(CountedStream):
         return self._feed(tokens, distributions=True)[1]
 
     def probabilities(self, tokens: Sequence[int] | np.ndarray) -> Float64[np.ndarray, "chunk"]:
-        """Feed a chunk; element j is the probability that its token j was given just before it came."""
+        """Feed a chunk; element j is the predicted probability of its token j."""
         return self._feed(tokens, chances=True)[0]
 
     def feed(
         self, tokens: Sequence[int] | np.ndarray
     ) -> tuple[Float64[np.ndarray, "chunk"], Float64[np.ndarray, "chunk symbols"]]:
-        """Feed a chunk; give both, the probability of each token and the distribution after it."""
+        """Feed a chunk; return both the predicted probability of each token and the distribution after it."""
         return self._feed(tokens, chances=True, distributions=True)
 
     def step(self, token: int) -> tuple[float, Float64[np.ndarray, "symbols"]]:
-        """Feed one token; give the probability that it had, and the distribution after it."""
+        """Feed one token; return its predicted probability and the distribution after it."""
         chances, distributions = self.feed([token])
         return float(chances[0]), distributions[0]
 

@@ -1,6 +1,6 @@
 """Bayes predictors for an unknown order: a mixture over orders, and over context trees (context-tree weighting).
 
-All orders up to K, and all trees of depth up to K, are held against the same data: they predict the tokens from
+All orders up to K, and all trees of depth up to K, are compared on the same data: they predict the tokens from
 position K on, where each has its full context, and count only those as successors. Like the other estimators these
 handle one sequence, at all positions at once, and work under `jit` and `vmap`.
 """

@@ -1,1 +1,1 @@
-"""The ground: sequences in and out, whole files, trees of arrays, number types and the cache."""
+"""Input and output: sequence files, atomic writes, trees of arrays, number types and the cache."""

@@ -27,7 +27,7 @@ def read_npz(
 ) -> tuple[dict[str, np.ndarray], int]:
     """The arrays of an archive by name, all or those in `names`, and the unpacked size of the whole archive in bytes.
 
-    expected: the file to give instead, for the message.
+    expected: the file to suggest in an error message.
     most: limit on the bytes of these arrays.
 
     >>> import tempfile

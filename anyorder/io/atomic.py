@@ -43,7 +43,7 @@ Tables = Mapping[str, list[Row]]
 
 @contextlib.contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path in the same folder that is renamed to `path` when the block succeeds."""
+    """Yield a temporary path in the same folder, which is renamed to `path` when the block succeeds."""
     final = target(path)
     temporary = final.with_name(f"{UNFINISHED}{_HOST}-{os.getpid()}-{secrets.token_hex(8)}{final.suffix}")
     try:
@@ -132,7 +132,7 @@ def read_json(path: str | Path, expected: str, keys: Mapping[str, type] | None =
 
 
 def read_lines(path: str | Path, keys: Mapping[str, type] | None = None) -> list[Row]:
-    """The objects of a file of JSON lines, each with the keys; none where there is no file.
+    """The objects of a file of JSON lines, checked for the keys; none if there is no file.
 
     A last line that a killed process did not finish is left out, with a warning. Any other line that is not such an
     object is refused: it was damaged later.
@@ -220,7 +220,7 @@ def interrupted(folder: str | Path) -> bool:
 
 
 def new_folder(parent: str | Path, name: str) -> Path:
-    """A folder that nobody else has: the name with the first number that is free.
+    """Create a new folder: the name with the first free number.
 
     >>> import tempfile
     >>> parent = tempfile.mkdtemp()
@@ -273,7 +273,7 @@ def locked(folder: str | Path) -> Iterator[None]:
 
 
 def write_array(path: str | Path, array: np.ndarray) -> None:
-    """Write an array: `.npy`, or for any other ending text with one row a line.
+    """Write an array: `.npy`, or with any other suffix text with one row per line.
 
     Integers become whitespace-separated numbers and floating-point rows become JSON lines,
     with `null` where a row is undefined.

@@ -1,6 +1,6 @@
-"""The gates that input passes: numbers, paths to read and paths to write.
+"""Input checks: numbers, paths to read and paths to write.
 
-Every command and public function takes its input through these, so that one rule holds everywhere:
+Every command and public function checks its input here, by the same rules everywhere:
 
 - a number has a type and a range, and the arrays that it implies fit into memory;
 - a path to read leads to a regular file of an expected size, inside the opened folder;
@@ -61,7 +61,7 @@ SHARE, SMALL = 0.9, 1 << 26
 
 @dataclasses.dataclass(frozen=True)
 class Gate:
-    """Mark of a flag that is a path: `Annotated[str, Gate("write", FIGURES)]`.
+    """Annotation of a flag that is a path: `Annotated[str, Gate("write", FIGURES)]`.
 
     use: read; write, a file; fill, a folder.
     suffixes: of the files that are written; none means any.
@@ -96,7 +96,7 @@ def check_number(name: str, value: object, kind: type = int) -> None:
 
 
 def gated(function: Function) -> Function:
-    """Check the arguments that are annotated as numbers, switches or texts before a public function sees them.
+    """Decorator of a public function that checks the arguments annotated as numbers, switches or texts.
 
     >>> @gated
     ... def doubled(count: int) -> int:
@@ -143,7 +143,7 @@ def _check_kind(name: str, value: Any, annotation: str) -> None:
 
 
 def free_memory() -> int | None:
-    """Bytes that this process may still take: of the machine, of its control group, and under its own limit."""
+    """Bytes that this process may still allocate: the least of the machine's, its control group's and its own limit."""
     found = []
     with contextlib.suppress(OSError, ValueError):
         found.append(1024 * _entry("/proc/meminfo", "MemAvailable:"))
@@ -186,7 +186,7 @@ def _gibibytes(size: int) -> str:
 def open_regular(path: Place, expected: str, *, most: int | None = None, inside: Place | None = None) -> IO[bytes]:
     """Open a regular file to read its bytes; pipes and devices, which may never end, are refused.
 
-    expected: the file to give instead, for the message.
+    expected: the file to suggest in an error message.
     most: bytes that it may have.
     inside: folder that it must be in, with all symbolic links followed.
     """
@@ -217,7 +217,7 @@ def read_bytes(path: Place, expected: str, *, most: int | None = None, inside: P
 
 
 def target(path: Place, *, folder: bool = False, suffixes: tuple[str, ...] = ()) -> Path:
-    """The file or folder that a path to write leads to, links followed; refused where it is of another kind.
+    """The file or folder that a path to write leads to, with links followed; anything else is rejected.
 
     >>> target("/dev/null")
     Traceback (most recent call last):
@@ -273,7 +273,7 @@ def no_folder(folder: Path, error: OSError) -> InputError:
 
 
 def check_paths(paths: Iterable[tuple[str, Gate, str]]) -> None:
-    """Refuse paths of a command, each with its flag and gate, before any work is done: one alone, and two in one place.
+    """Check the paths of a command, with their flags and gates, before any work: each alone, and no two outputs alike.
 
     >>> check_paths([("--out", Gate("write"), "a.npy"), ("--kernels", Gate("write"), "./a.npy")])
     Traceback (most recent call last):
@@ -317,7 +317,7 @@ def _kind(mode: int) -> str:
 
 
 def _reason(error: OSError | ValueError) -> str:
-    """Why a file cannot be used: of the system, or of Python, which refuses zero bytes in names."""
+    """The reason why a file cannot be used: from the system, or from Python, which rejects zero bytes in names."""
     if isinstance(error, OSError):
         return error.strerror or (os.strerror(errno.ENOSPC) if error.errno is None else str(error))
     return str(error)

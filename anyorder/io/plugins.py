@@ -1,9 +1,9 @@
-"""Registries: everything that has a name, shipped or brought by a plug-in.
+"""Registries of named objects, shipped with the package or defined by plug-ins.
 
 A plug-in is a Python file or package named by `--plugin` or in `ANYORDER_PLUGINS` (separated like PATH), a module or
 object that an installed package declares as an entry point of the group `anyorder`, or a package below
-`anyorder.papers`. It needs no call: a registry takes what the plug-in defines at its top level. A package may also keep
-the things of one kind in a module of that name (`presets`, `priors`, …), imported when such a thing is asked for.
+`anyorder.papers`. It registers nothing itself: a registry finds what the plug-in defines at its top level. A package
+may also keep the objects of one kind in a module of that name (`presets`, `priors`, …), imported when it is needed.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ VARIABLE, GROUP, SHIPPED = "ANYORDER_PLUGINS", "anyorder", "anyorder.papers"
 
 Thing = TypeVar("Thing")
 
-#: Origin of each plug-in → the things it defines; None while it is being imported.
+#: Origin of each plug-in → the objects it defines; None while it is being imported.
 _imported: dict[str, Any] = {}
 
 
 class Registry(Mapping[str, Thing], Generic[Thing]):
-    """The things of one kind by name: those that the package ships, then those of plug-ins.
+    """The objects of one kind by name: those shipped with the package, then those of plug-ins.
 
-    kind: the noun that messages use; a package keeps such things in the module of its plural.
-    shipped: name → thing, or `module:attribute`, which is imported when the thing is asked for.
-    named: function from a plug-in's variable and its value to the thing's name; None for things of another kind.
+    kind: the noun used in messages; its plural names the module in which a package keeps such objects.
+    shipped: name → object, or `module:attribute`, which is imported when the object is needed.
+    named: function from a plug-in's variable and its value to the object's name; None for other kinds.
 
     >>> numbers = Registry("number", {"one": 1, "pi": "math:pi"}, lambda variable, value: None)
     >>> list(numbers), numbers["pi"] > 3, "two" in numbers
@@ -71,7 +71,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         return isinstance(name, str) and (name in self._shipped or name in self._given or name in self._all()[0])
 
     def find(self, given: str | Thing) -> Thing:
-        """The thing of this name; an object is returned unchanged, and found by its name until the program ends.
+        """The object of this name; an object is returned unchanged, and registered until the program ends.
 
         >>> Registry("number", {"one": 1}, lambda variable, value: None).find("on")
         Traceback (most recent call last):
@@ -91,7 +91,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         return given
 
     def home(self, name: str) -> str:
-        """The origin of a thing: anyorder, a file, an entry point, or this program."""
+        """The origin of an object: anyorder, a file, an entry point, or this program."""
         return self._all()[1].get(name, "this program" if name in self._given else "anyorder")
 
     def _clash(self, name: str, home: str, other: str) -> str:
@@ -145,7 +145,7 @@ def within(named: Iterable[str]) -> Iterator[None]:
 
 
 def outside() -> list[str]:
-    """The plug-ins that the package does not ship."""
+    """The plug-ins that are not part of the package."""
     return [*_declared(), *files()]
 
 
@@ -173,7 +173,7 @@ def _plugins() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _worded(home: str) -> Iterator[None]:
-    """Turn whatever the code of a plug-in raises, an exit of the program included, into one line."""
+    """Convert any exception of a plug-in's code, including an exit of the program, into a one-line error."""
     try:
         yield
     except (Exception, SystemExit) as error:

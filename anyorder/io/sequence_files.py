@@ -150,7 +150,7 @@ def _stream(source: str | Path) -> Iterator[IO[bytes]]:
 
 
 def _reader(stream: IO[bytes], name: str, alphabet: str | None, ends: LineEnds) -> tuple[Reader, str | None]:
-    """The function that reads this file in parts, and its characters if it is text."""
+    """The function that reads this file in parts, and the characters of a text file."""
     start = stream.read(6)
     stream.seek(0)
     require(len(start) > 0, f"{name} is empty; it needs at least two tokens")

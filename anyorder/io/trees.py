@@ -139,7 +139,7 @@ def write_tensors(path: str | Path, tensors: Mapping[str, ArrayLike], header: Ma
 
 
 def read_tensors(path: str | Path) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays and the header of a file that `write_tensors` wrote."""
+    """Read the arrays and the header of a file written by `write_tensors`."""
     data = read_bytes(path, _EXPECTED)
     try:
         arrays = {
@@ -174,7 +174,7 @@ def _not_whole(path: str | Path) -> InputError:
 
 
 def check_finite(arrays: Mapping[str, np.ndarray], path: str | Path) -> None:
-    """Refuse arrays of weights with NaN or infinities: no run of ours writes them."""
+    """Reject arrays of weights with NaN or infinities, which training never writes."""
     for name, array in arrays.items():
         if array.dtype.kind in "fV" and not np.isfinite(array).all():  # V: bfloat16
             wrong = array[~np.isfinite(array)][0]
@@ -210,7 +210,7 @@ def read_record(
     kinds: Iterable[type] | Mapping[str, type],
     array: Callable[[np.ndarray], object] = np.asarray,
 ) -> Any:
-    """The tree in a file that `write_record` wrote under the same name.
+    """Read the tree in a file that `write_record` wrote with the same form.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.safetensors"
@@ -230,7 +230,7 @@ def read_record(
 
 
 def as_json(value: object) -> Any:
-    """A tree as plain JSON for people and other programs, not to be read back: NaN and infinities become null.
+    """A tree as plain JSON for people and other programs; NaN and infinities become null, so it cannot be read back.
 
     >>> as_json({"a": (1.0, float("inf")), "b": np.arange(2)})
     {'a': [1.0, None], 'b': [0, 1]}

@@ -21,7 +21,7 @@ class Hook(Protocol):
     """
 
     def __call__(self, place: Place, values: Float[Array, "*shape"], /) -> Float[Array, "*shape"]:
-        """The values to go on with."""
+        """The values with which the forward pass continues."""
 
 
 def plain(place: Place, values: Float[Array, "*shape"], /) -> Float[Array, "*shape"]:

@@ -49,7 +49,7 @@ class Layer(eqx.Module):
 
 @jax.tree_util.register_pytree_node_class
 class AttentionMaps(tuple[Float[Array, "_ rows rows"], ...]):
-    """The attention weights of every layer, (heads, rows, rows), as a tuple that shows itself in a line or a table."""
+    """The attention weights of every layer, (heads, rows, rows): a tuple with a short text and a notebook form."""
 
     def __repr__(self) -> str:
         return f"AttentionMaps({', '.join(f'layer {n}: {maps.shape}' for n, maps in enumerate(self, start=1))})"
@@ -80,7 +80,7 @@ class Trace(eqx.Module):
     Rows are positions; with a beginning token there is one row more, and row and column 0 are that token's.
     `streams` holds the residual stream at each of `points`: after the embedding, each attention layer, and
     each MLP layer that writes to the stream; `convolution l` is what the heads of layer l read of it.
-    `block(name, point)` is one named block of it, less its anchor: the constant that all embeddings share there.
+    `block(name, point)` is one named block of it, minus its anchor: the constant that all embeddings share there.
     """
 
     probabilities: Float[Array, "length symbols"]
@@ -97,7 +97,7 @@ class Trace(eqx.Module):
         return self.streams[self.points.index(point)]
 
     def block(self, name: str, point: str) -> Float[Weights, "rows width"]:
-        """One named block of the residual stream at a point, its anchor taken off.
+        """One named block of the residual stream at a point, minus its anchor.
 
         >>> from anyorder.constructions import construct
         >>> trace = construct("dyadic", order=2, alphabet_size=2, length=8).trace([0, 1, 1, 0])
@@ -228,7 +228,7 @@ _INSIDE = ("anyorder", "equinox", "jax", "jaxtyping")
 
 @functools.cache
 def _warn_of_length(certificate: Certificate) -> None:
-    """Once for each certificate, at the line of the first caller that is not of this package or of Equinox."""
+    """Warn once per certificate, at the line of the first caller outside this package and Equinox."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
         frame, level = frame.f_back, level + 1
@@ -288,7 +288,7 @@ _compiled = eqx.filter_jit(forward)
 def predict(
     model: Transformer, x: Float[Array, "rows d"], hook: Hook = plain
 ) -> tuple[Float[Array, "rows symbols"], Float[Array, "rows symbols"]]:
-    """The logits and the next-token distributions that the model makes of the stream after its last layer."""
+    """The logits and the next-token distributions, from the stream after the last layer."""
     read = hook("read", x if model.final_norm is None else model.final_norm(x))
     logits = linear(read, model.embedding if model.output is None else model.output, model.output_bias)
     return logits, _output(model.output_map, logits)

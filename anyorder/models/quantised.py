@@ -1,8 +1,8 @@
 """Arithmetic with fewer bits: any function with the results of its operations rounded, and a quantised transformer.
 
 In the quantised one both operands of every matrix product have few bits: weights, activations, queries and keys,
-attention weights and values. Sums, norms, exponentials and the softmax's denominator are kept in full: no hardware
-divides by a rounded sum.
+attention weights and values. Sums, norms, exponentials and the softmax's denominator keep full precision: no
+hardware divides by a rounded sum.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A head that keeps a table instead of all keys: linear attention of decay one, and the division that must follow.
+"""A head with a table instead of all keys: linear attention with decay one, followed by a division.
 
 At row n the table is H_n = H_{n-1} + φ(W_K x_n + b) ⊗ W_V x_n with φ = ReLU. What is read, φ(W_Q x_n + b) H_n, is
 divided by its sum: where features and values are one-hot, counts become frequencies.
@@ -18,7 +18,7 @@ from anyorder.models.hooks import Hook, plain
 
 
 class Recurrence(eqx.Module):
-    """One such head; `projection` maps its output to the stream, `initial` is the table before the first row.
+    """A head with a table; `projection` maps its output to the stream, `initial` is the table before the first row.
 
     >>> one = jnp.eye(2, dtype=jnp.float32)
     >>> head = Recurrence(one, one, jnp.zeros(2, jnp.float32), value=one, projection=one)

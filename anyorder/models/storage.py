@@ -72,7 +72,7 @@ def _summary(model: Transformer) -> Summary:
 
 
 def read_summary(path: str | Path) -> Summary:
-    """The summary in the header of a model file; where version 0.2 wrote none, that of its structure."""
+    """The summary in the header of a model file; for files of version 0.2 it is derived from the structure."""
     header, shapes = read_header(path)
     found = header.get("format")
     require(found == FORMAT, f"{path} holds {found!r}, must be {FORMAT!r}; it is not a model")
@@ -85,7 +85,7 @@ def read_summary(path: str | Path) -> Summary:
 
 @gated
 def load(path: str | Path) -> Transformer:
-    """Read a model that `save` wrote, or `zoo:NAME`, or raise `InputError` with one line.
+    """Read a model written by `save`, or `zoo:NAME`; a file that is no model raises `InputError`.
 
     >>> load("zoo:fast")
     Transformer(...)

@@ -66,7 +66,7 @@ def test_a_prior_of_ones_own_overrides_one_method():
         (Mine(1, 2, (1.5, -0.5)), r"Mine draws no kernel: kernel has a negative probability at \(0, 1\)"),
         (Mine(1, 2, (0.5, 0.25, 0.25)), r"Mine draws kernels of shape \(2, 3\), must be \(2, 2\)"),
         (Coin(1, 2, total=1.5), r"Coin draws token 0 from \[1.25, 0.25\], which is no distribution"),
-        (chains.Prior(1, 2), r"Prior has no method draw\(key, dtype\); write one that gives a kernel"),
+        (chains.Prior(1, 2), r"Prior has no method draw\(key, dtype\); write one that returns a kernel"),
         (chains.Process(1, 2), r"Process has no method sequence\(key, length, dtype\); write one"),
     ],
 )
