@@ -34,8 +34,8 @@ class Probe(Command):
       anyorder probe SmolLM2.gguf --ablate --out probed
       anyorder probe SmolLM2.gguf --layers 17 18 20 --json
 
-    MODEL is a run folder, a .safetensors model of anyorder, a Hugging Face folder, a .gguf file of a Llama, a .npz
-    with attention and tokens, or construction:NAME.
+    MODEL is a run folder, a .safetensors model of anyorder, a Hugging Face folder, a .gguf file, a .npz with
+    attention and tokens, or construction:NAME.
     """
 
     model: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL"), Gate("read")]

@@ -149,11 +149,14 @@ class PrecisionRow:
         return [cell(dtype) for dtype in DTYPES]
 
 
-#: Legend of the precision table.
-LEGEND = (
+#: Legend of the precision table: the measured orders, and the rest.
+MEASURED = (
     "Largest order measured exact on hard sequences of 1,024 tokens (64 where matrices grow with the length): an error "
-    "of at most 1e-5, or four units of roundoff in 16 bits. In brackets the largest order that the certificate "
-    "promises. ≥ marks the last order tried, – what was not measured."
+    "of at most 1e-5, or four units of roundoff in 16 bits."
+)
+LEGEND = (
+    f"{MEASURED} In brackets the largest order that the certificate promises. ≥ marks the last order tried, – what was "
+    "not measured."
 )
 
 

@@ -73,8 +73,9 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """Budget, folder of trained models, and progress callback of an experiment.    The folder of a run is named by a
-    digest of its config, so experiments share models, and an interrupted training
+    """Budget, folder of trained models, and progress callback of an experiment.
+
+    The folder of a run is named by a digest of its config, so experiments share models, and an interrupted training
     resumes from its checkpoint.
 
     earlier: seconds that earlier calls spent on each training or sweep, by folder name.
@@ -232,8 +233,9 @@ def run_name(config: Config) -> str:
 
 
 def of_preset(task: Task, name: str, data: Data, **changes: object) -> Config:
-    """A preset on this data, within the budget, with further changes.    If the budget has fewer steps than the
-    preset, the rate is higher and decays to zero. The preset `published` finds
+    """A preset on this data, within the budget, with further changes.
+
+    If the budget has fewer steps than the preset, the rate is higher and decays to zero. The preset `published` finds
     its induction head late: at the budget `quick` it takes 10,000 steps at its own rate.
 
     >>> of_preset(Task("quick"), "paper", Data(), layers=1).optimisation.steps

@@ -34,7 +34,7 @@ LONGEST_WAIT = 20.0
 #: Bytes of models and traces that are kept, so that a click on a position runs nothing.
 KEPT_BYTES = 1 << 26
 #: Resident bytes of the process above which kept results and compiled programs are dropped; and the further growth
-#: #: after which they are dropped again if other data stays that large.
+#: after which they are dropped again if other data stays that large.
 MOST_MEMORY, MOST_GROWTH = 768 << 20, 128 << 20
 #: Shapes of models whose compiled programs are kept if the memory of the process is unknown.
 MOST_PROGRAMS = 32

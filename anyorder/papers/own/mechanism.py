@@ -218,18 +218,16 @@ def mechanism(task: Task) -> Result:
     """Intervene on the construction, and on every trained model of two recipes."""
     task = enough_seeds(task)
     tokens = np.asarray(held_out(DATA, 64 if task.budget == "tiny" else SEQUENCES).tokens)[:, :-1]
-    models: dict[str, Transformer] = {
-        "two-layer (App. B.1)": construct("two-layer", order=DATA.order, alphabet_size=2, length=DATA.length)
-    }
+    built = construct("two-layer", order=DATA.order, alphabet_size=2, length=DATA.length)
+    models: list[tuple[str, int, Transformer]] = [("two-layer (App. B.1)", 0, built)]
     recipes = ("floor",) if task.budget == "tiny" else ("floor", "paper")
     for part, name in task.parts(recipes):
         trained = part.train(of_preset(task, name, DATA))
-        models |= {f"trained, {name}, seed {seed}": model for seed, model in enumerate(trained.models)}
+        models += [(f"trained, {name}", seed, model) for seed, model in enumerate(trained.models)]
     rows: list[Row] = []
-    for name, model in models.items():
-        kind, _, seed = name.partition(", seed ")
+    for kind, seed, model in models:
         found = interventions(dataclasses.replace(model, certificate=None), tokens)
-        rows.append({"model": kind, "seed": int(seed or 0), **found})
+        rows.append({"model": kind, "seed": seed, **found})
     typical = [medians(own) for own in grouped(rows, "model").values()]
     caption = (
         "Median attention to a matching key after over before, with the token at offset 0, 1, … replaced in what layer "

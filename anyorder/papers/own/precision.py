@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder.constructions import construct
-from anyorder.constructions.exact_orders import LEGEND, PrecisionRow, measure, precision_table
+from anyorder.constructions.exact_orders import MEASURED, PrecisionRow, measure, precision_table
 from anyorder.constructions.hard_sequences import hard_sequences
 from anyorder.constructions.verify import expected
 from anyorder.io.atomic import Row
@@ -105,7 +105,7 @@ def precision(task: Task) -> Result:
     return Result(
         {
             "orders": Table(
-                LEGEND.partition(" In brackets")[0] + " Next to it the largest order that the certificate promises.",
+                f"{MEASURED} Next to it the largest order that the certificate promises.",
                 kept,
             ),
             "again": Table("Two of them measured again, on 128 tokens.", again),
