@@ -48,8 +48,8 @@ def heads():
     yield "skip, offsets 1 and 3", 0, lambda tokens: 15.0 * agreement(tokens)[[0, 2]].all(axis=0)
     yield "skip, offsets 2 and 3", 0, lambda tokens: 15.0 * agreement(tokens)[[1, 2]].all(axis=0)
     for nats in (0.5, 1.0):
-        yield f"sum, {nats} nats an offset", 0, lambda tokens, nats=nats: nats * agreement(tokens).sum(axis=0)
-        yield f"graded, {nats} nats a token", 0, lambda tokens, nats=nats: nats * match_lengths(tokens, LONGEST)
+        yield f"sum, {nats} nats per offset", 0, lambda tokens, nats=nats: nats * agreement(tokens).sum(axis=0)
+        yield f"graded, {nats} nats per token", 0, lambda tokens, nats=nats: nats * match_lengths(tokens, LONGEST)
     for k in (2, 3, 4):
         yield f"bag of {k}", 0, lambda tokens, k=k: 15.0 * matched(tokens, k, bag=True)
     yield "duplicate token", 0, lambda tokens: 15.0 * (tokens[:, None] == tokens)

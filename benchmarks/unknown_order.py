@@ -17,7 +17,7 @@ VISITED = ORDER + 1  # nodes on the path of a token, the empty context included
 
 
 def measure(name: str) -> dict[str, dict[str, float]]:
-    """Nanoseconds a token, distinct contexts and megabytes of every estimator, the fastest of three runs."""
+    """Nanoseconds per token, distinct contexts and megabytes of every estimator, the fastest of three runs."""
     from anyorder.estimators.order_scores import OrderStream
     from anyorder.estimators.streaming import StreamingEstimator
 

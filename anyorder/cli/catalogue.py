@@ -64,7 +64,7 @@ def _constructions() -> dict[str, object]:
 
 
 def _options() -> dict[str, dict[str, object]]:
-    """Every option of a construction, with the constructions that have it; `--seed` is that of the sequences."""
+    """The options of all constructions, each with the constructions that have it; `--seed` belongs to the sequences."""
     from anyorder.constructions import CONSTRUCTIONS, Option
 
     found: dict[str, tuple[Option, list[str]]] = {}

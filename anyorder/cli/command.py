@@ -1,4 +1,4 @@
-"""Sub-commands: frozen dataclasses whose fields are their flags, with a `run` that gives an `Outcome`."""
+"""Sub-commands: frozen dataclasses whose fields are their flags, with a method `run` that returns an `Outcome`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Command(abc.ABC):
 
     @classmethod
     def check_words(cls, words: Sequence[str]) -> None:
-        """Refuse words of a call before they are parsed."""
+        """Reject command-line words before they are parsed."""
         return None
 
     @classmethod
@@ -65,22 +65,22 @@ class Command(abc.ABC):
 
     @classmethod
     def description(cls) -> str:
-        """The opening of `--help`: the docstring unchanged, because tyro's own reading of it drops the examples."""
+        """The opening of `--help`: the docstring unchanged, because tyro would drop the examples."""
         return inspect.getdoc(cls) or ""
 
     def next_step(self, report: Mapping[str, object]) -> str:
-        """The line to copy once this command has succeeded."""
+        """The suggested next command, printed after success."""
         known = {**vars(self), **report}
         return self.next.format_map({name: shlex.quote(str(value)) for name, value in known.items()})
 
     @abc.abstractmethod
     def run(self) -> Outcome:
-        """Do the work; raise `InputError` for what the user can correct."""
+        """Do the work; raise `InputError` for errors that the user can correct."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SequenceCommand(Command):
-    """Flags that name a file and say how it is read."""
+    """Flags for the input file and its format."""
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE"), Gate("read", stream=True)]
     """The sequence: whitespace-separated integers, text (with --alphabet), FASTA (.fa, .fasta) or .npy; - is standard
@@ -90,7 +90,7 @@ class SequenceCommand(Command):
     alphabet: str | None = None
     """Characters in the order of their numbers, or auto: distinct characters by first appearance. FASTA has ACGT."""
     line_ends: Literal["keep", "space", "drop", "split"] = "drop"
-    """The meaning of a line's end in text: a symbol, a space, nothing, or the end of a sequence."""
+    """The meaning of a line end in text: a symbol, a space, nothing, or the end of a sequence."""
     row: int | None = None
     """Only this sequence of a file that holds several: row of the .npy, line of the text, record of FASTA."""
 
@@ -137,7 +137,7 @@ def progress(*numbers: ProgressColumn) -> Progress:
 
 
 def working(description: str) -> Status:
-    """A spinner on standard error for work of unknown length; silent if that is no terminal."""
+    """A spinner on standard error for work of unknown length; silent without a terminal."""
     return Console(stderr=True).status(description)
 
 
@@ -156,7 +156,7 @@ def table(columns: Mapping[str, str], rows: Iterable[Iterable[object]], title: s
 
 
 def key_value_table(report: Mapping[str, object]) -> Table:
-    """A report as two columns for a person, without what has no value."""
+    """A report as a table of two columns, without entries that have no value."""
     made = Table(show_header=False, box=None, pad_edge=False)
     for key, value in report.items():
         if value is not None:
@@ -165,7 +165,7 @@ def key_value_table(report: Mapping[str, object]) -> Table:
 
 
 def _shown(value: object) -> str:
-    """A value for a person.
+    """A value as text for people.
 
     >>> _shown(1 / 3), _shown((1, 2)), _shown(16853), _shown({"equal keys": True}), _shown((None, 1))
     ('0.333', '1, 2', '16,853', 'equal keys: yes', '–, 1')

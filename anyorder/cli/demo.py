@@ -132,11 +132,11 @@ def _mean(name: str, loss: LossSummary) -> dict[str, float]:
 
 
 def _table(comparison: Comparison) -> Table:
-    """One order: each predictor's excess next to the floor, and its distance to the truth."""
+    """The table of one order: each predictor's excess next to the floor, and its distance to the truth."""
     from anyorder.papers.own.floor import FLOOR
 
     true, floor = comparison.true, comparison.scores[FLOOR].excess.mean
-    title = f"order {comparison.order}: true loss {true.mean:.4f} ± {true.standard_error:.4f} nats a token"
+    title = f"order {comparison.order}: true loss {true.mean:.4f} ± {true.standard_error:.4f} nats per token"
     rows = []
     for name, (excess, missed, distance) in comparison.scores.items():
         apart = f"{distance.mean:.4f}±{distance.standard_error:.4f}"
@@ -149,11 +149,11 @@ def _table(comparison: Comparison) -> Table:
 
 
 def _certified(verified: list[Verification]) -> Table:
-    """Each construction's worst error next to what its certificate promises."""
+    """The worst error of each construction next to its certified bound."""
     columns = {"construction": "<", "order": "", "dtype": "<", "weights": ",", "bits": ""}
     rows = []
     for one in verified:
         bits = f"{one.bits_needed}/{one.mantissa_bits}"
         rows.append((one.construction, one.order, one.dtype, one.parameters, bits, one.max_error, one.bound))
-    title = "transformers written down, compared with the exact estimator"
+    title = "constructed transformers, compared with the exact estimator"
     return table(columns | {"worst error": ".1e", "bound": ".1e"}, rows, title)

@@ -153,7 +153,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
 def described_run(
     trajectory: Trajectory, checks: list[Check], gradients: Agreement, limit: LimitDistances | None
 ) -> tuple[dict[str, object], list[RenderableType]]:
-    """A run as JSON-ready numbers, and for a person: assumptions that fail, the attention, losses next to the floor."""
+    """A run as JSON-ready numbers and as text: violated assumptions, the attention, losses next to the floor."""
     order, row = trajectory.order, trajectory.attention[trajectory.stage_one_steps]
     violated = [check for check in checks if not check.holds]
     report = {
@@ -192,7 +192,7 @@ def described_run(
 
 
 def standings_table(evaluation: Standings) -> Table:
-    """Predictors on the same chains."""
+    """A table of all predictors on the same chains."""
     rows = []
     for name, one in evaluation.standings.items():
         apart = f"{one.generalisation:.4f} ± {one.generalisation_error:.4f}"
@@ -201,7 +201,7 @@ def standings_table(evaluation: Standings) -> Table:
 
 
 def sweep_table(sweep: LengthSweep) -> Group:
-    """Every length, and the exponents; "p at 1" is softmax(p)_1."""
+    """A table of the lengths, and the fitted exponents; "p at 1" is softmax(p)_1."""
     numbers = ("excess", "± s.e.", "floor", "k-gram", "sup norm")
     columns = {"T": "", "p at 1": ".4f", "a_2": ".2f", **dict.fromkeys(numbers, ".4f")}
     rows = []
@@ -219,7 +219,7 @@ def sweep_table(sweep: LengthSweep) -> Group:
 
 
 def joint_tables(runs: JointRuns) -> list[RenderableType]:
-    """The point that every start found, and how good it is."""
+    """Tables of the end points of all starts, and of their losses."""
     rows = []
     for name, one in runs.found.items():
         heads = (one.attention[: len(one.query_attention) + 2], one.query_attention)

@@ -33,7 +33,7 @@ def check_environment(variables: Mapping[str, str] = os.environ) -> None:
 
 
 def unusable(variables: Mapping[str, str] = os.environ) -> str | None:
-    """The reason why JAX cannot start with its current variables, for a failed command; None if it can."""
+    """The reason why JAX cannot start with the current variables, to explain a failed command; None if it can."""
     given = ", ".join(f"{name}={value}" for name, value in variables.items() if name.startswith("JAX_"))
     if not given:
         return None

@@ -59,7 +59,7 @@ EXAMPLES = """Examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; give its exit code."""
+    """Run one command; return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     _open_streams()
     try:
@@ -135,7 +135,7 @@ def _say(message: str) -> None:
 
 
 def _plugins(words: list[str]) -> list[str]:
-    """The plug-ins named in the words, loaded first because they may define the other names and flags."""
+    """Load the plug-ins named in the words first, because they may define the other names and flags."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--plugin", action="append", nargs="?", default=[])
     return [file for file in parser.parse_known_args(words)[0].plugin if file is not None]

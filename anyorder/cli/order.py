@@ -102,7 +102,7 @@ class OrderCommand(SequenceCommand):
 
 
 def _next_best(report: OrderReport) -> dict[str, int | float | None]:
-    """The order with the second highest posterior, and how much it loses: in bits over all symbols, and as odds."""
+    """The order with the second highest posterior, and its loss against the best, in bits over all symbols and odds."""
     if report.max_order == 0:
         return {"next_best": None, "next_best_bits": None, "next_best_odds": None}
     odds = 2**report.lead if report.lead < 1000 else math.inf
@@ -163,6 +163,6 @@ def _odds(bits: float) -> str:
 
 
 def _bic(bic: float, positions: int) -> str:
-    """Half of BIC approximates the code length: in bits per symbol it stands beside the others."""
+    """Half of BIC in bits per symbol, which approximates the code length."""
     bits = bic / 2 / math.log(2) / positions
     return f"{bits:.2f}" if bits < 100 else f"{bits:,.0f}" if bits < 1e6 else f"{bits:.1e}"

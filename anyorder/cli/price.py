@@ -69,7 +69,7 @@ class PriceCommand(Command):
 
 
 def _short(number: int | None) -> str | None:
-    """A count for a person, in few characters.
+    """A count as short text.
 
     >>> _short(12345), _short(102_786_045), _short(512**129), _short(None)
     ('12,345', '1.03e8', '≈ 10^349', None)

@@ -125,7 +125,7 @@ class Probe(Command):
 
 
 def _rows(result: Probed) -> list[TableRow]:
-    """The heads to show, best first; the page has the same."""
+    """The rows of the table, best heads first; the page shows the same."""
     others = [head for head in result.heads if head.kind in ("skip", "diffuse")]
     best = [*result.strongest, *sorted(others, key=lambda head: -head.contrast)]
     rows: list[TableRow] = []

@@ -33,7 +33,7 @@ class Sample(SourceConfig, Command):
     seed: int = 0
     """The same seed gives the same sequences."""
     out: Annotated[str, Gate("write", stream=True)] = "-"
-    """Output: .npy (count × length), any other name for text with one sequence a line, - for standard output."""
+    """Output: .npy (count × length), any other name for text with one sequence per line, - for standard output."""
     kernel: Annotated[str | None, Gate("read")] = None
     """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
     kernels: Annotated[str | None, Gate("write", (".npy",))] = None

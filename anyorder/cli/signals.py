@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-#: Signals that came, in order; the first decides the exit code.
+#: Signals received, in order; the first decides the exit code.
 _came: list[int] = []
 
 
@@ -40,7 +40,7 @@ def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Both signals raise `KeyboardInterrupt`, inside a finaliser shortly after it, where Python cannot raise."""
+    """Let both signals raise `KeyboardInterrupt`; in a finaliser, where Python cannot raise, shortly after it."""
     before = sys.unraisablehook
 
     def again(lost: sys.UnraisableHookArgs) -> None:
@@ -60,7 +60,7 @@ def interruptible() -> Iterator[None]:
 
 @contextlib.contextmanager
 def asked_to_stop() -> Iterator[Callable[[], bool]]:
-    """Whether one of the signals has come, so that a round of work can end first; a second one ends at once."""
+    """Whether a signal has arrived, so that the current round can finish first; a second signal stops at once."""
 
     def collect(number: int, frame: FrameType | None) -> None:
         if _came:

@@ -1,4 +1,4 @@
-"""`anyorder sweep`, and what `anyorder show` does with the folder of one."""
+"""`anyorder sweep`, and `anyorder show` for the folder of a sweep."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class SweepCommand(Command):
     out: Annotated[str | None, Gate("fill")] = None
     """Folder for sweep.json and runs.jsonl: new, empty, or that of the same sweep."""
     engine: Literal["local", "ray"] = "local"
-    """local: one worker process a core. ray: tasks on a Ray cluster."""
+    """local: one worker process per core. ray: tasks on a Ray cluster."""
     address: str | None = None
-    """Of a running Ray cluster: HOST:PORT, ray://HOST:PORT or auto; without it Ray is started on this machine."""
+    """A running Ray cluster: HOST:PORT, ray://HOST:PORT or auto; without it Ray is started on this machine."""
     workers: int | None = None
     """Runs at once on this machine; by default one for each core."""
     budget: int | None = None
@@ -127,7 +127,7 @@ class SweepCommand(Command):
 
 
 def _said(sweep: Sweep, planned: SweepPlan, workers: int | None) -> str:
-    """A line that announces the work."""
+    """The line that announces a sweep."""
     runs, seconds = len(planned.runs), planned.core_seconds
     of = "" if runs == sweep.count else f" of {sweep.count:,}"
     done = runs - len(planned.missing)
@@ -140,7 +140,7 @@ def _said(sweep: Sweep, planned: SweepPlan, workers: int | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time for a person.
+    """A duration as text.
 
     >>> duration(42.0), duration(600.0), duration(2e4), duration(1e7)
     ('42 s', '10 min', '5.6 h', '116 days')

@@ -102,7 +102,7 @@ class Train(Command):
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[str]:
-        """Where the run is; a new folder in which nothing was written is removed."""
+        """The folder of the run; a new folder is removed again if it stays empty."""
         from anyorder.io.atomic import new_folder
 
         if named := self.out or self.resume:
@@ -119,10 +119,10 @@ class Train(Command):
 
 
 def models_table(summary: training.Summary) -> Group:
-    """Every model of a run next to the floor."""
+    """A table of the models of a run, next to the floor."""
     reference = summary.reference
     floor = reference.floor_excess
-    title = f"true loss {reference.true_loss:.4f} nats a token, " + (
+    title = f"true loss {reference.true_loss:.4f} nats per token, " + (
         str(reference.no_floor) if floor is None else f"Bayes floor {floor:.4f} above it"
     )
     rows = []
@@ -139,7 +139,7 @@ def models_table(summary: training.Summary) -> Group:
         f"nearest predictor: the one of {', '.join(reference.predictors)} with the least D(predictor ‖ model), in nats",
         "matching mass: attention on the matching positions in layer 1, 2, … (heads separated by /); uniform attention "
         f"has {reference.chance_matching_mass:.2f}. at 1 … k: attention of layer 1 at offsets 1 … k",
-        f"k-gram: defined at {kgram.coverage:.1%} of the positions; there the token that comes had "
+        f"k-gram: defined at {kgram.coverage:.1%} of the positions; there the next token had "
         f"probability zero {kgram.missed_probability:.1%} of the time" + (", so its loss is infinite" * kgram.infinite),
     ]
     if reference.fixed_orders:

@@ -1,6 +1,6 @@
-"""Flags that have no effect beside the other flags: one table for all commands; they are refused where they are given.
+"""Flags without effect, given the other flags: one table of rules for all commands. Such flags are rejected.
 
-Conditions look at the registries, which import JAX, and are asked only about flags that were given.
+Conditions read the registries, which import JAX, so they are evaluated only for flags that were given.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from anyorder.errors import require
 
 
 class Rule(NamedTuple):
-    """Flags of a command, whether one of them has no effect, and why, with the command's values as {0.…}."""
+    """Flags of a command, the test whether a flag has no effect, and the reason, with the command's values as {0.…}."""
 
     command: str
     flags: tuple[str, ...]
@@ -77,7 +77,7 @@ RULES = (
 
 
 def check_used(command: Any, given: Mapping[str, Any]) -> None:
-    """Refuse given flags that have no effect in this command."""
+    """Reject given flags that have no effect in this command."""
     values = dict(_flat(given))
     for rule in RULES:
         for flag in rule.flags if rule.command == type(command).__name__ else ():

@@ -27,7 +27,7 @@ class Zoo(Command):
     """Models to list; all by default. A single one is shown with its whole card."""
 
     def next_step(self, report: Mapping[str, object]) -> str:
-        """Probe the model that was asked for."""
+        """The command that probes the listed model."""
         return f"anyorder probe zoo:{self.names[0] if self.names else 'fast'}"
 
     def run(self) -> Outcome:

@@ -461,7 +461,7 @@ Largest errors on {found["sequences"]} hard sequences of {length} symbols (rando
 
 What GPT-2 cannot do exactly:
 
-{zero}- The MLP approximates the logarithm with {KNOTS + 1} GELUs a symbol.
+{zero}- The MLP approximates the logarithm with {KNOTS + 1} GELUs per symbol.
 - A layer norm is linear only up to rounding: two coordinates of ±{LEVEL:g} keep its scale constant.
 - Nothing is promised in 16 bits, without the beginning token, or beyond {length} symbols.
 

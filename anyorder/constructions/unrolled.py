@@ -4,7 +4,7 @@ Layer one writes the window as the number v_n = Σ_{i=1..m} 2^(i-1) e_{x_{n-i}},
 `dyadic` does. Its digits are one-hot tokens: the MLP extracts them from the top, two layers for each group of
 digits, and layer two counts agreements: margin 1 whatever the order is. With p mantissa bits a head holds
 m = p - 2 offsets. With H heads each writes the number of its own share of the offsets, so that the order is H(p - 2);
-`k-head` is the member with one offset a head (`heads` is None), whose number is its digit: it needs no MLP.
+`k-head` is the member with one offset per head (`heads` is None), whose number is its digit: it needs no MLP.
 
 Everything before layer two is a whole number below 2^p, and exact:
 
@@ -44,7 +44,7 @@ def anchor(request: Request) -> float:
 def analyse(request: Request, heads: int | None = 1, group: int = 2) -> Analysis:
     """At most k + 1 agreements, each worth kappa = a power of two: sums of them round at most once each."""
     k, heads = request.order, heads or request.order
-    require(heads <= k, f"heads is {heads}, must be at most the order {k}, one an offset; pass `heads={k}` or less")
+    require(heads <= k, f"heads is {heads}, must be at most the order {k}, one per offset; pass `heads={k}` or less")
     longest, agreements = shares(k, heads)[0][1], k + 1.0
     return Analysis(
         margin=1.0,

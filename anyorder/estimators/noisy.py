@@ -21,7 +21,7 @@ from anyorder.estimators.counting import Number, where_full
 from anyorder.estimators.result import Estimate, estimator
 from anyorder.io.tokens import Tokens, with_size
 
-#: Quadrature nodes that are held at once; n nodes an axis are n^(S-1) in all.
+#: Quadrature nodes that are held at once; n nodes per axis are n^(S-1) in all.
 MOST_NODES = 1 << 16
 
 
@@ -81,7 +81,7 @@ def bayes_under_transition_noise(
     total = nodes ** (alphabet_size - 1)
     require(
         total <= MOST_NODES,
-        f"{nodes} nodes an axis over {alphabet_size} symbols are {total} in all, the limit is {MOST_NODES}; "
+        f"{nodes} nodes per axis over {alphabet_size} symbols are {total} in all, the limit is {MOST_NODES}; "
         "shorten the sequence or pass fewer nodes (then the quadrature is not exact)",
     )
     points, weights = simplex_rule(alphabet_size, nodes, concentration)

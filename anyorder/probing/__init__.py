@@ -1,4 +1,4 @@
-"""Which order of induction does a head have? Spectra, orders and controls on plain arrays, for anyone's model."""
+"""The order of induction of a head: spectra, orders and controls on plain arrays, for any model."""
 
 from anyorder.probing.ablation import Ablation, ablation
 from anyorder.probing.adapters.choose import open_model

@@ -1,4 +1,4 @@
-"""Path patching: which earlier head carries the token at an offset to the keys of a head?
+"""Path patching: find the earlier head that carries the token at an offset to the keys of a head.
 
 In a sequence with a planted match, the token at one offset before the matching key is replaced; the head then gives
 the key less attention. Next, the outputs of the heads of one earlier layer are patched from this run into an otherwise

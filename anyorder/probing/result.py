@@ -143,7 +143,7 @@ class Probed:
 
     @property
     def in_words(self) -> str:
-        """How many heads have an order, and how many are graded."""
+        """The numbers of heads with an order and of graded heads, in words."""
         ordered = sum(head.found.order is not None for head in self.strongest)
         graded = len(self.strongest) - ordered
         also = f", {graded} attend{'s' * (graded == 1)} more the longer the match, without one order" if graded else ""

@@ -21,7 +21,7 @@ LEAD = (
     "followed. This page follows one sequence from the chain that made it to a model that has learned to predict it. "
     "Every number was computed just now, on this machine."
 )
-#: Most rows of a table that is shown unfolded.
+#: Longer tables are folded away.
 OPEN_ROWS = 6
 
 
@@ -29,7 +29,7 @@ OPEN_ROWS = 6
 def write_story(
     folder: Path, followed: Followed, compared: Result, certified: Result, trained: Result, two_stage: Result
 ) -> Path:
-    """All parts of the story with their files, and the page over them."""
+    """Write all parts of the story with their files, and the page that shows them."""
     promise = followed.certificate
     asked = {"order": promise.order, "alphabet_size": promise.alphabet_size, "length": promise.length}
     results = {

@@ -36,7 +36,7 @@ FRAMES = 160
 def write_run(
     folder: Path, trajectory: Trajectory, sweep: LengthSweep | None, next_step: str = "anyorder explore"
 ) -> dict[str, str]:
-    """The figures of a run, and the page with them and the first layer's attention by step; names of the files."""
+    """Write the figures of a run and the page with the first layer's attention by step; return the file names."""
     files = {"figure": "run.png", "page": "index.html"}
     write_figure(draw_run(trajectory), folder / files["figure"])
     figures = as_figure(folder / files["figure"], RUN)

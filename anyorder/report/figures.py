@@ -31,7 +31,7 @@ DENSE, SPARSE = 16, 4
 
 
 def draw(figure: figures.Figure) -> Figure:
-    """The picture of a figure."""
+    """Draw a figure."""
     match figure:
         case Plot():
             return _plot(figure)

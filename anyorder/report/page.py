@@ -64,7 +64,7 @@ def write_parts(folder: Path, tables: dict[str, Table], figures: Mapping[str, Fi
 
 
 def captions(folder: Path) -> dict[str, str] | None:
-    """The figures that were written to a folder; None if not all of its parts were."""
+    """The captions of the figures in a folder; None if not all of its parts are written."""
     file = folder / CAPTIONS
     return read_json(file, "another folder, or delete the file") if file.exists() else None
 
@@ -73,7 +73,7 @@ def captions(folder: Path) -> dict[str, str] | None:
 def write_page(
     folder: Path, title: str, lead: str, sections: Sequence[Section], open_rows: int = OPEN_ROWS, summary: str = ""
 ) -> Path:
-    """`index.html` in the folder, from sections that were written there; longer tables are folded away.
+    """`index.html` in the folder, from the sections written there; longer tables are folded away.
 
     `summary` is HTML in place of the contents.
     """
@@ -113,7 +113,7 @@ def _section(folder: Path, section: Section, open_rows: int) -> str:
 
 
 def badge(text: str, agrees: bool | None) -> str:
-    """A verdict with its mark and colour: all agree, some do (None), none does."""
+    """A verdict with its mark and colour: all, some (None) or no numbers agree."""
     kind, mark = {True: ("agrees", "✓"), None: ("partly", "◐"), False: ("differs", "✗")}[agrees]
     return f'<span class="badge {kind}">{mark} {escape(text)}</span>'
 
@@ -129,7 +129,7 @@ def as_figure(picture: Path, caption: str, link: str = "") -> str:
 
 
 def following(commands: Mapping[str, str]) -> Section:
-    """The last part of a page: commands to copy, and what each does."""
+    """The last part of a page: commands to copy, each with a description."""
     listed = "".join(f"<dt><code>{escape(line)}</code></dt><dd>{escape(text)}</dd>" for line, text in commands.items())
     return Section("next", "Where to go next", "", {}, {}, {}, "", body=f'<dl class="next">{listed}</dl>')
 

@@ -112,7 +112,7 @@ def _controls(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
 
 
 def write_probe(folder: Path, result: Probed, rows: list[TableRow], notes: list[str], next_step: str) -> Path:
-    """The result as JSON, its figure, and the page over both; `rows` and `notes` are those of the terminal."""
+    """Write the result as JSON, its figure and its page; `rows` and `notes` are those of the terminal."""
     write_json(folder / "probe.json", as_json(result, maps=True))
     write_figure(draw_probe(result), folder / "probe.png")
     shown = [
@@ -129,7 +129,7 @@ def write_probe(folder: Path, result: Probed, rows: list[TableRow], notes: list[
 
 
 def _bars(values: Sequence[float], row: TableRow) -> str:
-    """Numbers as bars, of full height at the attention where all offsets agree.
+    """Numbers as bars, of full height at the attention with all offsets agreeing.
 
     >>> _bars([0.0, 4.0, 8.0], {"all agree": "8.0"})
     '▁▅█'

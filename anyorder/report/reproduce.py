@@ -1,4 +1,4 @@
-"""From experiments that ran to files and a page."""
+"""The files and the page of a report on finished experiments."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def section(folder: Path, ran: Ran) -> Section:
 
 
 def _errata(notes: Iterable[str], paper: Paper | None) -> dict[str, str]:
-    """The errata of the paper that the notes name, as facts of a section."""
+    """The errata that the notes name, as facts of a section."""
     known = paper.ledger().errata if paper is not None and paper.ledger is not None else {}
     named = [id for id in re.findall(r"\bE\d+\b", " ".join(notes)) if id in known]
     return {
@@ -120,7 +120,7 @@ def _summary(sections: Sequence[Section]) -> str:
 
 @gated
 def write_report(folder: Path, sections: Sequence[Section], next_step: str = "anyorder claims --quick") -> Path:
-    """The page over all sections, and the next command at its end."""
+    """Write the page with all sections, and the next command at its end."""
     last = following(
         {next_step: "measures the statements of the papers, and compares them with the verdicts on record"}
     )

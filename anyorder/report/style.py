@@ -68,7 +68,7 @@ def logarithmic(axes: Axes, which: str, base: int | None = None) -> None:
 
 
 def letters(tokens: Iterable[int]) -> list[str]:
-    """Names of tokens in text and figures: a, b, c, …; numbers where there are more than 26.
+    """Names of tokens in text and figures: a, b, c, …, or numbers if there are more than 26.
 
     >>> letters([0, 2, 1]), letters([0, 30])
     (['a', 'c', 'b'], ['0', '30'])

@@ -28,7 +28,7 @@ def draw(sweep: Sweep, rows: Sequence[SweepRow]) -> Figure:
 
 
 def tick(value: object) -> str:
-    """A value on an axis.
+    """A value as the label of a tick.
 
     >>> tick(0.001), tick([1, 2]), tick("adamw")
     ('0.001', '1 2', 'adamw')
@@ -94,7 +94,7 @@ def _curve(sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> Figure:
 
 
 def _marginals(sweep: Sweep, rows: Sequence[SweepRow], axes: list[str]) -> Figure:
-    """More axes than a page has: each by itself, over all values of the others."""
+    """For more than three axes: each axis by itself, over all values of the others."""
     down = -(-len(axes) // ACROSS)
     figure = Drawing(figsize=(2.6 * ACROSS, 2.5 * down + 0.3))
     panels = figure.subplots(down, ACROSS, sharey=True, squeeze=False)
@@ -110,7 +110,7 @@ def _marginals(sweep: Sweep, rows: Sequence[SweepRow], axes: list[str]) -> Figur
 
 
 def _maps(sweep: Sweep, rows: Sequence[SweepRow], axes: list[str]) -> Figure:
-    """The last two axes are those of the maps; a first of three has a map for each value."""
+    """Heat maps over the last two axes, one map for each value of a third axis."""
     outer = sweep.axes[axes[0]] if len(axes) == 3 else (None,)
     maps = {}
     for value in outer:

@@ -125,7 +125,7 @@ def marked(cell: Cell) -> str:
 
 
 def known(value: object) -> bool:
-    """Whether a cell has a value."""
+    """Whether the value of a cell is known."""
     return value is not None and not (isinstance(value, Spread) and value.mean is None)
 
 
@@ -156,7 +156,7 @@ def _dots(value: CellValue, scale: tuple[float, float] | None) -> str:
 
 
 def shown(value: object) -> str:
-    """A value for a person.
+    """A value as text.
 
     >>> shown(0.08647123), shown(-1e-17), shown(None), shown(True), shown(1234567), shown("k")
     ('0.08647', '0', '–', 'yes', '1,234,567', 'k')

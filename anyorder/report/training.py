@@ -131,7 +131,7 @@ def draw_attention(first: Maps, maps: Sequence[Maps], tokens: Int[np.ndarray, "l
     shown = {f"layer 1, head {head} (mean)": values for head, values in enumerate(first, start=1)}
     for number, layer in enumerate(maps[1:], start=2):
         shown |= {f"layer {number}, head {head}": values for head, values in enumerate(layer, start=1)}
-    # The head that comes nearest to the ideal is the one to hold against it.
+    # The head nearest to the ideal is compared with it.
     nearest = min((head for layer in maps for head in layer), key=lambda head: float(np.square(head - ideal).sum()))
     shown |= {"pseudo-attention": ideal, "difference, nearest head": nearest - ideal}
     panels = [AttentionMap(title, values, tokens) for title, values in shown.items()]
@@ -139,7 +139,7 @@ def draw_attention(first: Maps, maps: Sequence[Maps], tokens: Int[np.ndarray, "l
 
 
 def write_run(folder: Path, run: Path, member: int = 0, sequence: int | None = None) -> dict[str, Path]:
-    """Figures of a run, and the page over them; `member` and `sequence` are those whose attention is drawn."""
+    """Write the figures of a run and its page; attention is drawn for `member` on `sequence`."""
     config, metrics = read_config(run), read_metrics(run)
     step, models = read_models(run)
     for flag, value, count in (
@@ -203,7 +203,7 @@ def _against_floor(metrics: Metrics, paths: Mapping[str, Path]) -> Section:
 
 
 def _measured(mean: float, error: float) -> str:
-    """A mean with one digit of its error, on one line.
+    """A mean and its error, rounded to one digit of the error, in parts for one line.
 
     >>> _measured(0.036921, 0.00072).split(), _measured(0.1233, 0.00099).split(), _measured(0.5, 0.0).split()
     (['0.0369', '±', '0.0007'], ['0.123', '±', '0.001'], ['0.5', '±', '0'])

@@ -1,7 +1,7 @@
 """The work of one worker: train runs that share a compiled program, and measure each at its end.
 
-The same code under every engine, with one thread for a model: a run becomes the same to the last bit wherever it is
-trained, on one kind of device. A run that fails is a result too, with its reason.
+The code is the same under every engine, with one thread per model: on one kind of device a run is the same to the last
+bit wherever it is trained. A run that fails is a result too, with its reason.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _evaluation = lru_cache(maxsize=2)(evaluation_set)
 
 
 def answers(packed: str) -> Iterator[tuple[int, Row, float]]:
-    """Number, result as plain values, and seconds of every run of a chunk that `engine.pack` packed.
+    """The number, the result as plain values, and the seconds of every run in a chunk packed by `engine.pack`.
 
     Runs are trained one after the other on a CPU, all at once on an accelerator.
     """

@@ -32,7 +32,7 @@ class Finished(NamedTuple):
 class Engine(Protocol):
     """Protocol of a backend that trains runs."""
 
-    #: Chunks that are worked on at once.
+    #: Number of chunks that are trained at the same time.
     workers: int
     #: Runs that a chunk may have.
     most: int

@@ -84,7 +84,7 @@ class Worker:
         return f"the worker ended with {how}" + (f" ({lines[-1].strip()})" if lines and code > 0 else "")
 
     def close(self) -> None:
-        """End the process."""
+        """Stop the process."""
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self._said):
@@ -115,7 +115,7 @@ class Local:
         return sum(1 for count in self._held.values() if count) if self.most == ROW else sum(self._held.values())
 
     def results(self, chunks: Sequence[Chunk]) -> Iterator[Finished]:
-        """Every worker takes the next chunk when it has done one."""
+        """Train all chunks; a worker takes the next one when it is done."""
         work = deque(list(chunk) for chunk in chunks)
         answers: queue.Queue[Finished | BaseException] = queue.Queue()
         deaths: Counter[int] = Counter()
@@ -161,7 +161,7 @@ class Local:
             answers.put(error)
 
     def close(self) -> None:
-        """End all workers, whatever they are doing."""
+        """Stop all workers at once."""
         with self._lock:
             self._closed = True
             for worker in self._workers:

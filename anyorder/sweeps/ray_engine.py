@@ -30,7 +30,7 @@ AHEAD = 4
 
 
 def work(packed: str, files: str) -> str:
-    """One task; the worker's compiled programs stay with its process for the next one."""
+    """One task; the worker process keeps its compiled programs for the next one."""
     os.environ[plugins.VARIABLE] = files
     os.environ["NPROC"] = "1"  # as in the local engine: one thread for a model
     devices.prepare()
@@ -93,7 +93,7 @@ class Ray:
 
 
 def _knock(address: str) -> None:
-    """Refuse an address where nobody listens; `auto` is left to Ray, which only looks at this machine."""
+    """Reject an address without a listener; `auto` is left to Ray, which only looks at this machine."""
     if address == "auto":
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
@@ -109,7 +109,7 @@ def _knock(address: str) -> None:
 
 
 def _connect(ray: Any, address: str | None, workers: int | None) -> None:
-    """`ray.init`, given up after a while: an address where something else listens would hold it for minutes."""
+    """`ray.init` with a time limit: at an address where something else listens it would wait for minutes."""
     given: dict[str, Any] = {"address": address or "local", "log_to_driver": False, "logging_level": logging.ERROR}
     if address is None:
         given |= {"num_cpus": workers or devices.cores(), "include_dashboard": False}

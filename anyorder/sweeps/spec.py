@@ -49,7 +49,7 @@ METRICS = {
 
 @dataclasses.dataclass(frozen=True)
 class Success:
-    """When a run counts as one that found the induction head: near the floor, and looking at the matches.
+    """The criterion for a run that found the induction head: near the floor, with attention on the matches.
 
     `attention` is measured from uniform attention, 0, to all mass on the matching positions, 1.
     """
@@ -176,7 +176,7 @@ def _range(axis: str, given: Mapping[str, Any], source: str) -> list[int | float
 
 @gated
 def read_toml(path: str | Path) -> Sweep:
-    """The sweep in a TOML file, with paths relative to its folder; docs/sweeps.md says what stands in it."""
+    """The sweep in a TOML file, with paths relative to its folder; docs/sweeps.md describes the format."""
     file, source = Path(path), str(path)
     data = read_bytes(path, "a TOML file or the name of a sweep")
     try:

@@ -91,7 +91,7 @@ class SweepRow:
 
 
 def is_sweep(folder: Path) -> bool:
-    """Whether a folder is that of a sweep."""
+    """Whether a folder holds a sweep."""
     return (folder / SWEEP).exists()
 
 
@@ -111,7 +111,7 @@ def read_sweep(folder: Path) -> tuple[Sweep, list[SweepRow]]:
 
 
 def _row(sweep: Sweep, row: Row, source: str) -> SweepRow:
-    """The row of a line; refused if it is none of the sweep's: its number says which values and seed it must have."""
+    """The row in a line; rejected unless it has the values and the seed of the run with its number."""
     number, way_out = row["run"], "the file was changed, restore it from a copy"
     require(0 <= number < sweep.count, f"{source} is run {number}, must be 0 to {sweep.count - 1}; {way_out}")
     cell, turn = divmod(number, len(sweep.seeds))
@@ -128,7 +128,7 @@ def _row(sweep: Sweep, row: Row, source: str) -> SweepRow:
 
 
 class SweepFolder:
-    """The rows of one sweep; refused, untouched, where the folder holds another sweep or other files.
+    """The rows of one sweep in its folder; a folder with another sweep or other files is rejected and left untouched.
 
     `again` leaves out the rows of runs that failed, so that they are missing.
     """
@@ -164,7 +164,7 @@ class SweepFolder:
 
 
 def sweep_difference(one: Sweep, other: Sweep) -> str:
-    """The first thing in which the runs of two sweeps differ, in words; empty if they do not."""
+    """The first difference between the runs of two sweeps, in words; empty if there is none."""
     for axis in dict.fromkeys([*one.axes, *other.axes]):
         if one.axes.get(axis) != other.axes.get(axis):
             first, second = (

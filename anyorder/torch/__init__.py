@@ -1,4 +1,4 @@
-"""For PyTorch users: our models as modules, our sources as datasets, and floors for anyone's module.
+"""For PyTorch users: our models as modules, our sources as datasets, and floors for any module.
 
 Importing it imports PyTorch but not JAX, which is imported when a dataset is drawn or a model is measured.
 """

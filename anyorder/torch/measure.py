@@ -1,4 +1,4 @@
-"""Anyone's PyTorch module next to the Bayes floor: excess, gap, divergence from references, and the probe."""
+"""Evaluation of any PyTorch module against the Bayes floor: excess, gap, divergence from references, and the probe."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _beginning(model: Any, size: int) -> int | None:
 
 
 def _log_probabilities(model: Any, tokens: np.ndarray, size: int, beginning: int | None) -> np.ndarray:
-    """Logarithms of the next-token distributions on all sequences, (count, T, S)."""
+    """Log-probabilities of the next token on all sequences, (count, T, S)."""
     device = next((one.device for one in getattr(model, "parameters", list)()), torch.device("cpu"))
     begun = tokens if beginning is None else np.pad(tokens, ((0, 0), (1, 0)), constant_values=beginning)
     skipped, found = begun.shape[1] - tokens.shape[1], []

@@ -1,4 +1,4 @@
-"""Models of this package in PyTorch: `load(path)` gives a plain `torch.nn.Module`, for other people's tools.
+"""Models of this package in PyTorch: `load(path)` returns a plain `torch.nn.Module`, for use with other tools.
 
 Imports PyTorch and safetensors, and neither JAX nor Equinox. The names and the layout of the tensors are a contract
 (docs/pytorch.md); `state_dict` has the names of the file. Every head passes its attention weights, (…, rows, rows) with
@@ -35,7 +35,7 @@ _ACTIVATIONS = {
 
 
 def load(path: str | Path) -> Transformer:
-    """Read a model that `anyorder.save` or `anyorder build` wrote, or `zoo:NAME`."""
+    """Read a model written by `anyorder.save` or `anyorder build`, or `zoo:NAME`."""
     path = located(path)
     try:
         with safe_open(str(path), framework="pt") as file:
@@ -167,7 +167,7 @@ class Mamba(_Part):
 
 
 class Recurrence(_Part):
-    """A head with a table: what the features of each row have gathered so far, divided by its sum."""
+    """A head with a table: each row reads what was stored under its features so far, divided by its sum."""
 
     def __init__(self, **fields: object) -> None:
         super().__init__(**fields)

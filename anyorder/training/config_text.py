@@ -10,7 +10,7 @@ from anyorder.training.mixers import recipe
 
 
 def words(entries: object) -> str:
-    """A value of a config as a command line takes it."""
+    """A config value as words of a command line."""
     return " ".join(map(str, entries)) if isinstance(entries, tuple) else str(entries)
 
 

@@ -147,7 +147,7 @@ def placed(
     stacked: bool | None = None,
     source: Source | None = None,
 ) -> Placement:
-    """All models, ready to take steps: in parallel or stacked, as the caller says, or else by backend.
+    """All models, ready to take steps: in parallel or stacked, as requested or by default for the backend.
 
     All configs must have one structure; the models of the first come first, then those of the second, and so on. A
     `source` replaces theirs.

@@ -1,14 +1,14 @@
-"""The same logarithms of probabilities as `Transformer.log_probabilities`, with fewer operations.
+"""`Transformer.log_probabilities` with fewer operations.
 
-The two agree exactly up to rounding; the model file remains the definition.
+The results agree up to rounding; `anyorder.models` remains the definition.
 
 - Layer 1 reads only S distinct vectors, one more with a beginning token: these are projected instead of all rows.
-  With E the one-hot tokens its scores are E (Q Kᵀ) Eᵀ plus, for the offsets, one of S Toeplitz matrices in each row;
-  and what it writes is (att E)(V W_projᵀ). So the stream after it is F U, with few columns in F = [E, att E, …], and
-  the first matrix of the MLP meets U alone.
-- Matrices that always meet are multiplied first: W_Kᵀ W_Q in the scores and W_proj W_V in what a head writes, and
-  W_o with them where nothing stands between the last head and the output.
-- A whole batch at a time, not one sequence: then the gradient of a matrix is one product over all rows.
+  With E the one-hot tokens, its scores are E (Q Kᵀ) Eᵀ plus, for the offsets, one of S Toeplitz matrices in each row,
+  and its output is (att E)(V W_projᵀ). So the stream after it is F U, with few columns in F = [E, att E, …], and the
+  first matrix of the MLP multiplies U only.
+- Matrices that always follow each other are multiplied first: W_Kᵀ W_Q in the scores, W_proj W_V in the output of a
+  head, and W_o with the latter if nothing is between the last head and the output.
+- A whole batch is processed at once: then the gradient of a matrix is one product over all rows.
 - In long sequences queries attend in blocks: the keys of a block end with its last query, so that half of the scores
   are never computed, and those of a block fit the cache.
 - Norms, attention and linear maps have gradients written by hand: see `anyorder.training.gradients`.
@@ -108,7 +108,7 @@ def _normed(norm: Norm | None, x: Rows) -> Rows:
 
 
 def _stack(layer: Layer, x: Rows, met: Float[Array, "rows hidden"] | None) -> Rows:
-    """The MLP of a layer; `met` is the product of its first matrix with its input, if already computed."""
+    """The MLP of a layer; `met` is the product of its first matrix and its input, if already computed."""
     points: tuple[Rows, ...] = (x,)
     read = _normed(layer.mlp_norm, x)
     for mlp in layer.mlp:

@@ -1,4 +1,4 @@
-"""Sources and models defined in user code: their fingerprints in a run, and how their weights are stored."""
+"""Sources and models defined in user code: their fingerprints in a run, and the storage of their weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predictions of anything that maps tokens to rows: Equinox and PyTorch modules, functions of JAX or NumPy arrays."""
+"""Predictions of any map from tokens to rows: Equinox and PyTorch modules, functions of JAX or NumPy arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes of the API: each computes away from the event loop and answers with a type of `schema`."""
+"""The routes of the API: each computes outside the event loop and answers with a type of `schema`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def routes(explorer: Explorer, quick: Work, long: Work) -> APIRouter:
 
         return Response(await work.do(request, run), media_type="application/json")
 
-    @router.get("/options", response_model=schema.Options, summary="What there is to choose from")
+    @router.get("/options", response_model=schema.Options, summary="Available choices")
     async def options(request: Request) -> Response:
         return await answer(request, quick, lambda check: choices(explorer))
 
@@ -141,7 +141,7 @@ def story_at(explorer: Explorer, asked: schema.StoryRequest, check: CheckCancell
 
 
 def verified(asked: schema.VerifyRequest, check: CheckCancelled) -> schema.Verified:
-    """The construction on hard sequences, one after the other, so that a client that leaves stops it."""
+    """Verify the construction on hard sequences, one after the other, so that a disconnected client stops it."""
     _, made = plans(asked.model, asked.model.alphabet_size or asked.alphabet_size, asked.length)
     found = verify(made, sequences=asked.sequences, seed=asked.seed, force=True, check=check)
     return schema.Verified.model_validate(found, from_attributes=True)

@@ -125,7 +125,7 @@ def _too_large(size: str) -> limits.BeyondLimit:
 
 
 def _invalid(request: Request, error: RequestValidationError) -> Response:
-    """The first complaint of pydantic as one line, with the limit where one was passed."""
+    """The first error of pydantic as one line, with the limit if one was exceeded."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return problem(422, "the body is not whole JSON; see /api/openapi.json")
@@ -186,7 +186,7 @@ class Guard:
         self.names = {"localhost", host.lower(), socket.gethostname().lower()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it here."""
+        """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""The page's modules as one classic script: one request instead of thirty, and browsers load no module from a file.
+"""The page's modules as one classic script: one request instead of thirty, and browsers load no modules from files.
 
 Each module becomes a function that returns its exports; imported modules come before those that import them. Only
 imports and exports by name are supported, one statement a line, as in our modules.

@@ -2,7 +2,7 @@
 
 Constructions are there at small orders and alphabets, if their weights are few enough, in float32 and float64, next to
 the model, the trajectories and the tours of the package. Weights are data in scripts: the page loads those of a model
-when it is first asked for.
+when the model is first chosen.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class Library:
         return sorted(shown, key=lambda one: (not one.path.startswith(ours), one.order or 0, one.title)), left_out
 
     def looked(self, kinds: Sequence[Kind], look: Callable[[Kind, str], Info]) -> tuple[list[Info], list[LeftOut]]:
-        """Look at every entry of these kinds; those for which `look` raises anything are left out, with the reason."""
+        """Apply `look` to every entry of these kinds; entries for which it raises are left out, with the reason."""
         shown: list[Info] = []
         left_out: list[LeftOut] = []
 
@@ -266,7 +266,7 @@ def fits(file: Path) -> None:
 
 
 def _unicode(text: str) -> str:
-    """A text with what is not Unicode replaced: names of files may hold any bytes."""
+    """A text with invalid Unicode replaced: names of files may hold any bytes."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -298,7 +298,7 @@ def _search(folder: Path, path: str, depth: int, in_run: bool = False) -> Iterat
 
 
 def run_info(folder: Path, path: str) -> StoredInfo:
-    """A training run: what was trained, how near it came to Bayes, and when."""
+    """The title of a training run: its setting, its gap to the Bayes floor, and its date."""
     config = read_config(folder)
     words = [f"order {config.data.order}", *filter(None, [config.preset])]
     with contextlib.suppress(InputError, KeyError, TypeError, ValueError, OverflowError):

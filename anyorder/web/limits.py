@@ -1,4 +1,4 @@
-"""Limits on one request. Beyond them the answer is a 4xx that names the limit."""
+"""Limits on one request. Requests beyond them get a 4xx response that names the limit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 
 from anyorder.errors import InputError
 
-#: Tokens of a sequence: a map has their square, and every click should answer at once.
+#: Tokens of a sequence: a map has the square of this size, and every click should be answered at once.
 MOST_TOKENS = 512
 #: Symbols of an alphabet: each has a bar of its own.
 MOST_SYMBOLS = 64
@@ -43,7 +43,7 @@ PADDING = 32
 
 
 def padded(length: int) -> int:
-    """The length that a model is run with: it is causal, so what follows the sequence changes nothing in it.
+    """The padded length with which a model is run: it is causal, so padding after the sequence changes nothing.
 
     >>> padded(1), padded(32), padded(33)
     (32, 32, 64)
@@ -53,7 +53,7 @@ def padded(length: int) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """The limit that a request ran into."""
+    """The limit that a request exceeds."""
 
     name: str
     value: float | int | str | None

@@ -29,13 +29,13 @@ class ProbeInfo(BaseModel):
 
 
 class ProbeRequest(Asked):
-    """Which result to open."""
+    """The result to open."""
 
     path: Annotated[str, Field(max_length=500)]
 
 
 class ProbeProfile(BaseModel):
-    """Attention over that to an average key: all offsets agree, one is flipped, one agrees alone, none agrees."""
+    """Attention relative to an average key if all offsets agree, one is flipped, only one agrees, or none agrees."""
 
     all: float | None
     flipped: Many[float | None]

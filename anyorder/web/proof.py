@@ -126,7 +126,7 @@ def here(look: TracedPosition, kind: steps.Here) -> str:
 
 
 def about(look: TracedPosition, kind: steps.Here) -> list[int]:
-    """The positions that a step speaks of."""
+    """The positions of a step's subject."""
     n, k = look.position, look.order
     match kind:
         case "window":

@@ -21,7 +21,7 @@ from anyorder.web import limits
 
 Order = Annotated[int, Field(ge=1, le=limits.MOST_ORDER)]
 Symbols = Annotated[int, Field(ge=2, le=limits.MOST_SYMBOLS)]
-#: A sequence in which a reader sees windows of two letters come back.
+#: A sequence in which windows of two letters recur visibly.
 EXAMPLE = "barbara had a banana bar and a barbarian band"
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
@@ -54,7 +54,7 @@ _COMPLAINTS = {
 
 
 def complaint(error: Mapping[str, Any]) -> str:
-    """One error of pydantic as the end of a sentence about the value.
+    """An error of pydantic as the end of a sentence about the value.
 
     >>> complaint({"type": "less_than_equal", "ctx": {"le": 16}})
     'must be at most 16'
@@ -384,7 +384,7 @@ class Losses(BaseModel):
 
 
 class View(BaseModel):
-    """A model on a sequence: all that the page shows except the story. Row n predicts the token after position n."""
+    """A model on a sequence: the data of the page except the story. Row n predicts the token after position n."""
 
     symbols: list[str]
     tokens: list[int]
@@ -419,7 +419,7 @@ class Weight(BaseModel):
 
 
 class Over(BaseModel):
-    """A key drawn over the query: one that matches, or the nearest that does not."""
+    """A key drawn over the query: a match, or the nearest miss."""
 
     kind: Literal["match", "near miss"]
     position: int
@@ -429,7 +429,7 @@ class Over(BaseModel):
 
 
 class Part(BaseModel):
-    """Something to draw: bars with labels, one number for every key up to the query, or a query over two keys."""
+    """A drawing: bars with labels, one number for every key up to the query, or a query over two keys."""
 
     kind: Literal["bars", "keys", "overlay"]
     name: str

@@ -60,7 +60,7 @@ class Server(uvicorn.Server):
 
 
 def serve(folders: Sequence[str], host: str, opened: socket.socket, tour: Tour | None = None) -> None:
-    """Answer until Ctrl-C, or until SIGTERM, which exits; the first page is compiled in the meantime."""
+    """Serve until Ctrl-C, or until SIGTERM, which exits; the first page is compiled in the background."""
     app = create_app(folders, host, tour, warm=True)
     config = uvicorn.Config(app, log_level="warning", server_header=False)
     config.timeout_graceful_shutdown = GRACE  # type: ignore[assignment]  # a fraction of a second works too

@@ -48,7 +48,7 @@ def check_tour(tour: schema.Tour, library: Library) -> schema.Tour:
 
 
 def check_exported(tour: schema.Tour, models: Mapping[str, Any], films: Mapping[str, Any]) -> None:
-    """Refuse a stop that the exported page cannot show, though a server could."""
+    """Reject a stop that a server can show but the exported page cannot."""
     for number, stop in enumerate(tour.stops, start=1):
         with _naming(tour, number):
             _check_exported(stop.state, models, films)
@@ -93,7 +93,7 @@ def _check_stop(state: State, library: Library) -> None:
 
 
 def _check_place(state: State, name: str, last: int, whose: str) -> None:
-    """Refuse a number of the state that is past the last of what it counts."""
+    """Reject a number of the state beyond the last object that it counts."""
     asked = _value(state.get(name, 0))
     require(isinstance(asked, int) and 0 <= asked <= last, f"{name} is {asked}, {whose} has {name}s 0 to {last}")
 
@@ -122,7 +122,7 @@ def _check_exported(state: State, models: Mapping[str, Any], films: Mapping[str,
 
 
 def _asked(state: State) -> tuple[schema.StoryRequest, NamedTokens]:
-    """The request that the page makes for a state, as state.js does it, and its sequence."""
+    """The request that the page makes for a state, as in state.js, and its sequence."""
 
     def picked(names: Mapping[str, str]) -> dict[str, object]:
         return {field: _value(state[name]) for field, name in names.items() if name in state}
@@ -144,7 +144,7 @@ def _asked(state: State) -> tuple[schema.StoryRequest, NamedTokens]:
 
 
 def _value(written: str | int | float | bool) -> object:
-    """A number or a truth value as an address writes it; other words stay."""
+    """A number or a truth value from its form in an address; other words are unchanged."""
     try:
         return json.loads(str(written).lower())
     except ValueError:

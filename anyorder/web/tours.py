@@ -34,7 +34,7 @@ _NAMES = (
     "run algorithm chainsOrder symbols length steps seed frame result layer head hide"
 )
 STATE = frozenset(_NAMES.split())
-#: What a stop may hide until "Reveal": the counts, the prediction, the bars of attention, the profile of a head.
+#: Parts that a stop may hide until "Reveal": the counts, the prediction, the bars of attention, the profile of a head.
 HIDE = ("none", "counts", "prediction", "attention", "profile")
 _MOST_BYTES = 1 << 20
 _EXAMPLE = "see docs/teaching.md for one"
@@ -67,7 +67,7 @@ def read_tour(path: str | Path) -> Tour:
 
 
 def _checked(described: Row, name: str, path: str) -> Tour:
-    """The tour that a file describes, with every stop checked."""
+    """The tour described by a file, with every stop checked."""
     stops: list[Stop] = []
     entries = described.get("stops") or []
     require(bool(described.get("title")), f"{path} has no title; begin with a heading, {_EXAMPLE}")

@@ -1,4 +1,4 @@
-"""One model on one sequence: run it, keep its trace, and compare it with the estimator that it should compute."""
+"""One model on one sequence: run it, keep its trace, and compare it with its estimator."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Explorer:
             self._most = max(limits.MOST_MEMORY, resident() + limits.MOST_GROWTH)
 
     def view(self, asked: schema.ViewRequest, check: CheckCancelled) -> schema.View:
-        """All that the page shows except the story, with the maps if they are asked for."""
+        """The data of the page except the story, with the maps on request."""
         traced = self.traced(asked, check)
         kgram = traced.estimate("kgram")
         bayes, bayes_name = _bayes(traced, asked)
@@ -133,7 +133,7 @@ class Explorer:
         )
 
     def map(self, asked: schema.MapRequest, check: CheckCancelled) -> Matrix:
-        """One map of a view."""
+        """One attention map of a view."""
         traced = self.traced(asked, check)
         if asked.map != "head":
             return Matrix.of(traced.pseudo_attention if asked.map == "pseudo" else traced.difference)

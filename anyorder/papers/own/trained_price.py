@@ -100,7 +100,7 @@ def trials(budget: Budget) -> list[Trial]:
 
 
 def config(task: Task, trial: Trial) -> Config:
-    """The recipe of `fast` with exact targets for this order and mixer, 2,048 tokens a step; measured at the end."""
+    """The recipe of `fast` with exact targets for this order and mixer, 2,048 tokens per step; measured at the end."""
     kind, data = KINDS[trial.kind], trial.data
     changes: dict[str, Any] = {"dimension": kind.widths[trial.size], "targets": "exact", **kind.changes}
     if data.prior == "recall" or trial.size == "1e5":

@@ -17,7 +17,7 @@ from anyorder.training.mixers import Mixer
 if TYPE_CHECKING:
     from anyorder.training.mixers import Draw
 
-#: The first steps Δ of the heads, spread evenly on a logarithmic scale: with α = 0 a decay of exp(-Δ) a token.
+#: The first steps Δ of the heads, spread evenly on a logarithmic scale: with α = 0 a decay of exp(-Δ) per token.
 SMALLEST_STEP, LARGEST_STEP = 0.01, 0.1
 
 

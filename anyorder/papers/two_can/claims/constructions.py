@@ -105,7 +105,7 @@ def rem_bits() -> Finding:
             "mantissa bits": precision,
             "bits off the line, at most": spread,
             "orders lost from T = 64 to 256, at most": step,
-            **{f"bits an order, {name}": line[0] for name, line in lines.items()},
+            **{f"bits per order, {name}": line[0] for name, line in lines.items()},
         },
         printed=spread < 6 and step <= 1,
         decisive=False,

@@ -27,7 +27,7 @@ SYMBOLS = PRIOR.alphabet_size
 def first_order_model(
     p: Float[Array, "offsets"], a_2: float | Float[Array, ""], *, normalise: bool = False, printed: bool = False
 ) -> Transformer:
-    """App. C.1: one head a layer, three MLP layers between them, d = 6S + 3.
+    """App. C.1: one head per layer, three MLP layers between them, d = 6S + 3.
 
     normalise: with the layer norms of the MLP, as in stage two.
     printed: W_mlp^(3) and W_Q^(2) in the blocks that are printed (E4, E18); missing columns are zero (E26).
@@ -67,7 +67,7 @@ def _random_scalars(count: int, length: int) -> Float[Array, "count length"]:
 
 @claim(
     "App. C.1",
-    "With p and a_2 in its weights the transformer with one head a layer, three MLP layers and d = 6S + 3 is the "
+    "With p and a_2 in its weights the transformer with one head per layer, three MLP layers and d = 6S + 3 is the "
     "reduced model.",
     see=("asm-second-layer", "eq-reduced-training"),
 )
@@ -138,7 +138,7 @@ def _algorithm_one(model: Model, steps: int, length: int = 32) -> tuple[np.ndarr
     tolerances={"*": 0.02},
 )
 def eq_reduced_training() -> Finding:
-    """150 steps a stage on the transformer itself, T = 32; 5 steps next to the reduced model; and as printed."""
+    """150 steps per stage on the transformer itself, T = 32; 5 steps next to the reduced model; and as printed."""
 
     def full(p: Array, a_2: Array, norms: bool, printed: bool = False) -> Callable[[Array], Array]:
         built = first_order_model(p, a_2, normalise=norms, printed=printed)

@@ -81,7 +81,7 @@ def tab_breakdown_three_layer() -> Finding:
             "printed": [table.printed_total for table in tables],
             "sum of rows": [table.sum_of_rows for table in tables],
             "rows less total, in d": missing,
-            "vectors a norm, first and second table": list(vectors.values()),
+            "vectors per norm, first and second table": list(vectors.values()),
         },
         printed=not any(missing) and len(set(vectors.values())) == 1,
         corrected=missing == [2.0] * len(SIZES),
@@ -92,7 +92,7 @@ def tab_breakdown_three_layer() -> Finding:
 
 @claim("Table 1, Edelman et al.", "Order 1 with two layers and one head: 21S² + 3TS parameters.")
 def tab_one_edelman() -> Finding:
-    """One matrix a layer, an embedding and one table of positions, d = 3S; and the same by the rules of App. I."""
+    """One matrix per layer, an embedding and one table of positions, d = 3S; and the same by the rules of App. I."""
     printed = [_table_one(*size)["bigram"].paper for size in SIZES]
     dimensions = [(3 * s, s, t) for s, t in SIZES]
     lean = [2 * d**2 + d * s + d * t for d, s, t in dimensions]
@@ -100,7 +100,7 @@ def tab_one_edelman() -> Finding:
     return judge(
         {"(S, T)": SIZES, "printed": printed, "2d² + dS + dT": lean, "rules of App. I": full},
         printed=printed == lean,
-        note="one matrix a layer, one embedding and one table; by the rules of the paper's own row the same "
+        note="one matrix per layer, one embedding and one table; by the rules of the paper's own row the same "
         "architecture has 6d² + d(2T + 2S) = 60S² + 6TS",
     )
 

@@ -26,7 +26,7 @@ from anyorder.papers.two_can.dynamics.reduced import Reduced
 
 #: A distribution, or counts, for every context.
 Rows = Float[Array, "contexts symbols"]
-#: Quadrature nodes an axis for the Bayes predictor of floored rows, where fewer are not already exact.
+#: Quadrature nodes per axis for the Bayes predictor of floored rows, where fewer are not already exact.
 NODES = {2: 512, 3: 96, 4: 24}
 
 
