@@ -43,6 +43,10 @@ PRIORS: Registry[Callable[..., Prior]] = Registry(
 )
 
 
+#: Fields of `SourceConfig` that only some priors have.
+OF_A_PRIOR = ("concentration", "gamma", "min_order", "max_order", "depth", "chains", "pool_seed")
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SourceConfig:
     """The config of a source of sequences, without their length."""
@@ -110,7 +114,6 @@ class SourceConfig:
         elif self.transition_noise:
             noise = chains.TransitionNoise(self.transition_noise)
         if prior is None:
-            numbers = ("gamma", "concentration", "min_order", "max_order", "depth", "chains", "pool_seed")
-            own = {name: getattr(self, name) for name in numbers}
+            own = {name: getattr(self, name) for name in OF_A_PRIOR}
             prior = chains.named_prior(self.prior, self.order, self.alphabet_size, **own)
         return chains.Source(prior, length, noise, self.start, per_kernel)

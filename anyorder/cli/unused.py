@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from anyorder.chains.config import PRIORS
+from anyorder.chains.config import OF_A_PRIOR, PRIORS
 from anyorder.errors import require
 
 
@@ -39,13 +39,12 @@ def _is_run(model: str) -> bool:
     return (Path(model) / METRICS).exists()
 
 
-_OF_A_PRIOR = ("concentration", "gamma", "min_order", "max_order", "depth", "chains", "pool_seed")
 RULES = (
-    Rule("Sample", _OF_A_PRIOR, lambda one, _: one.kernel is not None, "{0.kernel} is a kernel without a prior"),
-    Rule("Sample", _OF_A_PRIOR, lambda one, flag: _not_of_prior(one.prior, flag), "the prior {0.prior} has none"),
+    Rule("Sample", OF_A_PRIOR, lambda one, _: one.kernel is not None, "{0.kernel} is a kernel without a prior"),
+    Rule("Sample", OF_A_PRIOR, lambda one, flag: _not_of_prior(one.prior, flag), "the prior {0.prior} has none"),
     Rule(
         "Train",
-        _OF_A_PRIOR,
+        OF_A_PRIOR,
         lambda one, flag: _not_of_prior(one.settings.data.prior, flag),
         "the prior {0.settings.data.prior} has none",
     ),

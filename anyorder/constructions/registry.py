@@ -45,14 +45,8 @@ _SHIPPED = (
 )  # fmt: skip
 
 
-def _construction_name(variable: str, value: object) -> str | None:
-    return value.name if isinstance(value, Construction) else None
-
-
 #: Every construction, by name.
-CONSTRUCTIONS: Registry[Construction] = Registry(
-    "construction", {one.name: one for one in _SHIPPED}, _construction_name
-)
+CONSTRUCTIONS: Registry[Construction] = Registry("construction", {one.name: one for one in _SHIPPED}, Construction)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -123,12 +123,8 @@ _SHIPPED = (
 )
 
 
-def _estimator_name(variable: str, value: object) -> str | None:
-    return value.name if isinstance(value, Estimator) else None
-
-
 #: Every estimator, by name.
-ESTIMATORS: Registry[Estimator] = Registry("estimator", {one.name: one for one in _SHIPPED}, _estimator_name)
+ESTIMATORS: Registry[Estimator] = Registry("estimator", {one.name: one for one in _SHIPPED}, Estimator)
 
 
 def find_estimator(name: str | Estimator) -> Estimator:

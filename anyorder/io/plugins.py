@@ -36,7 +36,8 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
 
     kind: the noun used in messages; its plural names the module in which a package keeps such objects.
     shipped: name → object, or `module:attribute`, which is imported when the object is needed.
-    named: function from a plug-in's variable and its value to the object's name; None for other kinds.
+    named: the class of objects that have a `name`, or a function from a plug-in's variable and its value to the name,
+        None for other kinds.
 
     >>> numbers = Registry("number", {"one": 1, "pi": "math:pi"}, lambda variable, value: None)
     >>> list(numbers), numbers["pi"] > 3, "two" in numbers
@@ -44,9 +45,10 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
     """
 
     def __init__(
-        self, kind: str, shipped: Mapping[str, Thing | str], named: Callable[[str, object], str | None]
+        self, kind: str, shipped: Mapping[str, Thing | str], named: type[Thing] | Callable[[str, object], str | None]
     ) -> None:
-        self.kind, self._shipped, self._named = kind, dict(shipped), named
+        self.kind, self._shipped = kind, dict(shipped)
+        self._named = functools.partial(_own_name, named) if isinstance(named, type) else named
         self._given: dict[str, Thing] = {}
         self._read: tuple[tuple[str, ...], dict[str, Thing | str], dict[str, str]] | None = None
 
@@ -122,6 +124,10 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
                 name = None if variable.startswith("_") or elsewhere else self._named(variable, value)
                 if name is not None:
                     yield name, value
+
+
+def _own_name(kind: type, variable: str, value: object) -> str | None:
+    return value.name if isinstance(value, kind) else None  # type: ignore[attr-defined]
 
 
 def use(*named: str | Path) -> None:

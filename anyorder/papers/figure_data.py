@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -143,6 +143,16 @@ def each(
         series(label.format(value), own, x, y, error, style.format(MARKS[number % len(MARKS)]))
         for number, (value, own) in enumerate(grouped(rows, by).items())
     ]
+
+
+def placed(rows: Iterable[Row], label: Callable[[Row], str]) -> tuple[list[Row], dict[str, float]]:
+    """The rows with their `place` on an axis of labels, and the ticks of that axis.
+
+    >>> placed([{"T": 8}, {"T": 16}, {"T": 8}], lambda row: f"T = {row['T']}")[1]
+    {'T = 8': 0.0, 'T = 16': 1.0}
+    """
+    ticks: dict[str, float] = {}
+    return [row | {"place": ticks.setdefault(label(row), float(len(ticks)))} for row in rows], ticks
 
 
 def exact_orders(caption: str, rows: Iterable[Row], x: str, axis: str, log: str = "") -> Plot:

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 _UNPREFIXED = ("two_can", "own")
 
 #: Every paper, by name.
-PAPERS: Registry[Paper] = Registry(
-    "paper", {}, lambda variable, value: value.name if isinstance(value, Paper) else None
-)
+PAPERS: Registry[Paper] = Registry("paper", {}, Paper)
 
 
 def papers() -> dict[str, Paper]:

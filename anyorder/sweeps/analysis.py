@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.special import stdtrit
 
 from anyorder.sweeps.spec import METRICS, Success, Sweep
@@ -49,6 +49,11 @@ class Spread:
         half = float(stdtrit(count - 1, 0.975)) * self.std / math.sqrt(count)
         return self.mean - half, self.mean + half
 
+    @property
+    def with_interval(self) -> list[float | None]:
+        """The mean, and the ends of its interval."""
+        return [self.mean, *self.interval]
+
 
 def spread(values: Sequence[float] | Float[np.ndarray, "seeds"]) -> Spread:
     """The spread of values, one for each seed.
@@ -73,6 +78,20 @@ def wilson(hits: int, count: int) -> tuple[float, float]:
 
     found = binomtest(hits, count).proportion_ci(method="wilson")
     return float(found.low), float(found.high)
+
+
+def longest(there: Bool[np.ndarray, "times"]) -> tuple[int, int]:
+    """The longest run of True: where it begins and how long it is.
+
+    >>> longest(np.array([True, False, True, True]))
+    (2, 2)
+    """
+    best = begin = length = 0
+    for place, now in enumerate(there):
+        length = length + 1 if now else 0
+        if length > best:
+            best, begin = length, place - length + 1
+    return begin, best
 
 
 def judged(row: SweepRow, success: Success) -> tuple[bool, bool]:

@@ -41,12 +41,8 @@ def learning_rate() -> Sweep:
     return spec.sweep("learning-rate", base, {"learning_rate": rates}, seeds=3)
 
 
-def _sweep_name(variable: str, value: object) -> str | None:
-    return value.name if isinstance(value, Sweep) else None
-
-
 #: Every sweep, by name.
-SWEEPS: Registry[Sweep] = Registry("sweep", {"phase": phase(), "learning-rate": learning_rate()}, _sweep_name)
+SWEEPS: Registry[Sweep] = Registry("sweep", {"phase": phase(), "learning-rate": learning_rate()}, Sweep)
 
 
 def find(name: str) -> Sweep:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from anyorder.chains import PRIORS, Source, TokenNoise, TransitionNoise
-from anyorder.chains.config import SourceConfig
+from anyorder.chains.config import OF_A_PRIOR, SourceConfig
 from anyorder.errors import InputError, in_a_line, require
 from anyorder.io.numerics import dtype_of
 from anyorder.training.config import Config
@@ -24,7 +24,6 @@ from anyorder.training.step import keys
 
 #: From a key to a module, or a module.
 GivenModel = eqx.Module | Callable[..., eqx.Module]
-_PRIOR_FIELDS = ("gamma", "concentration", "min_order", "max_order", "depth", "chains", "pool_seed")
 
 
 def source_fields(source: Source) -> dict[str, Any]:
@@ -38,7 +37,7 @@ def source_fields(source: Source) -> dict[str, Any]:
     prior, noise = source.prior, source.noise
     about: dict[str, Any] = {"order": source.order, "alphabet_size": source.alphabet_size}
     plain = about | {"prior": prior.name, "start": source.start}
-    plain |= {name: getattr(prior, name) for name in _PRIOR_FIELDS if hasattr(prior, name)}
+    plain |= {name: getattr(prior, name) for name in OF_A_PRIOR if hasattr(prior, name)}
     plain["token_noise"] = float(noise.probability) if isinstance(noise, TokenNoise) else 0.0
     plain["transition_noise"] = float(noise.strength) if isinstance(noise, TransitionNoise) else 0.0
     more = {"length": source.length - 1, "per_kernel": source.per_kernel}

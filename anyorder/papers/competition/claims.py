@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 
 from anyorder.io.atomic import Row, Tables
 from anyorder.papers.competition.experiments import INFERENCE, RETRIEVAL, UNIGRAMS
 from anyorder.papers.entry import Finding, Numbers, claim, judge
 from anyorder.papers.figure_data import grouped
+from anyorder.papers.ledger import Ledger
 from anyorder.sweeps.analysis import Spread, spread
 
 #: Inference is transient where its weight falls by more than this, with the whole interval.
@@ -19,11 +23,6 @@ BEGUN = 0.9
 def _lead(row: Row) -> Spread:
     """By how much the weight of bigram retrieval exceeds that of bigram inference, per seed."""
     return spread(np.subtract(row[RETRIEVAL].seeds, row[INFERENCE].seeds))
-
-
-def _shown(found: Spread) -> list[float]:
-    assert found.mean is not None
-    return [found.mean, *found.interval]
 
 
 def _by_pool(tables: Tables) -> dict[int, list[Row]]:
@@ -39,7 +38,7 @@ def few_are_retrieved(phase_map: Tables) -> Finding:
     pools = _by_pool(phase_map)
     lead = _lead(pools[min(pools)][-1])
     return judge(
-        {"N": min(pools), "lead of retrieval and its interval": _shown(lead), "seeds": len(lead.seeds or [])},
+        {"N": min(pools), "lead of retrieval and its interval": lead.with_interval, "seeds": len(lead.seeds or [])},
         printed=lead.interval[0] > 0,
         refutation="refuted if the interval of the lead reaches zero",
         failure="retrieval does not lead at the smallest pool",
@@ -52,7 +51,7 @@ def many_are_inferred(phase_map: Tables) -> Finding:
     pools = _by_pool(phase_map)
     lead = _lead(pools[max(pools)][-1])
     return judge(
-        {"N": max(pools), "lead of retrieval and its interval": _shown(lead), "seeds": len(lead.seeds or [])},
+        {"N": max(pools), "lead of retrieval and its interval": lead.with_interval, "seeds": len(lead.seeds or [])},
         printed=lead.interval[1] < 0,
         refutation="refuted if the interval of the lead reaches zero",
         failure="inference does not lead at the largest pool",
@@ -62,14 +61,14 @@ def many_are_inferred(phase_map: Tables) -> Finding:
 @claim("the order of phases", "Unigram algorithms come before bigram ones.")
 def unigrams_first(phase_map: Tables) -> Finding:
     """Refuted by a pool size at which unigrams never have more than half of the weight, once something is learnt."""
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[float | None]] = {}
     first = {}
     for size, rows in _by_pool(phase_map).items():
         begun = [row for row in rows[1:] if row["pool_gap"].mean <= BEGUN * rows[0]["pool_gap"].mean]
         sums = {row["step"]: spread(np.add(*(row[name].seeds for name in UNIGRAMS))) for row in begun}
         most = max(sums, key=lambda step: sums[step].mean or 0.0, default=None)
         if most is not None:
-            found[f"N = {size}, step {most}"] = _shown(sums[most])
+            found[f"N = {size}, step {most}"] = sums[most].with_interval
             first[size] = sums[most].interval[0] > 0.5 and sums[max(sums)].interval[1] < 0.5
     return judge(
         {"largest weight of unigrams and its interval": found},
@@ -91,8 +90,8 @@ def inference_is_transient(phase_map: Tables) -> Finding:
         fall = spread(np.subtract(peak[INFERENCE].seeds, rows[-1][INFERENCE].seeds))
         rise = spread(np.subtract(rows[-1]["novel_gap"].seeds, peak["novel_gap"].seeds))
         numbers[f"N = {size}, peak at step {peak['step']}"] = {
-            "fall of inference": _shown(fall),
-            "rise of the loss on novel chains": _shown(rise),
+            "fall of inference": fall.with_interval,
+            "rise of the loss on novel chains": rise.with_interval,
         }
         if fall.interval[0] > FALL and rise.interval[0] > 0:
             falls.append(size)
@@ -123,7 +122,7 @@ def _compared(tables: Tables, kinds: dict[str, tuple[int, int]], chains: int, na
         return judge({}, printed=False, failure="one of the two models is missing", refutation=refutation)
     more, less = weights.values()
     return judge(
-        {f"weight at N = {chains} and its interval": {label: _shown(one) for label, one in weights.items()}},
+        {f"weight at N = {chains} and its interval": {label: one.with_interval for label, one in weights.items()}},
         printed=more.interval[0] > less.interval[1],
         trend=more.mean > less.mean,
         refutation=refutation,
@@ -146,3 +145,6 @@ def width_matters(architecture: Tables) -> Finding:
     return _compared(
         architecture, {"d = 32": (2, 32), "d = 16": (2, 16)}, 8, RETRIEVAL, "the wide model retrieves more"
     )
+
+
+LEDGER = Ledger({"Phases": [sys.modules[__name__]]}, {}, Path(__file__).with_name("recorded.json"))

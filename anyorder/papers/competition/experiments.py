@@ -250,3 +250,6 @@ def architecture(task: Task) -> Result:
         preset="fast",
         config=config(task, settings[0]),
     )
+
+
+EXPERIMENTS = (phase_map, architecture)

@@ -5,10 +5,13 @@ Every number over seeds has its 95% interval by Student's t, in brackets.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from anyorder.io.atomic import Row, Tables
 from anyorder.papers.entry import Finding, Numbers, claim, judge
+from anyorder.papers.ledger import Ledger
 from anyorder.papers.markov_to_laplace.experiments import CERTIFIED, LEARNS, MAMBA, MISSES, ONE, TWO
 
 #: β is that of the prior if the interval of the learnt one lies within this factor of it.
@@ -24,7 +27,7 @@ def _shares(rows: Sequence[Row]) -> Numbers:
     shown: dict[str, list[float]] = {}
     for row in rows:
         taps = "" if row["taps"] is None else f", w = {row['taps']}"
-        shown[f"k = {row['order']}{taps}"] = [row["share"].mean, *row["share"].interval]
+        shown[f"k = {row['order']}{taps}"] = row["share"].with_interval
     return {"share and its interval": shown, "seeds": min(len(row["share"].seeds) for row in rows)}
 
 
@@ -120,7 +123,7 @@ def adds_beta(beta: Tables) -> Finding:
     means = [row["learnt_beta"].mean for row in sorted(rows, key=lambda row: row["prior_beta"]) if row["order"] == 1]
     return judge(
         {
-            "learnt β and its interval": {name: [one.mean, *one.interval] for name, one in learnt.items()},
+            "learnt β and its interval": {name: one.with_interval for name, one in learnt.items()},
             "seeds": min(len(one.seeds or []) for one in learnt.values()),
         },
         printed=all(near),
@@ -129,3 +132,6 @@ def adds_beta(beta: Tables) -> Finding:
         difference=f"the learnt β rises with that of the prior, but an interval leaves [β/{FACTOR:g}, {FACTOR:g}β]",
         failure="the learnt β does not follow that of the prior",
     )
+
+
+LEDGER = Ledger({"One layer of Mamba": [sys.modules[__name__]]}, {}, Path(__file__).with_name("recorded.json"))

@@ -246,3 +246,6 @@ def _beta_figure(rows: Iterable[Row], prior: float, tokens: Int[Array, "length"]
         Chart("tokens seen", "probability of b", track),
     ]
     return Plot(caption, charts, width=4.2, height=3.4)
+
+
+EXPERIMENTS = (window, beta)

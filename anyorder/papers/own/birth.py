@@ -18,7 +18,7 @@ from jaxtyping import Float
 from anyorder.io.atomic import Row
 from anyorder.papers.experiment import Budget, Result, Table, Task, experiment, of_preset, run_name
 from anyorder.papers.figure_data import Chart, Plot, Series
-from anyorder.sweeps.analysis import spread, wilson
+from anyorder.sweeps.analysis import longest, spread, wilson
 from anyorder.training.config import Config, Data
 from anyorder.training.folder import read_metrics
 
@@ -114,11 +114,7 @@ def has_stage(distances: Float[np.ndarray, "times orders"], to_floor: Float[np.n
     (True, False)
     """
     there = (distances.argmin(axis=1) == order) & (distances[:, order] <= NEAR * to_floor[order])
-    longest = run = 0
-    for now in there:
-        run = run + 1 if now else 0
-        longest = max(longest, run)
-    return longest >= max(LONG, math.ceil(LASTING * len(there)))
+    return longest(there)[1] >= max(LONG, math.ceil(LASTING * len(there)))
 
 
 def stage_row(found: Course, about: Row, order: int) -> Row:

@@ -18,7 +18,7 @@ from anyorder.io.numerics import DTYPES, mantissa_bits
 from anyorder.models import Transformer
 from anyorder.models.quantised import rounded, to_mantissa
 from anyorder.papers.experiment import Result, Table, Task, experiment
-from anyorder.papers.figure_data import MARKS, Chart, Plot, exact_orders, grouped, series
+from anyorder.papers.figure_data import MARKS, Chart, Plot, exact_orders, grouped, placed, series
 
 #: These are measured in arithmetic of any number of bits. The others rely on the rounding of the number type that they
 #: are built for, so their bits are read off the orders that real number types reach.
@@ -138,9 +138,8 @@ def chart(bits: list[Row], kept: list[Row]) -> Plot:
     bound = [row for row in bits if (row["construction"], row["length"]) == (first["construction"], first["length"])]
     needed.append(series(f"log2 T + k, T = {first['length']}", bound, "order", "log2_T_plus_k", None, "-", "0.5"))
     general = [row for row in kept if row["float64 certified"] > 1]
-    shown = [row | {"place": float(place)} for place, row in enumerate(general)]
+    shown, names = placed(general, lambda row: row["construction"])
     exact = [series(dtype, shown, "place", dtype, style=mark) for dtype, mark in zip(DTYPES, MARKS, strict=False)]
-    names = {row["construction"]: row["place"] for row in shown}
     charts = [
         Chart("order k", "significant bits for error ≤ 1/T", needed),
         Chart("construction", "largest exact order, measured", exact, ticks=names),

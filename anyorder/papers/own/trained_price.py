@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -24,7 +24,7 @@ from anyorder.io.numerics import DTYPES, mantissa_bits
 from anyorder.models import Transformer
 from anyorder.models.streaming import begin
 from anyorder.papers.experiment import Budget, Result, Table, Task, experiment
-from anyorder.papers.figure_data import MARKS, Chart, Plot, Series
+from anyorder.papers.figure_data import MARKS, Chart, Plot, Series, placed
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data, changed, preset
 from anyorder.training.evaluation import held_out
@@ -257,12 +257,6 @@ def seeds(rows: Sequence[Row], column: str) -> list[Series]:
         for number, kind in enumerate(KINDS)
         if (own := [row for row in rows if row["model"] == kind])
     ]
-
-
-def placed(rows: Sequence[Row], label: Callable[[Row], str]) -> tuple[list[Row], dict[str, float]]:
-    """The rows with their places on an axis of labels, and the labels."""
-    ticks: dict[str, float] = {}
-    return [row | {"place": ticks.setdefault(label(row), float(len(ticks)))} for row in rows], ticks
 
 
 def chart(gaps: Sequence[Row], recalled: Sequence[Row]) -> Plot:

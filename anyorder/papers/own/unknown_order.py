@@ -9,7 +9,7 @@ from anyorder import probing
 from anyorder.io.atomic import Row
 from anyorder.models import Transformer
 from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, of_preset
-from anyorder.papers.figure_data import Chart, Plot, each, series
+from anyorder.papers.figure_data import Chart, Plot, each, placed, series
 from anyorder.papers.own.birth import enough_seeds
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data
@@ -144,14 +144,14 @@ def unknown_order(task: Task) -> Result:
 
 def chart(rows: list[Row]) -> Plot:
     """Gaps of every kind of model on every source, next to the best fixed order there."""
-    ticks: dict[str, float] = {}
-    placed = []
-    for row in rows:
+
+    def label(row: Row) -> str:
         source = "trees" if row["source"] == "tree" else f"K = {row['K']}"
-        place = ticks.setdefault(f"{source}\nT = {row['T']}", float(len(ticks)))
-        placed.append(row | {"place": place})
-    lines = each(placed, "model", "place", "gap", style="o")
-    lines.append(series("best fixed order", placed, "place", "best_fixed_order", None, "k_"))
+        return f"{source}\nT = {row['T']}"
+
+    at, ticks = placed(rows, label)
+    lines = each(at, "model", "place", "gap", style="o")
+    lines.append(series("best fixed order", at, "place", "best_fixed_order", None, "k_"))
     caption = (
         "Loss over the Bayes floor for sources of unknown order, on a logarithmic scale: the lower a model lies, the "
         "closer its order selection is to Bayes."

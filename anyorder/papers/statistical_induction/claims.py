@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from anyorder.io.atomic import Row, Tables
 from anyorder.papers.entry import Finding, Numbers, claim, judge
+from anyorder.papers.ledger import Ledger
 from anyorder.papers.statistical_induction.experiments import DIRICHLET, DOUBLY
 
 
@@ -53,9 +57,7 @@ def unigram_delays(unigram_free: Tables) -> Finding:
     seeds = min(row["seeds_that_arrive"] for row in rows.values())
     return judge(
         {
-            "arrives and its interval": {
-                name: [row["arrives"].mean, *row["arrives"].interval] for name, row in rows.items()
-            },
+            "arrives and its interval": {name: row["arrives"].with_interval for name, row in rows.items()},
             "seeds that arrive": seeds,
         },
         printed=seeds >= 5 and doubly["arrives"].interval[1] < plain["arrives"].interval[0],
@@ -71,17 +73,19 @@ def layer_two_first(stages: Tables) -> Finding:
     """Refuted if the interval of the difference, layer 2 less layer 1 in steps, does not end below zero at order 1."""
     rows: list[Row] = [row for row in stages["layers"] if row["order"] == 1]
     later = rows[0]["layer_2_later"]
-    low, high = later.interval
     return judge(
         {
-            "layer 2 less layer 1, steps, and its interval": [later.mean, low, high],
+            "layer 2 less layer 1, steps, and its interval": later.with_interval,
             "layer 1": rows[0]["layer_1"].mean,
             "layer 2": rows[0]["layer_2"].mean,
             "seeds": len(later.seeds),
         },
-        printed=len(later.seeds) >= 5 and high < 0,
+        printed=len(later.seeds) >= 5 and later.interval[1] < 0,
         trend=len(later.seeds) >= 5 and later.mean < 0,
         refutation="refuted if the interval of the difference reaches zero",
         difference="layer 2 is earlier on average, but the interval reaches zero",
         failure="layer 2 is not earlier: the layers reach half of their rise together, or layer 1 first",
     )
+
+
+LEDGER = Ledger({"Stages of training": [sys.modules[__name__]]}, {}, Path(__file__).with_name("recorded.json"))

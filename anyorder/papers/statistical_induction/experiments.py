@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from anyorder.io.atomic import Row
 from anyorder.models import Head, Transformer
 from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, run_name
 from anyorder.papers.figure_data import Chart, Plot, Series
-from anyorder.sweeps.analysis import spread, wilson
+from anyorder.sweeps.analysis import longest, spread, wilson
 from anyorder.training.config import Config, preset
 from anyorder.training.evaluation import EvaluationSet, evaluation_set
 from anyorder.training.folder import kept_models
@@ -153,20 +153,6 @@ def course(task: Task, config: Config) -> Course:
         found.append(at_step)
     measured = np.array(found).swapaxes(0, 1)
     return Course(np.array(list(kept), float), tuple(known), measured[..., :-2], measured[..., -2], measured[..., -1])
-
-
-def longest(there: Bool[np.ndarray, "times"]) -> tuple[int, int]:
-    """The longest run of True: where it begins and how long it is.
-
-    >>> longest(np.array([True, False, True, True]))
-    (2, 2)
-    """
-    best = begin = length = 0
-    for place, now in enumerate(there):
-        length = length + 1 if now else 0
-        if length > best:
-            best, begin = length, place - length + 1
-    return begin, best
 
 
 def passes(nearest: Int[np.ndarray, "times"], count: int) -> bool:
@@ -336,3 +322,6 @@ def unigram_free(task: Task) -> Result:
         preset="fast",
         config=config(task, settings[0]),
     )
+
+
+EXPERIMENTS = (stages, unigram_free)
