@@ -121,7 +121,9 @@ TESTED_ELSEWHERE = {
     "report/style": "the tests of every command that draws",
     "report/training": "cli/test_training",
     "sweeps/cost": "constants that were fitted; a running sweep corrects what follows from them",
+    "training/attention_sums": "training/test_evaluation",
     "training/fast_mamba": "training/test_fast",
+    "training/reference": "training/test_evaluation",
     "web/bundle": "web/local/test_forward runs what it makes",
     "web/traced": "web/test_view and web/test_proof",
 }

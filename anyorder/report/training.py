@@ -25,7 +25,7 @@ from anyorder.report.page import Section, as_figure, as_strip, following, write_
 from anyorder.report.style import FLOOR, Drawing, apart, logarithmic, styled, write_figure
 from anyorder.report.tables import as_table
 from anyorder.training import read_config, read_metrics, read_models
-from anyorder.training.evaluation import held_out
+from anyorder.training.reference import held_out
 
 LOSS = "Above: loss on training batches, next to the true loss and the Bayes floor. Below: gap, ± two standard errors."
 POSITIONS = "Excess at every position and, below, its gap to the floor, with bands of two standard errors."

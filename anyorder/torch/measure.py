@@ -18,7 +18,8 @@ from anyorder.torch.model import Transformer
 if TYPE_CHECKING:
     from anyorder.chains import Kernel, Prior, Source
     from anyorder.probing import Model, Probed, Settings
-    from anyorder.training.evaluation import Evaluation, GivenFloor
+    from anyorder.training.evaluation import Evaluation
+    from anyorder.training.reference import GivenFloor
 
 #: Sequences that a model reads at once.
 BATCH = 64
@@ -70,7 +71,7 @@ def evaluate(
     """
     from anyorder.chains import as_source
     from anyorder.training.evaluation import evaluate as evaluate_rows
-    from anyorder.training.evaluation import evaluation_set
+    from anyorder.training.reference import evaluation_set
 
     require(callable(model), f"the model is a {type(model).__name__}, must map token ids (batch, T) to logits")
     found = as_source(source)

@@ -8,13 +8,13 @@ from .config import Optimisation as Optimisation
 from .config import changed as changed
 from .config import preset as preset
 from .evaluation import evaluate as evaluate
-from .evaluation import evaluation_set as evaluation_set
 from .folder import read_config as read_config
 from .folder import read_metrics as read_metrics
 from .folder import read_models as read_models
 from .progress import Progress as Progress
 from .progress import RoundWatcher as RoundWatcher
 from .progress import Stop as Stop
+from .reference import evaluation_set as evaluation_set
 from .run import Diverged as Diverged
 from .run import Summary as Summary
 from .run import Trained as Trained

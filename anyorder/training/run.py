@@ -25,19 +25,13 @@ from anyorder.models import Transformer, load
 from anyorder.training.checks import check_config
 from anyorder.training.config import GROUPS, Architecture, Config, Member, changed, preset
 from anyorder.training.engine import Round, placed, rounds
-from anyorder.training.evaluation import (
-    Evaluation,
-    EvaluationSet,
-    GivenFloor,
-    Reference,
-    evaluate_each,
-    evaluation_set,
-)
+from anyorder.training.evaluation import Evaluation, evaluate_each
 from anyorder.training.folder import Folder, opened, read_config, read_start
 from anyorder.training.initial import initial_model
 from anyorder.training.own import GivenModel, check_same, own_modules, source_fields
 from anyorder.training.predictions import Output
 from anyorder.training.progress import Progress, RoundWatcher, Stop, shown
+from anyorder.training.reference import EvaluationSet, GivenFloor, Reference, evaluation_set
 from anyorder.training.step import State, keys, start
 
 

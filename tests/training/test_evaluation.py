@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from anyorder import estimators
+from anyorder.training.attention_sums import length_sums, sums
 from anyorder.training.config import Architecture, Config, Data, Initial
-from anyorder.training.evaluation import evaluate, evaluation_set, held_out, length_sums, sums
+from anyorder.training.evaluation import evaluate
 from anyorder.training.initial import initial_model
+from anyorder.training.reference import evaluation_set, held_out
 from tests import oracles
 
 UNIFORM = Config(

@@ -108,7 +108,7 @@ def test_a_step_is_a_function_of_its_number():
 
 
 def test_training_data_and_evaluation_data_have_different_keys():
-    from anyorder.training.evaluation import held_out
+    from anyorder.training.reference import held_out
 
     config = settings({})
     drawn = config.data.source.sample(jax.random.fold_in(keys(0).data, 0), 64)

@@ -23,9 +23,9 @@ from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, expe
 from anyorder.papers.figure_data import Chart, Heat, Plot, each, grouped, series
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data, preset
-from anyorder.training.evaluation import held_out
 from anyorder.training.folder import kept_models
 from anyorder.training.predictions import predictions
+from anyorder.training.reference import held_out
 
 #: The four predictors, by the names that `estimators.references` gives them.
 FOUR = {

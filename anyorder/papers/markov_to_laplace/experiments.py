@@ -22,8 +22,9 @@ from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, expe
 from anyorder.papers.figure_data import Chart, Plot, Series, each, grouped, series
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, preset
-from anyorder.training.evaluation import Reference, evaluate, evaluation_set, held_out
+from anyorder.training.evaluation import evaluate
 from anyorder.training.predictions import predictions
+from anyorder.training.reference import Reference, evaluation_set, held_out
 
 #: Tokens T of a sequence, by order.
 LENGTHS = {1: 32, 2: 32, 3: 64}

@@ -29,7 +29,7 @@ from anyorder.papers.figure_data import Chart, Plot, Series, grouped
 from anyorder.papers.own.birth import enough_seeds
 from anyorder.sweeps.analysis import wilson
 from anyorder.training.config import Data
-from anyorder.training.evaluation import held_out
+from anyorder.training.reference import held_out
 
 DATA = Data(order=2, length=32)
 #: Offsets that are replaced: up to two beyond the window.

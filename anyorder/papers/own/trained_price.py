@@ -27,8 +27,8 @@ from anyorder.papers.experiment import Budget, Result, Table, Task, experiment
 from anyorder.papers.figure_data import MARKS, Chart, Plot, Series, placed
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data, changed, preset
-from anyorder.training.evaluation import held_out
 from anyorder.training.predictions import predictions
+from anyorder.training.reference import held_out
 from anyorder.training.run import Trained
 
 #: In nats: at most the first in every seed is at the floor, at least the second in every seed is above it.

@@ -20,9 +20,9 @@ from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, expe
 from anyorder.papers.figure_data import Chart, Plot, Series
 from anyorder.sweeps.analysis import longest, spread, wilson
 from anyorder.training.config import Config, preset
-from anyorder.training.evaluation import EvaluationSet, evaluation_set
 from anyorder.training.folder import kept_models
 from anyorder.training.predictions import predictions
+from anyorder.training.reference import EvaluationSet, evaluation_set
 
 UNIFORM, DIRICHLET, DOUBLY = "uniform", "dirichlet", "doubly-stochastic"
 #: Measurements in a row that make a stage.

@@ -23,7 +23,7 @@ from anyorder.papers.two_can import dynamics
 from anyorder.papers.two_can.experiments.algorithms import standings
 from anyorder.papers.two_can.figures import OverSteps
 from anyorder.training.config import Config, preset
-from anyorder.training.evaluation import held_out
+from anyorder.training.reference import held_out
 
 #: Construction, order, alphabet size and dtype: each at an order that shows its capability.
 SHOWN = (

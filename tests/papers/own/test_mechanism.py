@@ -9,7 +9,7 @@ import pytest
 
 from anyorder.constructions import construct
 from anyorder.papers.own.mechanism import DATA, interventions, sentences, statements
-from anyorder.training.evaluation import held_out
+from anyorder.training.reference import held_out
 
 
 @pytest.fixture(scope="module")

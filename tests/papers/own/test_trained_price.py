@@ -27,8 +27,8 @@ from anyorder.papers.own.trained_price import (
 )
 from anyorder.papers.results import folded
 from anyorder.training.checks import check_config
-from anyorder.training.evaluation import held_out
 from anyorder.training.initial import initial_model
+from anyorder.training.reference import held_out
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -13,7 +13,7 @@ from anyorder.papers.statistical_induction import experiments
 from anyorder.papers.statistical_induction.experiments import Course
 from anyorder.training.checks import check_config
 from anyorder.training.config import Data
-from anyorder.training.evaluation import evaluation_set
+from anyorder.training.reference import evaluation_set
 
 
 @pytest.mark.parametrize(("order", "size"), [(1, 3), (2, 2)])

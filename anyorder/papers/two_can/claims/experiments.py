@@ -26,7 +26,7 @@ from anyorder.papers.two_can.printed import BITS, DEPTH, DEVIATIONS, JUDGED, TOK
 from anyorder.papers.two_can.sweeps import PAPER_GRID
 from anyorder.sweeps.analysis import Spread
 from anyorder.training.config import values
-from anyorder.training.evaluation import held_out
+from anyorder.training.reference import held_out
 
 #: The index of a printed table.
 Level = TypeVar("Level", int, float, str)

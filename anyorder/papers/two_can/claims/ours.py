@@ -9,7 +9,7 @@ from anyorder.io.atomic import Tables
 from anyorder.papers.entry import Finding, claim, judge
 from anyorder.papers.own.unknown_order import ATTENTION, NEAR, ONE, RECIPE_NAME
 from anyorder.training.config import Data
-from anyorder.training.evaluation import evaluation_set
+from anyorder.training.reference import evaluation_set
 
 #: Sequences on which floors are measured.
 COUNT = 4096

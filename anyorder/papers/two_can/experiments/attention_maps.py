@@ -16,7 +16,7 @@ from anyorder.papers.two_can.experiments import learned_code
 from anyorder.papers.two_can.printed import JUDGED, SHOWN, at_each, judged
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Data
-from anyorder.training.evaluation import held_out
+from anyorder.training.reference import held_out
 from anyorder.training.run import Summary
 
 ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (1, 2, 3), "paper": (1, 2, 3)}

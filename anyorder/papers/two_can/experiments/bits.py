@@ -19,7 +19,7 @@ from anyorder.papers.two_can.experiments import learned_code
 from anyorder.papers.two_can.experiments.depth import DATA
 from anyorder.papers.two_can.printed import BITS, JUDGED, SHOWN, judged, printed_series, rows_by
 from anyorder.sweeps.analysis import Spread
-from anyorder.training.evaluation import held_out
+from anyorder.training.reference import held_out
 
 FORMATS: dict[str, Quantiser] = {
     "2": to_bits(2),

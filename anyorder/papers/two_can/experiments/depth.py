@@ -14,7 +14,7 @@ from anyorder.papers.two_can.experiments import as_published, learned_code
 from anyorder.papers.two_can.printed import DEPTH, JUDGED, SHOWN, Printed, judged, printed_series, rows_by, verb
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Data
-from anyorder.training.evaluation import held_out
+from anyorder.training.reference import held_out
 
 DATA = Data(order=2, length=32)
 #: Number of sequences shown, and of those over which attention is averaged.

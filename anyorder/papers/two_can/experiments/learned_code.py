@@ -20,7 +20,7 @@ from jaxtyping import Array, Float, Int
 from anyorder.estimators import matching, pseudo_attention
 from anyorder.models import Transformer
 from anyorder.sweeps.analysis import spread
-from anyorder.training.evaluation import length_sums
+from anyorder.training.attention_sums import length_sums
 
 #: Offsets beyond k that are looked at one by one.
 OFFSETS_BEYOND = 3

@@ -35,7 +35,8 @@ from anyorder.papers.two_can.printed import (
 )
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data, changed
-from anyorder.training.evaluation import evaluate_each, evaluation_set, held_out
+from anyorder.training.evaluation import evaluate_each
+from anyorder.training.reference import evaluation_set, held_out
 
 READING = (
     "The paper subtracts the loss of the true transition probabilities, and calls P_d the true matrix. Reading B, "

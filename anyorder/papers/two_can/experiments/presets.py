@@ -14,7 +14,7 @@ from anyorder.papers.two_can.experiments.depth import DATA, excess_chart
 from anyorder.papers.two_can.printed import BITS, DEPTH, verb
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config
-from anyorder.training.evaluation import held_out
+from anyorder.training.reference import held_out
 
 #: Limit on the seeds of all presets but `paper`, which only explain a difference.
 SEEDS = 3

@@ -5,7 +5,7 @@ import pytest
 
 from anyorder.papers.two_can.experiments.noise import clean_loss, token_references
 from anyorder.training.config import Data
-from anyorder.training.evaluation import held_out
+from anyorder.training.reference import held_out
 
 
 def test_the_clean_loss_is_the_entropy_of_the_kernel_at_its_contexts():
