@@ -47,7 +47,7 @@ def _experiments() -> str:
             for one in EXPERIMENTS.values()
             if one.home is paper
         ]
-        table = as_markdown(("id", "what", "where", "quick", "paper"), rows)
+        table = as_markdown(("id", "experiment", "place in the paper", "quick", "paper"), rows)
         parts.append(f"`{paper.name}`: *{paper.title}*, {paper.reference}: {paper.about}.\n\n{table}")
     return "\n\n".join(parts)
 
@@ -75,7 +75,7 @@ def _section(record: Row) -> str:
     on_page, file = recorded()[id], Path(os.path.relpath(recorded_file(id), RESULTS.parent)).as_posix()
     models = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     trained = f"preset `{record['preset']}`, {record['steps']:,} steps, {models}" if record["steps"] else "no training"
-    lines = [f"\n### {record['title']} (`{id}`)\n", f"{record['where']}; {trained}.\n"]
+    lines = [f"\n### {record['title']} (`{id}`)\n", f"{_sentence(record['where'])}; {trained}.\n"]
     for one in record.get("earlier", []):
         names = " and ".join(f"`{name}`" for name in one["presets"])
         notes = " ".join(one["notes"])
@@ -97,6 +97,10 @@ def _section(record: Row) -> str:
     # A path that holds on GitHub and for Sphinx, which copies pictures from beside its root.
     lines += [f"![{record['figures'][name]}](../{file.removesuffix('.json')}/{name}.png)\n" for name in on_page.figures]
     return "\n".join([*lines, f"All numbers and each seed: `{file}`."])
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def wide(rows: list[Row], keys: tuple[str, ...], by: str, value: str) -> list[Row]:

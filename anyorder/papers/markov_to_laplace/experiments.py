@@ -66,7 +66,7 @@ ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (), "quick": (), "paper": (2, 3
 
 
 def config(task: Task, trial: Trial, **changes: Any) -> Config:
-    """The preset `fast` for a trial, smaller for a try."""
+    """The preset `fast` for a trial, reduced for the budget `tiny`."""
     changes |= {"layers": 2 if trial.model == TWO else 1, "evaluate_every": 2000}
     if trial.taps is not None:
         changes |= {"mixer": "mamba", "taps": trial.taps}
@@ -83,7 +83,7 @@ def shorter(reference: Reference, order: int) -> float:
 
 SHARES = (
     "Gap to the Bayes floor in nats per token, and its `share` of the gap of the predictor of order k - 1, mean ± "
-    "standard deviation over seeds. `taps` are the tokens that the convolution sees, w of the paper; 1 is no "
+    "standard deviation over seeds. `taps` is the number w of tokens that the convolution sees; with 1 there is no "
     "convolution. The last rows are constructions, not trained."
 )
 
@@ -99,7 +99,7 @@ SHARES = (
     recorded=OnPage(("window",)),
 )
 def window(task: Task) -> Result:
-    """Train one layer with windows around k + 1, and attention; the last rows are the certified recurrence."""
+    """Train one layer of Mamba with windows around k + 1, and attention; the last rows are the certified recurrence."""
     rows: list[Row] = []
     orders: dict[int, Reference] = {}
     for part, trial in task.parts(TRIALS[task.budget]):
@@ -188,7 +188,7 @@ def nearest_beta(
     recorded=OnPage(("beta",)),
 )
 def beta(task: Task) -> Result:
-    """Train one layer for each prior, w = k + 1, and find the smoothing that it is nearest to."""
+    """Train one layer for each prior, w = k + 1, and find the nearest add-β smoothing."""
     rows: list[Row] = []
     shown: Any = None
     asked = [(1, prior) for prior in PRIORS[task.budget]] + [(order, 1.0) for order in ORDERS[task.budget]]

@@ -187,11 +187,11 @@ SAID: dict[str, Callable[[Row], bool]] = {
         row["on_matches_without"][DATA.order] < min(row["on_matches_without_random"])
     ),
 }
-STATEMENTS = "In how many models each statement is so, with the 95% interval of their share."
+STATEMENTS = "The number of models for which each statement holds, with the 95% interval of their share."
 
 
 def statements(rows: Sequence[Row]) -> Iterator[Row]:
-    """How many models of each kind satisfy each statement."""
+    """The number of models of each kind that satisfy each statement."""
     for kind, own in grouped(rows, "model").items():
         for said, so in SAID.items():
             hits = sum(so(row) for row in own)
@@ -211,8 +211,8 @@ def sentences(rows: Sequence[Row]) -> Iterator[str]:
     "App. B.1, tested by interventions",
     {"tiny": 0.4, "quick": 3, "paper": 30},
     paper="Layer 1 writes the window, the MLP finds and removes its oldest token, layer 2 compares.",
-    reading="The paper shows attention maps; a map cannot tell which tokens a comparison uses. Replacing a token for "
-    "one row alone and removing one direction can.",
+    reading="The paper shows attention maps; a map does not show which tokens a comparison uses. Replacing a token "
+    "for one row alone, and removing one direction, does.",
 )
 def mechanism(task: Task) -> Result:
     """Intervene on the construction, and on every trained model of two recipes."""

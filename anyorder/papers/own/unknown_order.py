@@ -123,7 +123,7 @@ def unknown_order(task: Task) -> Result:
                 fixed.append(line)
     caption = (
         "Loss over the Bayes floor in nats per token, mean ± standard deviation over seeds; the error is that of the "
-        "evaluation set. Next to it the best add-one smoothing of one fixed order, which selects nothing."
+        "evaluation set. Next to it the best add-one smoothing of a single fixed order."
     )
     return Result(
         {
@@ -131,7 +131,7 @@ def unknown_order(task: Task) -> Result:
             "fixed_orders": Table("Add-one smoothing of each fixed order, in nats over the same floor.", fixed),
             "heads": Table(
                 "Probe readings of the heads of the last layer. The spectrum is attention relative to chance at match "
-                "lengths 0, 1, …; a graded head rises at several lengths, and the mean step says where.",
+                "lengths 0, 1, …; that of a graded head rises at several lengths, and `mean_step` is their mean.",
                 looked,
             ),
         },

@@ -82,8 +82,8 @@ def judged(rows: Iterable[Row], preset: str = JUDGED) -> list[Row]:
     return [row for row in rows if row["preset"] == preset]
 
 
-def at_each(values: Mapping[int, float] | Mapping[float, float], digits: int = 3) -> str:
-    """Every value with its key.
+def at_each(values: Mapping[str, float] | Mapping[float, float], digits: int = 3) -> str:
+    """Every value with its key, in words.
 
     >>> at_each({0.1: 0.02, 0.5: -0.01})
     '0.020 at 0.1, -0.010 at 0.5'
@@ -102,7 +102,7 @@ def verb(row: Row) -> str:
 
 
 def printed_series(values: Iterable[Printed], places: Iterable[float], style: str = "s") -> Series:
-    """The printed numbers, as a series at these places."""
+    """The printed numbers as a series at these places."""
     means, deviations = zip(*((entry.mean, entry.deviation) for entry in values), strict=True)
     return Series("printed", list(places), means, deviations, style, 1)
 

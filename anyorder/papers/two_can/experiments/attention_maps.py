@@ -31,7 +31,7 @@ def difference(recorded: Tables) -> str:
     shapes = [
         f"at order {row['order']} it "
         + (f"rises from offset 1 to k in {row['seeds_that_rise_to_k']} and " if row["order"] > 1 else "")
-        + f"ends at k in {row['seeds_that_end_at_k']} of {seeds} seeds"
+        + f"drops after k in {row['seeds_that_end_at_k']} of {seeds} seeds"
         for row in rows
     ]
     bases = [
@@ -41,7 +41,7 @@ def difference(recorded: Tables) -> str:
         for row in judged(recorded["base"])
     ]
     inside, beyond, longer, ideal, contrast = (
-        at_each({row["order"]: value(row) for row in rows}, 2)
+        at_each({f"order {row['order']}": value(row) for row in rows}, 2)
         for value in (
             itemgetter("layer_1_on_last_k"),
             itemgetter("layer_1_beyond_k"),
@@ -55,16 +55,17 @@ def difference(recorded: Tables) -> str:
         f"confused in any at order {row['order']}"
         for row in judged(recorded["overlap"])
     ]
-    ours = {row["order"]: row["layer_1_on_last_k"] for row in judged(recorded["attention"], "paper")}
+    ours = {f"order {row['order']}": row["layer_1_on_last_k"] for row in judged(recorded["attention"], "paper")}
     return (
-        f"**Attention.** Weight of layer 1, preset `{JUDGED}`: {'; '.join(shapes)}. Its mass at offsets 1 … k is "
-        f"{inside}, beyond offset k {beyond}. With the preset `paper` the mass at offsets 1 … k is {at_each(ours, 2)}: "
-        "the previous-token head depends on the architecture. Layer 2 attends to keys of match length k or more "
-        f"{contrast} times as much as to others. The base of the code is {'; '.join(bases)}. Of the pairs of contexts "
-        f"{'; '.join(overlap)}: codes that overlap need not confuse layer 2. A match is longer if the next older token "
-        f"agrees too. Attention on longer matches, divided by that on the others, is {longer}; for the "
-        f"pseudo-attention map, which ignores tokens beyond the window, it is {ideal}: less than one because frequent "
-        "windows share their attention among many matches, more of which are longer."
+        f"**Attention.** The weight of layer 1 over offsets, preset `{JUDGED}`: {'; '.join(shapes)}. Its mass at "
+        f"offsets 1 … k is {inside}; beyond offset k it is {beyond}. With the preset `paper` the mass at offsets 1 … "
+        f"k is {at_each(ours, 2)}: the previous-token head depends on the architecture. The attention of layer 2 on "
+        f"keys of match length k or more, divided by that on other keys, is {contrast}. The base of the code is "
+        f"{'; '.join(bases)}. Of the pairs of contexts {'; '.join(overlap)}: codes that overlap need not confuse "
+        "layer 2. Call a match longer if the next older token agrees too. The attention on longer matches, divided by "
+        f"that on other matches, is {longer}. For the pseudo-attention map, which ignores tokens beyond the window, "
+        f"it is {ideal}: less than one, because a frequent window shares its attention among many matches, and more "
+        "of these are longer."
     )
 
 
@@ -230,18 +231,20 @@ def offsets_chart(rows: list[Row]) -> Plot:
 
 
 CAPTIONS = {
-    "attention": "All seeds of each order and preset: excess loss, where attention of layer 1 lies, in how many seeds "
-    "its weight rises from offset 1 to k (from order 2 on) and ends there (offset k + 1 has less than half of it), "
-    "attention of layer 2 on the matching positions next to uniform attention, its Frobenius distance to the "
-    "pseudo-attention map next to that of uniform attention, its mean attention on keys of match length k or more over "
-    "that on the others (`match_contrast`), and the ratio of its attention on matching keys whose next older token "
-    "agrees too to that on other matching keys, next to the same ratio of the pseudo-attention map.",
+    "attention": "Excess loss and attention, over the seeds of each order and preset. Layer 1: its attention at "
+    "offsets 1 … k, on the token itself and beyond offset k, and the numbers of seeds in which its weight rises from "
+    "offset 1 to k (from order 2 on) and drops after it (offset k + 1 has less than half of it). Layer 2: its "
+    "attention on the matching positions, next to that of uniform attention; its Frobenius distance to the "
+    "pseudo-attention map, next to that of uniform attention; its mean attention on keys of match length k or more "
+    "over that on other keys (`match_contrast`); and the ratio of its attention on matching keys whose next older "
+    "token agrees too to that on other matching keys (`longer_match`), next to the same ratio of the pseudo-attention "
+    "map.",
     "offsets": "Weight of layer 1 at each offset: mean, standard deviation and each seed.",
     "spectrum": "Attention of layer 2 by match length, relative to uniform attention; the last length is that or more.",
     "base": "Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, with its 95 % confidence "
     "interval over seeds; App. B has 3.",
-    "overlap": "Of all pairs of contexts: those whose codes overlap, so that layer 2 may confuse them, and those that "
-    "it does confuse.",
+    "overlap": "Numbers of pairs of contexts: all, those whose codes overlap, so that layer 2 may confuse them, and "
+    "those that it confuses.",
     "confused": "Pairs of contexts (oldest token first). The codes of two contexts overlap, so that layer 2 may "
     "confuse them, if they differ by less than the weight beyond the window; layer 2 confuses them if a key of the "
     "other context gets more than half of the attention of a key of the query's context. Medians over seeds, and "

@@ -32,7 +32,7 @@ def difference(recorded: Tables) -> str:
     ours = rows_by(judged(recorded["excess"], "paper"), "layers")
     one, two = published[1], published[2]
     layers = [
-        f"{name} {rows[count]['excess'].mean:.4f}, which {verb(rows[count])} with the printed {DEPTH[count]} (`paper`: "
+        f"{name}: {rows[count]['excess'].mean:.4f}, which {verb(rows[count])} with the printed {DEPTH[count]} (`paper`: "
         f"{ours[count]['excess'].mean:.4f})"
         for count, name in ((1, "one layer"), (2, "two layers"))
     ]
@@ -49,7 +49,7 @@ def difference(recorded: Tables) -> str:
         "values, which may be for a single kernel: their ± excludes the variation between kernels. On one kernel the "
         f"deviation over seeds is {one['seed_spread']:.4f} for one layer and {two['seed_spread']:.4f} for two (medians "
         f"over kernels), next to the printed {DEPTH[1].deviation:.3f} and {DEPTH[2].deviation:.3f}. In a batch of the "
-        f"authors' code 16 sequences share a kernel. One layer comes to {' and to '.join(changes)}."
+        f"authors' code 16 sequences share a kernel. One layer ends at {' and at '.join(changes)}."
     )
 
 
