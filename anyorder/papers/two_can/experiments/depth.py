@@ -32,8 +32,8 @@ def difference(recorded: Tables) -> str:
     ours = rows_by(judged(recorded["excess"], "paper"), "layers")
     one, two = published[1], published[2]
     layers = [
-        f"{name}: {rows[count]['excess'].mean:.4f}, which {verb(rows[count])} with the printed {DEPTH[count]} (`paper`: "
-        f"{ours[count]['excess'].mean:.4f})"
+        f"{name}: {rows[count]['excess'].mean:.4f}, which {verb(rows[count])} with the printed {DEPTH[count]} "
+        f"(`paper`: {ours[count]['excess'].mean:.4f})"
         for count, name in ((1, "one layer"), (2, "two layers"))
     ]
     deviations = f"{one['std_over_kernels']:.3f} and {two['std_over_kernels']:.3f}"
