@@ -97,6 +97,8 @@ TESTED_ELSEWHERE = {
     "cli/unused": "cli/test_parsing",
     "constructions/disentangled": "constructions/test_registry has every construction over its cases",
     "constructions/tables": "test_pages and cli/test_constructions",
+    "constructions/gpt2_run": "constructions/test_gpt2",
+    "constructions/gpt2_weights": "constructions/test_gpt2",
     "constructions/steps": "web/test_api tells every step of every proof",
     "models/mlp": "models/test_model has Definition 3 as loops",
     "papers/erratum": "test_pages",

@@ -10,7 +10,8 @@ from safetensors.numpy import load_file
 
 import anyorder
 from anyorder.constructions import CONSTRUCTIONS
-from anyorder.constructions.gpt2 import HELD, LONGEST, PERIODS, REASONS, gelu
+from anyorder.constructions.gpt2 import HELD, LONGEST, REASONS
+from anyorder.constructions.gpt2_weights import PERIODS, gelu
 from anyorder.errors import InputError
 
 
