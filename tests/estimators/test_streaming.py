@@ -182,6 +182,16 @@ def test_memory_follows_contexts_and_not_length(estimator, order, symbols):
     assert stream.nbytes < 200_000
 
 
+@pytest.mark.parametrize(
+    ("estimator", "least", "most"), [("kgram", 32, 65), ("bayes", 32, 65), ("mixture", 50, 160), ("ctw", 50, 160)]
+)
+@pytest.mark.parametrize(("order", "symbols"), [(6, 4), (10, 4), (12, 2), (4, 15)])
+def test_bytes_per_context_are_those_of_the_docs(estimator, least, most, order, symbols):
+    stream = StreamingEstimator(order, symbols, estimator)
+    stream.probabilities(np.random.default_rng(0).integers(0, symbols, 100_000))
+    assert least <= stream.nbytes / stream.contexts <= most
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_nbytes_is_what_is_held(estimator):
     x = bumpy(100_000, 256, seed=3)
