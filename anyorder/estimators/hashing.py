@@ -14,14 +14,8 @@ in bit fields, so that counting it touches one cache line. When a field is full,
 the payload becomes minus its number. A key that merely hashes the context is confirmed against the stored
 tokens: a collision costs time and never changes a count.
 
-Simpler forms cost more than twice as much. CPU time per token of `benchmarks.streaming` (10^7 tokens, order 12, 4
-symbols; medians on one busy machine), for uniform tokens and for a chain of order 3:
-
-    sorting the codes of contexts with NumPy      508 ns   450 ns
-    `numba.typed.Dict` from a code to a row       375 ns   406 ns
-    this table without prefetching                153 ns   107 ns
-    this table without counts in bit fields       141 ns    95 ns
-    this table                                     90 ns    34 ns
+Slower alternatives are sorting the codes of contexts with NumPy, `numba.typed.Dict` from a code to a row, and this
+table without prefetching or without counts in bit fields. `benchmarks.streaming` measures this form.
 
 All compiled code is in this file, because the on-disk cache of numba watches one file only. Arguments that
 are None select code when it is compiled: `pairs` for small alphabets, `tokens` for exact keys.

@@ -1,7 +1,7 @@
 """The estimated cost of a run: seconds of one core, from the multiplications and exponentials of its steps.
 
-The constants were fitted to four shapes on one free core of a server, where they hold within a third; other machines
-differ by a factor, which a running sweep corrects for as soon as its first run has ended.
+The constants were fitted to four shapes on one free core of a server; other machines differ by a factor, which
+a running sweep corrects for as soon as its first run has ended.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ GRACE = 0.5
 def listen(host: str, port: int) -> socket.socket:
     """An open socket, or an `InputError` with the reason."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio switches Nagle's delay off only where the protocol is named: 40 ms for every small answer.
+    # asyncio switches Nagle's delay off only where the protocol is named; it holds back every small answer.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
