@@ -252,7 +252,9 @@ def _replaced(rows: list[Row]) -> Plot:
         )
         for side in ("key", "query")
     ]
-    return Plot("Attention to a matching key when one token is replaced in what layer 1 reads.", charts, width=4.2)
+    return Plot(
+        "Attention to a matching key when one token is replaced in what layer 1 reads.", charts, width=4.2, height=3.4
+    )
 
 
 def _removed(rows: list[Row]) -> Plot:
