@@ -51,12 +51,16 @@ class Server(uvicorn.Server):
     interrupted = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Close the pools of work, so that open requests are answered and the connections can end."""
+        """Close the pools of work, so that open requests are answered and the connections can end.
+
+        Only the first signal stops the server, within `GRACE`: uvicorn logs a traceback if a second one ends it early.
+        """
         state = self.config.app.state  # type: ignore[union-attr]
         state.quick.close()
         state.long.close()
         self.interrupted |= sig != signal.SIGINT
-        super().handle_exit(sig, frame)
+        if not self.should_exit:
+            super().handle_exit(sig, frame)
 
 
 def serve(folders: Sequence[str], host: str, opened: socket.socket, tour: Tour | None = None) -> None:
