@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 #: Modules that are no benchmark, or that take a quarter of an hour and are run by name.
-LEFT_OUT = ("__main__", "measure", "mixers", "training_torch", "exact_orders", "claims", "crashes", "probe_null")
+LEFT_OUT = (
+    "__main__", "measure", "mixers", "training_torch", "exact_orders", "claims", "crashes", "floor", "probe_null",
+)  # fmt: skip
 
 
 #: Ratios that were measured once, by title and row: larger is better.
