@@ -108,7 +108,7 @@ def _learned(row: Row, descent: Row) -> list[str]:
         f"trained, order 2, {row['steps']} steps: excess {row['excess']:.4f}, floor {row['floor']:.4f}, gap "
         f"{row['gap']:+.4f} ± {row['gap_error']:.4f}; attention on matches {row['attention_on_matches']:.2f} "
         f"(chance {row['chance']:.2f})",
-        f"Algorithm 1, order 1: attention at offset 1 {descent['attention_1']:.3f}, p_1 "
+        f"Algorithm 1, order 1: attention at offset 1 {descent['attention_at_offset_1']:.3f}, p_1 "
         f"{'led' if descent['p_1_leads'] else 'did NOT lead'} after every step, a_2 {descent['a_2_end']:.2f}; excess "
         f"{ends['learned']:.4f}, k-gram {ends['k-gram']:.4f}, Bayes {ends['Bayes']:.4f}",
     ]

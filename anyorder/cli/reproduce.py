@@ -73,7 +73,7 @@ class Reproduce(Command):
                 for one in run_all(experiments, folder, Task(self.budget, seeds), begin, watch):
                     ran.append(one)
                     sections.append(reproduce.section(folder, one))
-                    page = reproduce.write_report(folder, sections, self.next)
+                    page = reproduce.write_report(folder, sections, self.next, self.budget)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"interrupted; the same command goes on from what is in {folder}") from None
         report = {
@@ -100,8 +100,8 @@ def _listed() -> Outcome:
     rows = []
     for one in found:
         minutes = (f"{one['minutes'][name]:g} min" for name in ("quick", "paper"))
-        rows.append((one["id"], one["title"], one["where"], *minutes))
-    columns = {"id": "<", "what": "<", "where": "<", "quick": "", "paper": ""}
+        rows.append((one["id"], f"{one['title']} ({one['where']})", *minutes))
+    columns = {"id": "<", "what and where": "<", "quick": "", "paper": ""}
     return Outcome({"experiments": found}, table(columns, rows))
 
 

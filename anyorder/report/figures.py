@@ -134,7 +134,7 @@ def _name_tokens(place: Axes, panel: AttentionMap) -> None:
     if panel.tokens is None or len(panel.tokens) > LABELLED:
         return
     named = letters(panel.tokens.tolist()) if panel.names is None else list(panel.names)
-    names = ["·"] * (len(panel.values) - len(panel.tokens)) + named
+    names = ["⊢"] * (len(panel.values) - len(panel.tokens)) + named
     every = 1 if len(names) <= DENSE else SPARSE
     for axis in (place.xaxis, place.yaxis):
         axis.set_ticks(range(0, len(names), every), names[::every], fontsize=8)

@@ -83,7 +83,7 @@ def _spectra(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
     median = np.nanmedian([head.spectrum for head in result.heads], axis=0)
     axes.plot(lengths, median, color="grey", label=f"median of {len(result.heads)} heads")
     title = "spectra of the best heads" if best else "no head has an order"
-    axes.set(xlabel="match length ℓ: tokens that agree", ylabel="attention over chance", title=title)
+    axes.set(xlabel="match length ℓ: tokens that agree", ylabel="attention (uniform is 1)", title=title)
     axes.set_xticks(lengths)
     axes.set_ylim(0, max(2.0, axes.get_ylim()[1]))  # so that noise around 1 looks like noise
     axes.legend(fontsize="small")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from anyorder.io.atomic import write_json
 from anyorder.io.gates import gated
+from anyorder.papers.experiment import Budget
 from anyorder.papers.paper import Paper
 from anyorder.papers.results import public
 from anyorder.papers.runner import Ran
@@ -21,6 +22,13 @@ LEAD = (
     "Tables and figures of papers, and our own, next to what is printed there. Losses are in nats per token. "
     "Mean ± standard deviation is over seeds; the Bayes floor is what no predictor can beat on average."
 )
+#: Columns of the summary, behind the experiment.
+COMPARED = ("verdict", "what", "printed", "measured")
+#: What a budget below the papers' own means for the verdicts.
+SHORTENED: dict[Budget, str] = {
+    "tiny": "**Budget tiny is a smoke test**: models are hardly trained, verdicts on them say nothing about a paper.",
+    "quick": "Budget quick trains shorter than the papers do: verdicts on trained models may change at budget paper.",
+}
 
 
 def section(folder: Path, ran: Ran) -> Section:
@@ -99,7 +107,7 @@ def _summary(sections: Sequence[Section]) -> str:
         found = judged(section, section.preset)
         if not found:
             said = "no numbers printed" if section.failure is None else '<span class="failed">failed</span>'
-            rows.append(f'<th scope="row">{links}</th><td>{said}</td>' + "<td>–</td>" * 3)
+            rows.append(f'<th scope="row">{links}</th><td>{said}</td>' + '<td class="none">–</td>' * 3)
         for one in found:
             verdict = _verdict([one])
             assert verdict is not None
@@ -108,9 +116,9 @@ def _summary(sections: Sequence[Section]) -> str:
                 f'<span class="{"agrees" if cell.agrees else "differs"}">{marked(cell)}</span>' for cell in one.ours
             )
             title = f'<th scope="rowgroup" rowspan="{len(found)}">{links}</th>' if one is found[0] else ""
-            cells = (badge(*verdict), escape(one.column), printed, ours)
-            rows.append(title + "".join(f"<td>{cell}</td>" for cell in cells))
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("experiment", "verdict", "what", "printed", "measured"))
+            cells = zip(COMPARED, (badge(*verdict), escape(one.column), printed, ours), strict=True)
+            rows.append(title + "".join(f'<td data-label="{name}">{cell}</td>' for name, cell in cells))
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("experiment", *COMPARED))
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     grid = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     caption = "Numbers next to print, in the order of the rows below: ✓ agrees, ✗ differs."
@@ -119,9 +127,15 @@ def _summary(sections: Sequence[Section]) -> str:
 
 
 @gated
-def write_report(folder: Path, sections: Sequence[Section], next_step: str = "anyorder claims --quick") -> Path:
-    """Write the page with all sections, and the next command at its end."""
+def write_report(
+    folder: Path,
+    sections: Sequence[Section],
+    next_step: str = "anyorder claims --quick",
+    budget: Budget = "paper",
+) -> Path:
+    """Write the page with all sections, what the budget means at its top, and the next command at its end."""
     last = following(
         {next_step: "measures the statements of the papers, and compares them with the verdicts on record"}
     )
-    return write_page(folder, TITLE, LEAD, [*sections, last], summary=_summary(sections))
+    lead = " ".join([LEAD, SHORTENED[budget]] if budget in SHORTENED else [LEAD])
+    return write_page(folder, TITLE, lead, [*sections, last], summary=_summary(sections))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
@@ -21,6 +22,8 @@ COLUMNS = 8
 FIRST = ("excess", "printed", "floor", "gap")
 #: Numbers of a list that are written out; of longer ones the range.
 LISTED = 6
+#: Names in columns that are words elsewhere.
+_WORDS = {"kgram": "k-gram", "std": "deviation"}
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
 
 
@@ -33,12 +36,28 @@ class Cell(NamedTuple):
 
 
 def rendered(text: str) -> str:
-    """A line of Markdown as HTML.
+    """A line of Markdown as HTML; the indices of p_1, p_k and a_2 are lowered.
 
-    >>> rendered("`excess` is *different* if x < y")
-    '<code>excess</code> is <em>different</em> if x &lt; y'
+    >>> rendered("`excess` is *different* if x < y"), rendered("a_2 grows")
+    ('<code>excess</code> is <em>different</em> if x &lt; y', 'a<sub>2</sub> grows')
     """
-    return _MARKDOWN.renderInline(text)
+    return _lowered(_MARKDOWN.renderInline(text))
+
+
+def heading(name: str) -> str:
+    """The name of a column as HTML, in words.
+
+    >>> heading("limit_to_kgram"), heading("a_2_end"), heading("std_over_kernels")
+    ('limit to k-gram', 'a<sub>2</sub> end', 'deviation over kernels')
+    """
+    words = _lowered(escape(name)).replace("_", " ")
+    for raw, said in _WORDS.items():
+        words = re.sub(rf"\b{raw}\b", said, words)
+    return words
+
+
+def _lowered(html: str) -> str:
+    return re.sub(r"\b([ap])_([0-9ik])(?![A-Za-z0-9])", r"\1<sub>\2</sub>", html)
 
 
 def cells(row: TableRow) -> dict[str, Cell]:
@@ -56,7 +75,9 @@ def cells(row: TableRow) -> dict[str, Cell]:
             continue
         agrees, difference = row.get(f"{name}_agrees"), row.get(f"{name}_difference")
         if f"{name}_error" in row and not isinstance(value, Spread):
-            value, name = Spread(value, row[f"{name}_error"]), f"{name} ± error"  # type: ignore[arg-type]
+            if not isinstance(value, str):  # such as "infinite", which has no error
+                value = Spread(value, row[f"{name}_error"])  # type: ignore[arg-type]
+            name = f"{name} ± error"
         found[name] = Cell(value, agrees, difference)  # type: ignore[arg-type]
     return found
 
@@ -89,9 +110,14 @@ def as_table(table: Table, link: str = "") -> str:
 
 def _grid(rows: Sequence[dict[str, Cell]], names: Sequence[str]) -> str:
     numbers = int | float | Spread | None
-    numeric = {name for name in names if all(isinstance(row[name].value, numbers) for row in rows)}
+    columns = {name: [row[name].value for row in rows] for name in names}
+    numeric = {
+        name
+        for name, column in columns.items()
+        if all(isinstance(value, numbers) for value in column) or any(isinstance(value, Spread) for value in column)
+    }
     side = {name: "number" if name in numeric else "" for name in names}
-    head = "".join(f'<th scope="col"{_class(side[name])}>{escape(name.replace("_", " "))}</th>' for name in names)
+    head = "".join(f'<th scope="col"{_class(side[name])}>{heading(name)}</th>' for name in names)
     scales = {name: _range([row[name].value for row in rows]) for name in names}
     body = "".join(
         "<tr>" + "".join(as_cell(row[name], side[name], scales[name]) for name in names) + "</tr>" for row in rows

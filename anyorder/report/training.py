@@ -31,7 +31,7 @@ LOSS = "Above: loss on training batches, next to the true loss and the Bayes flo
 POSITIONS = "Excess at every position and, below, its gap to the floor, with bands of two standard errors."
 ATTENTION = (
     "Layer 1 averaged over sequences, later layers on one, next to the pseudo-attention: uniform over the matches. In "
-    "the difference of the nearest head from it, orange is more attention and blue is less."
+    "the difference of the nearest head from it, orange is more attention and blue is less. ⊢ is the beginning token."
 )
 #: Sequences over which the maps of layer 1 are averaged.
 AVERAGED = 256
@@ -169,7 +169,7 @@ def write_run(folder: Path, run: Path, member: int = 0, sequence: int | None = N
     )
     commands = {
         f"anyorder probe {run}": "which order has each head?",
-        f"anyorder evaluate {run} --length 64": "longer?",
+        f"anyorder evaluate {run} --length {2 * data.length}": "the same models on sequences twice as long",
     }
     page = write_page(folder, f"Against the Bayes floor: {run.name}", lead, [*sections, following(commands)])
     return {"page": page, **paths}

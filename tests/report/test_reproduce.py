@@ -35,6 +35,17 @@ def test_the_page_begins_with_printed_and_measured_numbers_and_their_verdict(tmp
     assert re.search(r'<span class="agrees"><abbr [^>]*>✓</abbr> 0.1010 ± 0.0040</span>', summary)
     assert '<a href="#other">Other</a></th><td><span class="failed">failed</span></td>' in summary
     assert page.index("<code>anyorder claims --quick</code>") > page.index('<section id="other">')
+    assert '<td data-label="printed"><span>0.131 ± 0.000</span>' in summary  # on a phone, below each other with names
+
+
+def test_the_page_says_what_a_small_budget_is_worth(tmp_path):
+    leads = {}
+    for budget in ("tiny", "quick", "paper"):
+        page = write_report(tmp_path, [], budget=budget).read_text(encoding="utf-8")
+        leads[budget] = re.search(r"<header>.*?</header>", page)[0]
+    assert "<strong>Budget tiny is a smoke test</strong>" in leads["tiny"]
+    assert "may change at budget paper" in leads["quick"]
+    assert "udget" not in leads["paper"]
 
 
 def test_counts_of_parameters_are_judged_and_lead_to_their_erratum(tmp_path):

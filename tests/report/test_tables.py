@@ -68,6 +68,15 @@ def test_at_most_eight_columns_are_shown_and_all_of_them_on_demand():
     assert not {"excess agrees", "excess difference", "floor error"} & {*whole}
 
 
+def test_an_infinite_mean_has_no_error_and_columns_have_no_raw_names():
+    rows = [{"of": "k", "a_2_end": 1.0, "excess_loss": "infinite", "excess_loss_error": None},
+            {"of": "b", "a_2_end": 1.0, "excess_loss": 0.0591234, "excess_loss_error": 0.0004}]  # fmt: skip
+    html = as_table(Table("The final a_2, and `p_1`.", rows))
+    assert columns(html) == [["of", "a<sub>2</sub> end", "excess loss ± error"]]
+    assert re.findall(r'<td class="number">([^<]*)</td>', html) == ["1", "infinite", "1", "0.05912 ± 0.00040"]
+    assert "The final a<sub>2</sub>" in html
+
+
 def test_an_error_beside_a_spread_keeps_its_column_and_rows_keep_the_same_ones():
     rows = [{"gap": Spread(0.01, 0.002), "gap_error": 0.1, "loss": value, "loss_error": value} for value in (0.5, None)]
     found = [cells(row) for row in rows]

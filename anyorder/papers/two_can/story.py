@@ -47,8 +47,8 @@ def compared(comparisons: Sequence[Comparison]) -> Result:
         return [
             {
                 "predictor": name,
-                "excess loss": scores.excess.mean if np.isfinite(scores.excess.mean) else "infinite",
-                "± error": scores.excess.standard_error if np.isfinite(scores.excess.mean) else None,
+                "excess_loss": scores.excess.mean if np.isfinite(scores.excess.mean) else "infinite",
+                "excess_loss_error": scores.excess.standard_error if np.isfinite(scores.excess.mean) else None,
                 "symbols given zero": scores.missed.mean,
                 "distance to the truth": scores.distance.mean,
             }
@@ -200,7 +200,9 @@ def trained(task: Task, steps: int, seed: int) -> tuple[Result, Followed]:
     }
     caption = "The trained model on held-out sequences: excess over the true loss, and gap to the Bayes floor."
     maps = MapGrid(
-        "All positions at once: attention of the trained and of the constructed model (rows: queries).", grid
+        "All positions at once: attention of the trained and of the constructed model (rows: queries; ⊢: the beginning "
+        "token).",
+        grid,
     )
     result = Result({"training": Table(caption, [row])}, {"attention": maps}, settings={"T": data.length})
     return result, story
@@ -213,7 +215,7 @@ def two_stage(task: Task, seed: int) -> Result:
         Floored(1, 3, 0.2), settings, lambda step, steps, excess: task.watch(step / steps, f"excess {excess:.4f}")
     )
     row = {
-        "attention_1": float(run.attention[run.stage_one_steps, 1]),
+        "attention_at_offset_1": float(run.attention[run.stage_one_steps, 1]),
         "p_1_leads": run.leads,
         "a_2_end": float(run.a_2[-1]),
     }

@@ -66,7 +66,7 @@ def two_stage(task: Task) -> Result:
                 "The run itself: attention at offset 1 after stage one, and whether p_1 led after every step.",
                 [
                     {
-                        "attention_1": float(run.attention[run.stage_one_steps, 1]),
+                        "attention_at_offset_1": float(run.attention[run.stage_one_steps, 1]),
                         "p_1_leads": run.leads,
                         "a_2_start": float(run.a_2[0]),
                         "a_2_end": float(run.a_2[-1]),
