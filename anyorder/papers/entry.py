@@ -67,7 +67,7 @@ def judge(
     failure: str = "measured otherwise",
     refutation: str = "",
 ) -> Finding:
-    """The verdict that follows from the comparisons, with its sentence.
+    """The finding that follows from the comparisons: verdict, sentence and numbers.
 
     corrected: whether the statement holds after an error of the paper is corrected.
     trend: whether a reproduction shows the printed trend with other values.

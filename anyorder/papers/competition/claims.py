@@ -21,7 +21,7 @@ BEGUN = 0.9
 
 
 def _lead(row: Row) -> Spread:
-    """By how much the weight of bigram retrieval exceeds that of bigram inference, per seed."""
+    """The lead of retrieval per seed: the weight of bigram retrieval minus that of bigram inference."""
     return spread(np.subtract(row[RETRIEVAL].seeds, row[INFERENCE].seeds))
 
 
@@ -34,7 +34,7 @@ def _by_pool(tables: Tables) -> dict[int, list[Row]]:
 
 @claim("phases at low diversity", "From few chains a model ends by retrieving the chain.")
 def few_are_retrieved(phase_map: Tables) -> Finding:
-    """Refuted if at the smallest pool retrieval does not lead inference at the end, with its whole interval."""
+    """Refuted if the interval of retrieval's lead at the end of training reaches zero at the smallest pool."""
     pools = _by_pool(phase_map)
     lead = _lead(pools[min(pools)][-1])
     return judge(
@@ -47,7 +47,7 @@ def few_are_retrieved(phase_map: Tables) -> Finding:
 
 @claim("phases at high diversity", "From many chains a model ends by inferring the chain in context.")
 def many_are_inferred(phase_map: Tables) -> Finding:
-    """Refuted if at the largest pool inference does not lead retrieval at the end, with its whole interval."""
+    """Refuted if the interval of retrieval's lead at the end of training reaches zero at the largest pool."""
     pools = _by_pool(phase_map)
     lead = _lead(pools[max(pools)][-1])
     return judge(
@@ -114,7 +114,7 @@ def _end(tables: Tables, layers: int, dimension: int, chains: int) -> Row | None
 
 
 def _compared(tables: Tables, kinds: dict[str, tuple[int, int]], chains: int, name: str, said: str) -> Finding:
-    """Whether the first kind of model gives a predictor more weight than the second, intervals apart."""
+    """Whether the first kind of model gives a predictor more weight than the second, with disjoint intervals."""
     rows = {label: _end(tables, *kind, chains) for label, kind in kinds.items()}
     weights = {label: row[name] for label, row in rows.items() if row is not None}
     refutation = "refuted if the intervals overlap or are reversed"

@@ -27,7 +27,7 @@ from anyorder.training.folder import kept_models
 from anyorder.training.predictions import predictions
 from anyorder.training.reference import held_out
 
-#: The four predictors, by the names that `estimators.references` gives them.
+#: The four predictors by their names in `estimators.references`.
 FOUR = {
     "unigram-retrieval": "unigram retrieval",
     "order-0": "unigram inference",
@@ -74,7 +74,7 @@ def config(task: Task, setting: Setting) -> Config:
 
 
 def times(steps: list[int]) -> list[int]:
-    """About ten of the steps, evenly spaced on a logarithmic scale after the first.
+    """About ten of the given steps, evenly spaced on a logarithmic scale after the first.
 
     >>> times([0, 50, 100, 150, 200, 250, 300, 350, 400])
     [0, 50, 100, 150, 200, 250, 350, 400]
@@ -146,7 +146,7 @@ def loss_above(
 
 
 def course(task: Task, setting: Setting) -> list[Row]:
-    """Train, and measure the kept models: the weights of the four by step, and the loss on pool and novel chains."""
+    """Train, and measure the kept models: weights of the four predictors, and losses on pool and novel chains."""
     own = config(task, setting)
     task.train(own)
     kept = kept_models(task.runs / run_name(own))
@@ -187,7 +187,7 @@ WEIGHTS = (
     recorded=OnPage(("map", "weights")),
 )
 def phase_map(task: Task) -> Result:
-    """Train on pools of several sizes; find the dominant predictor at each step."""
+    """Train on pools of several sizes; measure the weights of the predictors at each step."""
     rows = [row for part, chains in task.parts(POOLS[task.budget]) for row in course(part, Setting(chains))]
     return Result(
         {"weights": Table(WEIGHTS, rows)},

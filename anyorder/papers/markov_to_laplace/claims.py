@@ -41,7 +41,7 @@ def _misses(row: Row) -> bool:
 
 @claim("Abstract, Sec. 3", "One layer of Mamba learns add-β smoothing at orders 1, 2 and 3.")
 def learns_smoothing(window: Tables) -> Finding:
-    """Refuted by one order at which the share with w = k + 1 is not below the threshold with its whole interval."""
+    """Refuted by one order at which the interval of the share with w = k + 1 is not wholly below the threshold."""
     rows = [row for row in _rows(window, MAMBA) if row["taps"] == row["order"] + 1]
     return judge(
         _shares(rows),

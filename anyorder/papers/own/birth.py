@@ -1,8 +1,8 @@
-"""The birth of an induction head: does it come in stages, order by order, while a model is trained?
+"""The birth of an induction head: whether it forms in stages, order by order, during training.
 
-Two measures. The *spectrum* of layer 2: attention by match length, over chance. And the *distance* to the predictors of
-every shorter order, D(order-j ‖ model) with j = 0 … k: a model that waits at the j-gram is near that predictor for a
-while. The rule for a stage is in docs/rules.md, written before the runs.
+There are two measures: the *spectrum* of layer 2, its attention by match length over chance; and the *distance*
+D(order-j ‖ model) to the predictor of every order j = 0 … k. A model with a stage at order j is near that predictor for
+a while. The rule for a stage is in docs/rules.md, written before the runs.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ SETTINGS: dict[Budget, tuple[Setting, ...]] = {
 
 
 class Course(NamedTuple):
-    """How the models of a run developed: a row for each measurement, per seed."""
+    """The development of the models of a run: a row for each measurement, per seed."""
 
     steps: Float[np.ndarray, "times"]
     spectra: Float[np.ndarray, "seeds times lengths"]
@@ -65,12 +65,12 @@ class Course(NamedTuple):
 
 
 def enough_seeds(task: Task) -> Task:
-    """At least eight seeds, but for a try."""
+    """The task with at least eight seeds, except at the budget `tiny`."""
     return task if task.budget == "tiny" else dataclasses.replace(task, seeds=max(task.seeds, SEEDS))
 
 
 def config(task: Task, setting: Setting) -> Config:
-    """The recipe that reaches the floor, measured often."""
+    """The preset `floor` for a setting, with frequent measurements."""
     data = Data(order=setting.order, alphabet_size=setting.alphabet_size, length=setting.length)
     measured = {"evaluate_every": max(int(setting.steps * EVERY), 1), "evaluation_count": COUNT}
     return of_preset(task, "floor", data, learning_rate=setting.rate, steps=setting.steps, **measured)
@@ -107,7 +107,7 @@ def born(steps: Float[np.ndarray, "times"], spectrum: Float[np.ndarray, "times l
 
 
 def has_stage(distances: Float[np.ndarray, "times orders"], to_floor: Float[np.ndarray, "orders"], order: int) -> bool:
-    """Whether one model waits at an order: the nearest one, and near by the rule, for long enough without a break.
+    """Whether a model has a stage at an order: the order is nearest, and near by the rule, for long enough in a row.
 
     >>> walk = np.array([[0.0, 0.3], [0.01, 0.3], [0.02, 0.3], [0.3, 0.1], [0.3, 0.0]])
     >>> has_stage(walk, np.array([0.2, 0.0]), 0), has_stage(walk[1:], np.array([0.2, 0.0]), 0)
@@ -118,7 +118,7 @@ def has_stage(distances: Float[np.ndarray, "times orders"], to_floor: Float[np.n
 
 
 def stage_row(found: Course, about: Row, order: int) -> Row:
-    """How many seeds wait at an order, with the interval of that share, and how near they come."""
+    """The number of seeds with a stage at an order, the interval of their share, and the smallest distance."""
     waits = [has_stage(own, found.to_floor, order) for own in found.distances]
     low, high = wilson(sum(waits), len(waits))
     return {

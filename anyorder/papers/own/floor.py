@@ -1,4 +1,4 @@
-"""Every estimator next to the true loss and the Bayes floor, and what trained models reach."""
+"""Every estimator next to the true loss and the Bayes floor, and the losses of trained models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does training find the mechanism of App. B.1? Interventions on a trained two-layer model and on the construction.
+"""Interventions on trained two-layer models and on the construction, to test for the mechanism of App. B.1.
 
 App. B.1: layer 1 writes the window of the last k tokens; the MLP finds and removes the oldest of them, so that the
 query is the window shifted by one; layer 2 compares. Two interventions test this. *Replacing* the token at one offset
@@ -52,7 +52,7 @@ def written(model: Transformer, stream: Float[Array, "rows d"]) -> Float[Array, 
 def onwards(model: Transformer, stream: Float[Array, "rows d"], removed: Float[Array, "directions d"]) -> Trace:
     """The output of layer 2 with unit directions removed from the contribution of layer 1's MLP.
 
-    The rest is a model of one layer, which has the stream as its positions and tokens that say nothing.
+    The rest is a model of one layer, which has the stream as its positions and embeddings of zero.
     """
     wrote = written(model, stream)
     rest = dataclasses.replace(

@@ -1,4 +1,4 @@
-"""How many bits "any order" takes: the largest exact order by dtype, and the bits that each order needs."""
+"""The bits that an order requires: the largest exact order by dtype, and the bits needed at each order."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def _predict(model: Transformer, tokens: Int[Array, "length"], bits: Int[Array, 
 def bits_needed(name: str, order: int, length: int) -> int | None:
     """The fewest significant bits, of weights and of every intermediate number, at which all errors are at most 1/T.
 
-    None where 52 bits are not enough. The errors are not monotone in the bits, and must stay within 1/T at every
-    larger number.
+    None if 52 bits are not enough. The errors are not monotone in the bits; they must stay within 1/T at every
+    larger number of bits.
     """
     target = 1 / length
     model = construct(name, order=order, alphabet_size=2, length=length, target_error=target / 2, force=True)
@@ -71,7 +71,7 @@ def bits_needed(name: str, order: int, length: int) -> int | None:
     "b is lowered until an error exceeds 1/T.",
 )
 def precision(task: Task) -> Result:
-    """Bits over orders and lengths; orders by dtype are kept with the package, and two are measured again."""
+    """Measure the bits over orders and lengths; orders by dtype are recorded, and two of them are measured again."""
     orders, lengths = GRID[task.budget]
     rounded_ones = ROUNDED if task.budget != "tiny" else ("two-layer", "k-head")
     cells = [(name, order, length) for name in rounded_ones for length in lengths for order in orders]
@@ -118,7 +118,7 @@ def precision(task: Task) -> Result:
 
 
 def law(table: list[PrecisionRow]) -> Plot:
-    """Measured orders over mantissa bits, on the lines that are proven: every number type is a point."""
+    """Largest exact order over mantissa bits: a point for every number type, and the certified lines."""
     points = [
         {"label": row.label, "bits": BITS[dtype], "measured": order, "proven": row.certified[dtype]}
         for row in table

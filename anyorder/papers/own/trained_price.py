@@ -31,9 +31,9 @@ from anyorder.training.predictions import predictions
 from anyorder.training.reference import held_out
 from anyorder.training.run import Trained
 
-#: In nats: at most the first in every seed is at the floor, at least the second in every seed is above it.
+#: Gaps in nats: a kind reaches the floor if every seed has at most the first, and stays above with at least the second.
 REACHES, ABOVE = 0.0015, 0.01
-#: Accuracy of recall in every seed that counts as solving it.
+#: Recall is solved if the accuracy of every seed is at least this.
 SOLVES = 0.99
 #: Held-out sequences, and bits of a number of float32.
 COUNT, WORD = 2048, 32
@@ -69,7 +69,7 @@ def chains(order: int, length: int) -> Data:
 
 
 def recall(pairs: int) -> Data:
-    """Key-value recall with so many pairs and eight values.
+    """Key-value recall with this many pairs and eight values.
 
     >>> recall(16).source.prior.pairs(recall(16).tokens)
     16
@@ -115,7 +115,7 @@ def config(task: Task, trial: Trial) -> Config:
 
 
 def pays(kind: str, model: Transformer) -> int:
-    """How much a trained model has of the quantity that is bounded for its kind; numbers are of float32.
+    """The amount of the bounded quantity that a trained model has; its numbers are float32.
 
     One layer: bits through the heads, h(m + 2)W. Two: mantissa bits. A convolution: taps. Mamba: bits of state.
     """
@@ -151,7 +151,7 @@ def by_frequency(tokens: Int[np.ndarray, "count tokens"]) -> float:
 
 
 def accuracy(model: Transformer, tokens: Int[np.ndarray, "count tokens"]) -> float:
-    """The share of sequences whose last token is the one that the model finds most probable."""
+    """The share of sequences whose last token is the most probable one under the model."""
     rows, _ = predictions(model, jnp.asarray(tokens[:, :-1]), model.alphabet_size)
     return float((rows[:, -1].argmax(axis=-1) == tokens[:, -1]).mean())
 
@@ -184,7 +184,7 @@ def chain_row(trial: Trial, run: Trained) -> Row:
 
 
 def recall_row(trial: Trial, run: Trained, count: int) -> Row:
-    """How often models recall the value, next to a guess by frequency and to the pairs that Theorem A allows."""
+    """Accuracies of recall, next to a guess by frequency and to the number of pairs that Theorem A allows."""
     data, tokens = trial.data, np.asarray(held_out(trial.data, count).tokens)
     found = spread([accuracy(model, tokens) for model in run.models])
     low, high = found.interval if len(run.models) > 1 else (None, None)

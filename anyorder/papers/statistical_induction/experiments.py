@@ -1,4 +1,4 @@
-"""Two layers of attention alone, during training: the nearest strategy, and the formation of heads.
+"""Attention-only models of two layers during training: the nearest strategy, and the formation of heads.
 
 Models are kept every few steps. On held-out sequences each has its exact D(strategy ‖ model) for every strategy:
 uniform, and add-one smoothing of order 0 (unigram), 1 (bigram), … k. The layers are measured separately:
@@ -31,7 +31,7 @@ LONG = 3
 ARRIVED = 0.5
 #: Held-out sequences.
 COUNT = 256
-#: Attention alone with relative positions in layer 1: no MLP, no norms, no beginning token; a constant rate.
+#: Attention only, with relative positions in layer 1: no MLP, no norms, no beginning token; a constant rate.
 MODEL: dict[str, Any] = {
     "layers": 2, "mlp": "none", "last_mlp": False, "key_positions": "first", "beginning": False, "pre_norm": False,
     "qk_norm": False, "zero_output": False, "weights": "gpt2", "targets": "sampled", "predictions": "all",
@@ -41,7 +41,7 @@ MODEL: dict[str, Any] = {
 
 
 class Setting(NamedTuple):
-    """Chains, and how long models are trained on them; layer 1 has a head for each of the k tokens."""
+    """Chains, and the number of training steps; layer 1 has a head for each of the k tokens."""
 
     order: int
     alphabet_size: int
@@ -62,7 +62,7 @@ EVERY: dict[Budget, int] = {"tiny": 10, "quick": 50, "paper": 50}
 
 
 class Course(NamedTuple):
-    """How the models of a run developed, per seed and measurement.
+    """The development of the models of a run, per seed and measurement.
 
     `layer_1` is the attention of layer 1 on the last k tokens, `layer_2` the alignment of layer 2.
     """
@@ -130,7 +130,7 @@ def alignment(model: Transformer) -> Float[Array, ""]:
 
 @eqx.filter_jit
 def on_last(model: Transformer, tokens: Int[Array, "length"], order: int) -> Float[Array, ""]:
-    """Attention of layer 1 at offsets 1 … k: the mean over queries, the most of any head at each offset, added up."""
+    """Attention of layer 1 at offsets 1 … k: the mean over queries, the largest of all heads at each offset, summed."""
     weights = jnp.asarray(model.trace(tokens).attention[0])
     places = jnp.arange(order, weights.shape[1])
     by_offset = [weights[:, places, places - offset].mean(axis=1) for offset in range(1, order + 1)]

@@ -97,7 +97,7 @@ def rows_by(rows: Iterable[Row], column: str) -> dict[Any, Row]:
 
 
 def verb(row: Row) -> str:
-    """Verb for whether the excess of a row agrees with the printed one."""
+    """The verb that says whether the excess of a row agrees with the printed one."""
     return "agrees" if row["excess_agrees"] else "does not agree"
 
 

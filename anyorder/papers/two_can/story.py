@@ -130,9 +130,9 @@ class Followed:
 
 
 def telling(sequences: Int[Array | np.ndarray, "count length"], order: int) -> tuple[int, list[int]]:
-    """The first sequence whose last tokens occurred three to six times before, not just now, with different successors.
+    """A sequence whose last tokens occurred three to six times before, with different successors, and not just before.
 
-    Its row, and the positions that follow those earlier occurrences; the last sequence if there is none.
+    The row of the first such sequence, or else of the last one, and the positions after the earlier occurrences.
     """
     for row, tokens in enumerate(np.asarray(sequences)):
         matches = np.flatnonzero(np.asarray(window_matches(tokens, order))[-1]).tolist()

@@ -1,4 +1,4 @@
-"""Kernels that depend only on the bag of the last k tokens, as Assumption 2(1) states as printed."""
+"""Kernels that depend only on the bag of the last k tokens, as in Assumption 2(1) as printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Theorems 1 to 3 with their appendices A and B: what the constructions compute, and each step of the proofs."""
+"""Theorems 1 to 3 with their appendices A and B: the estimators that the constructions compute."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ thm_two_head = claim("Theorem 2, App. A", "Two layers with two heads and one rep
     partial(_exact, "two-head")
 )
 
-#: App. B.1 with its errata (E2, E3, E4, E18) read as they can be meant.
+#: App. B.1 with its errata (E2, E3, E4, E18) corrected.
 thm_two_layer = claim("Theorem 3, App. B", "Two layers with one head each represent the k-gram; d = 6S + 3.")(
     partial(_exact, "two-layer")
 )

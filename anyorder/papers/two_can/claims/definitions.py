@@ -70,7 +70,7 @@ def def_kgram() -> Finding:
 
 @claim("Definition 2", "Assuming that the denominator is not zero: the context occurred before.")
 def def_kgram_denominator() -> Finding:
-    """Coverage of the k-gram on Dirichlet chains of order 2, and where constructions attend for an unseen context."""
+    """Coverage of the k-gram on Dirichlet chains of order 2, and attention of constructions in unseen contexts."""
     sequences = np.asarray(chains.sample(Dirichlet(2, 2), length=64, count=128, seed=2).tokens)
     coverage = [
         np.mean([matched(tokens, order)[order - 1 :].any(axis=1) for tokens in sequences]) for order in (1, 2, 3, 6)
@@ -85,7 +85,7 @@ def def_kgram_denominator() -> Finding:
 
 
 def _unseen() -> dict[str, float]:
-    """For unseen contexts: how often the most attended window agrees in the most tokens from one end."""
+    """For unseen contexts: the share in which the most attended window agrees in the most tokens from one end."""
     order, shares = 5, {}
     for name, end, step in (("two-layer", "oldest", 1), ("attention-only", "newest", -1)):
         model, best = built(name, order), []
@@ -157,7 +157,7 @@ def _head(head: Head, stream: Float[np.ndarray, "length d"], query: str) -> Floa
     "Embedding, relative attention with key and value positions, residual, MLP with norm and skips, linear output.",
 )
 def def_transformer() -> Finding:
-    """A reading of the definition in NumPy, with the query printed and with that of position n."""
+    """The definition in NumPy, with the printed query and with that of position n."""
     model, tokens = built("two-layer", 2), hard(2)[0][:64]
     ours = model(tokens)
     printed, corrected = (apart(definition_three(model, tokens, query), ours) for query in ("i", "n"))

@@ -107,7 +107,7 @@ def _near(a: Mean, b: Mean) -> bool:
 
 
 def _rises(found: list[Mean]) -> bool:
-    """No step down beyond noise, and up from first to last."""
+    """Whether no step decreases beyond noise, and the last value is above the first."""
     first, last = found[0], found[-1]
     steps = itertools.pairwise(found)
     return all(b[0] >= a[0] or _near(a, b) for a, b in steps) and last[0] > first[0] and not _near(first, last)

@@ -177,7 +177,7 @@ def eq_reduced_training() -> Finding:
     tolerances={"*": 0.02},
 )
 def claim_norms_first_order() -> Finding:
-    """Outputs and excess with and without norms along stage one of Algorithm 1, and at its end, T = 64."""
+    """Outputs and excess with and without norms during stage one of Algorithm 1 and at its end, T = 64."""
     run = dynamics.two_stage(PRIOR, dynamics.TwoStage(length=64, rate=40.0 * 64, steps=300, steps_2=300, batch=32))
     places, a_2 = [0, 10, 50, 300], float(run.a_2[-1])
     states = {

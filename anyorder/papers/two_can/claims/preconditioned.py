@@ -97,7 +97,7 @@ def eq_start() -> Finding:
     "sum over l is 2(Σ π(s'|0,0)/μ·P(s', 0) + Σ π(s'|1,1)/μ·P(s', 1) - 1), by a list of its terms.",
 )
 def eq_g_any_order() -> Finding:
-    """All forms on random second-order kernels, lags 0 … 5, from the lifted chain by plain sums."""
+    """All forms of g on random second-order kernels, lags 0 … 5, from the lifted chain by plain sums."""
     gap, listed, kernels = 0.0, 0.0, random_kernels(8)
     for pi, ours in zip(kernels, kernel_scores(kernels, 6), strict=True):
         kernel = Kernel(pi)

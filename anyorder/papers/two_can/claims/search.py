@@ -1,4 +1,4 @@
-"""Gradient ascent over kernels: statements about all chains are searched for the worst one, not sampled."""
+"""Gradient ascent over kernels: statements about all chains are tested on the worst chain found, not on samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 
 class Worst(NamedTuple):
-    """The largest value that was found, and the parameters that have it."""
+    """The largest value found, and its parameters."""
 
     value: float
     parameters: Float[np.ndarray, "..."]

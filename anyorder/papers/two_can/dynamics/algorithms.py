@@ -30,7 +30,7 @@ class StepWatcher(Protocol):
     """Progress callback of a run: steps taken, total steps, and excess loss of the last batch."""
 
     def __call__(self, step: int, steps: int, excess: float, /) -> None:
-        """Called after every `CHUNK` steps."""
+        """Called after every chunk of steps."""
 
 
 @runtime_checkable

@@ -93,7 +93,7 @@ class JointTraining:
 
 
 class JointRuns(NamedTuple):
-    """Where every start ended, and all of them next to k-gram, bag of k and Bayes on the same fresh chains."""
+    """The end points of all starts, next to k-gram, bag of k and Bayes on the same fresh chains."""
 
     found: dict[str, Reduced]
     evaluation: Standings

@@ -1,4 +1,4 @@
-"""Algorithm 1 at many lengths T: how fast excess loss and generalisation error fall, with exponents of power laws."""
+"""Algorithm 1 at many lengths T: the decrease of excess loss and generalisation error, with fitted power laws."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def power_law(x: Sequence[int] | Sequence[float], y: Sequence[float] | Float[np.
 
 
 class LengthPoint(NamedTuple):
-    """One length: where the run ended, next to the k-gram and the Bayes predictor on the same chains."""
+    """One length: the end of the run, next to the k-gram and the Bayes predictor on the same chains."""
 
     length: int
     attention: float

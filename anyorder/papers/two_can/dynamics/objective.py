@@ -64,7 +64,7 @@ def mean_excess(model: Reduced, sampled: Chains, epsilon: float) -> Float[Array,
 
 
 def followers(tokens: Int[Array, "length"], order: int, alphabet_size: int) -> Rows:
-    """How often each symbol followed each context in the sequence.
+    """The number of times that each symbol followed each context in the sequence.
 
     >>> followers(jnp.array([0, 1, 0, 1, 1]), 1, 2).tolist()
     [[0.0, 2.0], [1.0, 1.0]]
@@ -74,7 +74,7 @@ def followers(tokens: Int[Array, "length"], order: int, alphabet_size: int) -> R
 
 
 def bagged(counts: Rows, order: int) -> Rows:
-    """Counts of all contexts that hold the same tokens in another order, added up.
+    """Sums of the counts of all contexts with the same bag of tokens.
 
     >>> bagged(jnp.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [0.0, 4.0]]), 2).tolist()
     [[1.0, 0.0], [3.0, 2.0], [3.0, 2.0], [0.0, 4.0]]

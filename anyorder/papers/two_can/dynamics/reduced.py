@@ -44,7 +44,7 @@ class Reduced(eqx.Module):
 
     @property
     def order(self) -> int:
-        """How many tokens the query sums."""
+        """The number of tokens that the query sums."""
         return len(self.r)
 
     @property
@@ -76,7 +76,7 @@ class Reduced(eqx.Module):
     def predict(
         self, tokens: Int[Array, "length"], contexts: Int[Array, "contexts order"], alphabet_size: int
     ) -> Float[Array, "contexts symbols"]:
-        """The distribution after each context, were it the end of the sequence; keys are the tokens as they are."""
+        """The prediction for each context as the query; the keys are the tokens of the sequence."""
         scores = self.queries(contexts, alphabet_size) @ self.windows(tokens, alphabet_size).T
         attention = jax.nn.softmax(self.a_2 * scores, axis=1)
         return attention @ jax.nn.one_hot(tokens, alphabet_size, dtype=self.p.dtype)

@@ -18,7 +18,7 @@ CELLS: dict[Budget, int] = {"tiny": 1, "quick": 3, "paper": 18}
 
 
 def difference(recorded: Tables) -> str:
-    """Say where in the grid one layer comes nearest to two."""
+    """Name the cell of the grid in which one layer comes nearest to two."""
     rows = recorded["cells"]
     nearest, best = min(rows, key=lambda row: row["difference"]), min(rows, key=lambda row: row["one_layer"])
     return (

@@ -35,7 +35,7 @@ def sweep(budget: Budget) -> Sweep:
 
 
 def difference(recorded: Tables) -> str:
-    """The config fields that the settings of the grid change."""
+    """Compare the cells with T = 32 with the printed loss."""
     cells = [row for row in recorded["cells"] if row["length"] == 32]
     each = []
     for rate, dropout in sorted({(row["learning_rate"], row["dropout"]) for row in cells}):
