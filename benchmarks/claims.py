@@ -1,4 +1,4 @@
-"""Measure every claim of every paper, and keep what was found: the record of each paper and the pages made from them.
+"""Measure every claim of every paper, and write the record of each paper and the pages generated from the records.
 
 python -m benchmarks.claims                 # some minutes; says what differs from the record
 python -m benchmarks.claims --write [ID …]  # measures all, these, or those of a paper, and rewrites record and pages
@@ -22,7 +22,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def _begin(claim: Claim) -> None:
-    """Say what is measured; what is slow is measured from scratch, so that its cost is its own."""
+    """Print the claim to be measured; a slow one is measured without caches, so that its cost is its own."""
     print(claim.id, file=sys.stderr, flush=True)
     modules = [module for name, module in sys.modules.items() if ".claims." in name and "papers" in name]
     for value in [value for module in modules for value in vars(module).values()] if not claim.quick else ():

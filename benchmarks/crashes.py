@@ -1,11 +1,11 @@
-"""Disturb commands at random moments, let them go on, and compare every byte with a run that nobody disturbed.
+"""Inject faults into commands at random moments, resume them, and compare every byte with an undisturbed run.
 
-`python -m benchmarks.crashes --count 200` prints how many were tried and how many ended identical. Commands are real
+`python -m benchmarks.crashes --count 200` prints the number of attempts and how many ended identical. Commands are real
 processes with tiny settings; they are forked from one that has JAX imported, so that most of their time is spent on
-what they write and not on starting. Half of the blows come at any moment, half right after a file has changed.
+writing and not on starting. Half of the faults (`Blow`) come at any moment, half right after a file has changed.
 
-`--also versions` goes on with runs whose `config.json` names other versions, `--also races` starts two commands in one
-folder at once, `--also locks` lets processes lock one folder again and again and counts how often two hold it.
+`--also versions` resumes runs whose `config.json` names other versions, `--also races` starts two commands in one
+folder at once, `--also locks` lets processes lock one folder repeatedly and counts how often two hold it.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ PRELOADED = (
 )
 #: Version of Linux's capabilities, and the two that let root read and write whatever the modes of files are.
 _CAPABILITIES, _OVERRIDE = 0x20080522, 0b110
-#: Seconds after which a command hangs.
+#: Seconds after which a command counts as hanging.
 PATIENCE = 300.0
-#: Blows to one run before it is left to end.
+#: Faults per run before it is left to finish.
 MOST_BLOWS = 2
-#: Attempts to strike a run in its middle.
+#: Attempts to hit a run before its end.
 MOST_TURNS = 6
 TRAIN = """--order 1 --length 6 --layers 1 --dimension 4 --mlp none --no-beginning --batch 4 --warmup 3 --seeds 1
 --evaluation-count 16 --steps 600 --evaluate-every 60 --checkpoint-every 40 --learning-rate 0.01"""
@@ -79,7 +79,7 @@ class Job(NamedTuple):
     once: bool = False
 
     def words(self, folder: Path) -> list[str]:
-        """The words that begin or go on, whatever the folder holds."""
+        """The command that starts or resumes, whatever the folder holds."""
         begun = self.resume is not None and (folder / "config.json").exists()
         return [*(self.resume if begun and self.resume else self.begin), str(folder)]
 
@@ -99,9 +99,9 @@ def jobs(sweep: Path) -> dict[str, Job]:
 
 
 class Blow(NamedTuple):
-    """A disturbance of a command: a signal after some seconds or some changes of files, or a limit on their size.
+    """A fault: a signal after some seconds or some changes of files, or a limit on the size of files.
 
-    Or its folder becomes read-only then; or the clock goes back at every look, from a time before that of the files.
+    Or the folder becomes read-only then; or the clock goes back at every reading, from a time before that of the files.
     """
 
     kind: str
@@ -145,7 +145,7 @@ def _command(words: list[str], log: str, blow: Blow | None) -> None:
 
 
 class Ring:
-    """Where the blows fall: a folder for logs, one for every attempt, and what undisturbed runs gave."""
+    """The setting of all attempts: a folder for logs, one for every attempt, and the results of undisturbed runs."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.random = folder, random.Random(seed)
@@ -168,7 +168,7 @@ class Ring:
             assert not differs, f"two equal runs of {name} differ in {differs}"
 
     def run(self, name: str, out: Path, blow: Blow | None) -> tuple[int, str]:
-        """Run or go on with a job, perhaps under a blow; gives the exit code and what was said."""
+        """Start or resume a job, perhaps with a fault; return the exit code and the output."""
         log = self.folder / "said"
         log.unlink(missing_ok=True)
         kind = None if blow is None else blow.kind
@@ -185,13 +185,13 @@ class Ring:
         return code, log.read_text() if log.exists() else ""
 
     def start(self, name: str, out: Path, log: Path, blow: Blow | None = None) -> multiprocessing.process.BaseProcess:
-        """A process that runs or goes on with a job."""
+        """A process that starts or resumes a job."""
         process = self.context.Process(target=_command, args=(self.jobs[name].words(out), str(log), blow))
         process.start()
         return process
 
     def blow(self, name: str, kind: str) -> Blow:
-        """Of a kind, at a moment by chance."""
+        """A fault of this kind at a random moment."""
         if kind == "FULL":
             largest = max(map(len, self.expected[name].values()))
             return Blow(kind, size=int(largest * self.random.random() ** 3))
@@ -202,7 +202,7 @@ class Ring:
         return Blow(kind, changes=self.random.randint(1, 3 * len(self.expected[name])))
 
     def attempt(self, number: int, name: str, kinds: Sequence[str] = ()) -> str:
-        """One run under blows; empty if it ended with the bytes of an undisturbed one, else what was wrong."""
+        """One run with faults; empty if it ends with the bytes of an undisturbed run, otherwise a description."""
         out, story = self.folder / f"{name}-{number}", []
         for kind in kinds or self.random.choices(list(CODES), k=self.random.randint(1, MOST_BLOWS)):
             blow = self.blow(name, kind)
@@ -221,7 +221,7 @@ class Ring:
         return f"{name}: {'; '.join(story)}; differs in {differs}" if differs else ""
 
     def another_version(self, number: int) -> str:
-        """Go on with a training run that another version began: it is said, and the bytes are those of this one."""
+        """Resume a training run of another version: that is reported, and the bytes are those of this version."""
         for turn in range(MOST_TURNS):
             out = self.folder / f"versions-{number}-{turn}"
             code, said = self.run("train", out, self.blow("train", "KILL"))
@@ -239,7 +239,7 @@ class Ring:
         return f"versions: differs in {differs}" if differs else ""
 
     def race(self, number: int, name: str) -> str:
-        """Start a job twice in one folder: one does the work, the other is refused or finds it done."""
+        """Start a job twice in one folder: one process does the work, the other is refused or finds it done."""
         out, logs = self.folder / f"race-{number}", [self.folder / f"race-{number}-{turn}.log" for turn in (1, 2)]
         both = [self.start(name, out, log) for log in logs]
         codes = sorted(map(ended, both))
@@ -253,7 +253,7 @@ class Ring:
 def _locker(
     folder: str, rounds: int, together: multiprocessing.synchronize.Barrier, found: multiprocessing.queues.Queue
 ) -> None:
-    """Lock a folder so often; counts the times that it was held by another at the same time."""
+    """Lock a folder this many times; count how often another process held it at the same time."""
     held, refused, shared, alone = 0, 0, 0, Path(folder).with_name("alone")
     together.wait(PATIENCE)
     while held < rounds:
@@ -272,7 +272,7 @@ def _locker(
 
 
 def locks(folder: Path, processes: int = 4, rounds: int = 500) -> tuple[int, int, int]:
-    """How often processes that compete for a folder held it, were refused, and held it two at a time."""
+    """Let processes compete for a folder; count how often they held it, were refused, and held it two at a time."""
     context = multiprocessing.get_context("fork")
     found, together = context.Queue(), context.Barrier(processes)
     workers = [context.Process(target=_locker, args=(str(folder), rounds, together, found)) for _ in range(processes)]
@@ -327,7 +327,7 @@ def stamps(out: Path) -> list[tuple[str, int]]:
 
 
 def contents(out: Path) -> dict[str, bytes]:
-    """Every file that a command left, but for what says how long it took."""
+    """The content of every file of a command, except those that record times."""
     files = (path for path in out.rglob("*") if path.is_file() and not path.name.endswith(SECONDS))
     said = {str(path.relative_to(out)): re.sub(rb'"minutes": [^,\n]*', b"", path.read_bytes()) for path in files}
     return {
@@ -336,14 +336,14 @@ def contents(out: Path) -> dict[str, bytes]:
 
 
 def difference(found: dict[str, bytes], expected: dict[str, bytes]) -> str:
-    """Names of the files that are not the same."""
+    """Names of the files that differ."""
     return ", ".join(sorted(path for path in found | expected if found.get(path) != expected.get(path)))
 
 
 def crash(
     count: int, seed: int = 0, only: str | None = None, also: str | None = None, kind: str | None = None
 ) -> list[str]:
-    """Try so many times; gives what went wrong."""
+    """Make this many attempts; return the failures."""
     with tempfile.TemporaryDirectory() as folder:
         # Every program is kept, however small, and none is optimised: most of the time is compilation.
         os.environ |= {

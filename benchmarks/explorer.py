@@ -1,4 +1,4 @@
-"""How long the explorer takes to answer, over HTTP, once it is warm: a click on a position, another temperature, a key.
+"""Response times of a warm explorer over HTTP: a click on a position, another temperature, a key.
 
 The goal is 200 ms for T ≤ 512, and 300 ms for the first view of the page. The first request of a shape compiles; it is
 shown, and held against a warm one.

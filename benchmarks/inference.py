@@ -1,7 +1,7 @@
 """Inference with `dyadic` (order 4, S = 4, d = 27, float32): growth with T, against NumPy and `unrolled`, and memory.
 
-The baseline is plain dense attention in NumPy on the same weights, written the obvious way: all T × T scores at
-once, a mask, a softmax, two matrix products.
+The baseline is plain dense attention in NumPy on the same weights, written directly: all T × T scores at once, a
+mask, a softmax, two matrix products.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def products_alone(length: int, d: int) -> float:
 
 
 def unrolled_over_dyadic(tokens: np.ndarray) -> Row:
-    """One head at twice the order: what reading the digits costs."""
+    """The cost of reading the digits: one head at twice the order."""
     common = {"alphabet_size": 4, "length": len(tokens), "dtype": "float32"}
     high, low = construct("unrolled", order=20, **common), construct("dyadic", order=10, **common)
     slow, fast = (seconds(lambda model=model: jax.block_until_ready(model(tokens)), repeats=9) for model in (high, low))

@@ -7,18 +7,18 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-#: Modules that are no benchmark, or that take a quarter of an hour and are run by name.
+#: Modules that are not benchmarks, or that take a quarter of an hour and are run by name.
 LEFT_OUT = (
     "__main__", "measure", "mixers", "training_torch", "exact_orders", "claims", "crashes", "floor", "probe_null",
 )  # fmt: skip
 
 
-#: Ratios that were measured once, by title and row: larger is better.
+#: Recorded ratios, by title and row: larger is better.
 RECORDED = json.loads(pathlib.Path(__file__).with_name("recorded.json").read_text())
 
 
 class Row(NamedTuple):
-    """One line of a benchmark: what, how much, and what it is held against."""
+    """One line of a benchmark: its name, its value, and the goal."""
 
     what: str
     value: float
@@ -46,7 +46,7 @@ def seconds(function: Callable[[], object], repeats: int = 20) -> float:
 
 
 def fastest(function: Callable[[], object], repeats: int) -> float:
-    """Seconds of the fastest of several calls in a row: fresh memory and other processes only ever add to it."""
+    """Seconds of the fastest of several calls in a row: fresh memory and other processes only add to it."""
     return min(timed(function, repeats, warm_up=0))
 
 

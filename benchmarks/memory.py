@@ -1,8 +1,8 @@
 """Memory of the explorer under many different requests: it stays below its bound.
 
 `python -m benchmarks.memory --count 20000` prints the resident size after every 1,000 requests, and the largest size
-after any of them. The goal is the bound of the explorer, above which it lets go of what it keeps, and one request's
-worth more. It stops after `--minutes` with the figures so far. Linux only: it reads /proc.
+after any of them. The goal is the bound of the explorer, above which it drops its caches, plus the memory of one
+request. It stops after `--minutes` with the figures so far. Linux only: it reads /proc.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import httpx
 from anyorder.web.limits import MOST_MEMORY
 from benchmarks.measure import Row, show
 
-#: Megabytes: the bound, and what one request may add to it.
+#: Megabytes: the bound, and the most that one request may add to it.
 GOAL = MOST_MEMORY / 1e6 + 64
-#: Models that a class looks at again and again, and how often it looks at another one, which is compiled anew.
+#: Models that are requested repeatedly, and the share of requests for others, which are compiled anew.
 USUAL = ("dyadic", "unrolled", "bayes")
 OTHERS = ("k-head", "two-layer", "three-layer", "unrolled-bayes")
 ELSEWHERE = 0.02
@@ -35,7 +35,7 @@ def resident(process: int) -> float:
 
 
 def ask(client: httpx.Client, chance: random.Random, stored: list[dict]) -> int:
-    """Ask for a view, a map or a story of a random model on a random sequence, seldom for more; gives the status."""
+    """Request a view, a map or a story of a random model on a random sequence, seldom more; return the status."""
     other = chance.random() < ELSEWHERE
     if other and chance.random() < 0.1:
         run = {"kind": "fresh", "length": chance.choice((16, 32)), "steps": 20}

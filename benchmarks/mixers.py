@@ -1,4 +1,4 @@
-"""Which models reach the floor: mixers, taps, positions and depth, five seeds each.
+"""Gaps to the floor of models with different mixers, taps, positions and depths, five seeds each.
 
     python -m benchmarks.mixers FOLDER          # hours on a busy machine; goes on where it stopped
     python -m benchmarks.mixers FOLDER --record # writes what is finished to results/own/mixers.json
@@ -53,7 +53,7 @@ def _place(folder: Path, name: str) -> Path:
 
 
 def run(folder: Path) -> None:
-    """Train every row that is not finished, from its last checkpoint on."""
+    """Train every unfinished row from its last checkpoint."""
     from anyorder.training import devices, train
 
     devices.prepare()
@@ -65,7 +65,7 @@ def run(folder: Path) -> None:
 
 
 def record(folder: Path) -> None:
-    """Write the gaps of all finished rows, beside those that were recorded before."""
+    """Write the gaps of all finished rows; earlier records of other rows are kept."""
     found = read_json(RECORDED, "recorded gaps") if RECORDED.exists() else {}
     for name, row in ROWS.items():
         place = _place(folder, name) / SUMMARY

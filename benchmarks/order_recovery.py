@@ -1,4 +1,4 @@
-"""Which method recovers the order of known heads? `python -m benchmarks.order_recovery [RUN …] [--export FILE]`.
+"""Compare methods that recover the order of known heads: `python -m benchmarks.order_recovery [RUN …] [--export FILE]`.
 
 Heads with known answers (0: no order) on one set of sequences: ideal heads and certified constructions of order 1 to 8,
 bags, skips, sums, graded heads, decoys and noise; and both layers of trained models, the run folders that are named, at
@@ -119,7 +119,7 @@ def by_agreement(group):
 
 
 def by_match_length(group):
-    """The order that half of the rise of the spectrum gives; the spectrum leaves the first key out."""
+    """The order at half of the rise of the spectrum, which leaves the first key out."""
     found = spectrum(group.attention, group.drawn.tokens, max_length=group.longest, queries=group.drawn.queries)
     return [order(found[head]).order or 0 for head in range(len(group.names))]
 
@@ -137,7 +137,7 @@ def _detect(tokens, maps, pattern, measure):
 
 
 def by_detect_head(group):
-    """Its pattern `induction_head`: order 1 where the score is more than half of the way from chance to 1."""
+    """Its pattern `induction_head`: order 1 if the score is more than half of the way from chance to 1."""
     given = list(zip(group.drawn.tokens, group.attention, strict=True))
     scores = np.mean([_detect(row, maps, "induction_head", "mul") for row, maps in given], axis=0)
     even = np.tri(group.attention.shape[-1], dtype=np.float32)[None]
@@ -147,7 +147,7 @@ def by_detect_head(group):
 
 
 def by_patterns(group):
-    """Its measure "abs" with the attention of an ideal head of every order, and an even one: the best score wins."""
+    """Its measure "abs" against ideal heads of every order and uniform attention: the best score wins."""
     totals = 0
     for row, maps in zip(group.drawn.tokens, group.attention, strict=True):
         ideal = [

@@ -1,4 +1,4 @@
-"""How often the probe gives a kind to heads that compare nothing: `python -m benchmarks.probe_null`."""
+"""False positives of the probe on heads that compare nothing: `python -m benchmarks.probe_null`."""
 
 import json
 
@@ -15,7 +15,7 @@ DESIGNS = (192, 3, 5), (192, 2, 9), (32, 2, 4), (64, 2, 5)
 
 
 def scores(kind, generator, tokens, places):
-    """Scores (queries, heads, keys) of random heads of a kind, which never compare what stands before a key."""
+    """Scores (queries, heads, keys) of random heads of a kind, which never compare the tokens before a key."""
     length = len(tokens)
     if kind == "noise":
         return 3 * generator.standard_normal((len(places), BATCH, length))

@@ -1,4 +1,4 @@
-"""Where the time of a training step goes, on one core: forward pass, gradient, products alone, and growth with T.
+"""The time of a training step on one core: forward pass, gradient, products alone, and growth with T.
 
 Times are those of the processor, the least of several rounds, of many steps inside one compiled call, data included.
 "Products alone" is the number of operations that XLA counts, at the speed of NumPy's product of the same shape,

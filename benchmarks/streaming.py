@@ -40,7 +40,7 @@ def generate(name: str):
 
 
 def with_tuples(tokens: list[int]) -> list[float]:
-    """The plain way: a dictionary from the context, a tuple, to its counts."""
+    """The plain baseline: a dictionary from the context, a tuple, to its counts."""
     counters: dict[tuple[int, ...], list[int]] = {}
     chances = [float("nan")] * ORDER
     for n in range(ORDER, len(tokens)):
@@ -56,7 +56,7 @@ def with_tuples(tokens: list[int]) -> list[float]:
 
 
 def with_integers(tokens: list[int]) -> list[float]:
-    """The fastest way we know: the context is one integer, shifted along."""
+    """The fastest baseline in plain Python: the context is an integer that is shifted."""
     counters: dict[int, list[int]] = {}
     chances = [float("nan")] * ORDER
     context, contexts = 0, SIZE**ORDER
@@ -75,7 +75,7 @@ def with_integers(tokens: list[int]) -> list[float]:
 
 
 def measure(name: str) -> dict[str, float]:
-    """Every number of one data set, taken in this process."""
+    """Measure all numbers of one data set in this process."""
     import numpy as np
 
     from anyorder.estimators.streaming import StreamingEstimator

@@ -1,4 +1,4 @@
-"""The same training step in plain PyTorch: eager, batched, nothing wasted. Prints milliseconds per step.
+"""The same training step in plain PyTorch: batched, without wasted work. Prints milliseconds per step.
 
 Run it with a Python that has PyTorch: `python training_torch.py paper|mamba LENGTH BATCH STEPS eager|compiled`.
 """

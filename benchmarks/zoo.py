@@ -18,7 +18,7 @@ from anyorder.io.atomic import read_json, write_json
 from anyorder.probing import Settings
 from anyorder.training.folder import read_config
 
-#: Flags of `anyorder train`, and the point of each model.
+#: Flags of `anyorder train`, and the purpose of each model.
 RECIPES = {
     "fast": ("--preset fast", "Reaches the floor in the shortest time; the default of anyorder train."),
     "floor": ("--preset floor", "The recipe of the recorded results."),
@@ -41,7 +41,7 @@ SETTINGS = Settings()
 
 
 def card(name: str, folder: pathlib.Path) -> dict[str, object]:
-    """All that a card says: the recipe, and the numbers of the finished run and of the probe."""
+    """The content of a card: the recipe, and the numbers of the finished run and of the probe."""
     flags, point = RECIPES[name]
     config, summary = read_config(folder), read_json(folder / "summary.json", "a finished run")
     model, found = anyorder.load(folder / "model-0.safetensors"), summary["models"][0]
@@ -75,7 +75,7 @@ def card(name: str, folder: pathlib.Path) -> dict[str, object]:
 
 
 def run(runs: pathlib.Path, write: bool) -> None:
-    """Train what is missing, and show or write every card."""
+    """Train missing models, and print or write every card."""
     for name, (flags, _) in RECIPES.items():
         folder = runs / name
         if not (folder / "summary.json").exists():
