@@ -6,7 +6,7 @@ import beartype
 
 
 def checked(function):
-    """The function with beartype around it from its first call on: most functions are not called by each worker."""
+    """Wrap a function with beartype at its first call: most functions are not called by every worker."""
     made = []
 
     @functools.wraps(function)

@@ -42,7 +42,7 @@ from anyorder.io import plugins
 MANY_MAPS = 30_000
 
 
-#: These begin first: a long test that begins last leaves the other worker waiting.
+#: These start first: a long test that starts last leaves the other worker idle.
 LONGEST = {
     "test_everything_at_a_tiny_budget",
     "test_no_answer_violates_the_description",
@@ -66,7 +66,7 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="module", autouse=True)
 def _few_programs():
-    """Let go of compiled programs between modules, before there are too many for one process."""
+    """Drop compiled programs between modules, before there are too many for one process."""
     yield
     maps = pathlib.Path("/proc/self/maps")
     if maps.exists() and maps.read_bytes().count(b"\n") > MANY_MAPS:
@@ -89,7 +89,7 @@ def plugin(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(capsys):
-    """Call the command line in this process; give exit code, standard output and standard error."""
+    """Call the command line in this process; return exit code, standard output and standard error."""
 
     def call(*words):
         code = main([str(word) for word in words])

@@ -1,8 +1,8 @@
 """Feed hostile values to every flag of every command, and to every number, text and path of public functions.
 
-`python -m tests.hostile commands` and `python -m tests.hostile functions` print a line for every input that is not
-answered as it should be: with a result, or with one line that says what is wrong, in little time and memory. Long work
-is cut off where it begins: the gates before it are what is tried.
+`python -m tests.hostile commands` and `python -m tests.hostile functions` print a line for every input without a proper
+response: a result or a one-line error, in little time and memory. Long computations are stubbed out, so only the checks
+before them are tested.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from anyorder.errors import InputError, shown
 from anyorder.io.gates import Gate
 from anyorder.io.plugins import Registry
 
-#: Most seconds of the processor for one answer, and bytes of address space for all.
+#: Most seconds of CPU time for one response, and bytes of address space for all.
 SECONDS, MEMORY = 20, 8 << 30
 HUGE = [str(10**9), str(2**63), str(10**30), "9" * 5000]
 WORDS: dict[object, list[str]] = {
@@ -45,7 +45,7 @@ WORDS: dict[object, list[str]] = {
 }  # fmt: skip
 #: Options with words that are neither paths nor choices.
 NAMES = {"alphabet", "preset", "host", "address", "construction", "estimator", "name", "names", "ids", "mixer"}
-#: Words of each command that work: those at a place, and options.
+#: Valid words of each command: positional ones, and options.
 BASE: dict[str, tuple[list[str], list[str]]] = {
     "demo": ([], ["--out", "demo", "--steps", "2", "--count", "2", "--length", "8"]),
     "sample": ([], ["--order", "1", "--length", "8"]),
@@ -70,7 +70,7 @@ BASE: dict[str, tuple[list[str], list[str]]] = {
     "explore": ([], ["--port", "0"]),
     "zoo": (["fast"], []),
 }
-#: Where long work begins.
+#: Functions at which long computations begin.
 HEAVY = [
     "anyorder.training.run:run_checked", "anyorder.papers.own.floor:compare", "anyorder.papers.runner:_run",
     "anyorder.papers.check:check", "anyorder.papers.two_can.dynamics.algorithms:_chunk", "anyorder.web.server:listen",
@@ -79,11 +79,11 @@ HEAVY = [
 
 
 class Reached(Exception):
-    """The gates let the input through."""
+    """The input passed all checks."""
 
 
 class TooLong(BaseException):
-    """No answer in time."""
+    """No response in time."""
 
 
 def _reached(*_: object, **__: object) -> None:
@@ -91,7 +91,7 @@ def _reached(*_: object, **__: object) -> None:
 
 
 def cut_off() -> None:
-    """Let heavy functions raise `Reached`, under every name that a loaded module has for them."""
+    """Make heavy functions raise `Reached`, under every name that a loaded module has for them."""
     for place in HEAVY:
         module, _, name = place.partition(":")
         original = getattr(importlib.import_module(module), name)
@@ -101,7 +101,7 @@ def cut_off() -> None:
 
 
 def answered(call: typing.Callable[[], object]) -> tuple[object, str | None]:
-    """The value of a call, and the words of an exception that none should see."""
+    """The value of a call, and the text of an exception that no user should see."""
 
     def late(*_: object) -> None:
         raise TooLong("no answer in time")
@@ -127,7 +127,7 @@ def answered(call: typing.Callable[[], object]) -> tuple[object, str | None]:
 
 
 def flags(command: typing.Any) -> typing.Iterator[tuple[str, object, bool]]:
-    """Every option that takes words, with the kind of its hostile ones, and whether it stands at a place."""
+    """Every option that takes words, with the kind of its hostile words, and whether it is positional."""
     hints = typing.get_type_hints(command, include_extras=True)
     for name in (field.name for field in dataclasses.fields(command)):
         marks = getattr(hints[name], "__metadata__", ())
@@ -147,7 +147,7 @@ def flags(command: typing.Any) -> typing.Iterator[tuple[str, object, bool]]:
 
 
 def commands() -> typing.Iterator[str]:
-    """Every flag of every command, with every hostile word."""
+    """Try every flag of every command with every hostile word."""
     assert {*BASE} == {*COMMANDS}, {*BASE} ^ {*COMMANDS}
     cut_off()
     for name, (module, attribute, _) in COMMANDS.items():
@@ -181,7 +181,7 @@ VALUES = [
 
 
 def functions() -> typing.Iterator[str]:
-    """Every argument of public functions and fields of public settings, with every hostile value."""
+    """Try every argument of public functions and every field of public settings with every hostile value."""
     for name, (function, arguments) in calls().items():
         for argument in arguments:
             for value in VALUES:
@@ -194,7 +194,7 @@ def functions() -> typing.Iterator[str]:
 
 
 def calls() -> dict[str, tuple[typing.Callable[..., object], dict[str, object]]]:
-    """Public functions and classes by name, with arguments that work."""
+    """Public functions and classes by name, with valid arguments."""
     from anyorder import chains, constructions, dynamics, estimators, models, probing, sweeps, training
     from anyorder.web import read_tour
 
@@ -307,7 +307,7 @@ def calls() -> dict[str, tuple[typing.Callable[..., object], dict[str, object]]]
 
 
 def run(what: str) -> int:
-    """Walk in a folder of its own, and print what is wrong and what it took."""
+    """Run in a new folder, and print failures, time and memory."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):

@@ -12,7 +12,7 @@ HERE = pathlib.Path(anyorder.__file__).parent
 
 
 def command(*words):
-    """Run the installed command; give what it printed."""
+    """Run the installed command; return its output."""
     program = pathlib.Path(sys.executable).with_name("anyorder")
     return subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout
 

@@ -1,4 +1,4 @@
-"""The names that people guess, from `import anyorder` alone: they exist, and type-check from outside."""
+"""The names that users guess after `import anyorder`: they exist, and type-check from outside."""
 
 import ast
 import importlib
@@ -39,7 +39,7 @@ reveal_type(figure)
 """
 
 
-#: Every line of this is refused.
+#: Every line of this is rejected.
 MISSPELT = """\
 anyorder.kgram([0, 1], ordr=1, alphabet_size=2)
 anyorder.bayes([0, 1], order="1", alphabet_size=2)
@@ -51,7 +51,7 @@ anyorder.sweeps.nonsense
 anyorder.report.nonsense
 anyorder.web.nonsense
 """
-#: What people try, and what they are told.
+#: Likely mistakes, and the error messages.
 TRIED = {
     "anyorder.sample(noise=0.1)": "noise is 0.1, must be a TokenNoise or a TransitionNoise",
     "anyorder.sample(order=1, length=8, count=2, seed=np.int64(3))": "Chains(2 sequences of 8 tokens",
@@ -66,7 +66,7 @@ TRIED = {
     "anyorder.chains.Source('dirichlet', 8)": "the prior is 'dirichlet', must be a prior of",
     "anyorder.dynamics.two_stage('floored')": "the prior is 'floored', must be a prior of `anyorder.chains` or",
     "anyorder.dynamics.train_jointly('floored')": "the prior is 'floored', must be a prior of",
-    "anyorder.chains.Kernel([[['a']]])": "a kernel is an array of numbers",
+    "anyorder.chains.Kernel([[['a']]])": "the kernel is not an array of numbers",
     "anyorder.training.evaluation_set(anyorder.chains.Source(anyorder.chains.Dirichlet(1, 2), 8), 4)": (
         "EvaluationSet(4 sequences of 8 tokens"
     ),
@@ -74,7 +74,7 @@ TRIED = {
         "the model has 3 symbols, the evaluation set 2"
     ),
     "anyorder.evaluate(anyorder.estimators.floor(SET.source), SET)": "gap to the floor -0.00000",
-    "anyorder.evaluate(len, SET.source, floor='kgram')": "the floor gives NaN, or zero to a token that can come, at",
+    "anyorder.evaluate(len, SET.source, floor='kgram')": "the floor gives NaN, or zero to a possible token, at",
     "anyorder.evaluate(len, SET.source, floor=3)": "the floor is a int, must map tokens to rows (T, S)",
     "anyorder.train(model=3)": "the model is a int, must be an Architecture, an Equinox module from tokens to logits",
     "anyorder.probe(len)": "the function returns a int, must return attention by layer, or attention and logits",

@@ -1,4 +1,4 @@
-"""A training run under one blow of each kind: it goes on, and ends with the same bytes as one that nobody disturbed."""
+"""A training run with one fault of each kind: it resumes, and ends with the same bytes as an undisturbed run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The documentation: plain Markdown that builds into a site, install lines that work, a README of today."""
+"""The documentation: plain Markdown that builds into a site, install lines that work, an up-to-date README."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""Imports point down: the ground, the lab, the papers, the faces."""
+"""Imports point down: faces, papers, lab, io."""
 
 import ast
 import pathlib
@@ -31,7 +31,7 @@ def exported(package: pathlib.Path, name: str) -> str | None:
 
 
 def resolved(root: pathlib.Path, module: str, name: str) -> str:
-    """The module that `from module import name` takes something from."""
+    """The module from which `from module import name` imports."""
     folder = root.parent.joinpath(*module.split("."))
     if (folder / name).is_dir() or (folder / f"{name}.py").exists():
         return f"{module}.{name}"

@@ -1,4 +1,4 @@
-"""Every reader of files under damage: a result, or one line; never a traceback, never a wait.
+"""Every reader on damaged files: a result or a one-line error; never a traceback, never a hang.
 
 Files are cut short, bytes are flipped, replaced and added, values of JSON change their type or go missing.
 """
@@ -93,7 +93,7 @@ warmup = { from = 0, to = 20, step = 10 }\n[success]\ngap = 0.1\n"""
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory):
-    """One whole file of every kind, with what reads it."""
+    """One complete file of every kind, with its reader."""
     folder = tmp_path_factory.mktemp("fuzz")
     anyorder.save(anyorder.construct("dyadic", order=1, alphabet_size=2, length=8), folder / "model.safetensors")
     exploring.begin_run(folder / "run")

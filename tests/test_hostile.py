@@ -1,4 +1,4 @@
-"""Hostile input everywhere: a result or one line, in bounded time and memory; never a traceback."""
+"""Hostile input everywhere: a result or a one-line error, in bounded time and memory; never a traceback."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""A new construction is one file: a toy is named as a plug-in, and found everywhere."""
+"""A new construction is one file: a toy, loaded as a plug-in, is found everywhere."""
 
 from __future__ import annotations
 

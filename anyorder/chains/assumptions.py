@@ -52,7 +52,7 @@ def check_first_order(
     >>> [check.holds for check in check_first_order(Dirichlet(1, 3), 0.2)]
     [False, False, True, True]
     """
-    require(prior.order == 1, f"the prior has order {prior.order}, these assumptions are about order 1")
+    require(prior.order == 1, f"the prior has order {prior.order}, these assumptions apply to order 1")
     require(0 < gamma < 1, f"gamma is {gamma}, must be between 0 and 1")
     kernels = np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(as_key(key), count)))
     size = prior.alphabet_size
@@ -90,7 +90,7 @@ def check_second_order(kernel: Kernel, newest_first: bool = False) -> list[Check
     require(
         kernel.order == 2 and kernel.alphabet_size == 2,
         f"the kernel has order {kernel.order} over {kernel.alphabet_size} symbols; "
-        "this assumption is about order 2 over 2 symbols, use check_any_order",
+        "this assumption applies to order 2 over 2 symbols, use check_any_order",
     )
     pi = kernel.probabilities
     other = pi.transpose(1, 0, 2) if newest_first else pi

@@ -52,11 +52,11 @@ class SourceConfig:
     """The config of a source of sequences, without their length."""
 
     order: int = 2
-    """Order k: how many past tokens the next one depends on. The priors order-mixture and tree have their own."""
+    """Order k: number of past tokens that the next one depends on. The priors order-mixture and tree have their own."""
     alphabet_size: int = 2
     """Number of symbols S."""
     prior: Annotated[str, PRIORS] = "dirichlet"
-    """Where kernels come from: Dirichlet rows, rows with a floor, reversible kernels, binary ones of order 2 that
+    """The prior over kernels: Dirichlet rows, rows with a floor, reversible kernels, binary ones of order 2 that
     satisfy the second-order assumption with contexts read oldest or newest token first, kernels that depend on the bag
     of the last k tokens, kernels of a random order, random context trees, a finite pool of kernels, doubly stochastic
     kernels, or no kernels but key-value recall."""

@@ -60,7 +60,7 @@ class Kernel:
         try:
             array = np.array(probabilities, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise InputError("a kernel is an array of numbers, of shape (S,)*k + (S,); this is none") from None
+            raise InputError("the kernel is not an array of numbers; give one of shape (S,)*k + (S,)") from None
         require(
             array.ndim >= 2 and len(set(array.shape)) == 1 and array.shape[-1] >= 2,
             f"kernel has shape {array.shape}, must be (S,)*k + (S,) with k >= 1 and S >= 2; "

@@ -128,7 +128,7 @@ class Floored(Prior):
             largest = 0.99 * ratio / (1 + ratio)
             require(
                 not self.mixing or self.gamma < largest,
-                f"gamma is {self.gamma}, rows this much alike never mix as App. C asks; "
+                f"gamma is {self.gamma}, rows this similar never mix as App. C requires; "
                 f"pass a `gamma=` below {largest:.3f}",
             )
 

@@ -170,7 +170,7 @@ def _check_draw(prior: Prior, length: int) -> None:
         method = "sequence(key, length, dtype)" if isinstance(prior, Process) else "draw(key, dtype)"
         raise InputError(f"{name}.{method} fails: {in_a_line(error)}") from error
     same = jax.tree.all(jax.tree.map(np.array_equal, first, again))
-    require(same, f"{name} draws twice from one key and gets two results; draw with jax.random and the key alone")
+    require(same, f"{name} gives two results for one key; let the key be the only source of randomness")
     if not isinstance(prior, Process):
         drawn, shape = first, (prior.alphabet_size,) * (prior.order + 1)
         require(jnp.shape(drawn) == shape, f"{name} draws kernels of shape {jnp.shape(drawn)}, must be {shape}")
@@ -186,7 +186,7 @@ def _check_draw(prior: Prior, length: int) -> None:
     wrong = np.flatnonzero((truth.min(axis=1) < 0) | ~(np.abs(truth.sum(axis=1) - 1) < ROW_TOLERANCE))
     require(
         len(wrong) == 0,
-        f"{name} draws token {wrong[:1].sum()} from {truth[wrong[:1]].ravel().tolist()}, which is no distribution; "
+        f"{name} draws token {wrong[:1].sum()} from {truth[wrong[:1]].ravel().tolist()}, which is not a distribution; "
         "divide the row by its sum",
     )
 

@@ -102,7 +102,7 @@ def _in_flags(one: Checked) -> Checked:
 
 def _listed() -> Outcome:
     found = listed("claims")
-    columns = {"claim": "<", "where": "<", "what it says": "<"}
+    columns = {"claim": "<", "where": "<", "statement": "<"}
     return Outcome({"claims": found}, table(columns, ((one["id"], one["where"], one["says"]) for one in found)))
 
 

@@ -82,7 +82,7 @@ class Verify(Chosen):
         "anyorder build {name} --order {order} --alphabet-size {alphabet_size} --dtype {dtype} --out {name}.safetensors"
     )
     name: Name
-    """Which construction; `anyorder constructions` lists them."""
+    """The construction; `anyorder constructions` lists them."""
     alphabet_size: int = 2
     """Number of symbols S."""
     length: int = 1024
@@ -128,7 +128,7 @@ class Predict(Chosen, SequenceCommand):
 
     next = "anyorder explore"
     construction: str = "unrolled"
-    """Which construction; `anyorder constructions` lists them."""
+    """The construction; `anyorder constructions` lists them."""
     limit: int | None = None
     """Only the first N tokens of a long file."""
     out: Annotated[str | None, Gate("write")] = None
@@ -199,13 +199,13 @@ class Build(Chosen):
 
     next = "anyorder probe {out}"
     name: Name
-    """Which construction; `anyorder constructions` lists them."""
+    """The construction; `anyorder constructions` lists them."""
     out: Annotated[str, Gate("write")]
     """The file to write; `anyorder.load` reads it back bit for bit."""
     alphabet_size: int = 2
     """Number of symbols S."""
     length: int = 1024
-    """Longest sequence that the certificate speaks of."""
+    """Longest sequence that the certificate covers."""
 
     def run(self) -> Outcome:
         """Construct and save."""
@@ -231,7 +231,7 @@ class Export(Command):
 
     next = "anyorder probe {out}"
     name: Name
-    """Which construction: k-head, k-head-bayes or bigram; GPT-2 cannot hold the others."""
+    """The construction: k-head, k-head-bayes or bigram; GPT-2 cannot represent the others."""
     order: int
     """Order k."""
     out: Annotated[str, Gate("fill")]

@@ -46,7 +46,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
     out: Annotated[str, Gate("fill")] = "dynamics"
     """Folder for trajectory.npz, index.html and run.png (and sweep.png)."""
     prior: Annotated[str, PRIORS] = "floored"
-    """Where kernels come from; preconditioned: reversible. A prior that violates an assumption still runs. The binary
+    """The prior over kernels; preconditioned: reversible. A prior that violates an assumption still runs. The binary
     ones satisfy the second-order assumption, with contexts read oldest or newest token first."""
     kernel: Annotated[str | None, Gate("read")] = None
     """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
@@ -77,8 +77,8 @@ class Dynamics(TwoStage, Preconditioned, Command):
     def run(self) -> Outcome:
         """Check the assumptions, run, measure, draw."""
         two_stage = self.algorithm == "two-stage"
-        require(not (two_stage and self.jointly), "--jointly goes on from Algorithm 2; use it with preconditioned")
-        require(two_stage or not self.sweep, "--sweep is about Algorithm 1; use it with two-stage")
+        require(not (two_stage and self.jointly), "--jointly continues Algorithm 2; use it with preconditioned")
+        require(two_stage or not self.sweep, "--sweep applies to Algorithm 1; use it with two-stage")
         devices.prepare()
         import jax
 

@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "order": ("order", "OrderCommand", "how likely each order of a sequence is"),
     "constructions": ("constructions", "Constructions", "list the constructions"),
     "parameters": ("constructions", "Parameters", "count the parameters of a construction"),
-    "price": ("price", "PriceCommand", "what every construction costs, and what any model of its kind must pay"),
+    "price": ("price", "PriceCommand", "the cost of every construction, next to lower bounds for models of its kind"),
     "verify": ("constructions", "Verify", "compare a construction with the exact estimator"),
     "predict": ("constructions", "Predict", "run a construction on your own sequence"),
     "build": ("constructions", "Build", "write a construction to a file"),
@@ -153,7 +153,7 @@ def parse(words: list[str]) -> Command:
     """The command of these words."""
     name, *rest = words
     if name == "list":
-        lists = "constructions, papers, 'reproduce list' and 'claims list' list what there is"
+        lists = "constructions, papers, 'reproduce list' and 'claims list' print the lists"
         raise InputError(f"'list' is not a command; {lists}, anyorder --help the commands")
     if name not in COMMANDS:
         what = "an option of anyorder" if name.startswith("-") else "a command"

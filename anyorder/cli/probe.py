@@ -59,7 +59,7 @@ class Probe(Command):
     alphabet_size: int = 4
     """Symbols of a construction."""
     member: int = 0
-    """Which model of a run folder: 0 is that of the first seed."""
+    """Index of the model in a run folder; 0 is that of the first seed."""
     seed: int = 0
     """The same seed gives the same sequences."""
     out: Annotated[str | None, Gate("fill")] = None

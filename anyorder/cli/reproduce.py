@@ -35,7 +35,7 @@ class Reproduce(Command):
       anyorder reproduce own
       anyorder reproduce depth bits attention-maps --budget paper --out paper
 
-    The same command again goes on where it was interrupted; finished experiments are not run twice.
+    The same command, repeated, resumes where it was interrupted; finished experiments are not run twice.
     """
 
     next = "anyorder claims --quick"
@@ -75,7 +75,7 @@ class Reproduce(Command):
                     sections.append(reproduce.section(folder, one))
                     page = reproduce.write_report(folder, sections, self.next, self.budget)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"interrupted; the same command goes on from what is in {folder}") from None
+            raise KeyboardInterrupt(f"interrupted; the same command resumes what is in {folder}") from None
         report = {
             "out": self.out,
             "page": str(page),

@@ -41,7 +41,7 @@ class SweepCommand(Command):
       anyorder sweep phase --engine ray --address head:6379 --out phase
       anyorder show rates
 
-    The same command again trains only missing runs; a larger --budget adds runs.
+    The same command, repeated, trains only missing runs; a larger --budget adds runs.
     """
 
     next = "anyorder show {out}"
@@ -110,7 +110,7 @@ class SweepCommand(Command):
             except KeyboardInterrupt:
                 done, total = sum(run.number in planned.table.rows for run in planned.runs), len(planned.runs)
                 raise KeyboardInterrupt(
-                    f"interrupted with {done} of {total} runs in {folder}; the same command goes on from there"
+                    f"interrupted with {done} of {total} runs in {folder}; the same command resumes there"
                 ) from None
         report, shown = summary(sweep, rows)
         took = {"seconds": time.monotonic() - clock, "worker_seconds": spent}

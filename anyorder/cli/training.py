@@ -92,7 +92,7 @@ class Train(Command):
                 report = {"out": folder, "diverged": facts(error, "step", "seed", "rate")}
                 return Outcome(report, in_flags(f"{error}; {kept}"), passed=False)
         if not result.finished:
-            raise KeyboardInterrupt(f"interrupted at step {result.step}; go on with: anyorder train --resume {folder}")
+            raise KeyboardInterrupt(f"interrupted at step {result.step}; resume with: anyorder train --resume {folder}")
         from anyorder.report.training import write_run
 
         with working("drawing"):
@@ -213,9 +213,9 @@ class Show(Command):
     out: Annotated[str | None, Gate("fill")] = None
     """Folder for index.html and the figures; by default that of the run."""
     model: int = 0
-    """Which model's attention is drawn: 0 is that of the first seed."""
+    """Index of the model whose attention is drawn; 0 is that of the first seed."""
     sequence: int | None = None
-    """Which sequence of the evaluation set it is drawn on; by default one whose last tokens came a few times before."""
+    """Index of the evaluation sequence on which it is drawn; by default one whose last tokens occurred before."""
 
     def next_step(self, report: Mapping[str, object]) -> str:
         """After a sweep the command of its best config."""

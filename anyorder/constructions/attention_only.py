@@ -89,7 +89,7 @@ def proof(request: Request) -> tuple[Step, ...]:
             "q_n = 3^k e_{x_n} + v_n = 3 u_n + e_{x_{n-k}},   score = kappa · cos(q_n, v_i)",
             "ours; the margin is Lemma 2 of the certificates",
             before="attention 1",
-            query="3^k times `token` plus `window`, the constant M taken off",
+            query="3^k times `token` plus `window`, minus the constant M",
             key="`window` plus `gate`, minus 2M + C: no positive coordinate without a full window",
             scale="kappa",
         ),

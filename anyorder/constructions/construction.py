@@ -60,7 +60,7 @@ class Option:
 
 #: Smoothing of the constructions with a sink.
 BETA = Option(
-    "beta", 1.0, "smoothing: what is added to every count", above=0, usual="1 is Bayes-optimal for Dirichlet(1) rows"
+    "beta", 1.0, "smoothing: the number added to every count", above=0, usual="1 is Bayes-optimal for Dirichlet(1) rows"
 )
 
 

@@ -102,13 +102,13 @@ def code_steps(order: int, gate: str) -> tuple[Step, ...]:
         steps.shift("u_n = e_{x_n} + 2 v_n - 2^k e_{x_{n-k}}", "ours, after App. B.1: W_mlp^(2)"),
         Step(
             "Keep the direction of v_n, if its window is full",
-            "The gate is 2^k with a full window and 0 without. Adding it and taking 2^k off leaves v_n, or nothing "
+            "The gate is 2^k with a full window and 0 without. Adding it and subtracting 2^k leaves v_n, or nothing "
             "that a ReLU lets through: a key without a full window is zero.",
             "key = LN(ReLU(v_n + gate - 2^k))",
             "ours, in the place of W_mlp^(3) and of Z_i Z_n",
             {
                 "layers.0.mlp.2.weight": "reads `window` and `gate`, writes `key`",
-                "layers.0.mlp.2.bias": "takes the constants and 2^k off",
+                "layers.0.mlp.2.bias": "subtracts the constants and 2^k",
             },
             (steps.Inside("v_n + gate - 2^k", 0, 2, "key", "mlp 1.2"), steps.Block("key", "key", "mlp 1.3")),
         ),

@@ -266,7 +266,7 @@ def _code_steps(request: Request, own: list[tuple[int, int]]) -> tuple[Step, ...
         ),
         Step(
             "Read their digits",
-            "Two layers for each pair of digits, from the top: a ReLU compares what is left of the number with whole "
+            "Two layers for each pair of digits, from the top: a ReLU compares the remainder of the number with whole "
             "thresholds, a second one makes 1 and 0 of it.",
             "t = ReLU(τ·2^l - r),   [r ≥ τ·2^l] = ReLU(1 - t)",
             "ours, as in `unrolled`",

@@ -315,7 +315,7 @@ def learnt(order: int, heads: Sequence[int], kinds: Sequence[str] = ()) -> tuple
         )
     prediction = Step(
         "Prediction",
-        "What the model says about the next token.",
+        "The model's distribution of the next token.",
         "f(W_o x_n + b_o)",
         "Definition 3",
         {"embedding": "the tokens"},

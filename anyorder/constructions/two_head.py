@@ -69,7 +69,7 @@ def recent_step(order: int, source: str) -> Step:
     """One head adds up the k tokens up to n."""
     return Step(
         "Write the last k tokens as one vector",
-        "This head starts at offset 0: the same code, one token later. It is what the query will be.",
+        "This head starts at offset 0: the same code, one token later. It becomes the query.",
         "att(n, n-i) = 3^i / C for i = 0 … k-1,   u_n = Σ att · e_{x_{n-i}}",
         source,
         {

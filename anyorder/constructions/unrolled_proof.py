@@ -61,7 +61,7 @@ def code_step(order: int, heads: int) -> Step:
         "att(n, n-i) = 2^(i-1-m) for i = 1 … m,   v_n = Σ_{i=1..m} 2^(i-1) e_{x_{n-i}},   m = ⌈k/H⌉",
         "ours, after App. B layer 1: base 2, no offset outside the window has any weight",
         {
-            "layers.0.heads.0.key_positions": "p^K_i = (i - m) log 2 in the window, and elsewhere what exp takes to 0",
+            "layers.0.heads.0.key_positions": "p^K_i = (i - m) log 2 in the window, elsewhere scores whose exp is 0",
             "layers.0.heads.0.value": "2^m e_x",
             "layers.0.heads.0.projection": "writes the number to `code_1`; head h to `code_h`",
         },
@@ -81,12 +81,12 @@ def reading_steps(order: int, heads: int, group: int) -> tuple[Step, ...]:
             name = f"head {one.head + 1}, " if heads > 1 else ""
             taken = [(block, -size) for block, size in read_so_far(rounds[: turn + 1], one.head)]
             left = ((f"code_{one.head + 1}", 1.0), ("token", -1.0), *taken)
-            rest.append(steps.Combined(f"{name}what is left of v_n", left, point))
+            rest.append(steps.Combined(f"{name}remainder of v_n", left, point))
         offsets = ", ".join(map(str, sorted(found)))
         made.append(
             Step(
                 f"Read the digit{'s' * (len(found) > 1)} at offset{'s' * (len(found) > 1)} {offsets}",
-                "What the largest digits say is taken off the number before the next ones are read. One ReLU is 0 "
+                "The digits that are read are subtracted from the number before the next ones are read. One ReLU is 0 "
                 "exactly where the rest reaches a threshold and at least 1 elsewhere, since both are whole numbers; a "
                 "second one turns that into 1 and 0.",
                 "t = ReLU(τ·2^l - r),   [r ≥ τ·2^l] = ReLU(1 - t),   r = v_n - Σ of the digits above",

@@ -77,7 +77,9 @@ _COUNTING, _UNKNOWN = "anyorder.estimators.counting", "anyorder.estimators.unkno
 _WINDOWS, _SUFFIXES, _PATHS = (f"anyorder.estimators.counters:{name}" for name in ("Windows", "Suffixes", "Paths"))
 
 _SHIPPED = (
-    Estimator("kgram", "what followed the last k tokens (Definition 2)", f"{_COUNTING}:kgram", _WINDOWS, finite=False),
+    Estimator(
+        "kgram", "frequencies after the last k tokens (Definition 2)", f"{_COUNTING}:kgram", _WINDOWS, finite=False
+    ),
     Estimator(
         "bayes",
         "add-β smoothing of the k-gram: optimal for order k and Dirichlet(β) rows",
@@ -86,7 +88,12 @@ _SHIPPED = (
         beta=1.0,
     ),
     Estimator(
-        "bag", "what followed the last k tokens in any order", f"{_COUNTING}:bag", _WINDOWS, {"bag": True}, finite=False
+        "bag",
+        "frequencies after the last k tokens in any order",
+        f"{_COUNTING}:bag",
+        _WINDOWS,
+        {"bag": True},
+        finite=False,
     ),
     Estimator(
         "biased",
@@ -98,7 +105,7 @@ _SHIPPED = (
     ),
     Estimator(
         "backoff",
-        "what followed the longest suffix of the last k tokens seen before",
+        "frequencies after the longest suffix of the last k tokens seen before",
         f"{_COUNTING}:backoff",
         _SUFFIXES,
         finite=False,
@@ -131,6 +138,6 @@ def find_estimator(name: str | Estimator) -> Estimator:
     """The entry of this name; an entry is returned unchanged.
 
     >>> find_estimator("kgram").meaning
-    'what followed the last k tokens (Definition 2)'
+    'frequencies after the last k tokens (Definition 2)'
     """
     return ESTIMATORS.find(name)

@@ -118,7 +118,7 @@ def append_lines(path: str | Path, rows: Iterable[Row]) -> bytes:
             os.truncate(file, before)
             raise
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; make room, and go on from what is there") from None
+        raise InputError(f"cannot write {path}: {error.strerror}; make room, then resume") from None
     return data
 
 
@@ -153,7 +153,7 @@ def _object(data: bytes, source: str, way_out: str, keys: Mapping[str, type]) ->
         if b"\\ud" in data.lower():
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # raises for half a surrogate pair
     except RecursionError:
-        raise InputError(f"{source} is nested too deeply to be JSON of ours; {way_out}") from None
+        raise InputError(f"{source} is nested too deeply for a JSON file of anyorder; {way_out}") from None
     except ValueError as error:  # of Unicode too
         raise InputError(f"{source} is not whole JSON ({error}); {way_out}") from None
     require(isinstance(value, dict), f"{source} holds {_shown(value)}, must be an object; {way_out}")

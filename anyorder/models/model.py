@@ -233,8 +233,8 @@ def _warn_of_length(certificate: Certificate) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
         frame, level = frame.f_back, level + 1
     warnings.warn(
-        f"the certificate of this {certificate.construction} model speaks of at most {certificate.length} tokens; "
-        "beyond that nothing is promised",
+        f"the certificate of this {certificate.construction} model covers at most {certificate.length} tokens; "
+        "longer sequences have no guarantee",
         stacklevel=level,
     )
 

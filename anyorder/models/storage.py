@@ -54,11 +54,11 @@ def save(model: Transformer, path: str | Path) -> None:
     """
     require(
         isinstance(model, Transformer),
-        f"what is to be saved is a {type(model).__name__}; pass the model, then the path",
+        f"the object to save is a {type(model).__name__}; pass the model, then the path",
     )
     require(
         model.certificate is None or model.certificate.weights == weights_digest(model),
-        "the certificate is not about these weights, which were changed since it was derived; save the model without "
+        "the certificate does not belong to these weights, which changed after it was derived; save the model without "
         "it: dataclasses.replace(model, certificate=None)",
     )
     write_record(path, model, FORMAT, summary=_summary(model)._asdict())
@@ -92,11 +92,11 @@ def load(path: str | Path) -> Transformer:
     """
     path = located(path)
     model = read_record(path, FORMAT, _KINDS, jnp.asarray)
-    require(isinstance(model, Transformer), f"{path} holds no whole model; write it again")
+    require(isinstance(model, Transformer), f"{path} does not hold a complete model; write it again")
     _, arrays = described(model)
     require(
         model.certificate is None or model.certificate.weights == arrays_digest(arrays),
-        f"{path} has a certificate that is not about its weights; build the model again",
+        f"{path} has a certificate that does not belong to its weights; build the model again",
     )
     try:
         check_finite(arrays, path)

@@ -112,8 +112,8 @@ class Optimisation:
     per_kernel: int = 1
     """Sequences of a step that share a kernel; it divides the batch."""
     targets: Literal["sampled", "exact", "bayes"] = "exact"
-    """Learn from the token that came, from the distribution it was drawn from, or from the mean of that distribution
-    given the tokens before it, the Bayes prediction. The expected gradient is the same, its variance is smaller."""
+    """Targets: the sampled token, the distribution it was drawn from (exact), or the mean of that distribution given
+    the tokens before it, the Bayes prediction (bayes). The expected gradient is the same, its variance is smaller."""
     predictions: Literal["window", "all"] = "window"
     """The predictions that count in the loss: those from a full window of k tokens, or all."""
     dropout: float = 0.0

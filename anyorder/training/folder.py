@@ -100,7 +100,7 @@ class Folder:
     def _restore(self) -> None:
         """Refuse a folder that was removed; rewrite metrics that another process removed or changed."""
         there = self._place is not None and _place(self.path) == self._place
-        way_out = "look for it under another name, and go on from its last checkpoint"
+        way_out = "look for it under another name, and resume from its last checkpoint"
         require(there, f"{self.path} was removed or renamed while the run was on; {way_out}")
         path = self.path / METRICS
         if (path.stat().st_size if path.exists() else 0) != self._size:
@@ -158,7 +158,7 @@ def opened(path: Path, config: Config, resume: bool) -> Iterator[Folder]:
 
 def _check(path: Path, config: Config, resume: bool) -> None:
     if not resume:
-        require(not begun(path), f"{path} already holds a run; choose another `out=`, or go on with `resume=True`")
+        require(not begun(path), f"{path} already holds a run; choose another `out=`, or resume with `resume=True`")
         return
     differs = config_text.config_difference(read_config(path), config)
     require(not differs, f"{path} holds a run with {differs}; keep its config, or start again with a new `out=`")

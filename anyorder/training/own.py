@@ -123,7 +123,10 @@ def own_modules(config: Config, model: GivenModel) -> OwnModules:
         require(isinstance(one, eqx.Module) and callable(one), f"the model is a {type(one).__name__}, {wanted}")
     prints = {fingerprint(one) for one in made}
     require(len(prints) == 1, f"the seeds have models of {len(prints)} kinds; all must have one tree and one code")
-    require(config.optimisation.dropout == 0, "dropout is our architecture's; put it into the module, `dropout=0`")
+    require(
+        config.optimisation.dropout == 0,
+        "dropout is for anyorder's architecture; use it inside the module, and pass `dropout=0`",
+    )
     size, read = config.data.alphabet_size, jax.ShapeDtypeStruct((config.data.length,), jnp.int32)
     dtype = dtype_of(config.optimisation.dtype)
     cast = [perturbed(one, keys(0).weights, config.initial.perturbation, dtype) for one in made]

@@ -149,7 +149,7 @@ def evaluation_set(
         wrong = np.argwhere(~np.isfinite(excesses["floor"]))
         require(
             len(wrong) == 0,
-            f"the floor gives NaN, or zero to a token that can come, at position {source.order + wrong[:1, 1].sum()}; "
+            f"the floor gives NaN, or zero to a possible token, at position {source.order + wrong[:1, 1].sum()}; "
             "a Bayes predictor is defined and finite from a full window on",
         )
     losses, zero = estimators.summarise(true), estimators.summarise(missed)

@@ -39,7 +39,7 @@ def _fresh(asked: FreshRun, check: CheckCancelled) -> Film:
     )
     require(
         asked.algorithm == 2 or asked.order == 1,
-        f"order is {asked.order}, Algorithm 1 is about order 1; choose Algorithm 2",
+        f"order is {asked.order}, Algorithm 1 applies to order 1; choose Algorithm 2",
     )
     limits.at_most(
         limits.MOST_CONTEXTS,

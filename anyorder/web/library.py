@@ -241,7 +241,7 @@ class Library:
             model, member, order = models[asked.index], config.members[asked.index], config.data.window
             title = f"trained, seed {member.seed}, rate {member.learning_rate:g}, {step} steps"
         else:
-            require(target.suffix == ".safetensors", f"{asked.path} is no .safetensors file; give a model or a run")
+            require(target.suffix == ".safetensors", f"{asked.path} is not a .safetensors file; give a model or a run")
             fits(target)
             model = load(target)
             if (promise := model.certificate) is not None:

@@ -121,9 +121,11 @@ def listed(library: Library) -> list[ProbeInfo]:
 def opened(library: Library, path: str) -> ProbeView:
     """One result, or an `InputError` that names it as the page does."""
     _, target = library.locate(path)
-    require(target.name == PROBE and target.is_file(), f"{path} is no {PROBE}; give the file that anyorder probe wrote")
+    require(
+        target.name == PROBE and target.is_file(), f"{path} is not a {PROBE}; give the file written by anyorder probe"
+    )
     fits(target)
     try:
         return ProbeView.model_validate(read_json(target, "a result of anyorder probe"))
     except ValidationError:
-        raise InputError(f"{path} is no whole result of anyorder probe; write it again") from None
+        raise InputError(f"{path} is not a complete result of anyorder probe; write it again") from None

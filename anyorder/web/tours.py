@@ -85,7 +85,7 @@ def _checked(described: Row, name: str, path: str) -> Tour:
             not unknown,
             f"{where}: there is no {unknown[:1] and unknown[0]!r} in the state; take names from the page's address",
         )
-        require(bool(stop.sentence.strip()), f"{where} says nothing; write a sentence")
+        require(bool(stop.sentence.strip()), f"{where} has no sentence; write one")
         stops.append(stop.model_copy(update={"state": stop.state | {"hide": _hidden(stop, where)}}))
     return Tour(name=name, title=str(described["title"]), stops=stops)
 

@@ -65,7 +65,7 @@ def test_a_prior_of_ones_own_overrides_one_method():
         (Mine(1, 2, (0.5, 0.8)), r"Mine draws no kernel: kernel row of context \(0,\) sums to 1.3, must be 1"),
         (Mine(1, 2, (1.5, -0.5)), r"Mine draws no kernel: kernel has a negative probability at \(0, 1\)"),
         (Mine(1, 2, (0.5, 0.25, 0.25)), r"Mine draws kernels of shape \(2, 3\), must be \(2, 2\)"),
-        (Coin(1, 2, total=1.5), r"Coin draws token 0 from \[1.25, 0.25\], which is no distribution"),
+        (Coin(1, 2, total=1.5), r"Coin draws token 0 from \[1.25, 0.25\], which is not a distribution"),
         (chains.Prior(1, 2), r"Prior has no method draw\(key, dtype\); write one that returns a kernel"),
         (chains.Process(1, 2), r"Process has no method sequence\(key, length, dtype\); write one"),
     ],
@@ -93,7 +93,7 @@ class AlwaysDouble(chains.Prior):
 def test_what_cannot_be_drawn_is_refused_and_what_can_has_the_type_that_is_asked_for():
     with pytest.raises(InputError, match=r"OneArgument.draw\(key, dtype\) fails: TypeError: .* takes 2 positional"):
         chains.Source(OneArgument(1, 2), length=8)
-    with pytest.raises(InputError, match="NotOfTheKey draws twice from one key and gets two results; draw with jax"):
+    with pytest.raises(InputError, match="NotOfTheKey gives two results for one key; let the key be"):
         chains.Source(NotOfTheKey(1, 2), length=8)
     drawn = chains.Source(AlwaysDouble(1, 2), length=8).sample(0, 2, jnp.float32)
     assert drawn.kernels.dtype == drawn.truth.dtype == jnp.float32

@@ -87,9 +87,9 @@ def test_python_has_the_defaults_of_the_command():
 
 def test_bad_input_is_one_line(run, tmp_path):
     for words, said in (
-        (("two-stage", "--jointly"), "--jointly goes on from Algorithm 2; use it with preconditioned"),
-        (("preconditioned", "--sweep", 8, 16, 32), "--sweep is about Algorithm 1; use it with two-stage"),
-        (("two-stage", "--order", 2), "order 2, the two-stage algorithm is about order 1"),
+        (("two-stage", "--jointly"), "--jointly continues Algorithm 2; use it with preconditioned"),
+        (("preconditioned", "--sweep", 8, 16, 32), "--sweep applies to Algorithm 1; use it with two-stage"),
+        (("two-stage", "--order", 2), "order 2, the two-stage algorithm applies to order 1"),
         (("two-stage", "--rate", "-1"), "rate is -1.0, must be above 0"),
         (("sideways",), "sideways"),
     ):

@@ -14,7 +14,7 @@ from anyorder.cli.main import COMMANDS, main
 
 BAD = [
     (["smaple"], "'smaple' is not a command; did you mean sample?"),
-    (["list"], "'list' is not a command; constructions, papers, 'reproduce list' and 'claims list' list what there is"),
+    (["list"], "'list' is not a command; constructions, papers, 'reproduce list' and 'claims list' print the lists"),
     (["verify", "u.safetensors"], "u.safetensors is a file, verify takes the name of a construction"),
     (["xyzzy"], "'xyzzy' is not a command; choose from demo, sample,"),
     (["--versoin"], "'--versoin' is not an option of anyorder; did you mean --version?"),

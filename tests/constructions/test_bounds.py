@@ -1,4 +1,4 @@
-"""Lower bounds: the exact k-gram tells all inputs of one party apart, certified models pay the price, cut ones fail."""
+"""Lower bounds: the exact k-gram distinguishes all inputs of one party; certified models pass, cut ones fail."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def bumpy(length, symbols, seed):
 
 
 def plain_probabilities(x, order, beta, symbols, key):
-    """A dictionary of counters, as anyone would write it; also gives the number of contexts."""
+    """A plain dictionary of counters; also returns the number of contexts."""
     counters = defaultdict(Counter)
     chances = [np.nan] * order
     for n in range(order, len(x)):

@@ -13,7 +13,7 @@ def test_a_model_beyond_its_certified_length_warns_once():
         model([0, 1] * 4)
         model([0, 1] * 4)
     assert [str(one.message) for one in caught] == [
-        "the certificate of this bigram model speaks of at most 7 tokens; beyond that nothing is promised"
+        "the certificate of this bigram model covers at most 7 tokens; longer sequences have no guarantee"
     ]
     assert caught[0].filename == __file__
 

@@ -139,13 +139,13 @@ def test_others_can_read_the_arrays(saved):
 def test_a_certificate_belongs_to_its_weights(saved, tmp_path):
     model = anyorder.load(saved)
     other = dataclasses.replace(model, embedding=2 * model.embedding)
-    with pytest.raises(InputError, match="the certificate is not about these weights"):
+    with pytest.raises(InputError, match="the certificate does not belong to these weights"):
         anyorder.save(other, tmp_path / "other.safetensors")
     anyorder.save(dataclasses.replace(other, certificate=None), tmp_path / "other.safetensors")
     tensors, _ = read_tensors(tmp_path / "other.safetensors")
     _, header = read_tensors(saved)
     write_tensors(saved, tensors, header)  # a file that is whole, with the certificate of another model
-    assert "has a certificate that is not about its weights; build the model again" in refused(saved)
+    assert "has a certificate that does not belong to its weights; build the model again" in refused(saved)
 
 
 def test_weights_that_are_no_numbers_are_said(saved, tmp_path):

@@ -1,4 +1,4 @@
-"""A further paper is one folder: a toy goes through every command, the report and the pages of the docs."""
+"""A new paper is one folder: a toy passes through every command, the report and the pages of the docs."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def write(folder: pathlib.Path) -> pathlib.Path:
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """The toy as a folder that is named as a plug-in."""
+    """The toy as a folder, loaded as a plug-in."""
     folder = write(tmp_path / "toy")
     monkeypatch.setenv(plugins.VARIABLE, str(folder))
     return folder

@@ -1,4 +1,4 @@
-"""Attention of heads that are known, written without the code that is tested."""
+"""Attention of known heads, written independently of the tested code."""
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def at_offset(tokens, offset):
 
 
 def duplicate(tokens):
-    """Attention to earlier copies of the current token itself: content, and no induction."""
+    """Attention to earlier copies of the current token: content-based, but not induction."""
     return normalised(tokens[:, None] == tokens[None, :])
 
 

@@ -44,7 +44,7 @@ def test_ctrl_c_leaves_a_table_that_the_same_command_completes(tmp_path):
     assert 0 < done < 12
     assert process.returncode == 130
     assert said.splitlines()[-1] == (
-        f"anyorder: interrupted with {done} of 12 runs in {out}; the same command goes on from there"
+        f"anyorder: interrupted with {done} of 12 runs in {out}; the same command resumes there"
     )
     with (out / "runs.jsonl").open("a") as stream:
         stream.write('{"run": 11, "learn')  # as a process that was killed would leave it

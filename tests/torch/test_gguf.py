@@ -110,7 +110,7 @@ def test_without_any_head_only_the_last_token_counts(tmp_path):
 
 def test_an_unknown_architecture_and_missing_weights_are_refused_in_one_line(tmp_path):
     write(tmp_path / "other.gguf", architecture="unheard-of")
-    with pytest.raises(InputError, match=r"other\.gguf is no causal language model"):
+    with pytest.raises(InputError, match=r"other\.gguf is not a causal language model"):
         GGUFModel(tmp_path / "other.gguf")
     write(tmp_path / "part.gguf", left_out=("blk.1.attn_k.weight",))
     with pytest.raises(

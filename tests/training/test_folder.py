@@ -1,4 +1,4 @@
-"""The folder of a run under attack: nothing lost, nothing silent, every line once, the same bytes in the end."""
+"""The folder of a damaged or interrupted run: nothing lost, nothing silent, every line once, the same final bytes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def copied(whole, tmp_path):
 
 
 def refused(folder, words):
-    """Resuming is refused, and nothing is touched."""
+    """Assert that resuming is refused and changes nothing."""
     before = contents(folder)
     with pytest.raises(InputError, match=words):
         train(TINY, folder, resume=True)
@@ -157,7 +157,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(whole, tmp_path, monk
     def full(path, rows):
         written.append(rows)
         if len(written) == 4:
-            raise InputError(f"cannot write {path}: No space left on device; make room, and go on from what is there")
+            raise InputError(f"cannot write {path}: No space left on device; make room, then resume")
         return atomic.append_lines(path, rows)
 
     with monkeypatch.context() as patch:

@@ -119,7 +119,7 @@ def weights(folder):
 
 
 def wait_for_step(process, folder, step, limit=240):
-    """Wait until the metrics of a running process have come to a step."""
+    """Wait until the metrics of a running process reach a step."""
     begun = time.monotonic()
     while not any(line["step"] >= step for line in read_metrics(folder)):
         assert process.poll() is None, process.stderr.read()
@@ -147,7 +147,7 @@ def test_killed_and_interrupted_it_ends_with_the_same_bits(tmp_path):
     step = weights(broken)[0]
     assert step < 4000
     assert said.splitlines()[-1] == (
-        f"anyorder: interrupted at step {step}; go on with: anyorder train --resume {broken}"
+        f"anyorder: interrupted at step {step}; resume with: anyorder train --resume {broken}"
     )
     with command(tmp_path, "--resume", broken) as process:
         assert process.wait(300) == 0, process.stderr.read()
@@ -201,7 +201,7 @@ def untouched(folder):
 
 def test_folders_of_other_runs_are_refused_and_not_touched(copied, tmp_path):
     before = untouched(copied)
-    with pytest.raises(InputError, match="already holds a run; choose another `out=`, or go on with `resume=True`"):
+    with pytest.raises(InputError, match="already holds a run; choose another `out=`, or resume with `resume=True`"):
         train(TINY, copied)
     with pytest.raises(InputError, match=r"holds a run with batch 4, not 5; keep its config"):
         train(

@@ -86,12 +86,12 @@ def foreign(url):
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """A folder with a model file, a run, a trajectory, and what must not be read."""
+    """A folder with a model file, a run, a trajectory, and a file that must not be read."""
     return exploring.fill(tmp_path_factory.mktemp("explorer"))
 
 
 @pytest.fixture(scope="session")
 def client(folder):
-    """Asks a running explorer over that folder."""
+    """A client of a running explorer over that folder."""
     with exploring.explorer([folder]) as (url, _), httpx.Client(base_url=url, timeout=60) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""A real explorer in a thread, on a free port, over a folder with a model file, a run, and what must not be read."""
+"""A real explorer in a thread, on a free port, over a folder with a model file, a run, and a forbidden file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CONFIG = Config(
 
 
 def begin_run(path):
-    """The folder of a run with two models that has not taken a step: all that the explorer reads of one."""
+    """The folder of a run with two models before the first step, with all files that the explorer reads."""
     path.mkdir(parents=True, exist_ok=True)
     folder = Folder(path, CONFIG)
     models = [initial_model(CONFIG, keys(member.seed).weights) for member in CONFIG.members]
@@ -107,7 +107,7 @@ def body(text=TEXT, **model):
 
 
 def refused(response):
-    """The one line of a refusal."""
+    """The one-line message of a refused request."""
     assert 400 <= response.status_code < 500, response.text
     problem = schema.Problem.model_validate_json(response.content)
     assert problem.error

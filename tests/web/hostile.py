@@ -1,4 +1,4 @@
-"""Entries of a models folder that a stranger may have made, as functions that write them into an empty folder.
+"""Entries of an untrusted models folder, as functions that write them into an empty folder.
 
 None of them can be opened; some look right as long as only their headers are read.
 """

@@ -72,7 +72,7 @@ def test_a_trajectory_that_unpacks_to_too_much_is_not_unpacked(client, folder):
 @pytest.mark.parametrize(
     ("run", "message"),
     [
-        ({"kind": "fresh", "algorithm": 1, "order": 2}, "Algorithm 1 is about order 1"),
+        ({"kind": "fresh", "algorithm": 1, "order": 2}, "Algorithm 1 applies to order 1"),
         ({"kind": "fresh", "algorithm": 3}, "algorithm is 3"),
         ({"kind": "fresh", "algorithm": 2, "order": 4, "alphabet_size": 8}, "4096 contexts"),
         ({"kind": "fresh", "length": 10**9}, "length is 1000000000, must be at most 256"),

@@ -229,7 +229,7 @@ def test_empty_folders_end_the_search_in_time(tmp_path, monkeypatch):
     ("text", "why"),
     [
         (json.dumps({"model": "m", "heads": [], "controls": {}, "x": "x" * 4_100_000}), "probe.json has 4.1 MB, lists"),
-        (json.dumps({"model": "m" * 1001, "heads": [], "controls": {}}), "is no whole result"),
+        (json.dumps({"model": "m" * 1001, "heads": [], "controls": {}}), "is not a complete result"),
     ],
 )
 def test_large_results_and_long_names_are_left_out_of_the_list(tmp_path, text, why):
@@ -241,5 +241,5 @@ def test_large_results_and_long_names_are_left_out_of_the_list(tmp_path, text, w
 
 def test_a_result_with_many_wrong_entries_is_refused_at_the_first(tmp_path):
     (tmp_path / "probe.json").write_text('{"model": "m", "controls": {}, "heads": [' + "{}," * 100_000 + "{}]}")
-    with hostile.little_memory(100 << 20), pytest.raises(InputError, match="is no whole result"):
+    with hostile.little_memory(100 << 20), pytest.raises(InputError, match="is not a complete result"):
         probe.opened(Library([tmp_path]), f"{tmp_path.name}/probe.json")

@@ -38,7 +38,7 @@ def test_results_are_listed_and_opened_and_nothing_else(folder):
     named = {"path": "models/one/probe.json", "title": "k-head of order 2 (models/one/probe.json)"}
     assert only == {**named, "why": None}
     assert broken["path"] == "models/broken/probe.json"
-    assert "is no whole result" in broken["why"]
+    assert "is not a complete result" in broken["why"]
     result = client.post("/api/probe", json={"path": only["path"]}).json()
     assert [head["order"] for head in result["heads"]] == [None, None, 2]
     assert len(result["maps"]["heads"]) == 1

@@ -55,7 +55,7 @@ def test_markdown_and_json_say_the_same(tmp_path):
         ("a.md", "## B\nC\n", "has no title"),
         ("a.md", "# A\n", "has no stops"),
         ("a.md", "# A\n## B\n`ordr=2`\nC\n", "stop 1: there is no 'ordr' in the state"),
-        ("a.md", "# A\n## B\n`order=2`\n> C?\n", "stop 1 says nothing"),
+        ("a.md", "# A\n## B\n`order=2`\n> C?\n", "stop 1 has no sentence"),
         ("a.md", "# A\n## B\n`hide=count`\nC\n", "stop 1: hide is 'count', must be some of none, counts, prediction"),
     ],
 )

@@ -84,7 +84,7 @@ def open_model(
         from anyorder.probing.adapters.gguf import GGUFModel
 
         return GGUFModel(path)
-    require(path.suffix == ".safetensors", f"{path} is no model that can be probed; give {_KINDS}")
+    require(path.suffix == ".safetensors", f"{path} is not a model that can be probed; give {_KINDS}")
     from anyorder.models import load
 
     return OwnModel(load(path), path.name)

@@ -144,7 +144,7 @@ def load_pretrained(transformers: ModuleType, torch: ModuleType, path: Path, **h
     except Exception as error:  # damaged files raise many kinds of errors
         if "ignore_mismatched_sizes" in str(error):
             raise InputError(f"{name} has tensors of other shapes than its config states; get it again") from None
-        said = f"{name} is no causal language model that transformers can open ({in_a_line(error)})"
+        said = f"{name} is not a causal language model that transformers can open ({in_a_line(error)})"
         raise InputError(said) from None
     wrong = sorted(found["missing_keys"]) + sorted(map(str, found["mismatched_keys"]))
     require(not wrong, f"{name} lacks {len(wrong)} weights, such as {wrong[0] if wrong else ''}; get it again")

@@ -56,7 +56,7 @@ export class Story {
         element(
           "details",
           { class: "weights" },
-          element("summary", {}, "Weights that do it"),
+          element("summary", {}, "Weights of this step"),
           element(
             "ul",
             {},

@@ -249,7 +249,7 @@ def test_slides_without_a_tour_are_read_from_afar(page, server):
 def test_a_chart_of_zeros_has_a_plain_scale(page, server):
     go(page, server, model="unrolled", position=20, step=1)
     left = page.locator("#step figure svg").last
-    assert left.get_attribute("aria-label").startswith("what is left of")
+    assert left.get_attribute("aria-label").startswith("remainder of")
     assert left.locator("text").all_text_contents()[:2] == ["0", "1"]
     go(page, server, model="unrolled", position=20, step=2, order=2)
     for label in page.locator("#step figure svg > text[text-anchor=end]").all():

@@ -102,7 +102,7 @@ def bag_consistency() -> Finding:
     falls, better = [], []
     for name, prior in cases.items():
         grams, bags = kernel_errors(prior, lengths, 64).values()
-        numbers |= {f"error of the bag of k, {name}": bags, f"of the k-gram, {name}": grams}
+        numbers |= {f"error of the bag of k, {name}": bags, f"error of the k-gram, {name}": grams}
         falls.append(dynamics.power_law(lengths, bags).exponent < -0.35)
         better.append(bags[-1] < grams[-1])
     return judge(

@@ -103,7 +103,7 @@ def rem_bits() -> Finding:
         {
             **{f"largest order, {name}, T = {length}": held for (name, length), held in orders.items()},
             "mantissa bits": precision,
-            "bits off the line, at most": spread,
+            "largest deviation from the line, bits": spread,
             "orders lost from T = 64 to 256, at most": step,
             **{f"bits per order, {name}": line[0] for name, line in lines.items()},
         },

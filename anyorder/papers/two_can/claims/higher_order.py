@@ -256,7 +256,7 @@ def eq_recursion() -> Finding:
         {
             "P^1, P^2, P^3 of an example": returns(example, 3)[0, 0],
             "by the recursion": recursion(example, 3)[0, 0],
-            "random kernels, and of these wrong": [len(kernels), (errors(kernels) > 1e-6).sum()],
+            "random kernels, and those with an error": [len(kernels), (errors(kernels) > 1e-6).sum()],
             "error for a chain that is of first order": errors(FIRST_ORDER).max(),
         },
         printed=errors(kernels).max() < 1e-9,

@@ -347,7 +347,7 @@ def thm_second_order_limit() -> Finding:
             "to the 1-gram at k = 1": first,
             "T": lengths,
             "error to π of the bag of 2, Assumption 2 as printed": bags,
-            "of the 2-gram, same chains": grams,
+            "error to π of the 2-gram, same chains": grams,
         },
         printed=gaps["2-gram"] < 1e-6,
         failure="equal weights map 01 and 10 to the same code, and no temperature separates them"

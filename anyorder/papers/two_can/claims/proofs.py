@@ -98,9 +98,9 @@ def eq_isolation() -> Finding:
     return judge(
         {
             "contexts": len(bias),
-            "wrong with the bias": bias.sum(),
-            "wrong with the text's": text.sum(),
-            "smallest coefficient left, times C": min(smallest),
+            "contexts wrong with the printed bias": bias.sum(),
+            "contexts wrong with the text's threshold": text.sum(),
+            "smallest remaining coefficient, times C": min(smallest),
         },
         printed=not (bias | text).any(),
         note="both thresholds work; with the printed bias a run of equal later tokens gives exactly zero, not a "

@@ -65,7 +65,7 @@ class TwoStage(AlgorithmSettings):
         """Reject invalid settings; the two-stage algorithm is about first-order chains."""
         require(
             prior.order == 1,
-            f"the prior has order {prior.order}, the two-stage algorithm is about order 1; use preconditioned",
+            f"the prior has order {prior.order}, the two-stage algorithm applies to order 1; use preconditioned",
         )
         super().check(prior)
         require(self.steps_2 >= 0, f"steps_2 is {self.steps_2}, must be at least 0")

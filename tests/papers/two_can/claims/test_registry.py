@@ -97,7 +97,7 @@ def test_verdicts_that_an_audit_put_right():
     constants = recorded()["lem-variance"].numbers["largest found, S = 2 … 8"]
     assert constants == sorted(constants)
     assert constants[1] > 0.7
-    assert recorded()["thm-generalisation"].numbers["of a constant sequence"][-1] > 0.9
+    assert recorded()["thm-generalisation"].numbers["distance of a constant sequence"][-1] > 0.9
     ratios = recorded()["lem-D2"].numbers["smallest gap found over γ³/2S, S = 3, 5, 8"]
     assert ratios[0] > 1 > ratios[-1]
 

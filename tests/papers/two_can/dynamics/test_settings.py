@@ -22,5 +22,5 @@ def test_settings_that_cannot_be_run_are_refused(change, said):
 
 
 def test_two_stage_is_about_order_one():
-    with pytest.raises(InputError, match="order 2, the two-stage algorithm is about order 1; use preconditioned"):
+    with pytest.raises(InputError, match="order 2, the two-stage algorithm applies to order 1; use preconditioned"):
         dynamics.two_stage(Dirichlet(2, 2))
