@@ -92,6 +92,13 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
             self._given[name] = given
         return given
 
+    def name_of(self, given: str | Thing) -> str:
+        """The name of an object: that of its variable in a plug-in, or its own; a name is returned unchanged."""
+        if isinstance(given, str):
+            return given
+        known = next((name for name in self if self[name] is given), None)
+        return known or str(self._named("", self.find(given)))
+
     def home(self, name: str) -> str:
         """The origin of an object: anyorder, a file, an entry point, or this program."""
         return self._all()[1].get(name, "this program" if name in self._given else "anyorder")

@@ -19,7 +19,7 @@ from anyorder.chains.config import PRIORS, SourceConfig
 from anyorder.errors import InputError, require, shown
 from anyorder.io.gates import Gate, check_number, gated
 from anyorder.io.plugins import Registry
-from anyorder.training.mixers import MIXERS, recipe
+from anyorder.training.mixers import MIXERS, mixer_names, recipe
 
 if TYPE_CHECKING:
     from anyorder.chains import Source
@@ -397,7 +397,7 @@ def bayes_targets(config: Config) -> bool:
 
 
 @gated
-def preset(name: str = "fast", order: int = 2, **changes: object) -> Config:
+def preset(name: str | Config = "fast", order: int = 2, **changes: Any) -> Config:
     """The preset of that name for chains of this order; keywords change further fields.
 
     `fast` takes more steps at higher orders, learns from the Bayes prediction from order 3 on if the source has
@@ -411,15 +411,15 @@ def preset(name: str = "fast", order: int = 2, **changes: object) -> Config:
     10
     """
     own: dict[str, object] = dict(_FAST.get(order, _FAST[max(_FAST)])) if name == "fast" else {}
-    given = _plain(DEFAULTS["mixer"], changes.get("mixer", ()))
-    require(all(isinstance(one, str) for one in given), f"the mixer is {shown(changes.get('mixer'))}, must be names")
+    given = mixer_names(changes.get("mixer", ()))
+    changes |= {"mixer": given} if given else {}
     for_mixers = recipe(given, order)
     require(
         name == "fast" or not for_mixers,
         f"the preset {name!r} has no recipe for the mixer {' '.join(given)}; take the preset fast",
     )
     own |= for_mixers
-    base = dataclasses.replace(PRESETS.find(name), preset=name)
+    base = name if isinstance(name, Config) else dataclasses.replace(PRESETS.find(name), preset=name)
     long = name == "fast" and not for_mixers and order >= min(_FAST_BAYES)
     if long and changes.get("targets", "bayes") == "bayes" and bayes_targets(changed(base, changes)):
         own |= _FAST_BAYES.get(order, _FAST_BAYES[max(_FAST_BAYES)])

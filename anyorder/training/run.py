@@ -28,6 +28,7 @@ from anyorder.training.engine import Round, placed, rounds
 from anyorder.training.evaluation import Evaluation, evaluate_each
 from anyorder.training.folder import Folder, opened, read_config, read_start
 from anyorder.training.initial import initial_model
+from anyorder.training.mixers import mixer_names
 from anyorder.training.own import GivenModel, check_same, own_modules, source_fields
 from anyorder.training.predictions import Output
 from anyorder.training.progress import Progress, RoundWatcher, Stop, shown
@@ -130,6 +131,8 @@ def train(
         changes["prior"] = prior.name
     elif source is None and not isinstance(prior, str | None):
         source = changes.pop("prior")
+    if "mixer" in changes:
+        changes["mixer"] = mixer_names(changes["mixer"])
     if source is not None:
         source = as_source(source, int(changes.get("length", (config or Config()).data.length)) + 1)
         fields = source_fields(source)
@@ -185,7 +188,6 @@ def run_checked(
         stored = read_config(Path(out))
         check_same(stored.own_source, config.own_source, "source")
         check_same(stored.own_model, config.own_model, "model")
-    if resume and out is not None:
         from_model = read_start(Path(out))
     elif from_model is None and config.initial.from_model is not None:
         from_model = load(config.initial.from_model)

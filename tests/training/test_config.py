@@ -20,3 +20,7 @@ def test_presets_of_papers_and_plug_ins_stand_beside_those_of_the_lab(tmp_path, 
 def test_a_preset_that_is_not_there_is_named():
     with pytest.raises(InputError, match="no preset 'publish'; did you mean published"):
         preset("publish")
+
+
+def test_a_preset_itself_is_taken_like_its_name():
+    assert preset(PRESETS["floor"], order=3, steps=7) == preset("floor", order=3, steps=7)

@@ -19,8 +19,9 @@ from anyorder import models
 from anyorder.constructions import construct
 from anyorder.errors import InputError
 from anyorder.io.trees import read_tensors, write_tensors
-from anyorder.training.config import Architecture, Config, Data, Initial, Measurement, Optimisation
+from anyorder.training.config import Architecture, Config, Data, Initial, Measurement, Optimisation, preset
 from anyorder.training.folder import kept_models, read_config, read_metrics
+from anyorder.training.mixers import MIXERS, Mixer
 from anyorder.training.run import Diverged, train
 from tests.training.small import PAIR as TINY
 from tests.training.small import environment
@@ -300,3 +301,13 @@ def test_two_layers_learn_in_context_what_one_layer_cannot():
 
     assert gap(2) < 0.01
     assert gap(1) > 0.02
+
+
+def test_a_mixer_itself_is_trained_like_its_name():
+    mine = Mixer(MIXERS["attention"].parts, name="mine")
+    named, given = (train(TINY, mixer=mixer, steps=2, progress=False) for mixer in ("attention", (mine,)))
+    assert_same_weights(named.models, given.models)
+    assert preset(mixer=mine).architecture.mixer == ("mine",)
+    assert preset(mixer=MIXERS["mamba"], layers=1) == preset(mixer="mamba", layers=1)
+    with pytest.raises(InputError, match="the mixer is a Mixer, must be a name"):
+        train(TINY, mixer=Mixer(mine.parts), progress=False)

@@ -6,7 +6,7 @@ Nothing here imports JAX: a mixer is imported when it is first used.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anyorder.io.plugins import Registry
@@ -25,16 +25,18 @@ class Mixer:
         rows: `heads`, and `convolution` where there is one. `draw(kind, *shape)` gives random weights; a kind is
         `matrix`, `projection` (what is written to the stream), `embedding` or `output`.
     recipe: from the order of the chains to the settings of the preset `fast` that differ with this mixer.
+    name: needed for a mixer of a program; that of a plug-in has the name of its variable, with hyphens.
     """
 
     parts: Callable[[Config, int, Draw], Mapping[str, Any]]
     recipe: Callable[[int], Mapping[str, Any]] = lambda order: {}
+    name: str | None = None
 
 
 MIXERS: Registry[Mixer] = Registry(
     "mixer",
     {name: f"anyorder.training.mixers.{name}:{name.upper()}" for name in ("attention", "convolution", "mamba")},
-    lambda variable, value: variable.lower().replace("_", "-") if isinstance(value, Mixer) else None,
+    lambda variable, value: variable.lower().replace("_", "-") or value.name if isinstance(value, Mixer) else None,
 )
 
 
@@ -49,3 +51,12 @@ def recipe(mixers: Iterable[str], order: int) -> dict[str, Any]:
         if mixer != "attention":
             found |= MIXERS.find(mixer).recipe(order)
     return found
+
+
+def mixer_names(mixers: str | Mixer | Sequence[str | Mixer]) -> tuple[str, ...]:
+    """The names of mixers, each given by its name or itself.
+
+    >>> mixer_names("mamba"), mixer_names([MIXERS["attention"], "mamba"])
+    (('mamba',), ('attention', 'mamba'))
+    """
+    return tuple(map(MIXERS.name_of, mixers if isinstance(mixers, list | tuple) else (mixers,)))
