@@ -185,3 +185,27 @@ def test_the_table_of_mixers_is_what_is_on_record():
         assert f"| {name} | {min(row['gaps']):.4f} to {max(row['gaps']):.4f} | {row['goal']} |" in page
         sign, goal = row["goal"][0], row["goal"][2:]
         assert sign not in "≤≥" or all(gap <= float(goal) if sign == "≤" else gap >= float(goal) for gap in row["gaps"])
+
+
+def test_the_table_of_times_to_the_floor_is_what_is_on_record():
+    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    recorded = json.loads((ROOT / "results" / "own" / "floor.json").read_text(encoding="utf-8"))
+    for row in recorded.values():
+        assert max(row["gaps"]) <= row["within"]
+        assert len(row["gaps"]) == len(row["seeds"]) >= 6
+        gaps = f"{min(row['gaps']):.5f} to {max(row['gaps']):.5f}"
+        times = f"{row['seconds']} s | {row['seconds_empty_cache']} s"
+        assert f"| `{row['command']}` | {times} | {gaps} | {len(row['seeds'])} | {row['within']} |" in page
+
+
+def test_the_ratios_of_the_training_step_are_those_on_record():
+    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    recorded = json.loads((ROOT / "benchmarks" / "recorded.json").read_text(encoding="utf-8"))
+    step = "Training step, order 2, batch 32"
+    for shown, kind in (("PyTorch, eager", "eager"), ("PyTorch, `torch.compile`", "compiled")):
+        ratios = [
+            recorded[f"{step}, {model}, 2 models at once: T = {length}: PyTorch, {kind}, over anyorder"]
+            for model in ("d = 64", "one layer of Mamba-2, d = 32")
+            for length in (32, 64)
+        ]
+        assert f"| {shown} | {' | '.join(map(str, ratios))} |" in page
