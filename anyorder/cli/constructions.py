@@ -61,7 +61,7 @@ class Chosen(Command):
         return {name: value for name, value in given.items() if value is not None}
 
     def planned(self, name: str, size: int, length: int) -> Plan:
-        """The options that the flags give for a construction over so many symbols."""
+        """The options that the flags set for a construction over this many symbols."""
         from anyorder.constructions import plan
 
         return plan(name, order=self.order, alphabet_size=size, length=length, dtype=self.dtype, **self.options())

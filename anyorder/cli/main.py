@@ -24,7 +24,7 @@ from anyorder.io import plugins
 if TYPE_CHECKING:  # `--help` and `--version` need none of the parser's and the terminal's libraries
     from anyorder.cli.command import Command, Outcome
 
-#: Sub-command → module, class, and what it does. Modules are imported only for the command that is called.
+#: Sub-command → module, class, and a description. Modules are imported only for the called command.
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("demo", "Demo", "the main job at a small size: chains, constructions, training, one page"),
     "sample": ("sample", "Sample", "draw sequences of random Markov chains"),

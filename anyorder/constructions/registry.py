@@ -97,7 +97,7 @@ class Plan:
         return self.construction.steps(self.request, **self.options)
 
     def at(self, kappa: float) -> Plan:
-        """The same request at another temperature."""
+        """The plan of the same request at another temperature."""
         return _plan(self.construction, self.request, self.options, kappa, self.analysis)
 
     def build(self, force: bool = False) -> Transformer:
@@ -172,7 +172,7 @@ def construct(
 ) -> Transformer:
     """Build a construction: a `Transformer` with a certificate; the short form of `plan(...).build()`.
 
-    `length` is the longest sequence that the certificate speaks of; what the dtype cannot hold is refused
+    `length` is the longest sequence that the certificate covers; what the dtype cannot hold is refused
     unless `force`. `options` are those of `plan`: `target_error`, `kappa`, and the construction's own, which
     `CONSTRUCTIONS[name].options` lists.
 

@@ -144,7 +144,7 @@ def sum_window(
 
 
 def window_text(base: str) -> str:
-    """How a head packs the window with growing weights."""
+    """The sentence on a head that packs the window with growing weights."""
     return (
         f"One head attends to the k tokens before n, each older one {base} times as strongly, and adds them up: a "
         "number in that base whose digits are the tokens. Different windows give different vectors."
@@ -260,7 +260,7 @@ def count(source: str, layer: int = 1) -> Step:
 
 
 def smoothed_count() -> Step:
-    """The same with a sink."""
+    """The step of smoothed counts, with a sink."""
     plain = count("ours: β = 1 is the Bayes predictor for Dirichlet(1) rows")
     return dataclasses.replace(
         plain,

@@ -120,7 +120,7 @@ def proof_bayes(request: Request, beta: float = 1.0, heads: int | None = 1, grou
 
 
 def _digits(order: int, heads: int | None, group: int, gate: tuple[Show, ...] = ()) -> tuple[str, tuple[Step, ...]]:
-    """Where layer two reads the stream, and the steps before."""
+    """The point at which layer two reads the stream, and the steps before it."""
     if heads is not None and heads < order:
         made = reading_steps(order, heads, group)
         return f"mlp 1.{2 * len(made)}", (code_step(order, heads), *made)

@@ -55,7 +55,7 @@ class Verification:
 
     @property
     def reason(self) -> str | None:
-        """Why it did not pass, in words."""
+        """The reason for a failure, in words."""
         if self.passed or self.bound is None:
             return None
         broken = [assumed for assumed, kept in self.assumptions.items() if not kept]

@@ -145,7 +145,7 @@ def add(counts, row, symbol, times, symbols, pair_index, pairs, used):
 @compiled
 @no_type_check
 def count(counts, row, symbol, symbols, pair_index, pairs):
-    """How often `symbol` was counted in a row."""
+    """The count of `symbol` in a row."""
     number = np.int64(0)
     if pairs is None:
         number = np.int64(counts[row, COUNTS + symbol])

@@ -91,7 +91,7 @@ def _check(tokens: Int[Array, "length"], longest: int, name: str) -> None:
 def of_order(
     tokens: Int[Array, "length"], order: int, first: int, alphabet_size: int, beta: Number
 ) -> tuple[Bool[Array, "length length"], Float[Array, "length symbols"]]:
-    """Where earlier windows of this order match, and add-β smoothing of what followed, from position `first` on.
+    """The matches of earlier windows of this order, and add-β smoothing of their successors, from position `first` on.
 
     >>> matches, rows = of_order(jnp.array([0, 1, 0, 1, 0]), 1, 2, 2, 1.0)
     >>> matches[-1].astype(int).tolist(), rows[-1].round(3).tolist()

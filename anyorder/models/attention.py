@@ -167,7 +167,7 @@ def run_heads(
 def _run_alike(
     heads: list[Mixer], read: Float[Array, "rows d"], x: Float[Array, "rows d"], keep_weights: bool
 ) -> tuple[Float[Array, "rows d"], Float[Array, "heads rows rows"] | None]:
-    """The same for heads of one shape."""
+    """Run heads of one shape as one program."""
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(eqx.filter(head, eqx.is_array) for head in heads))
     rest = eqx.filter(heads[0], eqx.is_array, inverse=True)
 

@@ -69,7 +69,7 @@ class AttentionMaps(tuple[Float[Array, "_ rows rows"], ...]):
 
     @classmethod
     def tree_unflatten(cls, _: None, maps: Iterable[Array]) -> AttentionMaps:
-        """The same from its maps."""
+        """The object from its maps."""
         return cls(maps)
 
 

@@ -166,7 +166,7 @@ class Wide(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class OnPage:
-    """How docs/reproduce.md shows an experiment whose results at the paper's budget are recorded.
+    """The display settings of an experiment in docs/reproduce.md, if its results at the paper's budget are recorded.
 
     figures: names of the figures on the page.
     wide: pivots of long tables, by table.

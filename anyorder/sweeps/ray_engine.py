@@ -1,6 +1,6 @@
 """The Ray engine: a chunk is a task. Ray retries tasks whose worker or node died; a run starts again.
 
-Tasks take and give JSON, so that nothing of ours is pickled but the name of one function.
+Tasks take and give JSON, so that only the name of one function is pickled.
 """
 
 from __future__ import annotations

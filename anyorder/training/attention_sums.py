@@ -1,4 +1,4 @@
-"""Attention of a layer next to the ideal of Definition 2: sums over queries, and what they say of each head."""
+"""Attention of a layer next to the ideal of Definition 2: sums over queries, and the numbers of each head."""
 
 from __future__ import annotations
 

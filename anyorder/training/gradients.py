@@ -49,7 +49,7 @@ linear.defvjp(
 
 @jax.custom_vjp
 def add_row(x: Rows, row: Float[Array, "width"]) -> Rows:
-    """The same row added to every row.
+    """Add one row to every row.
 
     >>> add_row(jnp.asarray([[1.0], [2.0]]), jnp.asarray([5.0])).tolist()
     [[6.0], [7.0]]

@@ -1,4 +1,4 @@
-"""Evaluation sets: sequences drawn with a key that training never uses, and what is known of them without a model.
+"""Evaluation sets: sequences drawn with a key that training never uses, and their model-independent numbers.
 
 Losses are expectations over the true distribution of the next token, in nats, over the predictions from a full window
 (tokens k … T).
@@ -92,7 +92,7 @@ class Reference:
 
 
 class EvaluationSet(NamedTuple):
-    """Sequences, and what is known of them without a model.
+    """Sequences, and their model-independent numbers.
 
     `true` is the true loss at every prediction, and `floor` the excess of the Bayes predictor over it; None where that
     is not known. `references` are the rows of every reference predictor, each aligned with the token that it predicts;

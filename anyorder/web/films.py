@@ -99,7 +99,7 @@ def _frames(run: Trajectory, title: str) -> Film:
 
 
 def frames(states: int, boundary: int) -> Int[np.ndarray, "frames"]:
-    """Which states are shown: evenly spaced, with the first, the last and the end of stage one among them.
+    """The states to show: evenly spaced, with the first, the last and the end of stage one among them.
 
     >>> frames(5, 2).tolist(), len(frames(10_000, 50)) <= limits.MOST_FRAMES + 1
     ([0, 1, 2, 3, 4], True)

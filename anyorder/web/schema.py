@@ -214,7 +214,7 @@ class DynamicsRequest(Asked):
 
 
 class Problem(BaseModel):
-    """The form of every refusal: one line for a person, and the limit where there is one."""
+    """The form of every refusal: a one-line message, and the limit if there is one."""
 
     error: str
     limit: limits.Limit | None = None
@@ -361,7 +361,7 @@ HowExact = Literal["exact", "within", "beyond", "open"]
 
 
 class Exactness(BaseModel):
-    """The worst error on this sequence, next to what was promised."""
+    """The worst error on this sequence, next to the certified bound."""
 
     compared_with: str
     max_error: Number
@@ -411,7 +411,7 @@ class View(BaseModel):
 
 
 class Weight(BaseModel):
-    """An array of the model, and what it does in this step."""
+    """An array of the model, and its function in this step."""
 
     name: str
     shape: list[int]

@@ -101,7 +101,7 @@ def _hidden(stop: Stop, where: str) -> str:
 
 
 def _markdown(text: str) -> dict[str, object]:
-    """The same description from headings, a line of state, sentences and a question."""
+    """The description of a tour in Markdown: headings, a line of state, sentences and a question."""
     opening, *parts = re.split(r"^## +.*$", text, flags=re.MULTILINE)
     title = re.search(r"^# +(.*)$", opening, flags=re.MULTILINE)
     stops = []

@@ -45,7 +45,7 @@ class Printed(NamedTuple):
 
     @property
     def rounded(self) -> str:
-        """The same with two digits."""
+        """The mean and its ±, with two digits."""
         return f"{self.mean:.2f} ± {self.deviation:.2f}"
 
     @property

@@ -482,7 +482,7 @@ def claim_other_orders(attention_maps: Tables) -> Finding:
     "The settings of all experiments: a model based on GPT-2, two layers, five repetitions, a grid for the rest.",
 )
 def tab_settings() -> Finding:
-    """Where the preset `published` is off the printed grid, and where it is not GPT-2."""
+    """The settings of the preset `published` outside the printed grid, and its differences from GPT-2."""
     theirs, gpt2 = values(PUBLISHED), values(GPT2)
     chosen = {axis: np.ravel(theirs[axis]).tolist() for axis in PAPER_GRID.axes}
     outside = [f"{axis} {own[0]:g}" for axis, own in chosen.items() if own[0] not in PAPER_GRID.axes[axis]]

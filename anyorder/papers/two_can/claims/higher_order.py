@@ -45,7 +45,7 @@ def as_printed(count: int = 4000) -> Binary:
 
 
 def hypotheses(kernels: Binary) -> dict[str, Bool[np.ndarray, "count"]]:
-    """Which kernels meet the second part of Assumption 2, read in either way, and the third part too."""
+    """Masks of the kernels that meet the second part of Assumption 2, by reading, also with the third part."""
     newest, oldest = (preference(kernels, newest_first=first) > 0 for first in (True, False))
     hop = returns(kernels, 2)[:, :, 1].sum(axis=1) >= 1
     return {
@@ -77,7 +77,7 @@ def returns(kernels: Binary, steps: int = STEPS) -> Float[np.ndarray, "count 2 s
 
 
 def recursion(kernels: Binary, steps: int = STEPS) -> Float[np.ndarray, "count 2 steps"]:
-    """The same by the printed P^{i+1} = π(s|1-s,s) + (π(s|s,s) - π(s|1-s,s)) P^i, contexts newest first."""
+    """The same by the printed recursion P^{i+1} = π(s|1-s,s) + (π(s|s,s) - π(s|1-s,s)) P^i, contexts newest first."""
     stay = np.stack([kernels[:, 0, 0, 0], kernels[:, 1, 1, 1]], axis=1)
     back = np.stack([kernels[:, 0, 1, 0], kernels[:, 1, 0, 1]], axis=1)
     later = itertools.accumulate(range(steps - 1), lambda found, _: back + (stay - back) * found, initial=stay)
@@ -85,7 +85,7 @@ def recursion(kernels: Binary, steps: int = STEPS) -> Float[np.ndarray, "count 2
 
 
 def fall(kernels: Binary) -> Bool[np.ndarray, "count"]:
-    """Which kernels have P^i(s|s,s) falling in i, for both s."""
+    """Mask of the kernels with P^i(s|s,s) decreasing in i, for both s."""
     return np.asarray(never_rises(returns(kernels)).all(axis=1))
 
 
@@ -170,7 +170,7 @@ def asm_second_order() -> Finding:
     "The chain is reversible in time, π(0|0,0) > π(0|1,0) and π(1|1,1) > π(1|0,1), and Σ_s π²(s|s,s) ≥ 1.",
 )
 def asm_second_order_reversal() -> Finding:
-    """How many of 4,000 uniform kernels meet all three parts, in both readings of a context; reversal for 64."""
+    """The number of 4,000 uniform kernels that meet all three parts, in both readings of a context; reversal for 64."""
     kernels = random_kernels(4000)
     met = {name: hypotheses(kernels)[f"{name} and Σ π² ≥ 1"].sum() for name in READINGS}
     defect = max(Kernel(kernel).reversibility_defect for kernel in kernels[:64])

@@ -221,7 +221,7 @@ class Agreement(NamedTuple):
 
     @property
     def cosine(self) -> float:
-        """Of the angle between the two."""
+        """The cosine of the angle between the two gradients."""
         return float(self.closed @ self.sampled / np.linalg.norm(self.closed) / np.linalg.norm(self.sampled))
 
     @property

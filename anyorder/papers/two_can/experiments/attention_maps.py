@@ -194,7 +194,7 @@ def confusions(
 
 
 def overlap(about: Row, pairs: list[Row], seeds: int) -> Row:
-    """How many pairs of contexts overlap and are confused."""
+    """The numbers of pairs of contexts that overlap and that are confused."""
     confused = [pair["seeds_that_confuse"] for pair in pairs]
     return about | {
         "pairs": len(pairs),
