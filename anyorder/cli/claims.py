@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.papers.entry import Claim
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Claims(Command):
     """Measure the claims of papers, one function for each; exit 1 if a verdict differs from the record.
 

@@ -8,7 +8,7 @@ import dataclasses
 import inspect
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, dataclass_transform
 
 import tyro
 from rich.box import SIMPLE_HEAD
@@ -36,9 +36,10 @@ class Outcome(NamedTuple):
     then: Callable[[], None] | None = None
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Command(abc.ABC):
-    """Flags that every command has."""
+    """Flags that every command has. Every subclass is a frozen dataclass with keywords only."""
 
     json: bool = False
     """Print exactly one JSON object on standard output, and nothing else there."""
@@ -47,6 +48,9 @@ class Command(abc.ABC):
 
     #: The usual next command, printed last; {names} are flags of this one and keys of its report.
     next: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        dataclasses.dataclass(frozen=True, kw_only=True)(cls)
 
     @classmethod
     def default(cls, given: Mapping[str, Any]) -> Command | None:
@@ -78,7 +82,6 @@ class Command(abc.ABC):
         """Do the work; raise `InputError` for errors that the user can correct."""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class SequenceCommand(Command):
     """Flags for the input file and its format."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,7 +25,6 @@ Name = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")]
 LONGEST_PREDICTION = 1 << 15
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Chosen(Command):
     """Flags that choose a construction and its options."""
 
@@ -44,16 +42,13 @@ class Chosen(Command):
     @classmethod
     def complete(cls) -> type[Command]:
         """The class with a flag for every option of a construction in the registry."""
-        fields: list[tuple[str, object, object]] = []
+        kinds: dict[str, Any] = {}
         for name, option in listed("options").items():
             about, value, owners = option["help"], option["default"], option["constructions"]
             usual = ("on" if value else "off") if isinstance(value, bool) else value
             about = f"{about[0].upper()}{about[1:]} ({', '.join(owners)}; {usual} by default)."
-            kind: Any = type(value)
-            fields.append((name, Annotated[kind | None, tyro.conf.arg(help=about)], None))
-        made = dataclasses.make_dataclass(cls.__name__, fields, bases=(cls,), frozen=True, kw_only=True)
-        made.__doc__ = cls.__doc__
-        return made
+            kinds[name] = Annotated[type(value) | None, tyro.conf.arg(help=about)]
+        return type(cls.__name__, (cls,), {"__doc__": cls.__doc__, "__annotations__": kinds, **dict.fromkeys(kinds)})
 
     def options(self) -> dict[str, OptionValue]:
         """The given keyword arguments of `plan`, except order, alphabet size, length and dtype."""
@@ -67,7 +62,6 @@ class Chosen(Command):
         return plan(name, order=self.order, alphabet_size=size, length=length, dtype=self.dtype, **self.options())
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Verify(Chosen):
     """Build a construction and compare it with the exact estimator on hard sequences; exit 1 beyond its bound.
 
@@ -117,7 +111,6 @@ class Verify(Chosen):
         return Outcome(report, key_value_table(report), result.passed)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Predict(Chosen, SequenceCommand):
     """Run a construction on your own sequence and compare it with the exact estimator.
 
@@ -188,7 +181,6 @@ class Predict(Chosen, SequenceCommand):
         return Outcome(report, key_value_table(shown), passed)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Build(Chosen):
     """Write a construction to a file: weights, and a header with its structure, block names and certificate.
 
@@ -220,7 +212,6 @@ class Build(Chosen):
         return Outcome(report, key_value_table(about | certificate))
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Export(Command):
     """Write a construction as a stock GPT-2 that `transformers` loads, with its ground truth and a model card.
 
@@ -264,7 +255,6 @@ class Export(Command):
         )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Constructions(Command):
     """List every construction: its shape, the largest order that it holds in each dtype, and when to take it.
 
@@ -285,7 +275,6 @@ class Constructions(Command):
         )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Parameters(Command):
     """Count parameters: Table 1 and both breakdowns of App. I, next to the arrays of our models.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,7 +34,6 @@ NEXT = """
 the command is .venv/bin/anyorder; after `source .venv/bin/activate` it is plain anyorder"""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Demo(Command):
     """The whole story: estimators and their floor, certified constructions, a trained model, Algorithm 1, one page.
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.papers.two_can.dynamics.lengths import LengthSweep
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Dynamics(TwoStage, Preconditioned, Command):
     """Run the paper's training algorithms on the reduced model, and measure what they learn.
 

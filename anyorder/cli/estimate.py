@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Annotated
 
@@ -17,7 +16,6 @@ from anyorder.io.gates import Gate
 MOST_BYTES = 1 << 33
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class EstimateCommand(SequenceCommand):
     """Estimate the next-token distribution after every position of a sequence, and score it.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import webbrowser
 from typing import Annotated
 
@@ -12,7 +11,6 @@ from anyorder.io.gates import Gate
 from anyorder.training import devices
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Explore(Command):
     """Open a local web page that shows how a model computes its prediction, step by step.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 BETAS = (0.05, 0.25, 0.5, 1.0, 2.0)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class OrderCommand(SequenceCommand):
     """Find the Markov order that describes a sequence: bits per symbol of every order, and the posterior over them.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from rich.console import Group
 
 from anyorder.cli.catalogue import listed
@@ -12,7 +10,6 @@ from anyorder.cli.command import Command, Outcome
 _OFFERED = ("experiments", "presets", "sweeps", "priors", "estimators", "constructions", "mixers")
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Papers(Command):
     """List papers with what each offers: experiments for `anyorder reproduce`, claims for `anyorder claims`, and more.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Annotated
 
 from rich.console import Group
@@ -19,7 +18,6 @@ assumes, Theorem 2 on mantissa bits above all, is in docs/price.md
 """
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class PriceCommand(Command):
     """Print the cost of every construction, next to the lower bound for models of its kind; nothing is built.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +23,6 @@ if TYPE_CHECKING:  # JAX takes a second to import: not for --help
 SHOWN = 20
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Probe(Command):
     """Measure the order of induction of every head of a model, with controls.
 

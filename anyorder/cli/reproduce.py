@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -24,7 +23,6 @@ if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.papers.runner import Ran
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Reproduce(Command):
     """Run experiments and write a report: each table and figure next to what the paper prints.
 

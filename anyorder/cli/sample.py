@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -12,7 +11,6 @@ from anyorder.errors import require
 from anyorder.io.gates import Gate
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Sample(SourceConfig, Command):
     """Sample sequences, each from a kernel of its own, or all from a given kernel.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Mapping
 from contextlib import closing
@@ -30,7 +29,6 @@ QUIET = 10.0
 BEST = 5
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class SweepCommand(Command):
     """Train a grid of runs into one table: from a TOML file, or by name (paper-grid, phase, learning-rate).
 

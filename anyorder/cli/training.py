@@ -23,7 +23,6 @@ from anyorder.training.checks import check_config
 from anyorder.training.config import Config, Data
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Train(Command):
     """Train transformers on fresh chains and measure how far they stay from the Bayes floor.
 
@@ -151,7 +150,6 @@ def models_table(summary: training.Summary) -> Group:
     return Group(table(columns, rows, title), *notes)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Evaluate(Command):
     """Measure the models of a run again, on the chains they were trained on or on others.
 
@@ -195,7 +193,6 @@ class Evaluate(Command):
         return Outcome(report, Group(models_table(summary), f"run: {self.run_folder}, step {step}{longer}"))
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Show(Command):
     """Draw a run: loss curve, attention against pseudo-attention, excess at every position against the floor.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -13,7 +12,6 @@ from anyorder import zoo
 from anyorder.cli.command import Command, Outcome, key_value_table, table
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Zoo(Command):
     """List the trained models that come with the package, or print the card of one.
 
