@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,16 +9,11 @@ from anyorder.io.gates import gated
 from anyorder.papers.experiment import Result, Table, TableRow
 from anyorder.papers.own.price import priced
 from anyorder.papers.two_can.story import Followed
-from anyorder.report.page import Section, as_strip, write_page, write_parts
+from anyorder.report.page import as_strip, worded, write_page, write_parts
 from anyorder.report.style import letters as letters_of
 from anyorder.report.tables import as_table
 
 TITLE = "One sequence, followed"
-LEAD = (
-    "A transformer learns in context when it looks back for places where the same tokens stood before, and copies what "
-    "followed. This page follows one sequence from the chain that made it to a model that has learned to predict it. "
-    "Every number was computed just now, on this machine."
-)
 #: Longer tables are folded away.
 OPEN_ROWS = 6
 
@@ -45,13 +38,12 @@ def write_story(
         "trained": trained.tables["training"].rows[0],
         "descent": {**facts, "led": "led" if facts["p_1_leads"] else "did not lead"},
     }
-    words = importlib.resources.files("anyorder.report").joinpath("story.html").read_text(encoding="utf-8")
-    sections = []
-    for id, title, body in re.findall(r"<!-- (\S+): ([^\n]*) -->\n(.*?)(?=<!-- |\Z)", words, flags=re.DOTALL):
-        found = results.get(id, Result({}))
-        captions = write_parts(folder / id, found.tables, found.figures) if found.tables else {}
-        sections.append(Section(id, title, "", {}, found.tables, captions, "", body=body.format_map(values)))
-    return write_page(folder, TITLE, LEAD, sections, OPEN_ROWS)
+    lead, sections = worded("story.html", values)
+    for place, section in enumerate(sections):
+        if (found := results.get(section.id)) is not None:
+            captions = write_parts(folder / section.id, found.tables, found.figures)
+            sections[place] = section._replace(tables=found.tables, figures=captions)
+    return write_page(folder, TITLE, lead, sections, OPEN_ROWS)
 
 
 def _sequence(followed: Followed) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 from pathlib import Path
 
@@ -13,18 +12,9 @@ from anyorder.io.atomic import Row
 from anyorder.papers.two_can.dynamics.lengths import LengthSweep
 from anyorder.papers.two_can.dynamics.trajectory import Trajectory
 from anyorder.report.descent import draw_run, draw_sweep
-from anyorder.report.page import Section, as_figure, following, write_page
+from anyorder.report.page import as_figure, following, resource, worded, write_page
 from anyorder.report.style import write_figure
 
-LEAD = (
-    "Gradient descent on the reduced two-layer model: a number p for every offset says how much layer 1 looks that far "
-    "back, and a number a₂ how sharply layer 2 compares. Losses are in nats per token: natural units of information."
-)
-SYMBOLS = {
-    "a₂": "how sharply layer 2 compares: at 0 it averages over all positions, at ∞ it takes exact matches only",
-    "L*": "the loss of the true transition probabilities, which no one knows before reading the sequence",
-    "Bayes floor": "the least loss of a predictor that must learn the chain from the sequence",
-}
 RUN = "By step: p of each offset, a₂ where it is learned, and the loss next to L*, the Bayes floor and the k-gram."
 SWEEP = "Excess loss over L* and the largest error of a probability, against the length, with fitted powers."
 #: Offsets that the page shows one by one; larger offsets share one bar.
@@ -44,16 +34,11 @@ def write_run(
         files["sweep_figure"] = "sweep.png"
         write_figure(draw_sweep(sweep), folder / files["sweep_figure"])
         figures += as_figure(folder / files["sweep_figure"], SWEEP)
-    template = importlib.resources.files("anyorder.report").joinpath("attention_row.html").read_text(encoding="utf-8")
     data = json.dumps(page_data(trajectory), allow_nan=False).replace("<", "\\u003c")
-    row = template.replace("/*DATA*/null", data)
+    row = resource("attention_row.html").replace("/*DATA*/null", data)
     title = f"Attention while it is learned: {trajectory.algorithm}, order {trajectory.order}"
-    sections = [
-        Section("attention", "Attention of the first layer", "", SYMBOLS, {}, {}, "", body=row),
-        Section("run", "The run", "", {}, {}, {}, "", body=figures),
-        following({next_step: "steps through the run, on a sequence"}),
-    ]
-    write_page(folder, title, LEAD, sections)
+    lead, sections = worded("descent.html", {"row": row, "figures": figures})
+    write_page(folder, title, lead, [*sections, following({next_step: "steps through the run, on a sequence"})])
     return files
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
-import importlib.resources
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from anyorder.io.atomic import read_json, write_json, write_text
@@ -37,15 +38,31 @@ class Section(NamedTuple):
 
     id: str
     title: str
-    where: str
-    facts: dict[str, str]
-    tables: dict[str, Table]
-    figures: dict[str, str]
-    how: str
+    where: str = ""
+    facts: Mapping[str, str] = MappingProxyType({})
+    tables: Mapping[str, Table] = MappingProxyType({})
+    figures: Mapping[str, str] = MappingProxyType({})
+    how: str = ""
     failure: str | None = None
     body: str = ""
     verdict: tuple[str, bool | None] | None = None
     preset: str | None = None
+
+
+def resource(name: str) -> str:
+    """The text of a file beside this module."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def worded(name: str, values: Mapping[str, object]) -> tuple[str, list[Section]]:
+    """The lead and the sections of a page from the file with its words, in which values stand in braces.
+
+    The lead is Markdown. `<!-- id: title -->` begins a section, which is HTML.
+    """
+    lead, *parts = re.split(r"<!-- (\S+): ([^\n]*) -->\n", resource(name))
+    found = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    sections = [Section(id, title, body=body.format_map(values)) for id, title, body in found]
+    return lead.strip().format_map(values), sections
 
 
 def write_parts(folder: Path, tables: dict[str, Table], figures: Mapping[str, Figure]) -> dict[str, str]:
@@ -77,7 +94,6 @@ def write_page(
 
     `summary` is HTML in place of the contents.
     """
-    style = importlib.resources.files("anyorder.report").joinpath("page.css").read_text(encoding="utf-8")
     links = "".join(f'<li><a href="#{section.id}">{escape(section.title)}</a></li>' for section in sections)
     contents = summary or f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
     body = "".join(_section(folder, section, open_rows) for section in sections)
@@ -85,7 +101,7 @@ def write_page(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title><style>{style}</style></head><body>"
+        f"<title>{escape(title)}</title><style>{resource('page.css')}</style></head><body>"
         f"<header><h1>{escape(title)}</h1><p>{rendered(lead)}</p></header>{contents}<main>{body}</main></body></html>\n"
     )
     path = folder / "index.html"
@@ -131,7 +147,7 @@ def as_figure(picture: Path, caption: str, link: str = "") -> str:
 def following(commands: Mapping[str, str]) -> Section:
     """The last part of a page: commands to copy, each with a description."""
     listed = "".join(f"<dt><code>{escape(line)}</code></dt><dd>{escape(text)}</dd>" for line, text in commands.items())
-    return Section("next", "Where to go next", "", {}, {}, {}, "", body=f'<dl class="next">{listed}</dl>')
+    return Section("next", "Where to go next", body=f'<dl class="next">{listed}</dl>')
 
 
 def as_strip(tokens: Sequence[int], window: int, matches: Sequence[int], label: str, heights: Sequence[float]) -> str:

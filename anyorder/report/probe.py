@@ -15,29 +15,14 @@ from anyorder.io.atomic import write_json
 from anyorder.papers.experiment import Table, TableRow
 from anyorder.probing import as_json
 from anyorder.probing.result import Probed, ProbedHead
-from anyorder.report.page import Section, as_figure, following, write_page
+from anyorder.report.page import as_figure, following, worded, write_page
 from anyorder.report.style import BLUES, COLOURS, Drawing, styled, write_figure
 from anyorder.report.tables import as_table
 
-LEAD = (
-    "An induction head attends to positions whose last tokens agree with the last tokens at the query. Its order is "
-    "the number of tokens that must agree. Here tokens repeat at random, so each pattern of agreement occurs by "
-    "itself, and attention to it is compared with the mean over all keys."
-)
 COUNTED = "(layers and heads count from 0, as in code)"
 FIGURE = (
     f"Left: every head, coloured by its order {COUNTED}. Middle: attention to keys by the number of tokens that agree "
     "(the match length), relative to uniform attention. Right: controls."
-)
-CONTROLS = {
-    "shares k - 1": "attention to keys that agree in exactly k - 1 tokens, over that to full matches: ideally 0.",
-    "permuted window": "attention to keys with the same k tokens in another order, over exact matches: 1 for a bag.",
-    "prefix matching": "mean attention to the tokens that followed earlier occurrences of the current one.",
-    "no-repeat control": "heads that seem to have an order although no token repeats: there should be none.",
-}
-AGREEMENT = (
-    "The offset j counts tokens back: it agrees if the j-th token before the key is the j-th up to the query. The "
-    "match length ℓ is how many agree in a row from offset 1. Below, offset 2 is flipped, so ℓ = 1."
 )
 #: Spectra that are drawn.
 BEST = 6
@@ -121,11 +106,11 @@ def write_probe(folder: Path, result: Probed, rows: list[TableRow], notes: list[
     caption = f"{result.in_words}. Bars: attention with one offset flipped, or agreeing alone, next to all agree."
     table = as_table(Table(caption, shown)) if rows else ""
     text = "".join(f"<p>{escape(note[0].upper() + note[1:])}.</p>" for note in notes)
-    body = f"<p>{AGREEMENT}</p>{_picture()}{table}{text}{as_figure(folder / 'probe.png', FIGURE)}"
-    heads = Section("heads", "Heads", "", {}, {}, {}, "", body=body)
-    controls = Section("controls", "Controls", "", CONTROLS, {}, {}, "")
+    lead, sections = worded(
+        "probe.html", {"table": table, "notes": text, "figure": as_figure(folder / "probe.png", FIGURE)}
+    )
     last = following({next_step: "the grid of heads and the attention maps of each, in a browser"})
-    return write_page(folder, f"Which order has each head? {result.model}", LEAD, [heads, controls, last])
+    return write_page(folder, f"Which order has each head? {result.model}", lead, [*sections, last])
 
 
 def _bars(values: Sequence[float], row: TableRow) -> str:
@@ -136,25 +121,3 @@ def _bars(values: Sequence[float], row: TableRow) -> str:
     """
     top = max(float(str(row["all agree"])), *values) or 1.0
     return "".join("▁▂▃▄▅▆▇█"[min(7, int(8 * max(value, 0.0) / top))] for value in values)
-
-
-def _picture() -> str:
-    """Three offsets of a key and of the query, the second of them flipped; as in the explorer."""
-    parts = []
-    for y, words, colour, said in ((4, "cab", "--key", "before the key"), (54, "cdb", "--accent", "up to the query")):
-        parts.append(f'<text x="0" y="{y + 18}">{said}</text>')
-        for place, letter in enumerate(words):
-            x = 150 + 48 * place
-            parts.append(
-                f'<rect x="{x - 14}" y="{y}" width="28" height="26" rx="4" fill="none" stroke="var({colour})"/>'
-                f'<text x="{x}" y="{y + 18}" text-anchor="middle">{letter}</text>'
-            )
-    for place, sign in enumerate("=≠="):
-        x = 150 + 48 * place
-        parts.append(f'<text x="{x}" y="47" text-anchor="middle">{sign}</text>')
-        parts.append(f'<text x="{x}" y="97" text-anchor="middle" font-size="11">offset {3 - place}</text>')
-    label = "The tokens before the key are c a b, those up to the query c d b: offsets 1 and 3 agree, 2 does not"
-    return (
-        f'<svg viewBox="0 0 280 102" width="280" role="img" aria-label="{label}" font-size="14" '
-        f'style="fill: var(--ink)">{"".join(parts)}</svg>'
-    )

@@ -44,7 +44,7 @@ def section(folder: Path, ran: Ran) -> Section:
     }
     facts = {term: text for term, text in said.items() if text} | _errata(notes, experiment.home)
     if record is None:
-        return Section(experiment.id, experiment.title, experiment.where, facts, {}, {}, "", ran.failure)
+        return Section(experiment.id, experiment.title, experiment.where, facts, failure=ran.failure)
     result = record.result
     how = "; ".join(f"{name.replace('_', ' ')} {value}" for name, value in result.settings.items())
     made = ", ".join(f"{name} {version}" for name, version in record.versions.items())

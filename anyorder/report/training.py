@@ -160,7 +160,7 @@ def write_run(folder: Path, run: Path, member: int = 0, sequence: int | None = N
     sections = [_against_floor(metrics, paths)]
     if attends:
         looks = _strip(maps, chosen, order) + as_figure(paths["attention"], ATTENTION)
-        sections.append(Section("attention", "Where it looks", "", {}, {}, {}, "", body=looks))
+        sections.append(Section("attention", "Where it looks", body=looks))
     data = config.data
     lead = (
         f"{len(models)} model{'s' * (len(models) > 1)} after {step:,} steps on fresh chains of order {data.order} over "
@@ -199,7 +199,7 @@ def _against_floor(metrics: Metrics, paths: Mapping[str, Path]) -> Section:
         "± one standard error over sequences."
     )
     body = as_table(Table(caption, rows)) + as_figure(paths["loss"], LOSS) + as_figure(paths["positions"], POSITIONS)
-    return Section("floor", "How far from the best possible", "", {}, {}, {}, "", body=body)
+    return Section("floor", "How far from the best possible", body=body)
 
 
 def _measured(mean: float, error: float) -> str:
