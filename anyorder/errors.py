@@ -123,18 +123,6 @@ def check_whole(**values: object) -> None:
         require(is_whole(value), f"{name.replace('_', ' ')} is {shown(value)}, must be a whole number")
 
 
-def check_alphabet(alphabet_size: int) -> None:
-    """Refuse alphabets of fewer than two symbols.
-
-    >>> check_alphabet(1)
-    Traceback (most recent call last):
-    anyorder.errors.InputError: alphabet size is 1, must be at least 2; pass `alphabet_size=2` or more
-    """
-    check_whole(alphabet_size=alphabet_size)
-    way_out = "must be at least 2; pass `alphabet_size=2` or more"
-    require(alphabet_size >= 2, f"alphabet size is {shown(alphabet_size)}, {way_out}")
-
-
 def check_seed(seed: int, name: str = "seed") -> None:
     """Refuse seeds that are not numbers of 63 bits.
 

@@ -12,7 +12,7 @@ from jaxtyping import Complex, Float
 from numpy.typing import ArrayLike
 
 from anyorder.chains import lifted_chain
-from anyorder.errors import InputError, check_alphabet, check_order, require
+from anyorder.errors import InputError, check_order, require
 from anyorder.io.gates import check_number
 from anyorder.io.notebook import as_html
 
@@ -31,7 +31,7 @@ def dense_shape(order: int, alphabet_size: int) -> tuple[int, ...]:
     (3, 3, 3)
     """
     check_order(order)
-    check_alphabet(alphabet_size)
+    check_number("alphabet_size", alphabet_size)
     check_number("order", order)
     entries = int(alphabet_size) ** (int(order) + 1)
     if entries > LARGEST_DENSE_KERNEL:

@@ -10,9 +10,8 @@ from rich.console import Group
 
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, SequenceCommand, facts, key_value_table, table, working
-from anyorder.errors import check_alphabet, check_order, require
-from anyorder.io.dtypes import Dtype
-from anyorder.io.gates import Gate
+from anyorder.errors import check_order, require
+from anyorder.io.gates import Dtype, Gate
 
 if TYPE_CHECKING:
     from anyorder.constructions import Plan
@@ -298,7 +297,6 @@ class Parameters(Command):
         from anyorder.constructions.parameters import PRINTED, breakdown, table_one
 
         check_order(self.order, self.length)
-        check_alphabet(self.alphabet_size)
         require(self.dimension >= 1, f"dimension is {self.dimension}, must be at least 1")
         entries = table_one(
             order=self.order, alphabet_size=self.alphabet_size, length=self.length, dimension=self.dimension

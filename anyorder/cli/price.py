@@ -7,8 +7,7 @@ from typing import Annotated
 from rich.console import Group
 
 from anyorder.cli.command import Command, Outcome, facts, table
-from anyorder.io.dtypes import Dtype
-from anyorder.io.gates import FIGURES, Gate
+from anyorder.io.gates import FIGURES, Dtype, Gate
 
 _NUMBERS = ("d", "parameters", "state", "needs", "pays")
 LEGEND = """\

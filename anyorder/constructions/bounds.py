@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from anyorder.errors import check_alphabet, check_order, require
+from anyorder.errors import check_order, require
+from anyorder.io.gates import check_number
 
 
 def attention_bits(order: int, alphabet_size: int, length: int, wrong: float = 0.0) -> float:
@@ -158,5 +159,5 @@ def _log2_choose(few: int, many: int) -> float:
 
 def _check(order: int, alphabet_size: int, length: int, least: int = 2) -> None:
     check_order(order, length)
-    check_alphabet(alphabet_size)
+    check_number("alphabet_size", alphabet_size)
     require(alphabet_size >= least, f"alphabet size is {alphabet_size}, this bound is for {least} symbols or more")

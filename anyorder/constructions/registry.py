@@ -30,7 +30,7 @@ from anyorder.constructions.three_layer import THREE_LAYER
 from anyorder.constructions.two_head import TWO_HEAD, TWO_HEAD_QK
 from anyorder.constructions.two_layer import TWO_LAYER, TWO_LAYER_QK
 from anyorder.constructions.unrolled import UNROLLED, UNROLLED_BAYES
-from anyorder.errors import InputError, as_number, check_alphabet, check_order, require
+from anyorder.errors import InputError, as_number, check_order, require
 from anyorder.io.gates import gated
 from anyorder.io.numerics import DTYPES, dtype_of
 from anyorder.io.plugins import Registry
@@ -142,7 +142,6 @@ def plan(
         alphabet_size <= LARGEST_ALPHABET,
         f"alphabet size is {alphabet_size}, constructions take {LARGEST_ALPHABET} symbols; join the rare ones",
     )
-    check_alphabet(alphabet_size)
     others = " or ".join(f"`{name}`" for name in entry.instead)
     require(
         entry.largest_order is None or order <= entry.largest_order,

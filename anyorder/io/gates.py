@@ -30,6 +30,8 @@ from anyorder.errors import InputError, as_number, check_seed, check_whole, requ
 Function = TypeVar("Function", bound=Callable[..., Any])
 Place = str | os.PathLike[str]
 """A path as people give it."""
+Dtype = Literal["bfloat16", "float16", "float32", "float64"]
+"""The floating-point types that a model can be built in, by name."""
 #: Prefix of the names of unfinished files; a process number follows.
 UNFINISHED = ".anyorder-unfinished-"
 #: Suffixes of figures.

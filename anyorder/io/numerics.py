@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from anyorder.errors import InputError
-from anyorder.io.dtypes import Dtype
+from anyorder.io.gates import Dtype
 
 jax.config.update("jax_enable_x64", True)
 

@@ -18,9 +18,9 @@ from typing import IO
 import numpy as np
 from jaxtyping import Int
 
-from anyorder.errors import InputError, check_alphabet, require
+from anyorder.errors import InputError, require
 from anyorder.io import sequence_formats
-from anyorder.io.gates import open_regular
+from anyorder.io.gates import check_number, open_regular
 from anyorder.io.sequence_formats import LineEnds, Piece
 from anyorder.io.tokens import LARGEST_ALPHABET, check_characters, check_tokens
 
@@ -106,7 +106,7 @@ def open_sequences(
         tally: Counter[str] = Counter()
         fixed = len(letters) if letters is not None else alphabet_size
         if fixed is not None:
-            check_alphabet(fixed)
+            check_number("alphabet_size", fixed)
         count, length, size = 0, 0, 2 if fixed is None else fixed
         for tokens, begins in _with_tokens(read(tally)):
             size = max(size, int(tokens.max()) + 1) if fixed is None else size

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Integer
 
-from anyorder.errors import InputError, check_alphabet, check_order, require, shown
+from anyorder.errors import InputError, check_order, require, shown
 from anyorder.io import numerics as numerics  # 64-bit numbers
-from anyorder.io.gates import check_memory
+from anyorder.io.gates import check_memory, check_number
 
 LARGEST_ALPHABET = 1 << 16
 
@@ -30,7 +30,7 @@ def as_tokens(
     >>> as_tokens("abba", None, 2, alphabet="ab").tolist()
     [0, 1, 1, 0]
     """
-    check_alphabet(alphabet_size)
+    check_number("alphabet_size", alphabet_size)
     check_unmasked("tokens", tokens)
     array = spelled(tokens, alphabet) if isinstance(tokens, str) else tokens
     try:

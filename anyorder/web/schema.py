@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from anyorder.constructions import CONSTRUCTIONS, Option
 from anyorder.errors import require
-from anyorder.io.dtypes import Dtype
+from anyorder.io.gates import Dtype
 from anyorder.models import Certificate
 from anyorder.web import limits
 
