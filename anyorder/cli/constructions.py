@@ -10,7 +10,7 @@ from rich.console import Group
 
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, SequenceCommand, facts, key_value_table, table, working
-from anyorder.errors import check_order, require
+from anyorder.errors import require
 from anyorder.io.gates import Dtype, Gate
 
 if TYPE_CHECKING:
@@ -296,8 +296,6 @@ class Parameters(Command):
         """Evaluate the formulas and count the arrays."""
         from anyorder.constructions.parameters import PRINTED, breakdown, table_one
 
-        check_order(self.order, self.length)
-        require(self.dimension >= 1, f"dimension is {self.dimension}, must be at least 1")
         entries = table_one(
             order=self.order, alphabet_size=self.alphabet_size, length=self.length, dimension=self.dimension
         )

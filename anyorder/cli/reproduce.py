@@ -14,7 +14,6 @@ from rich.table import Table
 
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, progress, table
-from anyorder.errors import require
 from anyorder.io.gates import Gate, check_memory
 from anyorder.training import devices
 
@@ -51,9 +50,6 @@ class Reproduce(Command):
         """Run, write after every experiment, and report failures."""
         if self.ids == ("list",):
             return _listed()
-        require(
-            self.seeds is None or self.seeds >= 1, f"seeds is {self.seeds}, must be at least 1; pass `seeds=1` or more"
-        )
         devices.prepare()
         from anyorder.papers.experiment import SEEDS, Task
         from anyorder.papers.registry import chosen

@@ -17,11 +17,6 @@ MOST_UNPACKED = 1 << 30
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-def unpacked_size(path: str | Path, expected: str) -> int:
-    """The unpacked size of an archive, by its directory; `zipfile` never reads more of an entry than stated there."""
-    return read_npz(path, expected, names=())[1]
-
-
 def read_npz(
     path: str | Path, expected: str, *, names: Collection[str] | None = None, most: int = MOST_UNPACKED
 ) -> tuple[dict[str, np.ndarray], int]:

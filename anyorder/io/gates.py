@@ -3,7 +3,7 @@
 Every command and public function checks its input here, by the same rules everywhere:
 
 - a number has a type and a range, and the arrays that it implies fit into memory;
-- a path to read leads to a regular file of an expected size, inside the opened folder;
+- a path to read leads to a regular file of an expected size;
 - a path to write leads to a regular file or to none, has a known suffix, and is the target of one output only.
   A symbolic link is followed: the file that it leads to is replaced, the link stays.
 
@@ -36,6 +36,8 @@ Dtype = Literal["bfloat16", "float16", "float32", "float64"]
 UNFINISHED = ".anyorder-unfinished-"
 #: Suffixes of figures.
 FIGURES = (".png", ".svg", ".pdf")
+#: Limit for numbers of a type; its inverse is the least absolute value of a nonzero number.
+LARGEST: dict[type, float] = {int: 1e12, float: 1e100}
 #: Ranges of numbers by name, the same in flags, arguments and configs; functions may narrow them.
 RANGES: dict[str, tuple[float, float]] = {
     "alphabet_size": (2, 1 << 16),
@@ -46,13 +48,12 @@ RANGES: dict[str, tuple[float, float]] = {
     "max_length": (-1e3, 1e3),
     "orders": (1, 1e6),
     **dict.fromkeys(("rate", "rate_2"), (-1e308, 1e308)),  # a run that diverges is refused by its step
+    "seeds": (1, LARGEST[int]),
     "sequences": (-1e6, 1e6),
     "steps": (-1e9, 1e9),
     "symbols": (2, 1e6),
     "target_error": (1e-100, 1e100),
 }
-#: Limit for all other numbers by type; its inverse is the least absolute value of a nonzero number.
-LARGEST: dict[type, float] = {int: 1e12, float: 1e100}
 #: Most levels of an output path: Python creates nested folders recursively.
 DEEPEST = 256
 #: Annotations that are checked.
@@ -185,12 +186,11 @@ def _gibibytes(size: int) -> str:
     return f"{count:.2g} GiB" if count < 99 else f"{count:.0f} GiB" if count < 1e6 else f"{count / 1e6:.0f} million GiB"
 
 
-def open_regular(path: Place, expected: str, *, most: int | None = None, inside: Place | None = None) -> IO[bytes]:
+def open_regular(path: Place, expected: str, *, most: int | None = None) -> IO[bytes]:
     """Open a regular file to read its bytes; pipes and devices, which may never end, are refused.
 
     expected: the file to suggest in an error message.
     most: bytes that it may have.
-    inside: folder that it must be in, with all symbolic links followed.
     """
     _check_place(path)
     try:
@@ -204,17 +204,15 @@ def open_regular(path: Place, expected: str, *, most: int | None = None, inside:
         require(stat.S_ISREG(found.st_mode), f"{path} is not a regular file; give {expected}")
         large = most is not None and found.st_size > most
         require(not large, f"{path} has {found.st_size:,} bytes, must be at most {most or 0:,}; give {expected}")
-        within = inside is None or Path(os.path.realpath(path)).is_relative_to(os.path.realpath(inside))
-        require(within, f"{path} leads out of {inside}; give {expected} in that folder")
     except InputError:
         stream.close()
         raise
     return stream
 
 
-def read_bytes(path: Place, expected: str, *, most: int | None = None, inside: Place | None = None) -> bytes:
+def read_bytes(path: Place, expected: str, *, most: int | None = None) -> bytes:
     """The content of a regular file; arguments are those of `open_regular`."""
-    with open_regular(path, expected, most=most, inside=inside) as stream:
+    with open_regular(path, expected, most=most) as stream:
         return stream.read()
 
 

@@ -34,13 +34,9 @@ class Work:
     def __init__(self, name: str, running: int, waiting: int) -> None:
         self.name, self.most = name, running + waiting
         self._pool = ThreadPoolExecutor(running, thread_name_prefix=name)
-        self._lock, self._taken = threading.Lock(), 0
+        self.taken = 0  # computations that run or wait
+        self._lock = threading.Lock()
         self._closed = threading.Event()
-
-    @property
-    def taken(self) -> int:
-        """Computations that run or wait."""
-        return self._taken
 
     async def do(self, request: Request, job: Callable[[CheckCancelled], Answer]) -> Answer:
         """Run `job(check)` in a thread, as `begin` does; raise `Cancelled` if the client leaves."""
@@ -63,9 +59,9 @@ class Work:
     def begin(self, job: Callable[[CheckCancelled], Answer]) -> tuple[Future[Answer], threading.Event]:
         """Start `job(check)`, or refuse it if the pool is full; setting the event stops it at its next check."""
         with self._lock:
-            if self._taken >= self.most or self._closed.is_set():
+            if self.taken >= self.most or self._closed.is_set():
                 raise self._busy()
-            self._taken += 1
+            self.taken += 1
         gone = threading.Event()
 
         def check() -> None:
@@ -81,12 +77,12 @@ class Work:
         return running, gone
 
     def _busy(self) -> limits.BeyondLimit:
-        message = f"{self.name} that are being computed or wait: {self._taken}; try again in a moment"
-        return limits.BeyondLimit(message, limits.Limit(self.name, self._taken, self.most), status=429)
+        message = f"{self.name} that are being computed or wait: {self.taken}; try again in a moment"
+        return limits.BeyondLimit(message, limits.Limit(self.name, self.taken, self.most), status=429)
 
     def _leave(self, _: object) -> None:
         with self._lock:
-            self._taken -= 1
+            self.taken -= 1
 
     def close(self) -> None:
         """Accept no more work; running computations stop at their next check."""

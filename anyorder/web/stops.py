@@ -6,9 +6,8 @@ exported with it.
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pydantic
@@ -41,32 +40,28 @@ def check_tour(tour: schema.Tour, library: Library) -> schema.Tour:
     ...
     anyorder.errors.InputError: a, stop 1: no construction 'diadic'; did you mean dyadic?
     """
-    for number, stop in enumerate(tour.stops, start=1):
-        with _naming(tour, number):
-            _check_stop(stop.state, library)
+    _check_stops(tour, lambda state: _check_stop(state, library))
     return tour
 
 
 def check_exported(tour: schema.Tour, models: Mapping[str, Any], films: Mapping[str, Any]) -> None:
     """Reject a stop that a server can show but the exported page cannot."""
+    _check_stops(tour, lambda state: _check_exported(state, models, films))
+
+
+def _check_stops(tour: schema.Tour, check: Callable[[State], None]) -> None:
+    """Check every stop; errors name the tour and the stop."""
     for number, stop in enumerate(tour.stops, start=1):
-        with _naming(tour, number):
-            _check_exported(stop.state, models, films)
-
-
-@contextlib.contextmanager
-def _naming(tour: schema.Tour, number: int) -> Iterator[None]:
-    """Prefix errors with the tour and the stop."""
-    where = f"{tour.name}, stop {number}"
-    try:
-        yield
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        reason = first.get("ctx", {}).get("error")
-        said = f"{first['loc'][-1]} is {first['input']!r}, {schema.complaint(first)}"
-        raise InputError(f"{where}: {reason if isinstance(reason, InputError) else said}") from None
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        where = f"{tour.name}, stop {number}"
+        try:
+            check(stop.state)
+        except pydantic.ValidationError as error:
+            first = error.errors()[0]
+            reason = first.get("ctx", {}).get("error")
+            said = f"{first['loc'][-1]} is {first['input']!r}, {schema.complaint(first)}"
+            raise InputError(f"{where}: {reason if isinstance(reason, InputError) else said}") from None
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
 
 
 def _check_stop(state: State, library: Library) -> None:
