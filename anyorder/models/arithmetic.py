@@ -73,3 +73,18 @@ def unit(x: Float[Array, "*rows width"]) -> Float[Array, "*rows width"]:
     """
     squared = total(stored(x * x))
     return quotient(x, stored(jnp.sqrt(jnp.where(squared > 0, squared, jnp.ones_like(squared)))))
+
+
+def convolve(taps: Float[Weights, "taps d"], x: Float[Array, "rows d"]) -> Float[Array, "rows d"]:
+    """A causal depthwise convolution: Σ_j taps[j] ⊙ x_{n-j} at every row n; rows before the first are zero.
+
+    >>> shift = jnp.asarray([[1.0, 0.0], [0.0, 1.0]], jnp.float32)  # the second coordinate comes one row late
+    >>> convolve(shift, jnp.asarray([[1.0, 1.0], [2.0, 2.0]], jnp.float32)).tolist()
+    [[1.0, 0.0], [2.0, 1.0]]
+    """
+    rows, before = len(x), len(taps) - 1
+    padded = jnp.pad(x, ((before, 0), (0, 0)))
+    mixed = stored(taps[0] * x)
+    for offset in range(1, before + 1):
+        mixed = stored(mixed + stored(taps[offset] * padded[before - offset : before - offset + rows]))
+    return mixed

@@ -31,6 +31,9 @@ SINGLE_BLOCK = 256
 #: More heads of one shape than this are run one after the other: each output is added at once, and not kept.
 MANY = 16
 
+#: A contribution to the stream and, if it is kept, how much each row reads of every row.
+Written = tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]
+
 
 class Head(eqx.Module):
     """One attention head; `projection` maps its output to the stream (None: values live in the stream).
@@ -79,9 +82,7 @@ class Head(eqx.Module):
             queries, keys = rotated(queries, self.rotary), rotated(keys, self.rotary)
         return stored(hook("query", queries) * self.scale), hook("key", keys)
 
-    def __call__(
-        self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
-    ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
+    def __call__(self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain) -> Written:
         """The head's contribution to the stream, and its attention weights if they are to be kept."""
         x = hook("read", x)
         queries, keys = self.sides(x, hook)
@@ -126,10 +127,8 @@ def rotated(x: Float[Array, "rows width"], base: float) -> Float[Array, "rows wi
 class Mixer(Protocol):
     """A head of any kind, which reads one stream and writes to it: `Head`, `Mamba`, `Recurrence`, or a plug-in's."""
 
-    def __call__(
-        self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
-    ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
-        """The head's contribution to the stream and, if it is to be kept, how much each row reads of every row."""
+    def __call__(self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain) -> Written:
+        """The head's contribution to the stream and, if they are to be kept, its weights."""
 
 
 def run_heads(
@@ -171,12 +170,10 @@ def _run_alike(
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(eqx.filter(head, eqx.is_array) for head in heads))
     rest = eqx.filter(heads[0], eqx.is_array, inverse=True)
 
-    def run(arrays: Mixer) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
+    def run(arrays: Mixer) -> Written:
         return eqx.combine(arrays, rest)(read, keep_weights=keep_weights)
 
-    def add(
-        x: Float[Array, "rows d"], arrays: Mixer
-    ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
+    def add(x: Float[Array, "rows d"], arrays: Mixer) -> Written:
         written, weights = run(arrays)
         return stored(x + written), weights
 

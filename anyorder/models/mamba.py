@@ -19,9 +19,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from anyorder.models.arithmetic import linear, quotient, stored, total
-from anyorder.models.attention import BLOCK, SINGLE_BLOCK
-from anyorder.models.convolution import convolve
+from anyorder.models.arithmetic import convolve, linear, quotient, stored, total
+from anyorder.models.attention import BLOCK, SINGLE_BLOCK, Written
 from anyorder.models.hooks import Hook, plain
 from anyorder.models.mlp import EPSILON
 
@@ -103,9 +102,7 @@ class Mamba(eqx.Module):
         """The head's contribution to the stream."""
         return linear(read, self.projection)
 
-    def __call__(
-        self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
-    ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
+    def __call__(self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain) -> Written:
         """The head's contribution to the stream and, on request, |M| with rows of sum one."""
         x = hook("read", x)
         rows, width = x.shape

@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import sys
 import warnings
-from collections.abc import Iterable
 from typing import Any, Literal
 
 import equinox as eqx
@@ -21,10 +20,9 @@ from jaxtyping import Array, Float, Int
 from anyorder.errors import require
 from anyorder.io.notebook import as_html
 from anyorder.io.tokens import Tokens, as_tokens, nan_outside
-from anyorder.models.arithmetic import Weights, linear, stored, total
+from anyorder.models.arithmetic import Weights, convolve, linear, stored, total
 from anyorder.models.attention import run_heads
 from anyorder.models.certificate import Certificate
-from anyorder.models.convolution import convolve
 from anyorder.models.hooks import Hook, plain
 from anyorder.models.mlp import MLPLayer, Norm, run_stack
 
@@ -47,7 +45,6 @@ class Layer(eqx.Module):
     convolution: Float[Weights, "taps d"] | None = None
 
 
-@jax.tree_util.register_pytree_node_class
 class AttentionMaps(tuple[Float[Array, "_ rows rows"], ...]):
     """The attention weights of every layer, (heads, rows, rows): a tuple with a short text and a notebook form."""
 
@@ -63,14 +60,8 @@ class AttentionMaps(tuple[Float[Array, "_ rows rows"], ...]):
                 looks[f"layer {number}, head {head}"] = {f"at {place}": float(weights[place]) for place in most}
         return as_html("attention from the last row", looks)
 
-    def tree_flatten(self) -> tuple[tuple[Array, ...], None]:
-        """The maps, for `jax.vmap` and `jax.jit`."""
-        return tuple(self), None
 
-    @classmethod
-    def tree_unflatten(cls, _: None, maps: Iterable[Array]) -> AttentionMaps:
-        """The object from its maps."""
-        return cls(maps)
+jax.tree_util.register_pytree_node(AttentionMaps, lambda maps: ([*maps], None), lambda _, maps: AttentionMaps([*maps]))
 
 
 class Trace(eqx.Module):

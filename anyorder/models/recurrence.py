@@ -13,7 +13,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from anyorder.models.arithmetic import Weights, linear, quotient, stored, total
-from anyorder.models.attention import BLOCK, SINGLE_BLOCK
+from anyorder.models.attention import BLOCK, SINGLE_BLOCK, Written
 from anyorder.models.hooks import Hook, plain
 
 
@@ -57,9 +57,7 @@ class Recurrence(eqx.Module):
         """The head's contribution to the stream: its readout, divided by its sum."""
         return linear(quotient(read, _divisor(read)), self.projection)
 
-    def __call__(
-        self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain
-    ) -> tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]:
+    def __call__(self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain) -> Written:
         """The head's contribution to the stream and, on request, how much each row reads of every row.
 
         A hook sees what the head reads and what it writes.

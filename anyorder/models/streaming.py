@@ -10,8 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from anyorder.errors import require
-from anyorder.models.arithmetic import stored
-from anyorder.models.convolution import convolve
+from anyorder.models.arithmetic import convolve, stored
 from anyorder.models.mlp import run_stack
 from anyorder.models.model import Layer, Transformer, predict
 

@@ -1,4 +1,4 @@
-"""Sums, quotients and directions, each correctly rounded."""
+"""Sums, quotients, directions and convolutions, each correctly rounded."""
 
 import equinox as eqx
 import jax
@@ -8,7 +8,9 @@ import pytest
 
 from anyorder.io.numerics import DTYPES
 from anyorder.models import UnitNorm
+from anyorder.models.arithmetic import convolve
 from tests.models.small import jaxpr_dtypes, random_model, tokens_of
+from tests.oracles_constructions import convolved
 
 
 def test_division_is_correctly_rounded():
@@ -22,6 +24,19 @@ def test_a_zero_vector_has_no_direction_and_a_finite_gradient():
     rows = jnp.asarray([[0.0, 0.0], [3.0, 4.0]], jnp.float32)
     np.testing.assert_allclose(norm(rows), [[0, 0], [0.6, 0.8]], atol=1e-7)
     assert bool(jnp.isfinite(jax.grad(lambda rows: norm(rows).sum())(rows)).all())
+
+
+@pytest.mark.parametrize(("taps", "rows"), [(1, 4), (3, 8), (6, 3)])
+def test_a_convolution_is_a_sum_over_offsets(taps, rows):
+    rng = np.random.default_rng(taps)
+    kernel, x = rng.normal(size=(taps, 4)), rng.normal(size=(rows, 4))
+    np.testing.assert_allclose(convolve(jnp.asarray(kernel), jnp.asarray(x)), convolved(kernel, x), atol=1e-12)
+
+
+def test_a_convolution_in_sixteen_bits_rounds_after_every_addition():
+    taps = jnp.asarray([[1.0], [1.0], [-1.0]], jnp.float16)
+    x = jnp.asarray([[2048.0], [1.0], [2048.0]], jnp.float16)  # 2048 + 1 is 2048 in float16
+    assert convolve(taps, x)[2].item() == 0.0
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
