@@ -200,3 +200,18 @@ def codes(symbols, length, base):
         for place, symbol in enumerate(word):
             code[symbol] += base**place
         yield code
+
+
+def kept(model, length):
+    """Numbers that a model keeps while it reads `length` tokens.
+
+    Attention keeps the key and the value of every token in every head, a recurrence its table, a convolution the rows
+    that it still sees.
+    """
+    state = 0
+    for layer in model.layers:
+        state += 0 if layer.convolution is None else (len(layer.convolution) - 1) * model.dimension
+        for head in layer.heads:
+            table = type(head).__name__ == "Recurrence"
+            state += len(head.key) * len(head.value) if table else length * (len(head.key) + len(head.value))
+    return state

@@ -12,12 +12,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from anyorder.constructions.certificate import EQUAL_SCORES, WHOLE_SUMS, Request
 from anyorder.constructions.hard_sequences import hard_sequences
 from anyorder.models import Head, Transformer
 from anyorder.models.model import embedded
+
+_run = eqx.filter_jit(Head.__call__)
 
 
 def equal_scores(model: Transformer, request: Request) -> bool:
@@ -32,7 +33,7 @@ def equal_scores(model: Transformer, request: Request) -> bool:
     kind = rng.integers(0, 4, request.length)
     x = jnp.asarray(rng.normal(size=(4, width))[kind], model.dtype)
     identity = jnp.asarray(np.eye(width), model.dtype)
-    seen = np.asarray(_weights(Head(identity, identity, identity), x), np.float64)
+    seen = np.asarray(_run(Head(identity, identity, identity), x, keep_weights=True)[1], np.float64)
     causal = np.tri(request.length, dtype=bool)
     for one in range(4):
         chosen = causal & (kind == one)
@@ -41,13 +42,6 @@ def equal_scores(model: Transformer, request: Request) -> bool:
         if (least < most).any():
             return False
     return True
-
-
-@eqx.filter_jit
-def _weights(head: Head, x: Float[Array, "length d"]) -> Float[Array, "length length"]:
-    _, weights = head(x, keep_weights=True)
-    assert weights is not None
-    return weights
 
 
 def whole_sums(model: Transformer, request: Request) -> bool:
@@ -66,15 +60,10 @@ def whole_sums(model: Transformer, request: Request) -> bool:
     first = request.order + (model.beginning is not None)
     for stream in jax.vmap(lambda tokens: embedded(model, tokens))(jnp.asarray(batch, jnp.int32)):
         for head in model.layers[0].heads:
-            full = np.asarray(_written(head, stream).astype(jnp.float64))[first:]
+            full = np.asarray(_run(head, stream, keep_weights=False)[0].astype(jnp.float64))[first:]
             if (np.abs(full - np.round(full)) >= 0.45).any():
                 return False
     return True
-
-
-@eqx.filter_jit
-def _written(head: Head, stream: Float[Array, "rows d"]) -> Float[Array, "rows d"]:
-    return head(stream, keep_weights=False)[0]
 
 
 #: Possible assumptions of certificates, and their checks.

@@ -12,7 +12,7 @@ import dataclasses
 import equinox as eqx
 import jax
 
-from anyorder.constructions.construction import OptionValue
+from anyorder.constructions.construction import OptionValue, evaluated
 from anyorder.constructions.registry import construct, find, plan
 from anyorder.models import Layer, Recurrence, Transformer
 
@@ -101,24 +101,6 @@ def account(model: Transformer, length: int, norm_vectors: int = 2) -> dict[str,
     return counted
 
 
-def kept(model: Transformer, length: int) -> int:
-    """The number of values that a model keeps while it reads this many tokens.
-
-    Attention keeps the key and the value of every token in every head, a recurrence its table, a convolution the rows
-    that it still sees.
-
-    >>> kept(construct("recurrent", order=1, alphabet_size=2, length=8), 8)
-    10
-    """
-    state = 0
-    for layer in model.layers:
-        state += 0 if layer.convolution is None else (len(layer.convolution) - 1) * model.dimension
-        for head in layer.heads:
-            table = isinstance(head, Recurrence)
-            state += len(head.key) * len(head.value) if table else length * (len(head.key) + len(head.value))
-    return state
-
-
 def _norms(layer: Layer) -> int:
     return sum(mlp.norm is not None for mlp in layer.mlp) + 2 * sum(
         getattr(head, "normalise", False) for head in layer.heads
@@ -135,9 +117,8 @@ def breakdown(construction: str, *, alphabet_size: int, length: int) -> Breakdow
     s, t, d = alphabet_size, length, 6 * alphabet_size + 3
     model = construct(construction, order=1, alphabet_size=s, length=t)
     counted = account(model, t, norm_vectors=find(construction).norm_vectors)
-    values = {"dS": d * s, "dT": d * t, "2d²": 2 * d**2, "3d²": 3 * d**2, "2d": 2 * d, "3d": 3 * d, "6d": 6 * d}
     components = tuple(
-        Component(name, formula, values[formula], counted[name])
+        Component(name, formula, evaluated(formula, d=d, S=s, T=t), counted[name])
         for name, formula in zip(counted, PRINTED[construction], strict=True)
     )
     rows = table_one(order=1, alphabet_size=s, length=t, stored=False)

@@ -6,8 +6,7 @@ import dataclasses
 import math
 
 from anyorder.constructions import bounds
-from anyorder.constructions.construction import Construction
-from anyorder.constructions.formula import evaluated
+from anyorder.constructions.construction import Construction, evaluated
 from anyorder.constructions.registry import CONSTRUCTIONS, Plan, plan
 from anyorder.io.numerics import DTYPES
 

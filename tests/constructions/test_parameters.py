@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from anyorder.constructions import CONSTRUCTIONS, construct, parameters
-from anyorder.constructions.formula import evaluated
+from anyorder.constructions.construction import evaluated
+from tests.oracles_constructions import kept
 
 PRINTED_ONLY = {"bigram", "associative", "disentangled"}  # Table 1 counts these by rules of their own
 
@@ -24,7 +25,7 @@ def test_formulas_of_the_state_count_what_is_kept(name):
     entry = CONSTRUCTIONS[name]
     k, s, t = entry.largest_order or 3, 3, 24
     model = construct(name, order=k, alphabet_size=s, length=t, force=True)
-    assert parameters.kept(model, t) == evaluated(entry.state, d=model.dimension, k=k, S=s, T=t)
+    assert kept(model, t) == evaluated(entry.state, d=model.dimension, k=k, S=s, T=t)
 
 
 def test_table_one_reports_both_counts_where_two_are_defensible():

@@ -7,9 +7,10 @@ import tracemalloc
 import pytest
 
 from anyorder.constructions import CONSTRUCTIONS, construct
-from anyorder.constructions.parameters import account, kept
+from anyorder.constructions.parameters import account
 from anyorder.constructions.price import price, prices
 from anyorder.errors import InputError
+from tests.oracles_constructions import kept
 
 WORDS = {"bfloat16": 16, "float16": 16, "float32": 32, "float64": 64}
 

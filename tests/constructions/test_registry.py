@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import pytest
 
 from anyorder.constructions import CONSTRUCTIONS, certificate, construct, plan, registry
-from anyorder.constructions.formula import evaluated
+from anyorder.constructions.construction import evaluated
 from anyorder.constructions.hard_sequences import hard_sequences
 from anyorder.errors import InputError
 from anyorder.io.numerics import DTYPES
