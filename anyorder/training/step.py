@@ -6,9 +6,10 @@ is the same run.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -20,10 +21,9 @@ from anyorder.chains import Source
 from anyorder.estimators import floor
 from anyorder.io.numerics import dtype_of
 from anyorder.models import Transformer
-from anyorder.models.hooks import Hook, plain
+from anyorder.models.hooks import Hook, Place, plain
 from anyorder.training import fast
 from anyorder.training.config import Config, Optimisation
-from anyorder.training.dropout import dropout
 from anyorder.training.optimiser import Numbers, numbers, optimiser, rate
 
 #: Most steps of one call.
@@ -177,6 +177,23 @@ def _logarithms(model: Any, tokens: Int[Array, "length"], hook: Hook = plain) ->
     return jnp.log(as_distributions(model(tokens, hook=hook)))
 
 
+def dropout(amount: float | Float[Array, ""], key: PRNGKeyArray) -> Hook:
+    """A hook for one forward pass that sets this fraction of the numbers to zero and scales up the others.
+
+    As in GPT-2 it drops embeddings, attention weights, and the sums that attention and MLP add to the stream.
+    """
+    numbers = itertools.count()
+
+    def drop(place: Place, values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        if place not in ("embedding", "attention", "written"):
+            return values
+        kept = 1 - jnp.asarray(amount, values.dtype)
+        chosen = jax.random.bernoulli(jax.random.fold_in(key, next(numbers)), kept, values.shape)
+        return jnp.where(chosen, values / kept, jnp.zeros_like(values))
+
+    return drop
+
+
 def as_distributions(probabilities: Float[Array, "*batch symbols"]) -> Float[Array, "*batch symbols"]:
     """The output of a model without a softmax as positive distributions, for which the loss is finite.
 
@@ -190,24 +207,13 @@ def as_distributions(probabilities: Float[Array, "*batch symbols"]) -> Float[Arr
     return least / least.sum(axis=-1, keepdims=True)
 
 
-@runtime_checkable
-class Advance(Protocol):
-    """Some steps of one model."""
-
-    def __call__(
-        self,
-        state: State,
-        key: PRNGKeyArray,
-        inputs: Numbers,
-        source: Source,
-        first: Int[Array, ""],
-        count: Int[Array, ""],
-    ) -> tuple[State, Float[Array, "chunk"], Bool[Array, ""]]:
-        """The new state, the loss of every step, and whether all weights are finite."""
+#: The new state, the loss of every step, and whether all weights are finite.
+Advanced = tuple[State, Float[Array, "chunk"], Bool[Array, ""]]
+Advance = Callable[..., Advanced]
 
 
 def program(config: Config, model: eqx.Module) -> Advance:
-    """`advance(state, key, inputs, source, first, count)`: `count` ≤ CHUNK steps from step `first` on.
+    """`advance(state, key, inputs, source, first, count)`: `count` ≤ CHUNK steps of one model from step `first` on.
 
     Only the non-array fields of `model` and the `structure` of the config are compiled in: arrays, numbers and the
     source are inputs.
@@ -218,7 +224,7 @@ def program(config: Config, model: eqx.Module) -> Advance:
 
     def advance(
         state: State, key: PRNGKeyArray, inputs: Numbers, source: Source, first: Int[Array, ""], count: Int[Array, ""]
-    ) -> tuple[State, Float[Array, "chunk"], Bool[Array, ""]]:
+    ) -> Advanced:
         change, fraction = optimiser(settings, inputs), rate(settings.schedule, inputs)
 
         def loss_of(weights: eqx.Module, step: Int[Array, ""]) -> Float[Array, ""]:

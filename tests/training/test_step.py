@@ -1,4 +1,4 @@
-"""The step of training: its number types and its targets."""
+"""The step of training: its number types, its targets, and dropout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jax.extend.core import jaxprs_in_params
 
 from anyorder.models import Head, Layer, Transformer
 from anyorder.training.initial import initial_model
-from anyorder.training.step import batch_loss, keys, program, start
+from anyorder.training.step import batch_loss, dropout, keys, program, start
 from tests import oracles
 from tests.training.small import LENGTH, SYMBOLS, VALUE_POSITIONS, inputs, settings
 
@@ -132,3 +132,34 @@ def test_a_model_without_softmax_has_a_finite_loss_and_gradient():
     )(weights)
     assert np.isfinite(loss)
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))
+
+
+@pytest.mark.slow
+def test_dropout_keeps_the_mean_of_what_it_drops():
+    config = settings({"layers": 1, "mlp": "none", "key_positions": "none"}, dropout=0.5)
+    model = initial_model(config, jax.random.key(0))
+    # With no attention to speak of the logits are linear in the dropped embeddings.
+    model = eqx.tree_at(lambda model: model.layers[0].heads[0].value, model, jnp.zeros((8, 8)))
+    tokens = jnp.asarray([0, 1, 2], jnp.int32)
+
+    def logits(key):
+        logarithms = model.log_probabilities(tokens, hook=dropout(0.5, key))
+        return logarithms - logarithms.mean(axis=-1, keepdims=True)
+
+    dropped = jax.vmap(logits)(jax.random.split(jax.random.key(1), 20_000))
+    whole = model.logits(tokens)
+    assert float(dropped.std(axis=0).min()) > 0.05
+    np.testing.assert_allclose(dropped.mean(axis=0), whole - whole.mean(axis=-1, keepdims=True), atol=0.05)
+
+
+@pytest.mark.parametrize("architecture", [{}, VALUE_POSITIONS])
+@pytest.mark.slow
+def test_a_step_with_dropout_takes_another_loss_and_none_takes_the_plain_one(architecture):
+    model = initial_model(settings(architecture), jax.random.key(0))
+    source = settings(architecture).source
+    losses = [
+        float(batch_loss(model, settings(architecture, dropout=p).optimisation, source, jax.random.key(3)))
+        for p in (0.0, 1e-12, 0.3)
+    ]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-9)
+    assert abs(losses[2] - losses[0]) > 1e-6
