@@ -79,13 +79,11 @@ class Train(Command):
             self.out is None or self.resume is None,
             "pass --out DIR for a new run, or --resume DIR to continue one, not both",
         )
-        from anyorder.training.run import run_checked
-
         devices.prepare()
         with self._folder() as folder, asked_to_stop() as stop:
             try:
                 resume = self.resume is not None
-                result = run_checked(self.settings, folder, resume, stop=stop, progress=True)
+                result = training.train(self.settings, folder, resume=resume, stop=stop, progress=True)
             except training.Diverged as error:
                 kept = f"the last good checkpoint is in {folder}"
                 report = {"out": folder, "diverged": facts(error, "step", "seed", "rate")}

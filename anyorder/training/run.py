@@ -159,31 +159,6 @@ def train(
         config = dataclasses.replace(config, own_model=modules.words)
     if source is None:
         check_same(config.own_source, None, "source")
-    given = Given(source, floor, None if modules is None else modules.fresh)
-    return run_checked(config, out, resume, from_model, watch, stop, progress, stacked, given)
-
-
-class Given(NamedTuple):
-    """Objects that a caller gives to a run besides its config: a source, its floor, and a module for every member."""
-
-    source: Source | None = None
-    floor: GivenFloor | None = None
-    modules: list[eqx.Module] | None = None
-
-
-def run_checked(
-    config: Config,
-    out: str | Path | None,
-    resume: bool = False,
-    from_model: Transformer | None = None,
-    watch: RoundWatcher = lambda progress: None,
-    stop: Stop = lambda: False,
-    progress: bool | None = None,
-    stacked: bool | None = None,
-    given: Given | None = None,
-) -> Trained:
-    """`train` for a config that `check_config` has accepted."""
-    given = given or Given()
     if resume and out is not None:
         stored = read_config(Path(out))
         check_same(stored.own_source, config.own_source, "source")
@@ -191,20 +166,21 @@ def run_checked(
         from_model = read_start(Path(out))
     elif from_model is None and config.initial.from_model is not None:
         from_model = load(config.initial.from_model)
-    models = given.modules or ([] if resume else _initial_models(config, from_model))
+    fresh: list[Any] = [] if modules is None else list(modules.fresh)
+    if not fresh and not resume:
+        fresh = _initial_models(config, from_model)
     nowhere: AbstractContextManager[Folder | None] = nullcontext()
     with nowhere if out is None else opened(Path(out), config, resume) as folder:
-        start_from = from_model if given.modules is None else given.modules[0]
-        last = None if folder is None or not resume else folder.last(start_from)
+        last = None if folder is None or not resume else folder.last(from_model if modules is None else fresh[0])
         if last is not None:
             models, states = last.models, last.states
         else:
-            models = models or _initial_models(config, from_model)
+            models = fresh or _initial_models(config, from_model)
             states = [start(config, model) for model in models]
             if folder is not None:
                 folder.begin(from_model)
         with shown(len(states), progress) as show:
-            run = _Run(config, models[0], states, folder, stacked, given)
+            run = _Run(config, models[0], states, folder, stacked, source, floor)
             return run.go(None if last is None else last.step, (show, watch), stop)
 
 
@@ -220,14 +196,15 @@ class _Run:
         states: list[State],
         folder: Folder | None,
         stacked: bool | None,
-        given: Given,
+        source: Source | None,
+        floor: GivenFloor | None,
     ) -> None:
         self.config, self.folder = config, folder
         self.lines: list[Row] = []
         self.frame = eqx.filter(frame, eqx.is_inexact_array, inverse=True)
-        self.placed = placed([config], frame, states, stacked, given.source)
-        asked, data = config.measurement, config.data if given.source is None else given.source
-        self.evaluation = evaluation_set(data, asked.evaluation_count, asked.evaluation_seed, floor=given.floor)
+        self.placed = placed([config], frame, states, stacked, source)
+        asked, data = config.measurement, config.data if source is None else source
+        self.evaluation = evaluation_set(data, asked.evaluation_count, asked.evaluation_seed, floor=floor)
 
     def go(self, begun: int | None, watchers: Sequence[RoundWatcher], stop: Stop) -> Trained:
         measurement, steps, step = self.config.measurement, self.config.optimisation.steps, begun or 0
