@@ -84,12 +84,16 @@ class LayerNorm(_Part):
         return functional.layer_norm(x, x.shape[-1:], self.gain, self.bias, EPSILON)
 
 
-class Head(_Part):
-    """One attention head: scores <W_K x_i + p^K_{n-i}, W_Q x_n>, values W_V x_i + p^V_{n-i}."""
+class _Mixer(_Part):
+    """A head; `pattern` passes its attention weights."""
 
     def __init__(self, **fields: object) -> None:
         super().__init__(**fields)
         self.pattern = nn.Identity()
+
+
+class Head(_Mixer):
+    """One attention head: scores <W_K x_i + p^K_{n-i}, W_Q x_n>, values W_V x_i + p^V_{n-i}."""
 
     def forward(self, x: Tensor) -> Tensor:
         """The head's contribution to the stream (…, rows, d)."""
@@ -141,12 +145,8 @@ def _convolved(taps: Tensor, x: Tensor) -> Tensor:
     return functional.conv1d(padded, taps.flip(0).T[:, None], groups=x.shape[-1]).mT
 
 
-class Mamba(_Part):
+class Mamba(_Mixer):
     """One head of Mamba-2 in its quadratic form; `pattern` passes |M| with rows of sum one."""
-
-    def __init__(self, **fields: object) -> None:
-        super().__init__(**fields)
-        self.pattern = nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
         """The head's contribution to the stream (…, rows, d)."""
@@ -166,12 +166,8 @@ class Mamba(_Part):
         return normed @ self.projection.T
 
 
-class Recurrence(_Part):
+class Recurrence(_Mixer):
     """A head with a table: each row reads what was stored under its features so far, divided by its sum."""
-
-    def __init__(self, **fields: object) -> None:
-        super().__init__(**fields)
-        self.pattern = nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
         """The head's contribution to the stream (…, rows, d)."""
