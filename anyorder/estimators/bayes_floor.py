@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -34,13 +34,8 @@ from anyorder.estimators.retrieval import retrieval, unigram_retrieval
 from anyorder.estimators.unknown_order import ctw, mixture, of_order
 from anyorder.io.tokens import Tokens, as_tokens, spelled
 
-
-@runtime_checkable
-class Predictor(Protocol):
-    """Next-token distributions after every position of one sequence."""
-
-    def __call__(self, tokens: Tokens) -> Estimate | WeightedEstimate:
-        """The distributions; row n predicts token n + 1."""
+Predictor = Callable[[Tokens], Estimate | WeightedEstimate]
+"""From one sequence to the next-token distributions after every position; row n predicts token n + 1."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,16 +6,9 @@ import bz2
 import lzma
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from typing import Any
 
 import numpy as np
-
-
-class _Compressor(Protocol):
-    """A compressed file that is being written."""
-
-    def compress(self, data: bytes, /) -> bytes: ...
-    def flush(self) -> bytes: ...
 
 
 class Compressors:
@@ -29,7 +22,7 @@ class Compressors:
 
     def __init__(self, alphabet_size: int) -> None:
         self._dtype = np.min_scalar_type(alphabet_size - 1)
-        self._open: dict[str, _Compressor] = {
+        self._open: dict[str, Any] = {
             "gzip": zlib.compressobj(level=9, wbits=31),
             "bzip2": bz2.BZ2Compressor(9),
             "xz": lzma.LZMACompressor(preset=6),
