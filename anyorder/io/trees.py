@@ -25,7 +25,7 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import ArrayLike
 
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, require, shown
 from anyorder.io.atomic import whole_file
 from anyorder.io.gates import open_regular, read_bytes
 
@@ -89,6 +89,10 @@ def _fields(value: object) -> dict[str, Any] | None:
     return value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else None
 
 
+class UnknownKind(KeyError):
+    """The name of a class that is not among the allowed ones."""
+
+
 def rebuilt(
     plain: object,
     arrays: Mapping[str, Any],
@@ -99,7 +103,7 @@ def rebuilt(
 
     >>> rebuilt({"kind": "Path", "fields": {}}, {}, [])
     Traceback (most recent call last):
-    KeyError: 'Path'
+    anyorder.io.trees.UnknownKind: 'Path'
     """
     by_name = kinds if isinstance(kinds, Mapping) else {kind.__name__: kind for kind in kinds}
 
@@ -109,6 +113,8 @@ def rebuilt(
         if not isinstance(value, dict):
             return value
         if "kind" in value:
+            if value["kind"] not in by_name:
+                raise UnknownKind(value["kind"])
             return by_name[value["kind"]](**{name: build(inner) for name, inner in value["fields"].items()})
         ((tag, content),) = value.items()
         if tag == "array":
@@ -225,6 +231,9 @@ def read_record(
     )
     try:
         return rebuilt(header["value"], arrays, kinds, array)
+    except UnknownKind as error:
+        way_out = "load the plug-in that defines it with --plugin or ANYORDER_PLUGINS, or write it again"
+        raise InputError(f"{path} has a part of the unknown kind {shown(error.args[0])}; {way_out}") from None
     except Exception:
         raise InputError(f"{path} does not describe {form!r}; write it again") from None
 

@@ -115,6 +115,13 @@ def test_a_structure_that_does_not_fit_is_refused(saved, change):
     assert "write it again" in refused(saved)
 
 
+def test_a_part_of_a_plug_in_is_named(saved):
+    tensors, header = read_tensors(saved)
+    header["value"]["fields"]["layers"]["tuple"][0]["kind"] = "TheirLayer"
+    write_tensors(saved, tensors, header)
+    assert "unknown kind 'TheirLayer'; load the plug-in that defines it" in refused(saved)
+
+
 def test_no_file_and_another_file(tmp_path):
     assert "cannot read" in refused(tmp_path / "none.safetensors")
     (tmp_path / "other.npy").write_bytes(b"\x93NUMPY" + bytes(100))
