@@ -17,6 +17,7 @@ from anyorder.training.config import PRESETS
 PAGE = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"^`(\w+\.py)`:\n\n```python\n(.*?)^```", PAGE, re.M | re.S))
 COMMANDS = re.findall(r"^anyorder (.*--plugin (\w+\.py).*)$", PAGE, re.M)
+((IN_ENVIRONMENT, WITHOUT_FLAG),) = re.findall(r"^ANYORDER_PLUGINS=(\S+) anyorder (.*)$", PAGE, re.M)
 
 
 @pytest.fixture
@@ -155,11 +156,13 @@ def test_every_kind_has_a_file_and_every_file_a_command():
     assert {file for _, file in COMMANDS} == set(FILES)
 
 
-@pytest.mark.parametrize("command", [command for command, _ in COMMANDS])
+@pytest.mark.parametrize(
+    ("environment", "command"), [(IN_ENVIRONMENT, WITHOUT_FLAG), *(("", command) for command, _ in COMMANDS)]
+)
 @pytest.mark.slow
-def test_a_command_of_the_page_runs_with_its_file(command, tmp_path, monkeypatch, run):
+def test_a_command_of_the_page_runs_with_its_file(environment, command, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ANYORDER_PLUGINS", "")
+    monkeypatch.setenv("ANYORDER_PLUGINS", environment)
     for name, text in FILES.items():
         Path(name).write_text(text, encoding="utf-8")
     Path("x.txt").write_text("0 1 1 0 1 0 0 1", encoding="utf-8")
