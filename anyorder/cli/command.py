@@ -18,6 +18,7 @@ from rich.status import Status
 from rich.table import Table
 
 from anyorder.errors import require
+from anyorder.io import plugins
 from anyorder.io.gates import Gate
 
 if TYPE_CHECKING:  # NumPy and JAX take a second to import: not for --help
@@ -75,7 +76,8 @@ class Command(abc.ABC):
     def next_step(self, report: Mapping[str, object]) -> str:
         """The suggested next command, printed after success."""
         known = {**vars(self), **report}
-        return self.next.format_map({name: shlex.quote(str(value)) for name, value in known.items()})
+        step = self.next.format_map({name: shlex.quote(str(value)) for name, value in known.items()})
+        return step if "\n" in step else step + plugins.flags()  # the demo suggests several, which need none
 
     @abc.abstractmethod
     def run(self) -> Outcome:
@@ -101,7 +103,7 @@ class SequenceCommand(Command):
         """FILE is replaced by this file and its alphabet, unless standard input was read."""
         alphabet = () if self.alphabet is None else ("--alphabet", self.alphabet)
         words = "FILE" if self.file == "-" else shlex.join((self.file, *alphabet))
-        return super().next_step(report).replace("FILE", words)
+        return super().next_step(report).replace("FILE", words, 1)
 
     def opened(self) -> contextlib.AbstractContextManager[SequenceFile]:
         """The file, to be read in chunks."""

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from anyorder.cli.command import Command, Outcome, progress, table
 from anyorder.errors import require
+from anyorder.io import plugins
 from anyorder.io.gates import Gate
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
@@ -66,9 +67,9 @@ class Probe(Command):
     def next_step(self, report: Mapping[str, object]) -> str:
         """Save the result, or explore the saved one."""
         if self.out is not None:
-            return shlex.join(["anyorder", "explore", "--models", self.out])
+            return shlex.join(["anyorder", "explore", "--models", self.out]) + plugins.flags()
         order = [] if self.order is None else ["--order", str(self.order), "--alphabet-size", str(self.alphabet_size)]
-        return shlex.join(["anyorder", "probe", self.model, *order, "--out", "probed"])
+        return shlex.join(["anyorder", "probe", self.model, *order, "--out", "probed"]) + plugins.flags()
 
     def run(self) -> Outcome:
         """Open, measure, draw, and tabulate."""

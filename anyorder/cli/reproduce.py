@@ -67,7 +67,7 @@ class Reproduce(Command):
                 for one in run_all(experiments, folder, Task(self.budget, seeds), begin, watch):
                     ran.append(one)
                     sections.append(reproduce.section(folder, one))
-                    page = reproduce.write_report(folder, sections, self.next, self.budget)
+                    page = reproduce.write_report(folder, sections, self.next_step({}), self.budget)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"interrupted; the same command resumes what is in {folder}") from None
         report = {

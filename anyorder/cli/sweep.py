@@ -14,6 +14,7 @@ from rich.live import Live
 
 from anyorder.cli.command import Command, Outcome, facts, table
 from anyorder.errors import require
+from anyorder.io import plugins
 from anyorder.io.gates import Gate
 from anyorder.training import devices
 
@@ -65,7 +66,7 @@ class SweepCommand(Command):
     def next_step(self, report: Mapping[str, object]) -> str:
         """After a dry run the sweep itself."""
         if self.dry_run:
-            return f"anyorder sweep {self.source} --out {self.out or report['sweep']}"
+            return f"anyorder sweep {self.source} --out {self.out or report['sweep']}" + plugins.flags()
         return super().next_step(report)
 
     def run(self) -> Outcome:

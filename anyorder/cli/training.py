@@ -61,8 +61,8 @@ class Train(Command):
         if "config" in given:
             from anyorder.io.atomic import read_json
 
-            values = read_json(given["config"], "a JSON file")  # a config by itself, or the config.json of a run
-            return cls(settings=config_text.from_json(values.get("config", values), given["config"]))
+            document = read_json(given["config"], "a JSON file")
+            return cls(settings=config_text.from_document(document, given["config"]))
         data = given.get("settings", {}).get("data", {})
         if "order" in data:
             Data(**data).check_window()

@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+import shlex
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -84,8 +85,8 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
             return self[given]
         name = self._named("", given)
         if name is None:
-            kind = type(given).__name__
-            raise InputError(f"the {self.kind} is a {kind}, must be a name, or a {self.kind} that has one")
+            kind = given if isinstance(given, type) else type(given)
+            raise InputError(f"the {self.kind} is a {kind.__name__}, must be a name, or a {self.kind} that has one")
         known = self._all()[0]
         if name not in known or self[name] is not given:
             require(name not in known, self._clash(name, self.home(name), "this program"))
@@ -166,6 +167,14 @@ def files() -> list[str]:
     """The files and folders that are named as plug-ins."""
     named = os.environ.get(VARIABLE, "").split(os.pathsep)
     return [os.path.realpath(file) for file in named if file]
+
+
+def flags() -> str:
+    """The flags that name the loaded files, to be added to a suggested command; those below the current folder by
+    their relative path.
+    """
+    here = os.path.realpath(os.curdir) + os.sep
+    return "".join(f" --plugin {shlex.quote(file.removeprefix(here))}" for file in files())
 
 
 def _plugins() -> dict[str, Any]:

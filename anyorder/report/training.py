@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from anyorder import estimators
 from anyorder.errors import require
+from anyorder.io import plugins
 from anyorder.io.atomic import Row
 from anyorder.models import Transformer
 from anyorder.papers.experiment import Table, TableRow
@@ -167,9 +168,10 @@ def write_run(folder: Path, run: Path, member: int = 0, sequence: int | None = N
         f"{data.alphabet_size} symbols, {data.length} tokens each. Every number is measured on "
         f"{config.measurement.evaluation_count:,} sequences that no model was trained on."
     )
+    flags = plugins.flags()
     commands = {
-        f"anyorder probe {run}": "which order has each head?",
-        f"anyorder evaluate {run} --length {2 * data.length}": "the same models on sequences twice as long",
+        f"anyorder probe {run}{flags}": "which order has each head?",
+        f"anyorder evaluate {run} --length {2 * data.length}{flags}": "the same models on sequences twice as long",
     }
     page = write_page(folder, f"Against the Bayes floor: {run.name}", lead, [*sections, following(commands)])
     return {"page": page, **paths}

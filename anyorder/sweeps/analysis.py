@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import stdtrit
 
+from anyorder.io import plugins
 from anyorder.sweeps.spec import METRICS, Success, Sweep
 from anyorder.sweeps.table import SweepRow
 from anyorder.training import config as configs
@@ -156,4 +157,4 @@ def command(sweep: Sweep, cell: Cell) -> str:
     config = configs.changed(sweep.base, {**cell.values, "seed": first})
     if last - first + 1 == len(sweep.seeds):
         config = configs.changed(config, {"seeds": len(sweep.seeds)})
-    return config_text.command(config) + " --out best"
+    return config_text.command(config) + " --out best" + plugins.flags()

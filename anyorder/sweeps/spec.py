@@ -195,8 +195,7 @@ def read_toml(path: str | Path) -> Sweep:
     base = configs.preset(str(content.get("preset", "floor")))
     if "config" in content:
         named = file.parent / str(content["config"])
-        values = read_json(named, "a JSON file")
-        base = config_text.from_json(values.get("config", values), str(named))
+        base = config_text.from_document(read_json(named, "a JSON file"), str(named))
     return sweep(
         str(content.get("name", file.stem)),
         configs.changed(base, groups["set"], source),
@@ -292,6 +291,13 @@ def _has_floor(data: Data) -> bool:
     from anyorder import estimators
 
     return estimators.floor(data.source).reason is None
+
+
+def plugins(sweep: Sweep) -> list[list[str]]:
+    """Field, name and origin of every plug-in value in the base config and on the axes."""
+    given = [{}, *({axis: value} for axis, values in sweep.axes.items() for value in values)]
+    found = [entry for one in given for entry in config_text.plugins(configs.changed(sweep.base, one))]
+    return [entry for place, entry in enumerate(found) if entry not in found[:place]]
 
 
 def shapes(runs: Sequence[Run]) -> list[list[Run]]:

@@ -101,6 +101,7 @@ def read_sweep(folder: Path) -> tuple[Sweep, list[SweepRow]]:
     path = folder / SWEEP
     stored = read_json(path, _EXPECTED, {"format": str, "sweep": dict})
     require(stored["format"] == FORMAT, f"{path} holds {stored['format']!r}, must be {FORMAT!r}; give {_EXPECTED}")
+    config_text.check_plugins(stored.get("plugins"), str(path))
     try:
         sweep = spec.from_stored(stored["sweep"], str(path))
     except InputError as error:
@@ -149,7 +150,8 @@ class SweepFolder:
         """Claim the folder: write the description of the sweep, and sort its rows."""
         self._read()  # another process may have written since
         about = {"format": FORMAT, "digest": spec.sweep_digest(self.sweep), "sweep": as_json(self.sweep)}
-        write_json(self.folder / SWEEP, {**about, "versions": versions})
+        plugins = spec.plugins(self.sweep)
+        write_json(self.folder / SWEEP, {**about, "versions": versions} | ({"plugins": plugins} if plugins else {}))
         self.sort()
 
     def add(self, run: Run, ended: Ended) -> None:

@@ -14,6 +14,12 @@ def words(entries: object) -> str:
     return " ".join(map(str, entries)) if isinstance(entries, tuple) else str(entries)
 
 
+def from_document(document: dict[str, object], source: str) -> Config:
+    """The config in the JSON of a file: `config.json` of a run, or a config by itself."""
+    check_plugins(document.get("plugins"), source)
+    return from_json(document.get("config", document), source)
+
+
 def from_json(plain: object, source: str = "the config") -> Config:
     """The config of a JSON object, such as `trees.as_json` returns; missing fields have their defaults."""
     flat: dict[str, object] = {}

@@ -182,8 +182,7 @@ def begun(path: Path) -> bool:
 def read_config(path: str | Path) -> Config:
     """The config of the run in a folder."""
     stored, file = _stored(Path(path)), str(Path(path) / CONFIG)
-    config_text.check_plugins(stored.get("plugins"), file)
-    return config_text.from_json(stored["config"], file)
+    return config_text.from_document(stored, file)
 
 
 def read_start(path: Path) -> Transformer | None:

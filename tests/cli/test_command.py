@@ -8,6 +8,7 @@ from rich.console import Console
 
 from anyorder.cli.command import key_value_table, table
 from anyorder.cli.main import COMMANDS, parse
+from anyorder.io import plugins
 
 
 def lines(made):
@@ -75,6 +76,15 @@ def test_every_command_ends_with_a_next_step_that_parses(name):
 )
 def test_next_steps_take_up_what_was_done(words, report, step):
     assert parse(words).next_step(report) == step
+
+
+def test_next_steps_load_the_same_plug_ins(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine.py", "a b.py"):
+        (tmp_path / name).write_text("")
+    with plugins.within(["mine.py", str(tmp_path / "a b.py")]):
+        assert parse(["show", "run"]).next_step({}) == "anyorder probe run --plugin mine.py --plugin 'a b.py'"
+        assert "--plugin" not in parse(["demo"]).next_step({})
 
 
 def test_the_next_step_is_printed_last_and_not_with_json(run):

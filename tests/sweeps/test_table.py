@@ -7,7 +7,7 @@ import re
 import pytest
 
 from anyorder.errors import InputError
-from anyorder.io import atomic
+from anyorder.io import atomic, plugins
 from anyorder.sweeps import run as run_module
 from anyorder.sweeps import spec, table
 from tests.sweeps.small import GRID, in_process, made
@@ -70,6 +70,17 @@ def test_folders_of_others_are_refused_and_not_touched(tmp_path, run):
     )
     assert [entry.name for entry in foreign.iterdir()] == ["thesis.txt"]
     assert run("show", foreign)[0] == 2
+
+
+def test_a_sweep_names_the_plug_in_that_is_missing(plugin, tmp_path, monkeypatch, run):
+    path = plugin("from anyorder.chains import Dirichlet\n\n\nclass Own(Dirichlet):\n    name = 'own-rows'\n")
+    grid, _ = made({"prior": ["dirichlet", "own-rows"]}, metric="excess")
+    table.SweepFolder(tmp_path / "sweep", grid).begin({})
+    assert table.read_sweep(tmp_path / "sweep") == (grid, [])
+    monkeypatch.delenv(plugins.VARIABLE)
+    code, _, error = run("show", tmp_path / "sweep")
+    wrong = f"{tmp_path}/sweep/sweep.json has the prior 'own-rows' of {path}"
+    assert (code, error) == (2, f"anyorder: {wrong}; load that with --plugin or ANYORDER_PLUGINS\n")
 
 
 def test_an_interruption_right_after_a_row_was_written_keeps_it(tmp_path, monkeypatch):
