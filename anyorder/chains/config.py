@@ -71,7 +71,7 @@ class SourceConfig:
     depth: int = 3
     """Full depth of the prior tree: a node above it is a leaf with probability ½."""
     chains: int = 16
-    """Kernels of the prior pool."""
+    """Number of kernels in the prior pool."""
     pool_seed: int = 0
     """Seed of the kernels of the prior pool."""
     start: Literal["uniform", "stationary"] = "uniform"

@@ -32,11 +32,11 @@ class Chosen(Command):
     dtype: Dtype = "float64"
     """Type of the weights, the activations, the scores and the softmax."""
     target_error: float | None = None
-    """Target additive error, which decides the temperature; by default 1e-5, or the resolution of the dtype."""
+    """Target error of a probability, which determines kappa; by default 1e-5, more in 16-bit dtypes."""
     kappa: float | None = None
-    """Temperature, in place of the one for the target error."""
+    """Inverse temperature of layer two, instead of that for the target error."""
     force: bool = False
-    """Build even if the dtype cannot hold it, to study the failure."""
+    """Build even if the order exceeds the precision of the dtype, to study the failure."""
 
     @classmethod
     def complete(cls) -> type[Command]:
@@ -62,7 +62,7 @@ class Chosen(Command):
 
 
 class Verify(Chosen):
-    """Build a construction and compare it with the exact estimator on hard sequences; exit 1 beyond its bound.
+    """Build a construction and compare it with the exact estimator on hard sequences; exit 1 if the error exceeds the bound.
 
     Examples:
       anyorder verify dyadic --order 10 --alphabet-size 4 --dtype float32
@@ -85,7 +85,7 @@ class Verify(Chosen):
     seed: int = 0
     """The same seed gives the same sequences."""
     exhaustive: int | None = None
-    """Take all sequences of this length instead, in place of --length and --sequences."""
+    """Check all sequences of this length, in place of --length and --sequences."""
 
     @classmethod
     def check_words(cls, words: Sequence[str]) -> None:
@@ -255,7 +255,7 @@ class Export(Command):
 
 
 class Constructions(Command):
-    """List every construction: its shape, the largest order that it holds in each dtype, and when to take it.
+    """List all constructions: shapes, the largest exact order in each dtype, and advice.
 
     Examples:
       anyorder constructions

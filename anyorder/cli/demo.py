@@ -35,7 +35,7 @@ the command is .venv/bin/anyorder; after `source .venv/bin/activate` it is plain
 
 
 class Demo(Command):
-    """The whole story: estimators and their floor, certified constructions, a trained model, Algorithm 1, one page.
+    """Write a tour of the package on one page: estimators, certified constructions, a trained model, Algorithm 1.
 
     Examples:
       anyorder demo --out demo

@@ -35,8 +35,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
       anyorder dynamics preconditioned --order 3 --out run
       anyorder dynamics preconditioned --prior dirichlet --jointly --out run --json
 
-    The reduced model has one number p_i for every offset i, how much layer 1 looks i tokens back, and one number a_2,
-    how sharply layer 2 compares.
+    The reduced model has one score p_i for every offset i of layer 1, and the inverse temperature a_2 of layer 2.
     """
 
     next = "anyorder explore --models {out}"

@@ -31,7 +31,7 @@ class EstimateCommand(SequenceCommand):
     estimator: Annotated[str, tyro.conf.arg(metavar="NAME")] = "kgram"
     """One of the estimators listed above."""
     beta: float | None = None
-    """Smoothing of the estimators that have it; by default 1, and 0.5 for ctw."""
+    """β of the estimators that smooth; by default 1, for ctw 0.5."""
     out: Annotated[str | None, Gate("write")] = None
     """Write the distributions: .npy (NaN rows where undefined) or JSON lines (null where undefined)."""
 

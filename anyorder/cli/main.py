@@ -26,28 +26,28 @@ if TYPE_CHECKING:  # `--help` and `--version` need none of the parser's and the 
 
 #: Sub-command → module, class, and a description. Modules are imported only for the called command.
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "demo": ("demo", "Demo", "the main job at a small size: chains, constructions, training, one page"),
+    "demo": ("demo", "Demo", "write a tour of the package on one page: estimators, constructions, training"),
     "sample": ("sample", "Sample", "draw sequences of random Markov chains"),
-    "estimate": ("estimate", "EstimateCommand", "next-token distributions of a sequence, by an exact estimator"),
-    "order": ("order", "OrderCommand", "how likely each order of a sequence is"),
+    "estimate": ("estimate", "EstimateCommand", "estimate next-token distributions of a sequence"),
+    "order": ("order", "OrderCommand", "find the Markov order that describes a sequence best"),
     "constructions": ("constructions", "Constructions", "list the constructions"),
     "parameters": ("constructions", "Parameters", "count the parameters of a construction"),
-    "price": ("price", "PriceCommand", "the cost of every construction, next to lower bounds for models of its kind"),
+    "price": ("price", "PriceCommand", "compare the cost of every construction with lower bounds for its kind of model"),
     "verify": ("constructions", "Verify", "compare a construction with the exact estimator"),
     "predict": ("constructions", "Predict", "run a construction on your own sequence"),
     "build": ("constructions", "Build", "write a construction to a file"),
     "export": ("constructions", "Export", "write a construction as a stock GPT-2, with its ground truth"),
     "train": ("training", "Train", "train transformers and measure them against the Bayes floor"),
     "evaluate": ("training", "Evaluate", "measure the models of a run again"),
-    "show": ("training", "Show", "draw a run or a sweep"),
+    "show": ("training", "Show", "draw the figures of a run or a sweep"),
     "sweep": ("sweep", "SweepCommand", "train a grid of runs into one table"),
-    "papers": ("papers", "Papers", "list papers with what each offers"),
-    "reproduce": ("reproduce", "Reproduce", "every table and figure, next to what the paper prints"),
-    "dynamics": ("dynamics", "Dynamics", "the paper's training algorithms on its reduced model"),
-    "claims": ("claims", "Claims", "measure what papers claim"),
-    "probe": ("probe", "Probe", "the order of induction of every head of a model"),
-    "zoo": ("zoo", "Zoo", "trained models that come with the package"),
-    "explore": ("explore", "Explore", "a local web page that shows how a model computes"),
+    "papers": ("papers", "Papers", "list papers with their experiments and claims"),
+    "reproduce": ("reproduce", "Reproduce", "compute every table and figure of a paper, next to the printed values"),
+    "dynamics": ("dynamics", "Dynamics", "run the paper's training algorithms on its reduced model"),
+    "claims": ("claims", "Claims", "measure the claims of papers"),
+    "probe": ("probe", "Probe", "measure the induction order of every head of a model"),
+    "zoo": ("zoo", "Zoo", "list the trained models of the package"),
+    "explore": ("explore", "Explore", "open a local web page that shows how a model computes"),
 }
 
 DESCRIPTION = "A laboratory for in-context learning of Markov chains of any order."
@@ -145,7 +145,7 @@ def overview() -> str:
     """The text of `anyorder --help`, without importing the commands."""
     width = max(map(len, COMMANDS))
     listed = [f"  {name:<{width}}  {summary}" for name, (_, _, summary) in COMMANDS.items()]
-    usage = "usage: anyorder COMMAND [OPTIONS]; anyorder COMMAND --help says more; anyorder --version"
+    usage = "usage: anyorder COMMAND [OPTIONS]; anyorder COMMAND --help lists the options; anyorder --version"
     return "\n".join([DESCRIPTION, "", EXAMPLES, "", "Commands:", *listed, "", usage])
 
 

@@ -27,16 +27,15 @@ class OrderCommand(SequenceCommand):
       anyorder order examples/alice.txt --alphabet auto --max-order 6 --figure orders.png
       anyorder sample --order 2 --length 2000 | anyorder order - --max-order 5 --json
 
-    Every order predicts the same symbols, those from position K on, from the counts before each of them, so
-    that a higher order pays for learning more rows. Several sequences in one file (records of FASTA, rows of .npy)
-    share their counts.
+    All orders predict the same symbols, those from position K on, from the counts so far: a higher order must learn
+    more rows. Several sequences in one file (records of FASTA, rows of .npy) share their counts.
     """
 
     next = "anyorder estimate FILE --order {selected} --estimator bayes"
     max_order: int = 8
     """The largest order K; also the depth of context-tree weighting."""
     beta: float = 0.5
-    """Rows are Dirichlet(β) under every order and in every node of the tree; 0.5 is Krichevsky and Trofimov's."""
+    """Concentration β of the Dirichlet prior over rows, for all orders and context trees."""
     figure: Annotated[str | None, Gate("write", FIGURES)] = None
     """Draw bits per symbol over the order, and the posterior as the sequence grows: .png, .svg or .pdf."""
     compressors: bool = True

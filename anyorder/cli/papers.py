@@ -1,4 +1,4 @@
-"""`anyorder papers`: list papers with what each offers."""
+"""`anyorder papers`: list papers with their experiments and claims."""
 
 from __future__ import annotations
 

@@ -44,15 +44,15 @@ class Probe(Command):
     length: int | None = None
     """Tokens in each; by default 192, or the length that the model was trained for or has positions for."""
     symbols: int | None = None
-    """Distinct tokens in a sequence; by default up to 4, as long as every pattern of agreement is frequent."""
+    """Distinct tokens in a sequence; by default the most, up to 4, with which every agreement pattern is frequent."""
     max_length: int | None = None
-    """K: offsets are compared up to this; by default 5, or the order of a construction and one; fewer if too short."""
+    """Largest offset K to compare; by default 5, for a construction its order plus one; less on short sequences."""
     layers: tuple[int, ...] | None = None
     """Layers to probe, counted from 0; all by default."""
     ablate: bool = False
-    """Also switch off the best heads, and random ones, and measure the loss on repeated tokens."""
+    """Also ablate the strongest heads, and random ones, and measure the loss on repeated tokens."""
     paths: bool = False
-    """Also find the earlier heads that bring the tokens to the eight strongest heads, by path patching."""
+    """Also find, by path patching, the earlier heads that supply tokens to the eight strongest heads."""
     order: int | None = None
     """Order of a construction."""
     alphabet_size: int = 4

@@ -42,7 +42,7 @@ class Reproduce(Command):
     budget: Literal["tiny", "quick", "paper"] = "quick"
     """quick: all in half an hour on two free cores. paper: the published steps. tiny: a smoke test."""
     seeds: int | None = None
-    """Models of each kind; 3 for quick, 5 for paper, 1 for tiny."""
+    """Number of seeds; by default 3 for quick, 5 for paper, 1 for tiny."""
     out: Annotated[str, Gate("fill")] = "reproduce"
     """Folder for index.html, <id>.json with all numbers of each experiment, tables, figures and trained models."""
 

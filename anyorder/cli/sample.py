@@ -27,7 +27,7 @@ class Sample(SourceConfig, Command):
     count: int = 1
     """Sequences, each from an independent kernel."""
     per_kernel: int = 1
-    """Sequences in a row that share a kernel; it divides the count."""
+    """Number of consecutive sequences that share a kernel; must divide the count."""
     seed: int = 0
     """The same seed gives the same sequences."""
     out: Annotated[str, Gate("write", stream=True)] = "-"

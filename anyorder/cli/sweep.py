@@ -53,7 +53,7 @@ class SweepCommand(Command):
     address: str | None = None
     """A running Ray cluster: HOST:PORT, ray://HOST:PORT or auto; without it Ray is started on this machine."""
     workers: int | None = None
-    """Runs at once on this machine; by default one for each core."""
+    """Concurrent runs on this machine; by default one for each core."""
     budget: int | None = None
     """At most this many runs, spread over the grid; a larger budget later keeps them."""
     retry_failed: bool = False
@@ -61,7 +61,7 @@ class SweepCommand(Command):
     dry_run: bool = False
     """Print the plan and train nothing."""
     yes: bool = False
-    """Go ahead with more than a million runs."""
+    """Allow more than a million runs."""
 
     def next_step(self, report: Mapping[str, object]) -> str:
         """After a dry run the sweep itself."""

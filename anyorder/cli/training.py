@@ -24,7 +24,7 @@ from anyorder.training.config import Config, Data
 
 
 class Train(Command):
-    """Train transformers on fresh chains and measure how far they stay from the Bayes floor.
+    """Train models on random Markov chains and measure their gap to the Bayes floor.
 
     Examples:
       anyorder train --out run
@@ -40,8 +40,8 @@ class Train(Command):
     """Folder for index.html, figures, config, metrics, checkpoint, models and summary, new or empty; by default a new
     one under runs."""
     preset: str = "fast"
-    """Defaults of all flags below: paper (the published setting), floor (the recipe of the recorded results) or
-    fast (the shortest time to the floor; steps and rate by the order); also published and gpt2."""
+    """Defaults of all flags below: fast (the shortest time to the floor; steps and rate by the order), floor (the
+    recipe of the recorded results), paper (the paper's text), published (the authors' code) or gpt2."""
     config: Annotated[str | None, Gate("read")] = None
     """Take these defaults from a JSON file instead, such as the config.json of a run."""
     resume: Annotated[str | None, Gate("read")] = None
@@ -161,7 +161,7 @@ class Evaluate(Command):
     run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR"), Gate("read")]
     """The --out folder of a training run; its last checkpoint is measured."""
     order: int | None = None
-    """Order of the chains; by default that of the run, like all that follows."""
+    """Order of the chains; by default that of the run, as for the options below."""
     length: int | None = None
     """T: sequences have T + 1 tokens."""
     token_noise: float | None = None

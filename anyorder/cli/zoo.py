@@ -22,7 +22,7 @@ class Zoo(Command):
     """
 
     names: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[NAME …]")] = ()
-    """Models to list; all by default. A single one is shown with its whole card."""
+    """Models to list; all by default. For a single one the whole card is printed."""
 
     def next_step(self, report: Mapping[str, object]) -> str:
         """The command that probes the listed model."""

@@ -45,7 +45,7 @@ class Data(SourceConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Architecture:
-    """The transformer; a model to start from replaces all of it."""
+    """The architecture; a model given by --from replaces it."""
 
     layers: int = 2
     """Layers: a mixer and an MLP each."""
@@ -58,7 +58,7 @@ class Architecture:
     mlp: Literal["none", "paper", "published", "gpt2"] = "paper"
     """paper: the stack of App. B.1. published: that of the authors' code. gpt2: one hidden layer of 4d, GELU."""
     last_mlp: bool = True
-    """Also an MLP after the last layer; a model of one layer always has it."""
+    """Put an MLP after the last layer too; a model of one layer always has it."""
     key_positions: Literal["none", "first", "all"] = "first"
     """Layers with relative key positions."""
     positions_through_key: bool = False
@@ -74,17 +74,17 @@ class Architecture:
     pre_norm: bool = True
     """Layer norm before attention, before the MLP and before the head."""
     qk_norm: bool = True
-    """Queries and keys of length one, times a learnt scale."""
+    """Normalise queries and keys to length one, times a learnt scale."""
     tied: bool = False
     """The output matrix is the embedding."""
     taps: int = 0
     """Tokens that a convolution sees, its own included; 0 means one more than the order."""
     state: int = 32
-    """Keys of a mamba head: its table has so many rows."""
+    """State size of a mamba head: the dimension of its keys."""
     expansion: int = 2
-    """Values of all mamba heads together, in multiples of the dimension."""
+    """Inner width of a mamba layer, in multiples of the dimension."""
     decay: Literal["selective", "one"] = "selective"
-    """Decay of mamba's table: by the token, or one, which makes it linear attention."""
+    """Decay of mamba's state: selective depends on the token, one makes it linear attention."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -92,48 +92,48 @@ class Initial:
     """The weights before the first step."""
 
     weights: Literal["gpt2", "fan-in"] = "fan-in"
-    """gpt2: normal, 0.02, smaller where the stream is written. fan-in: variance one over the inputs."""
+    """gpt2: normal with deviation 0.02, less for matrices that write to the stream. fan-in: variance 1/inputs."""
     zero_output: bool = True
-    """Start from an output matrix of zeros; it cannot be tied to the embedding."""
+    """Initialise the output matrix with zeros; it cannot be tied to the embedding."""
     from_model: Annotated[str | None, tyro.conf.arg(name="from"), Gate("read")] = None
     """Start from the model in this .safetensors file, such as a construction."""
     perturbation: float = 0.0
-    """Where a model is started from: normal noise of this standard deviation on every weight."""
+    """With --from: standard deviation of the normal noise added to every weight."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Optimisation:
-    """Steps, and how they are taken."""
+    """Steps, targets and optimiser."""
 
     steps: int = 1000
     """Optimiser steps."""
     batch: int = 64
-    """Sequences in a step."""
+    """Sequences per step."""
     per_kernel: int = 1
-    """Sequences of a step that share a kernel; it divides the batch."""
+    """Number of sequences in a batch that share a kernel; must divide the batch."""
     targets: Literal["sampled", "exact", "bayes"] = "exact"
     """Targets: the sampled token, the distribution it was drawn from (exact), or the mean of that distribution given
     the tokens before it, the Bayes prediction (bayes). The expected gradient is the same, its variance is smaller."""
     predictions: Literal["window", "all"] = "window"
-    """The predictions that count in the loss: those from a full window of k tokens, or all."""
+    """Predictions that count in the loss: those from a full window of k tokens, or all."""
     dropout: float = 0.0
     """Fraction of embeddings, attention weights and outputs of attention and MLP that is set to zero in a step."""
     optimiser: Literal["adamw", "muon"] = "muon"
     """muon: orthogonalised momentum for the square part of the network, AdamW for the rest."""
     learning_rate: tuple[float, ...] = (1.2e-2,)
-    """Peak rate; several are run side by side."""
+    """Peak rate; several rates train in parallel."""
     beta1: float = 0.9
     """Decay of the first moment."""
     beta2: float = 0.95
     """Decay of the second moment."""
     weight_decay: float = 0.05
-    """Decay of matrices; embeddings, positions, gains and biases have none with adamw, the same with muon."""
+    """Decay of all weights with muon; with adamw of matrices, not of embeddings, positions, gains and biases."""
     clip: float = 1.0
     """Largest norm of the gradient; 0 clips nothing."""
     warmup: int = 100
     """Steps in which the rate rises from zero; at most half of all steps."""
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
-    """How the rate falls after that."""
+    """Decay of the rate after the warm-up."""
     final_rate: float = 0.0
     """Rate of the last step, as a fraction of the peak."""
     dtype: Literal["float32", "float64"] = "float32"
@@ -151,7 +151,7 @@ class Optimisation:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """Evaluation: on which set, and how often."""
+    """Evaluation set, and how often models are measured and saved."""
 
     evaluate_every: int = 500
     """Steps between two measurements."""
@@ -162,7 +162,7 @@ class Measurement:
     checkpoint_every: int = 500
     """Steps between two checkpoints."""
     keep_every: int = 0
-    """Steps between two sets of models that are kept, in folders step-N of the run; 0 keeps the last alone."""
+    """Keep the models of every so many steps, in folders step-N of the run; 0 keeps only the last."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

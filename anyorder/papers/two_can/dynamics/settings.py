@@ -29,7 +29,7 @@ class AlgorithmSettings:
     a_2: float = 0.01
     """Value of a_2 while p is learned."""
     batch: int = 128
-    """Fresh chains a step; preconditioned: 64."""
+    """Fresh chains per step; preconditioned: 64."""
     epsilon: float = 1e-3
     """ε of the loss -log(prediction + ε)."""
     gradient: Literal["sampled", "closed"] = "sampled"
