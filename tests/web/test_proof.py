@@ -70,15 +70,15 @@ class Look(TracedPosition):
         (1, "window", "Only 1 of 2 tokens are there", [0]),
         (0, "window", "Nothing stands before position 0", []),
         (7, "recent", "The last 2 tokens up to position 7: a b.", [6, 7]),
-        (0, "recent", "there are 1 of 2 tokens: no window yet", []),
+        (0, "recent", "there are 1 of 2 tokens: no full window yet", []),
         (7, "oldest", "The token at offset 2 is x_5 = d", [5]),
         (1, "oldest", "Position 1 has no token at offset 2.", []),
         (7, "matches", "a b stands right before 2 positions: 2, 5.", [6, 7]),
         (4, "matches", "a b stands right before 1 position: 2.", [3, 4]),
         (5, "matches", "b d has not been seen before", [4, 5]),
-        (7, "counts", "What stood there: c 1×, d 1×, of 2.", [2, 5]),
+        (7, "counts", "The tokens there: c 1×, d 1×, 2 in all.", [2, 5]),
         (5, "counts", "No count: 0/0", []),
-        (7, "smoothed", "of 2. The sink adds β = 0.5 to each of 4 symbols.", [2, 5]),
+        (7, "smoothed", "2 in all. The sink adds β = 0.5 to each of 4 symbols.", [2, 5]),
     ],
 )
 def test_what_is_said_and_of_which_positions(position, kind, sentence, places):

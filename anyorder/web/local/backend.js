@@ -1,5 +1,5 @@
-// The backend of the exported page: it answers like the server (../static/backend.js), and computes in the page. Its data are
-// scripts that fill `anyorderData`; those of a model are loaded when it is first asked for.
+// The backend of the exported page, with the interface of ../static/backend.js; it computes in the page. Its data are
+// scripts that fill `anyorderData`; those of a model are loaded when it is first requested.
 import { Matrix } from "../static/matrix.js";
 import { Problem } from "../static/problem.js";
 import { counted, matches, meanLoss, pseudoAttention } from "./estimators.js";
@@ -34,7 +34,7 @@ export const backend = {
   },
 };
 
-// The last models on their sequences, so that a click on a position is a look and not a run.
+// Cache of recent traces, so that a click on a position needs no forward pass.
 const kept = new Map();
 
 async function running({ model, sequence }) {
@@ -127,7 +127,7 @@ async function stored(asked, sequence) {
   });
 }
 
-// A sequence with more symbols than the model has, or without a full window, is refused with the ways out.
+// Refuse a sequence with more symbols than the model has, or without a full window, and name the remedies.
 function fits({ symbols, tokens }, size, order, other, longer) {
   if (symbols.length > size)
     throw new Problem(`the sequence has ${symbols.length} symbols, the model has ${size}; ${other}`);
@@ -155,7 +155,7 @@ function traced(given) {
   };
 }
 
-// What all embeddings have in common, as Trace.anchor of the package.
+// The constant that all embeddings share, as in Trace.anchor of the package.
 function anchored(model) {
   const rows = Array.from({ length: model.embedding.rows }, (_, symbol) => model.embedding.vector(symbol));
   if (model.beginning) rows.push(model.beginning.vector());
@@ -205,7 +205,7 @@ function view(now) {
   };
 }
 
-// The largest error of a probability at every position, next to what was promised.
+// The largest error of a probability at every position, next to the bound.
 function compared({ sequence: { tokens }, order, size, info, opening, trace, dtype }, bayes, own) {
   const promise = info.certificate,
     estimator = promise?.estimator,
@@ -238,7 +238,7 @@ function compared({ sequence: { tokens }, order, size, info, opening, trace, dty
 const sink = ({ info, size }) => (info.certificate?.estimator === "bayes" ? size : 0);
 const pseudo = (now) => pseudoAttention(now.matches, now.begins, sink(now));
 
-// The head next to pseudo-attention, as [layer, head] from 1: the last one, or of a trained model the nearest.
+// The head to compare with pseudo-attention, as [layer, head] from 1: the last one, for a trained model the nearest.
 function nearest(now) {
   const heads = now.info.heads;
   if (now.info.construction !== null) return [heads.length, heads[heads.length - 1]];

@@ -1,6 +1,6 @@
-// The exact estimators: where the window of a position stood before, and what follows from counting.
+// The exact estimators: earlier occurrences of the window of a position, and the counts of the tokens that followed.
 
-// For every n the positions i ≤ n whose k tokens before i are the k tokens up to n.
+// For every n the positions i ≤ n such that the k tokens before i equal the k tokens up to n.
 export function matches(tokens, order) {
   return tokens.map((_, n) => {
     const found = [];
@@ -13,7 +13,7 @@ export function matches(tokens, order) {
 
 const window = (tokens, last, order) => tokens.slice(last - order + 1, last + 1);
 
-// The k-gram (beta = 0) or add-β, NaN where it is undefined; `biased` counts short openings that point the same way.
+// The k-gram (beta = 0) or add-β, NaN where it is undefined; `biased` also counts aligned partial windows.
 export function counted(tokens, order, size, { beta = 0, biased = false } = {}) {
   const matched = matches(tokens, order);
   return tokens.map((_, n) => {
@@ -25,7 +25,7 @@ export function counted(tokens, order, size, { beta = 0, biased = false } = {}) 
   });
 }
 
-// Positions i < k whose short key points the way of the window at n: both are one word, repeated for ever.
+// Positions i < k whose partial key has the direction of the window at n: both are one word, repeated without end.
 function early(tokens, n, order) {
   return Array.from({ length: order }, (_, i) => i).filter((i) => {
     const length = Math.max(i, 1),
@@ -37,8 +37,7 @@ function early(tokens, n, order) {
   });
 }
 
-// Uniform attention on the matches; with a sink of weight β S in column 0, as `bayes` has it. Rows without a match and
-// without a sink are zero.
+// Uniform attention on the matches, with a sink of weight β S in column 0 for `bayes`. Rows without match and sink are zero.
 export function pseudoAttention(matched, begins, sink) {
   const rows = matched.length + begins,
     values = new Float32Array(rows * rows);

@@ -1,6 +1,6 @@
-// The transformer of Definition 3 on one sequence, in float32 or float64: anyorder/transformer in one small file. Every
-// number is rounded where the model writes it down; products of float32 are exact in float64, so that a sum of them is
-// rounded as by a fused multiply-add.
+// The transformer of Definition 3 on one sequence, in float32 or float64: anyorder/models in one small file. Every stored
+// number is rounded as in the model; products of float32 are exact in float64, so their sums are rounded as by a fused
+// multiply-add.
 
 export const ROUND = { float32: Math.fround, float64: (value) => value };
 const EPSILON = 1e-5;
@@ -42,7 +42,7 @@ export function stacked(layer, x, round) {
   return stack;
 }
 
-// Each coordinate of a row with its own values in the rows before, where those exist.
+// A causal convolution of each coordinate over the current and earlier rows.
 function convolve(taps, x, round) {
   return x.map((_, n) => {
     const mixed = new Float64Array(taps.width);
@@ -62,7 +62,7 @@ export function linear(weight, row, bias, round) {
   return product.map((value, at) => round(value + added[at]));
 }
 
-// What a head is asked and what it finds, before positions: the two sides of a score.
+// Queries and keys of a head, without positions.
 export function sides(head, x, round) {
   if (head.bias) {
     const features = (weight) =>
@@ -112,7 +112,7 @@ function attend(head, x, round) {
   return { written, weights };
 }
 
-// A head with a table: what was written under the features of a row, over its sum.
+// A head with a table of counts: the entries under the features of a row, divided by their sum.
 function gather(head, x, round) {
   const { queries, keys } = sides(head, x, round),
     table = Array.from({ length: head.key.rows }, (_, feature) =>

@@ -1,5 +1,5 @@
-// A proof read off a running model: what its steps show, evaluated at one position. The steps are data of the package
-// (anyorder/constructions/steps.py); anyorder/web/story.py does the same on the server.
+// The steps of a proof, evaluated at one position of a running model. The steps are data of the package
+// (anyorder/constructions/steps.py); anyorder/web/proof.py does the same on the server.
 import { dot, linear, sides, stacked } from "./forward.js";
 import { sentence } from "./sentences.js";
 
@@ -26,7 +26,7 @@ export function story(look, steps) {
 
 const span = (first, last) => Array.from({ length: Math.max(last - first + 1, 0) }, (_, at) => first + at);
 
-// The positions that a step speaks of.
+// The positions that a step is about.
 function about(kind, { position: n, order: k, matches }) {
   const before = span(Math.max(n - k, 0), n - 1),
     recent = n >= k - 1 ? span(n - k + 1, n) : [];
@@ -54,7 +54,7 @@ function place(look, name) {
   throw new Error(`no block ${name} in this stream`);
 }
 
-// A block at a point, less its anchor: what all embeddings have there in common.
+// A block at a point, minus its anchor, the constant that all embeddings share there.
 function block(look, of, point, at = row(look)) {
   const bounds = place(look, of),
     anchor = look.anchor.slice(...bounds);
@@ -117,7 +117,7 @@ const SHOWS = {
       left = inside(look, into),
       most = Math.max(...left.map(Math.abs)),
       line = part.values.reduce((sum, value, at) => sum + value - left[at], 0) / left.length;
-    // Of equal numbers a rounded difference can be left; the norm that follows makes nothing of it.
+    // Rounding may leave a small difference between equal numbers: do not mark it.
     return { ...part, line, marks: [...left.keys()].filter((at) => left[at] > 1e-6 * most) };
   },
   Attention(look, { name, layer, head = 0, offsets = null }) {

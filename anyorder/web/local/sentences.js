@@ -1,4 +1,4 @@
-// What is the case at one position, in one sentence; anyorder/web/story.py says the same on the server.
+// The state at one position, in one sentence; anyorder/web/proof.py has the same sentences for the server.
 
 export const sentence = (kind, look) => SENTENCES[kind]?.(look) ?? "";
 
@@ -17,7 +17,7 @@ const SENTENCES = {
   },
   recent(look) {
     const { position: n, order: k } = look;
-    if (n < k - 1) return `Up to position ${n} there are ${n + 1} of ${k} tokens: no window yet, and no promise.`;
+    if (n < k - 1) return `Up to position ${n} there are ${n + 1} of ${k} tokens: no full window yet, so nothing is guaranteed.`;
     return `The last ${k} tokens up to position ${n}: ${names(look, n - k + 1, n)}.`;
   },
   oldest(look) {
@@ -38,7 +38,7 @@ const SENTENCES = {
     if (!look.matches.length) return "No count: 0/0 in the k-gram (Definition 2 leaves it open).";
     const found = look.matches.map((match) => names(look, match, match)),
       counted = [...new Set(found)].map((name) => `${name} ${found.filter((one) => one === name).length}×`);
-    return `What stood there: ${counted.join(", ")}, of ${found.length}.`;
+    return `The tokens there: ${counted.join(", ")}, ${found.length} in all.`;
   },
   smoothed(look) {
     return `${SENTENCES.counts(look)} The sink adds β = ${look.beta} to each of ${look.symbols.length} symbols.`;

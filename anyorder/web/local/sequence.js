@@ -1,4 +1,4 @@
-// Sequences of the page that computes by itself: what was typed, or a chain drawn with a small generator of its own.
+// Sequences of the exported page: the typed text, or a chain drawn with a small random generator.
 import { Problem } from "../static/problem.js";
 
 export function drawn(asked, limits) {

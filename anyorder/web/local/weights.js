@@ -41,7 +41,7 @@ export class Sparse {
 export const number = (value, kappa) =>
   Array.isArray(value) ? value[0] + value[1] * (value[2] === 1 ? kappa : Math.sqrt(kappa)) : value;
 
-// A model from its description: arrays become sparse, everything else stays.
+// A model from its description, with sparse arrays.
 export function unpacked(described, kappa, round) {
   if (Array.isArray(described)) return described.map((part) => unpacked(part, kappa, round));
   if (described === null || typeof described !== "object") return described;

@@ -25,7 +25,7 @@ export function showAnswer(view, story, step, hide) {
   predicted(view, story, names);
 }
 
-// What the colours mean: blue is the query's window, orange the keys'; bars are those of a layer, or null.
+// The legend: blue is the query window, orange the key windows; bars show attention of a layer, or null.
 function legend(story, noun, word, own, layer) {
   const entry = (kind, ...said) => element("li", { class: kind }, ...said),
     { position: n, order: k, matches } = story,
@@ -39,7 +39,7 @@ function legend(story, noun, word, own, layer) {
   ].filter(Boolean);
 }
 
-// The key window at n where a step speaks of that, and of no match; null elsewhere.
+// The key window at n if it is the subject of the step; otherwise null.
 export function ownKey({ position, window, matches }, step) {
   const own = step && step.about.length && !step.about.includes(position) && step.about.join() !== matches.join();
   return own && step.about.join() !== window.join() ? step.about : null;

@@ -1,10 +1,10 @@
-// Who answers: here the server, through its typed API (/api/openapi.json describes it). The exported page has
-// ../local/backend.js in this place, which answers the same and computes in the page. Nothing else of the page knows which.
+// The backend: requests to the server's typed API (described by /api/openapi.json). The exported page has
+// ../local/backend.js instead, which computes the same answers in the page. No other module knows which one it uses.
 import { Matrix } from "./matrix.js";
 import { Problem } from "./problem.js";
 import { DEFAULTS, viewRequest } from "./state.js";
 
-// Options, view and story of a page without an address, which data.js brings along: the first view needs no request.
+// Options, view and proof of the first view come with data.js, so that it needs no request.
 const { options, first } = globalThis.anyorderData ?? {},
   opening = first && JSON.stringify(viewRequest({ ...DEFAULTS, text: options.example }));
 
@@ -35,7 +35,7 @@ export const backend = {
   },
 };
 
-// What the server says to a request, or a `Problem`.
+// Returns the server's answer to a request, or throws a `Problem`.
 async function json(method, path, body, signal) {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   const response = await fetch(path, { method, headers, body: JSON.stringify(body), signal });

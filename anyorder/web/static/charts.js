@@ -3,17 +3,17 @@ import { hex } from "./palette.js";
 import { number } from "./format.js";
 import { across, escape, fitted, nice, sheet, tag, text } from "./svg.js";
 
-// Lines at some values, each with its number on the left.
+// Horizontal lines at some values, labelled on the left.
 const ruled = (values, y, left, right) =>
   values.flatMap((value) => [
     text(left - 4, y(value) + 4, number(value), { "text-anchor": "end", fill: hex("quiet") }),
     across(left, right, y(value), { stroke: hex("line") }),
   ]);
 
-// The room on the left for the numbers at these values.
+// Width of the labels of these values.
 const room = (values) => Math.max(34, 8 + 6.5 * Math.max(...values.map((value) => number(value).length)));
 
-// The end of an axis: where nothing but rounding is left, 1.
+// The end of an axis; 1 if all values are rounding errors.
 const end = (value) => (value > 1e-12 ? nice(value) : 1);
 
 // Grouped bars: `series` is [{name, colour, values}], one group for each label. The axis reaches at least to `top`, so
@@ -109,7 +109,7 @@ export function bars({
   return sheet(width, height, `${title}: ${told}`, ...parts);
 }
 
-// One value for each of many places, such as keys: thin bars over the tokens.
+// One value per position, such as the scores of keys: thin bars over the tokens.
 export function keys({ title, labels, values, marks = [], first = 0, unit = "", width = 460, height = 110 }) {
   const right = 6,
     top = unit ? 24 : 12,
@@ -120,7 +120,7 @@ export function keys({ title, labels, values, marks = [], first = 0, unit = "", 
   let high = Math.max(...finite, 0),
     low = Math.min(...finite, 0);
   if (high > 0 && high <= 1.0001 && low >= 0) high = 1;
-  if (high > 20) low = high - 1; // a large common part, such as the paper's gate: what differs is at the top
+  if (high > 20) low = high - 1; // values share a large term, such as the paper's gate: show the top, where they differ
   if (high === low) high = low + 1;
   const left = room([low, high]);
   const y = (v) => top + (height - top - bottom) * (1 - (Math.max(v, low) - low) / (high - low));

@@ -1,11 +1,11 @@
-// The form on the left: shows the state, and changes it.
+// The form on the left shows and changes the state.
 import { element } from "./format.js";
 import { ownOptions } from "./state.js";
 
 const IDS =
   "model order alphabet dtype estimator temperature beta gated dimension index text " +
   "chain-order chain-alphabet chain-length chain-seed chain-token-noise chain-transition-noise";
-// The fields by their ids, and what the state calls each: chain-order is chainOrder.
+// Ids of the fields; the state has their names in camel case, such as chainOrder for chain-order.
 const FIELDS = IDS.split(" ").map((id) => [id, id.replace(/-(.)/g, (_, letter) => letter.toUpperCase())]);
 const $ = (id) => document.getElementById(id);
 
@@ -65,7 +65,7 @@ export class Controls {
     this.change(changes, { typing: field.type !== "checkbox" && field.tagName !== "SELECT" ? id : null });
   }
 
-  // A sequence that a stored model can read, where the present one has too many symbols or the wrong length.
+  // If the sequence has too many symbols or the wrong length for a stored model, replace it by one that fits.
   #fitting(path) {
     const { alphabet_size: size, order, length } = this.options.stored.find((entry) => entry.path === path),
       state = this.state,
@@ -85,7 +85,7 @@ export class Controls {
     };
   }
 
-  // A number for each option of this construction that has no field of its own; the registry says which.
+  // A number field for each option that the registry lists for this construction and the form lacks.
   #showOwn(entry, state) {
     const box = $("own"),
       named = (entry?.options ?? []).filter((one) => !$(`${one.name}-label`) && one.name !== "seed"),

@@ -19,7 +19,7 @@ const STAGES = {
   ],
   2.1: [
     "Preconditioned steps",
-    "p ← p - η D_t^{-1} ∇_p L: the offsets of the window move together, all others fall behind. Uniform weights tell apart bags of tokens, not their order (E8).",
+    "p ← p - η D_t^{-1} ∇_p L: the offsets of the window move together, all others fall behind. Uniform weights distinguish bags of tokens, not their order (E8).",
     "Algorithm 2; App. D",
   ],
 };
@@ -60,7 +60,7 @@ export class DynamicsPage {
       field("stage").classList.add("stale");
       const film = await this.work.do(
         (signal) => backend.dynamics({ run }, signal),
-        "Running gradient descent; the first time it is compiled for half a minute…",
+        "Running gradient descent; the first run takes half a minute to compile…",
         "long",
       );
       if (film === undefined) return false;
@@ -80,7 +80,7 @@ export class DynamicsPage {
     if (this.film) this.#draw();
   }
 
-  // One frame on or back, for the keyboard.
+  // Move by one frame, for the keyboard.
   move(by) {
     if (!this.film) return;
     this.#pause();
@@ -88,7 +88,7 @@ export class DynamicsPage {
     this.change({ frame: to }, { typing: "frame" });
   }
 
-  // The form is in the page; the limits and the stored runs are the backend's.
+  // The page has the form; the backend has its limits and the stored runs.
   #build() {
     this.built = true;
     const { limits, stored, features } = this.options,
@@ -170,7 +170,7 @@ export class DynamicsPage {
     field("about").replaceChildren(
       element("h3", {}, `${title}`),
       element("p", {}, math(text)),
-      element("p", {}, math("p_i: how far back layer 1 looks; a_2: how sharply layer 2 compares.")),
+      element("p", {}, math("p_i: the score of offset i in layer 1; a_2: how sharply layer 2 compares.")),
       element("p", {}, element("small", {}, math(`${source}. ${this.title}`))),
     );
     const shown = Math.min(film.attention.columns, 17),

@@ -13,7 +13,7 @@ export function number(value, digits = 3) {
   return String(Number(value.toPrecision(digits)));
 }
 
-// An error in words: numbers below what a chart shows are all alike.
+// An error in words; all errors too small for a chart read the same.
 export const deviation = (value) => (value > 0 && value < 1e-18 ? "below 1e-18" : number(value));
 
 export function element(tag, attributes = {}, ...children) {
@@ -33,7 +33,7 @@ export const list = (pairs) =>
 // The same without markup, for attributes and file names.
 export const plain = (text) => math(text).textContent;
 
-// Formulas as the package writes them, such as 2^(i-1), e_{x_n}, `window` or *this*: with real sub- and superscripts.
+// Formulas such as 2^(i-1) and e_{x_n}, `code` and *emphasis* as elements with real sub- and superscripts.
 export function math(text) {
   const out = document.createDocumentFragment();
   for (const [, code, strong, piece] of text.matchAll(/`([^`]*)`|\*(\p{L}[^*]*)\*|([^`*]+|[`*])/gu)) {
@@ -65,7 +65,7 @@ export function math(text) {
   return out;
 }
 
-// What stands in an index: {…}, (…), or letters and digits; and where it ends.
+// The text of an index, {…}, (…), or letters and digits, and its end.
 function raised(text, at) {
   const open = text[at],
     close = { "{": "}", "(": ")" }[open];
@@ -81,8 +81,7 @@ function raised(text, at) {
   return ["", at, ""];
 }
 
-// Put new content into a container without losing the focus: it stays on the control of the same name, or on the
-// container itself.
+// Replace the content of a container and keep the focus, on the control of the same name or on the container.
 export function replaced(container, ...content) {
   const focused = container.contains(document.activeElement) ? document.activeElement : null,
     name = (control) => control.getAttribute("aria-label") ?? control.textContent;

@@ -21,7 +21,7 @@ const LABELS = {
 const MOST_ORDER = 5;
 const COUNTED = "(layers and heads count from 0, as in code)";
 
-// The number of tokens that a head compares, null where there is no such number; of a graded head the mean.
+// The number of tokens that a head compares, for a graded head the mean; null where there is no such number.
 const compared = (one) => one.order ?? (one.graded ? one.mean_length : null);
 const rises = (one) => compared(one) !== null || ["skip", "diffuse"].includes(one.kind);
 const tone = (one) => (rises(one) ? `order-${Math.min(Math.max(Math.round(compared(one) ?? 1), 1), MOST_ORDER)}` : "none");
@@ -34,8 +34,8 @@ function said(one) {
   if (one.graded)
     return `Graded: the more of the last tokens agree, the more it attends. On average ${number(one.mean_length, 2)} tokens count.`;
   if (one.kind === "skip") return `Compares only the tokens at offsets ${one.needed.join(", ")}.`;
-  if (one.kind === "diffuse") return "Attends more where more agrees, but no single offset decides.";
-  return "Its attention does not rise with agreement: it looks at something else.";
+  if (one.kind === "diffuse") return "Attends more where more offsets agree, but no single offset is decisive.";
+  return "Its attention does not rise with agreement: it does not compare tokens.";
 }
 
 export class HeadsPage {
@@ -69,7 +69,7 @@ export class HeadsPage {
     return given !== undefined;
   }
 
-  // The next head that compares something, for the keyboard.
+  // Go to the next head that compares tokens, for the keyboard.
   move(by) {
     const next = this.found?.[this.found.indexOf(this.chosen) + by];
     if (next) this.change({ layer: next.layer, head: next.head });
@@ -89,8 +89,8 @@ export class HeadsPage {
     this.buttons = new Map();
     $("summary").textContent =
       `Each square is a head of ${model}; its number says how many of the last tokens it compares. ` +
-      `${this.found.length} of ${heads.length} heads look back for the place where these tokens stood before.` +
-      (control ? ` Where no token repeats, ${control.heads_above} of ${control.heads} do.` : "");
+      `${this.found.length} of ${heads.length} heads attend to earlier occurrences of these tokens.` +
+      (control ? ` On sequences without repeats ${control.heads_above} of ${control.heads} pass the same test.` : "");
     const cell = (one) => (one ? element("td", {}, this.#square(one)) : element("td")),
       row = (layer) =>
         Array.from({ length: width }, (_, head) => heads.find((one) => one.layer === layer && one.head === head)).map(cell),
@@ -115,11 +115,11 @@ export class HeadsPage {
     return button;
   }
 
-  // What a square says; nothing if a tour keeps it back.
+  // The label of a square; "?" while a tour hides it.
   #label(one, button, covered) {
     const count = compared(one),
       graded = one.graded ? " on average" : "",
-      vague = rises(one) ? "compares, without a fixed number" : "compares nothing",
+      vague = rises(one) ? "compares no fixed number of tokens" : "compares nothing",
       label = count === null ? vague : `compares ${number(count, 2)} tokens${graded}`;
     button.className = `tone ${covered ? "none" : tone(one)}`;
     button.ariaLabel = `${name(one)}: ${covered ? "covered" : label}`;
@@ -167,7 +167,7 @@ export class HeadsPage {
   }
 }
 
-// What is left of the attention when one offset is flipped; 1 is an average key, so a head without order stays flat.
+// Attention when one offset is flipped, relative to an average key; all bars of a head that compares nothing are near 1.
 function profile(one) {
   const found = one.agreement;
   if (!found) return element("p", { class: "hint" }, "This result has no agreement profile; probe the model again.");

@@ -1,4 +1,4 @@
-// A heat map on a canvas: answers to pointer and keyboard, and can be saved as SVG.
+// A heat map on a canvas, with pointer and keyboard; it can be saved as SVG.
 import { sequential, diverging, hex } from "./palette.js";
 import { tag, text, sheet } from "./svg.js";
 import { element } from "./format.js";
@@ -7,8 +7,8 @@ const MARGIN = 26,
   SIDE = 320;
 
 export class HeatMap {
-  // on.point(row, column) when a cell is pointed at (null when none), on.choose(row) when one is taken; on.click(), where
-  // there is one, replaces choosing by pointer.
+  // Calls on.point(row, column) for the cell under the pointer (null for none), on.choose(row) when one is selected, and
+  // on.click(), if given, instead of on.choose for clicks.
   constructor(name, on) {
     this.name = name;
     this.on = on;
@@ -28,7 +28,7 @@ export class HeatMap {
     new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
 
-  // What will be shown, before it is there.
+  // Describe the map before its matrix is loaded.
   expect(rows) {
     this.canvas.setAttribute("aria-label", this.#described(rows));
   }

@@ -1,7 +1,7 @@
-// Keys that work wherever the focus is, except where one types or a control has its own use for them.
+// Keys that work everywhere, except in text fields and in controls that use the same key.
 const OWN = "input, select, textarea, [contenteditable], dialog[open] *";
 
-// act.position(by), act.step(by), act.slide(by), act.leave() and act.presenting() are what keys do.
+// Keys call act.position(by), act.step(by), act.slide(by), act.leave() and act.presenting().
 export function listen(act) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;

@@ -1,4 +1,4 @@
-// Wires the address, the controls, the tours and the pages.
+// Connects the address, the controls, the tours and the pages.
 import { backend } from "./backend.js";
 import { Controls } from "./controls.js";
 import { DynamicsPage } from "./dynamics.js";
@@ -22,7 +22,7 @@ const slides = (steps) => [
   { step: steps - 1, show: "maps" },
   { step: steps - 1, show: "prediction" },
 ];
-// Milliseconds after which typing on is another state to go back to.
+// Pause in milliseconds after which further typing adds an entry to the history.
 const PAUSE = 1500;
 
 let state = fromHash(location.hash),
@@ -37,7 +37,7 @@ const work = new Work(problem),
   heads = new HeadsPage(work, change),
   pages = { model, dynamics, heads };
 
-// For whoever waits for the page: busy, ready or problem.
+// The page's status for tests and scripts: busy, ready or problem.
 function standing(name) {
   document.body.dataset.state = name;
 }
@@ -48,7 +48,7 @@ function problem(message) {
   if (message !== null) standing("problem");
 }
 
-// Another state: an entry of the history, but for one gesture, such as typing a word, only one.
+// Change the state and add an entry to the history; one gesture, such as typing a word, adds a single entry.
 function change(changes, { typing = null, replace = false } = {}) {
   const going = typing !== null && typed.field === typing && performance.now() - typed.at < PAUSE;
   typed = { field: typing ?? "", at: performance.now() };
@@ -80,7 +80,7 @@ async function refresh() {
   if (await (pages[state.page] ?? model).show(state)) standing("ready");
 }
 
-// When presenting: what a stop keeps back, then the next stop of a tour, or the next slide.
+// While presenting: reveal the hidden parts of a stop, then go to the next stop of the tour, or to the next slide.
 function slide(by) {
   if (state.tour) (by > 0 && tour.reveal()) || tour.turn(by);
   else if (state.page !== "model") pages[state.page].move(by);
@@ -91,7 +91,7 @@ function slide(by) {
   }
 }
 
-// The state that an address means: of a tour alone, that of its first stop.
+// The state of an address; that of a tour alone is the state of its first stop.
 function addressed(hash) {
   const words = new URLSearchParams(hash.replace(/^#/, "")),
     found = fromHash(hash);

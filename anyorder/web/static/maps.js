@@ -3,11 +3,11 @@ import { element, number, replaced } from "./format.js";
 import { figure } from "./figure.js";
 import { HeatMap } from "./heatmap.js";
 
-// Up to here all maps come at once; those of longer sequences when they come into view.
+// Longest sequence whose maps are loaded at once; maps of longer ones are loaded when they scroll into view.
 const SHORT = 128;
 
 export class Maps {
-  // load(which) gives a matrix; change(changes) asks for another state.
+  // load(which) returns a matrix; change(changes) requests another state.
   constructor({ place, readout, dialog }, load, change) {
     Object.assign(this, { place, readout, dialog, load, change });
     this.panels = [];
@@ -20,7 +20,7 @@ export class Maps {
     });
   }
 
-  // Gives when all that must be there is there.
+  // Resolves when all maps in view are drawn.
   async show(view, labels, heads) {
     const chosen = heads.split(".").map(Number);
     this.view = view;

@@ -33,14 +33,14 @@ export class ModelPage {
     );
   }
 
-  // Gives whether the page shows this state now: not if it was refused, cancelled or overtaken.
+  // Resolves to true if the page shows this state, to false if it was refused, cancelled or superseded.
   async show(state) {
     const request = viewRequest(state),
       key = JSON.stringify(request);
     if (key !== this.key) {
       this.key = null;
       $("stage").classList.add("stale");
-      showVerdict($("verdict"), null); // a verdict never stands beside another model than its own
+      showVerdict($("verdict"), null); // never show a verdict next to another model
       $("certificate").replaceChildren();
       const view = await this.work.do((signal) => backend.view(request, signal), this.#announced(state));
       if (view === undefined) return false;
@@ -71,7 +71,7 @@ export class ModelPage {
     return true;
   }
 
-  // One position or one step on or back, for the keyboard; whether there was one.
+  // Move by one position or step, for the keyboard; false at the end.
   move(by) {
     const to = this.position + by;
     if (this.key && to >= 0 && to < this.view.tokens.length) this.change({ position: to });
@@ -126,7 +126,7 @@ export class ModelPage {
     return [...(this.view.begins ? ["⊢"] : []), ...this.view.tokens.map((token) => symbol(this.view.symbols[token]))];
   }
 
-  // What is open is drawn; the rest waits until it is.
+  // Draw the open view; the others are drawn when they are opened.
   #draw(state) {
     const story = this.current,
       step = state.show === "proof" || state.show === "figures" ? story.steps[Math.min(Math.max(state.step, 0), story.steps.length - 1)] : null,

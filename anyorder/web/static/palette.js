@@ -1,4 +1,4 @@
-// Colours come from the style sheet, so that drawings follow light and dark.
+// Colours come from the style sheet, so that drawings follow light and dark mode.
 
 export const colour = (name) =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim() || "#888888";
@@ -25,7 +25,7 @@ function table(stops) {
   return result;
 }
 
-// Brightness runs one way from zero to one: readable without colour vision, and in print.
+// Brightness is monotone from zero to one: readable without colour vision, and in print.
 export function sequential() {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   return table(

@@ -1,4 +1,4 @@
-// A refusal: one line for a person, and the limit where there is one.
+// A refusal: a one-line message, and the limit if there is one.
 
 export class Problem extends Error {
   constructor(message, limit) {

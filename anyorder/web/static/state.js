@@ -1,6 +1,6 @@
-// The whole state of the page, and its place in the address: copying the address reproduces the view.
+// The state of the page and its form in the address: a copied address reproduces the view.
 
-// What the address of each page has, in its order; of a sequence what was typed, or its chain.
+// The fields in the address of each page, in order; a sequence is given by its text or its chain.
 const MODEL = {
   model: "unrolled",
   order: 2,
@@ -29,7 +29,7 @@ const CHAIN = {
 };
 const DYNAMICS = { run: "", algorithm: 1, chainsOrder: 2, symbols: 3, length: 64, steps: 200, seed: 0, frame: null };
 const HEADS = { result: "", layer: null, head: null };
-// `show` is the open view of a position, `hide` lists what a tour keeps back until "Reveal".
+// `show` is the open view of a position, `hide` lists the parts that a tour hides until "Reveal".
 const EVERYWHERE = { show: "answer", hide: "", present: false, tour: "", stop: 0 };
 
 export const DEFAULTS = { page: "model", ...MODEL, ...TEXT, ...CHAIN, ...DYNAMICS, ...HEADS, ...EVERYWHERE };
@@ -46,7 +46,7 @@ export function toHash(state) {
 
 export const fromHash = (hash) => fromWords(new URLSearchParams(hash.replace(/^#/, "")));
 
-// A state from pairs of names and values, all else as by default.
+// A state from pairs of names and values, with defaults for all others.
 export function fromWords(words) {
   const state = { ...DEFAULTS };
   for (const [name, value] of words) {
@@ -61,7 +61,7 @@ export function fromWords(words) {
   return state;
 }
 
-// What a program is compiled for on the server: the next state with the same one is fast.
+// The shape that the server compiles a program for; further states of the same shape are fast.
 export const shape = (state) =>
   [
     state.model,

@@ -1,4 +1,4 @@
-// The proof at one position, a step at a time. Controls are made once and stay where they are, so that the focus does.
+// The proof at one position, a step at a time. Controls are created once, so that they keep the focus.
 import { element, math, number, plain, replaced, symbol } from "./format.js";
 import { figure } from "./figure.js";
 import { bars, keys, overlay } from "./charts.js";
@@ -17,7 +17,7 @@ export class Story {
       button.addEventListener("click", () => this.turn(by));
   }
 
-  // One step on or back; whether there was one.
+  // Move by one step; false at the end.
   turn(by) {
     const to = this.at + by,
       there = this.story && to >= 0 && to < this.story.steps.length;
@@ -89,7 +89,7 @@ export class Story {
   }
 }
 
-// Spaces and line ends in a sentence of the API are those of tokens between other tokens.
+// Spaces and line ends in a sentence of the API are tokens between other tokens; show them as symbols.
 const visible = (sentence) =>
   sentence.replace(/[\n\t\r]/g, (c) => symbol(c)).replace(/(^|[ ])[ ](?=[ ]|[.:,]|$)/g, "$1␣");
 
@@ -119,7 +119,7 @@ function drawn(part, position) {
   return made;
 }
 
-// u_n over a key: equal to that of a match, nearly equal to that of a near miss.
+// u_n drawn over a key: equal for a match, nearly equal for a near miss.
 function laid(part, over, labels) {
   const match = over.kind === "match",
     name = `${part.name} over v_${over.position}: ${match ? "a match" : "the nearest miss"}`,

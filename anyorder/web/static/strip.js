@@ -1,4 +1,4 @@
-// The architecture as a row of boxes, tokens → layer 1 → MLP → … → prediction, that light up as the steps go by.
+// The architecture as a row of boxes, tokens → layer 1 → MLP → … → prediction; the parts of the current step are highlighted.
 import { element } from "./format.js";
 
 export class Strip {
@@ -20,7 +20,7 @@ export class Strip {
     );
   }
 
-  // A step is about the parts whose weights it names; the parts before are done.
+  // A step highlights the parts whose weights it names, and marks the parts before them as done.
   light(step) {
     const named = step.weights.map((weight) => weight.name),
       lit = this.parts.map(

@@ -1,4 +1,4 @@
-// Small drawings as SVG text with plain attributes: what is on the page is what is saved.
+// Small drawings as SVG text with plain attributes; the page shows and saves the same text.
 import { hex } from "./palette.js";
 
 export const escape = (text) =>
@@ -21,10 +21,10 @@ export const text = (x, y, content, attributes = {}) =>
     escape(content),
   );
 
-// The width of a drawing: on a phone that of the page, so that its letters keep their size.
+// The width of a drawing; on a phone that of the page, so that text is not scaled down.
 export const fitted = (width) => Math.min(width, Math.max(document.documentElement.clientWidth - 48, 240));
 
-// The next of 1, 2, 5, 10, … that is no smaller: the end of an axis.
+// The end of an axis: the value rounded up to 1, 2, 5, 10, …
 export const nice = (value) => {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].find((m) => m * power >= value) * power;

@@ -1,9 +1,9 @@
-// The sequence as a row of positions to choose from: the query's window, the keys' windows and what followed them, each
-// with a bar above it, the attention that it gets.
+// The sequence as a row of selectable positions, with the query window, the key windows and the tokens that followed them
+// marked, and a bar of attention above each.
 import { element, symbol } from "./format.js";
 
 const WORDS = { query: "in the query window", key: "in a key window", match: "followed the window" };
-// The weight that fills a bar where all weights are smaller: noise stays small.
+// The weight of a full bar if all weights are smaller, so that noise stays small.
 const FULL = 0.2;
 
 export class Tokens {

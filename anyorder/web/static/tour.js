@@ -1,4 +1,4 @@
-// A guided tour: stops with a state, a sentence and a question, as the tours of the package or a teacher's own file.
+// A guided tour, of the package or a teacher's own: stops with a state, a sentence and optionally a question.
 import { math, replaced, element } from "./format.js";
 import { fromWords } from "./state.js";
 
@@ -21,7 +21,7 @@ export class Tour {
     });
   }
 
-  // The state of a stop, with what the reader has set about the page itself.
+  // The state of a stop; settings of the page itself, such as presenting, stay as they are.
   state(name, stop, present = false) {
     const tour = this.tours.find((one) => one.name === name);
     if (!tour) return null;
@@ -38,14 +38,14 @@ export class Tour {
     this.go({ ...this.current, tour: "", stop: 0, hide: "" });
   }
 
-  // Show what the stop keeps back; whether there was anything.
+  // Show the hidden parts of the stop; false if there are none.
   reveal() {
     const hidden = Boolean(this.current?.hide);
     if (hidden) this.go({ ...this.current, hide: "" });
     return hidden;
   }
 
-  // One stop on or back; whether there was one.
+  // Move by one stop; false at the end.
   turn(by) {
     const tour = this.tours.find((one) => one.name === this.current?.tour),
       to = this.current?.stop + by,

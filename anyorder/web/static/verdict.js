@@ -1,9 +1,9 @@
-// How exact the model is on this sequence, and what its certificate promises; both belong to one view and go with it.
+// The model's error on this sequence next to the bound of its certificate; both are replaced with the view.
 import { deviation, element, list, math, number, replaced } from "./format.js";
 
 const WORDS = { exact: "exact", within: "within its bound", beyond: "beyond its bound", open: "no promise" };
 
-// The verdict on a view; null while there is none.
+// Show the verdict on a view, or dots for null, while it is computed.
 export function showVerdict(place, view) {
   if (view === null) {
     replaced(place, element("span", { class: "badge open", id: "badge" }, "…"));
@@ -28,7 +28,7 @@ export function showVerdict(place, view) {
 }
 
 function words({ level, max_error: error, bound, positions_checked: checked }) {
-  if (!checked) return "Nothing is defined on this sequence: no window comes back.";
+  if (!checked) return "Nothing is defined on this sequence: no window occurs twice.";
   if (level === "exact") return `The error ${deviation(error)} is rounding; the bound is ${number(bound)}.`;
   if (level === "within") return `The error ${deviation(error)} is below the bound ${number(bound)}, but above rounding.`;
   if (level === "open") return "This model has no certificate: its error is shown, nothing is promised.";
@@ -37,7 +37,7 @@ function words({ level, max_error: error, bound, positions_checked: checked }) {
     : `The error ${deviation(error)} is above the bound ${number(bound)}.`;
 }
 
-// The certificate, and a button to verify it where the backend can; verify() gives a sentence.
+// Show the certificate, and a button to verify it if the backend can; verify() returns a sentence.
 export function showCertificate(place, view, verify) {
   const { model } = view,
     promise = model.certificate;

@@ -1,5 +1,5 @@
-// At most one computation of each kind for this page: a newer one, or the Cancel button, closes the request of the older,
-// and the server stops computing it. After a moment of waiting a moving bar says what is going on.
+// At most one computation of each kind per page: a newer one, or the Cancel button, closes the older request, and the server
+// stops computing it. After a short wait a moving bar shows what is being computed.
 const $ = (id) => document.getElementById(id);
 
 export class Work {
@@ -10,7 +10,7 @@ export class Work {
     $("cancel").addEventListener("click", () => this.cancel());
   }
 
-  // What the task gives, or undefined if it was refused, cancelled or overtaken.
+  // Resolves to the result of the task, or undefined if it was refused, cancelled or superseded.
   async do(task, name, kind = "view") {
     this.running.get(kind)?.abort();
     const controller = new AbortController();
