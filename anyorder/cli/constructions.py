@@ -62,7 +62,7 @@ class Chosen(Command):
 
 
 class Verify(Chosen):
-    """Build a construction and compare it with the exact estimator on hard sequences; exit 1 if the error exceeds the bound.
+    """Build a construction and compare it with the exact estimator on hard sequences; exit 1 if it exceeds its bound.
 
     Examples:
       anyorder verify dyadic --order 10 --alphabet-size 4 --dtype float32

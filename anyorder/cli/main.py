@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "order": ("order", "OrderCommand", "find the Markov order that describes a sequence best"),
     "constructions": ("constructions", "Constructions", "list the constructions"),
     "parameters": ("constructions", "Parameters", "count the parameters of a construction"),
-    "price": ("price", "PriceCommand", "compare the cost of every construction with lower bounds for its kind of model"),
+    "price": ("price", "PriceCommand", "compare the cost of all constructions with lower bounds for their kind"),
     "verify": ("constructions", "Verify", "compare a construction with the exact estimator"),
     "predict": ("constructions", "Predict", "run a construction on your own sequence"),
     "build": ("constructions", "Build", "write a construction to a file"),
