@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # NumPy and JAX take a second to import: not for --help
 
 
 class Outcome(NamedTuple):
-    """The outcome of a command: a JSON-ready report, the text for a person, and whether every check passed.
+    """The outcome of a command: a JSON-ready report, the text to print, and whether every check passed.
 
     `then` is called after printing, for example to run a server.
     """
@@ -170,7 +170,7 @@ def key_value_table(report: Mapping[str, object]) -> Table:
 
 
 def _shown(value: object) -> str:
-    """A value as text for people.
+    """A value as text.
 
     >>> _shown(1 / 3), _shown((1, 2)), _shown(16853), _shown({"equal keys": True}), _shown((None, 1))
     ('0.333', '1, 2', '16,853', 'equal keys: yes', '–, 1')

@@ -1,4 +1,4 @@
-"""`anyorder demo`: the whole story in three minutes."""
+"""`anyorder demo`: a tour of the package on one page."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def associative(request: Request, kappa: float, dimension: int = 1024, seed: int
     tokens, places, first, second = draw(s), draw(t), draw(d), draw(d)
     # W_K^(1) = Σ_t p_{t-1} p_t^T: each position asks for the one before it; the value is W_1 x
     previous = Head(query=_PULL * places[1:], key=places[:-1], value=first)
-    # W_K^(2) = Σ_s (W_1 e_s) e_s^T: the current token asks where it was the previous one; the value is W_2 x
+    # W_K^(2) = Σ_s (W_1 e_s) e_s^T: attend to positions preceded by the current token; the value is W_2 x
     match = Head(query=kappa * tokens, key=tokens @ first.T, value=second)
     return Transformer(
         embedding=tokens,
@@ -51,9 +51,9 @@ def proof(request: Request, dimension: int = 1024, seed: int = 0) -> tuple[Step,
     """The proof steps of Bietti et al."""
     return (
         Step(
-            "Ask for the previous position",
-            "Positions are random vectors that are nearly orthogonal. The product of queries and keys remembers that "
-            "p_t belongs to p_(t-1), so that n attends to n - 1, up to noise that falls with the dimension.",
+            "Attend to the previous position",
+            "Positions are random vectors that are nearly orthogonal. The product of queries and keys stores the pairs "
+            "of p_t and p_(t-1), so that n attends to n - 1, up to noise that falls with the dimension.",
             "W_K^(1) = Σ_t p_t p_(t-1)^T",
             "Bietti et al., layer 1",
             {
@@ -65,8 +65,8 @@ def proof(request: Request, dimension: int = 1024, seed: int = 0) -> tuple[Step,
             "window",
         ),
         steps.match(
-            "The current token asks where it was the previous one. Nothing is exactly orthogonal, so that misses keep "
-            "some weight: approximate by design.",
+            "Attend to the positions preceded by the current token. Random vectors are not exactly orthogonal, so "
+            "misses keep some weight: the construction is approximate by design.",
             "W_K^(2) = Σ_s e_s (W_1 e_s)^T",
             "Bietti et al., layer 2",
             before="attention 1",

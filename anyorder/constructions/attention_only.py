@@ -84,8 +84,8 @@ def proof(request: Request) -> tuple[Step, ...]:
         ),
         steps.match(
             "No MLP is needed. The query is a linear map of the stream: it moves v_n one place and puts the current "
-            "token on top. The oldest token is still in it, but as the last digit, too light to turn the query away "
-            "from the right key.",
+            "token on top. The token at offset k is still in it, but as the last digit: its weight is too small to "
+            "turn the query to another key.",
             "q_n = 3^k e_{x_n} + v_n = 3 u_n + e_{x_{n-k}},   score = kappa · cos(q_n, v_i)",
             "ours; the margin is Lemma 2 of the certificates",
             before="attention 1",

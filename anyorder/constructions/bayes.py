@@ -68,7 +68,7 @@ def proof(request: Request, beta: float = 1.0) -> tuple[Step, ...]:
         ),
         steps.match(
             "The beginning token ⊢ is a sink: its key scores as an exact match plus log(β S). Next to N matches it "
-            "weighs β S, and for a context never seen it is all there is.",
+            "weighs β S, and in a context never seen it gets all attention.",
             "score(n, i) = kappa · cos(v_i, u_n),   score(n, ⊢) = kappa + log(β S)",
             "ours",
             before="mlp 1.3",

@@ -1,6 +1,6 @@
 """`bigram`: Edelman et al., order 1, two attention layers and nothing else, d = 3S.
 
-Layer one copies the previous token, layer two attends to where the previous token was the current one. As
+Layer one copies the previous token, layer two attends to the positions preceded by the current token. As
 published, position 0 has no previous token, attends to itself, and counts as a match of x_0: a bias. The gate
 here is a value position at offset 0 that makes this one key negative; `gated=False` leaves it out.
 """
@@ -62,7 +62,7 @@ def proof(request: Request, gated: bool = True) -> tuple[Step, ...]:
             "window",
         ),
         steps.match(
-            "Attend to where the previous token was the current one.",
+            "Attend to the positions preceded by the current token.",
             "score(n, i) = kappa · <e_{x_n}, e_{x_{i-1}}>",
             "Edelman et al., layer 2",
             before="attention 1",

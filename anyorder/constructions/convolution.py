@@ -58,9 +58,8 @@ def delay_step(order: int) -> Step:
     """The proof step of the convolution, shared with `recurrent`."""
     return Step(
         "Delay the token by 1 … k",
-        "The embedding holds the token k + 1 times. A causal convolution delays copy j by j tokens, and what stands "
-        "before the sequence is zero: every position has its last k tokens in blocks of their own, without any "
-        "attention.",
+        "The embedding holds the token k + 1 times. A causal convolution delays copy j by j tokens, with zeros before "
+        "the sequence: every position has its last k tokens in blocks of their own, without any attention.",
         "back_j(n) = e_{x_{n-j}},   j = 1 … k",
         "ours",
         {

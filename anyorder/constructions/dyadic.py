@@ -102,8 +102,8 @@ def code_steps(order: int, gate: str) -> tuple[Step, ...]:
         steps.shift("u_n = e_{x_n} + 2 v_n - 2^k e_{x_{n-k}}", "ours, after App. B.1: W_mlp^(2)"),
         Step(
             "Keep the direction of v_n, if its window is full",
-            "The gate is 2^k with a full window and 0 without. Adding it and subtracting 2^k leaves v_n, or nothing "
-            "that a ReLU lets through: a key without a full window is zero.",
+            "The gate is 2^k with a full window and 0 without. Adding it and subtracting 2^k leaves v_n or, without a "
+            "full window, only negative numbers, for which the ReLU makes the key zero.",
             "key = LN(ReLU(v_n + gate - 2^k))",
             "ours, in the place of W_mlp^(3) and of Z_i Z_n",
             {
@@ -120,8 +120,8 @@ def proof(request: Request) -> tuple[Step, ...]:
     return (
         *code_steps(request.order, "p^V_k = 2C in `gate` at offset k alone: 2^k with a full window, 0 without"),
         steps.match(
-            "Layer 2 compares directions. Equal windows are bit-identical keys, so their attention is exactly equal; "
-            "kappa makes the rest vanish. Turn the temperature up and watch neighbours come in.",
+            "Layer 2 compares directions. Equal windows have bit-identical keys, so their attention is exactly equal; "
+            "kappa makes all other attention vanish. Raise the temperature, and near misses get attention too.",
             "score(n, i) = kappa · <v_i / ‖v_i‖, u_n / ‖u_n‖>",
             "ours, after App. B.1 layer 2: kappa in W_Q alone, nothing added to the score",
             before="mlp 1.3",

@@ -228,8 +228,8 @@ def _copy_steps() -> tuple[Step, ...]:
         Step(
             "Carry every position, one head each",
             "A key knows its own token and nothing before it, so no head can find a match. Instead there is a head for "
-            "every position: it brings the token that stands there, or looks at the beginning token ⊢ while the "
-            "position is yet to come. The longer the sequence, the more heads.",
+            "every position: it copies the token at this position, and attends to the beginning token ⊢ before the "
+            "position is reached. The longer the sequence, the more heads.",
             "att_t(n, t) = 1 for t ≤ n,   at_t = e_{x_t}",
             "ours",
             {
@@ -253,8 +253,8 @@ def _code_steps(request: Request, own: list[tuple[int, int]]) -> tuple[Step, ...
         Step(
             "Carry the positions as numbers",
             "A key knows its own token and nothing before it, so no head can find a match. Instead each head carries a "
-            "share of all positions, as the digits of one number for every symbol, the earliest on top. While some are "
-            "yet to come the beginning token ⊢ takes their weight." + steps.ANCHORED,
+            "share of all positions, as the digits of one number for every symbol, the earliest on top. Before all of "
+            "them are reached, the beginning token ⊢ has the weight of the rest." + steps.ANCHORED,
             "att(n, t) = 2^-(1 + t - a) for t = a … a + m - 1,   code = Σ_t 2^(a + m - 1 - t) e_{x_t},   m = ⌈T/H⌉",
             "ours, after `unrolled`",
             {
@@ -296,8 +296,8 @@ def _counting_steps(request: Request, own: list[tuple[int, int]]) -> tuple[Step,
     return (
         Step(
             "Compare the window with every earlier one",
-            "One unit for every earlier position and offset sees whether two tokens agree, and one for every position "
-            "and symbol whether all k do and the symbol came next. Drawn is their sum over symbols.",
+            "One unit for every earlier position and offset tests whether two tokens agree, one for every position "
+            "and symbol whether all k agree and the symbol came next. The figure shows the sum of these over symbols.",
             "match(t, s) = ReLU(Σ_{i=1..k} Σ_r ReLU(x_{n-i+1,r} + x_{t-i,r} - 1) + x_{t,s} - k)",
             "ours",
             {
@@ -319,8 +319,8 @@ def _counting_steps(request: Request, own: list[tuple[int, int]]) -> tuple[Step,
         ),
         Step(
             "Divide",
-            "A ReLU network multiplies by constants alone. So there is a copy of N_s/q for every q from 1 to T - k, "
-            "and all of them vanish but the one with q = N.",
+            "A ReLU network can multiply only by constants. So it computes N_s/q for every q from 1 to T - k, and sets "
+            "all of them to zero except the one with q = N.",
             "Σ_q ReLU(N_s/q - 2|N - q|) = N_s/N",
             "ours: N_s/q ≤ N/q ≤ 2|N - q| for every whole q ≠ N",
             {

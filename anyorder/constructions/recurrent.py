@@ -102,8 +102,8 @@ def _table_step(start: str) -> Step:
     return Step(
         "Count under the context",
         "One ReLU unit for each of the S^k contexts is 1 where all k tokens agree, and 0 elsewhere. The table adds up "
-        "what came after each context; nothing is forgotten, and no earlier token is kept. Drawn are the tokens that "
-        "the row of this context adds up: those that an induction head would attend to.",
+        "what came after each context; nothing is forgotten, and no earlier token is kept. The figure shows the tokens "
+        "that the row of this context adds up: those that an induction head would attend to.",
         f"φ_c = ReLU(#agreements with c - k + 1),   H_n = H_(n-1) + φ_n ⊗ e_(x_n),   H_0 = {start}",
         "ours",
         {
@@ -120,8 +120,8 @@ def _table_step(start: str) -> Step:
 def _division_step(here: steps.Here) -> Step:
     return Step(
         "Divide by the sum",
-        "Reading the table with the current context gives counts. A linear recurrence ends there; the k-gram is the "
-        "counts divided by their sum.",
+        "Reading the table with the current context gives counts. The k-gram is these counts divided by their sum, "
+        "which a linear recurrence alone cannot compute.",
         "output = φ(n) H_n / Σ_s (φ(n) H_n)_s",
         "Definition 2",
         {"layers.0.heads.0.projection": "writes the quotient to `output`", "output": "W_o reads `output`"},

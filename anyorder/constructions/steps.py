@@ -159,8 +159,8 @@ def copies(order: int, prefix: str, source: str, weights: Mapping[str, str], gat
     """A head for each offset."""
     return Step(
         "Copy the last k tokens, one head each",
-        "Head j attends to offset j alone and writes that token to a block of its own. Nothing is mixed, so nothing "
-        "has to be told apart: heads instead of bits.",
+        "Head j attends to offset j alone and writes that token to a block of its own. No number packs several tokens: "
+        "the cost is heads instead of bits.",
         "att_j(n, i) = 1 for i = n - j,   block_j = e_{x_{n-j}}",
         source,
         weights,
@@ -178,7 +178,7 @@ def isolate(equation: str, source: str) -> Step:
     return Step(
         "Isolate the oldest token",
         "The oldest token weighs more than all later ones together. A threshold between the two and a ReLU leave only "
-        "its coordinate, and the norm makes it one: the token that the window is about to lose.",
+        "its coordinate, and the norm scales it to one. The next step removes this token from the window.",
         equation,
         source,
         {
@@ -203,8 +203,8 @@ def shift(equation: str, source: str, *, linear: bool = False) -> Step:
         shows += (Block("u_n / ‖u_n‖", "query", "mlp 1.2"),)
     return Step(
         "Shift the window by one",
-        "Take the oldest token away, move all digits by one place, add the current token: u_n has exactly the form of "
-        "a key, but for the k tokens up to n.",
+        "Subtract the oldest token, move all digits by one place, add the current token: u_n is the same code as a "
+        "key's, of the k tokens up to n.",
         equation,
         source,
         {"layers.0.mlp.1.weight": "reads `token`, `window` and `oldest`, writes `query`"},
@@ -246,8 +246,8 @@ def count(source: str, layer: int = 1) -> Step:
     """The block that the last layer writes and W_o reads."""
     return Step(
         "Count what came next",
-        "Each match adds the token that stands there. Uniform attention makes this the fraction of matches: the "
-        "count over the number of matches.",
+        "Each match contributes its token. With uniform attention the output is the count of each symbol, divided by "
+        "the number of matches.",
         "output = Σ_i att(n, i) e_{x_i} = (1 / |I_n|) Σ_{i ∈ I_n} e_{x_i}",
         source,
         {
@@ -279,7 +279,7 @@ _LEARNT = {
     ),
     "Mamba": (
         "x_n + W_P RMS((Σ_i M(n, i) X_i + s X_n) ⊙ SiLU(W_Z x_n)),   M(n, i) = a_{i+1} ⋯ a_n Δ_i <C_n, B_i>",
-        "Mamba-2; shown is |M(n, i)| over its sum. The weights are learnt",
+        "Mamba-2; the figure shows |M(n, i)| over its sum. The weights are learnt",
     ),
 }
 
@@ -297,11 +297,11 @@ def learnt(order: int, heads: Sequence[int], kinds: Sequence[str] = ()) -> tuple
         names = {f"layers.{layer}.heads.0.query": "W_Q", f"layers.{layer}.heads.0.key": "W_K"}
         last = layer == len(heads) - 1
         near = None if last else (1, order)
-        text = "Where this layer looks from position n. "
+        text = "The attention of position n in this layer. "
         text += (
-            "Marked are the tokens that followed the same window before: an induction head of order k looks there."
+            "Marked: the tokens that followed the same window before, to which an induction head of order k attends."
             if last
-            else "A code of the window would look at the k tokens before n, older ones with other weights."
+            else "A head that encodes the window attends to the k tokens before n, to each with another weight."
         )
         made.append(
             Step(

@@ -63,7 +63,7 @@ START = (
 
 
 def advice() -> Listing:
-    """When to use each construction."""
+    """Advice on each construction."""
     return Listing(("construction", "advice"), [(entry.name, entry.advice) for entry in CONSTRUCTIONS.values()])
 
 

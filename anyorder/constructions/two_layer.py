@@ -162,7 +162,7 @@ def gated_step(layer: int, before: str, source: str) -> Step:
     return steps.match(
         "The last layer compares the direction of the query with that of every key. Equal windows have equal "
         "directions; the gate Z keeps keys without a full window away. With kappa large, all weight goes to the "
-        "matches, in equal parts.",
+        "matches, in equal shares.",
         "score(n, i) = kappa · Z_i Z_n + kappa · <v_i, u_n> / (‖v_i‖ ‖u_n‖)",
         source,
         layer=layer,
@@ -175,8 +175,8 @@ def gated_step(layer: int, before: str, source: str) -> Step:
 def cosine_step(source: str, before: str, query: str) -> Step:
     """Layer 2 of the qk variants."""
     return steps.match(
-        "Queries and keys are divided by their length inside layer 2. There is no gate: a short opening that points "
-        "the same way as the window is counted too, the bias of this variant (E7).",
+        "Queries and keys are divided by their length inside layer 2. There is no gate: a partial window at the "
+        "beginning is counted too if it has the direction of the query, the bias of this variant (E7).",
         "score(n, i) = kappa · <LN(W_K x_i), LN(W_Q x_n)>",
         source,
         before=before,
@@ -190,7 +190,7 @@ def normalise_step(read: str, name: str, write: str, place: int, layer: int, sou
     """A layer of an MLP that keeps a direction."""
     return Step(
         f"Keep the direction of {name}",
-        "Only directions are compared, so the length is divided away.",
+        "Only directions are compared, so the norm divides by the length.",
         f"x + LN(ReLU(W x)):   {write} = {name} / ‖{name}‖",
         source,
         {f"layers.{layer}.mlp.{place}.weight": f"copies `{read}` to `{write}`"},

@@ -12,8 +12,8 @@ from anyorder.constructions.steps import Show, Step
 
 #: The reason why layer two needs no bits.
 AGREE = (
-    "Layer 2 compares block by block: the score is kappa times the number of tokens that agree. One token less is "
-    "one kappa less, whatever the order."
+    "Layer 2 compares block by block: the score is kappa times the number of tokens that agree. Each token that "
+    "differs lowers it by one kappa, at every order."
 )
 
 
@@ -57,7 +57,7 @@ def code_step(order: int, heads: int) -> Step:
         "Write the window as a number",
         f"Each head of layer 1 attends to {share}, each older one twice as strongly, and to the current token as much "
         "as to the newest of them. The weights add up to a power of two, so the sum is a whole number: one for each "
-        "symbol, and its binary digits say at which offsets the symbol stands." + steps.ANCHORED,
+        "symbol, and its binary digits give the offsets of the symbol." + steps.ANCHORED,
         "att(n, n-i) = 2^(i-1-m) for i = 1 … m,   v_n = Σ_{i=1..m} 2^(i-1) e_{x_{n-i}},   m = ⌈k/H⌉",
         "ours, after App. B layer 1: base 2, no offset outside the window has any weight",
         {
@@ -86,9 +86,9 @@ def reading_steps(order: int, heads: int, group: int) -> tuple[Step, ...]:
         made.append(
             Step(
                 f"Read the digit{'s' * (len(found) > 1)} at offset{'s' * (len(found) > 1)} {offsets}",
-                "The digits that are read are subtracted from the number before the next ones are read. One ReLU is 0 "
-                "exactly where the rest reaches a threshold and at least 1 elsewhere, since both are whole numbers; a "
-                "second one turns that into 1 and 0.",
+                "Digits already read are subtracted from the number first. One ReLU is 0 if the remainder reaches a "
+                "threshold and at least 1 otherwise, since both are whole numbers; a second ReLU turns this into 1 "
+                "and 0.",
                 "t = ReLU(τ·2^l - r),   [r ≥ τ·2^l] = ReLU(1 - t),   r = v_n - Σ of the digits above",
                 "ours",
                 {

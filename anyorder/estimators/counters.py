@@ -1,4 +1,4 @@
-"""The counters of streaming estimators: stores that double, and three ways to count what follows a context.
+"""The counters of streaming estimators: growing stores, and three ways to count the successors of a context.
 
 `Windows` counts windows of k tokens, `Suffixes` every suffix of them in a compressed tree, `Paths` every suffix in a
 plain tree, whose nodes have room for more than counts. The compiled loops are in `hashing`.

@@ -228,7 +228,7 @@ def count_contexts(
 
     Window `w` is `windows[w * stride:]` and has key `keys[w]`; it stands before token `w`. Writes the
     probability that each token had, and the distribution after it (either array may be empty). Stops when
-    a store has to grow, and gives the position reached.
+    a store has to grow, and returns the position reached.
     """
     bits = 63 // symbols
     slots = np.empty(_AHEAD, np.int64)  # of the next windows; their rows are on the way to the cache
@@ -525,7 +525,7 @@ def marginals(counts, parents, pairs, size, order, symbols, beta, evidence, like
     """Log-probability of all that was counted, under every order and under context-tree weighting.
 
     Writes for each order the sum over its contexts of the marginal likelihood with a Dirichlet(β) row, and of the
-    largest likelihood; gives that of context-tree weighting. Children come after their parents in the arrays.
+    largest likelihood; returns that of context-tree weighting. Children come after their parents in the arrays.
     """
     depths, below = np.zeros(size, np.int64), np.zeros(size)
     for node in range(1, size):

@@ -46,9 +46,9 @@ def by_length(
     max_length: int,
     chance: Callable[[OneHot], Float[Any, "queries _ lengths"]] = even,
 ) -> tuple[Float[Any, "queries heads lengths"], Float[Any, "queries heads lengths"]]:
-    """Attention mass on keys of match length 0 … `max_length`, and the same total mass as chance distributes it.
+    """Attention mass on keys of match length 0 … `max_length`, and the same total mass distributed by chance.
 
-    chance: function from the one-hot match lengths to numbers to which chance is proportional.
+    chance: function from the one-hot match lengths to the weights of the chance distribution.
 
     >>> mass, expected = by_length(np.array([[[0.1, 0.2, 0.3, 0.4]]]), np.array([[-1, 0, 0, 1]]), 1)
     >>> mass.round(6).tolist(), expected.round(6).tolist()

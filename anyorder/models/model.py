@@ -202,7 +202,7 @@ class Transformer(eqx.Module):
         return AttentionMaps(self.trace(tokens, alphabet=alphabet).attention)
 
     def _run(self, tokens: Tokens, alphabet: str | None, keep: bool, hook: Hook = plain) -> Trace:
-        # Promises and names are no part of the program: models of one shape share one compilation.
+        # Certificates and names are not part of the program: models of one shape share one compilation.
         program = dataclasses.replace(self, certificate=None, blocks=None)
         numbered = as_tokens(tokens, None, self.alphabet_size, alphabet=alphabet)
         if self.certificate is not None and len(numbered) > self.certificate.length:

@@ -25,7 +25,7 @@ NEEDED = 0.25
 SPARE = 0.75
 #: In a graded head, the share left after a flip may decrease by at most this much from one offset to the next older.
 SLACK = 0.1
-#: Least contrast (all less none, relative to the mean of the row) of a head that compares tokens.
+#: Least contrast (all minus none, relative to the mean of the row) of a head that compares tokens.
 LEAST_CONTRAST = 1.0
 #: Attention is clipped to at least this value in the fit of scores.
 LEAST_ATTENTION = 1e-6
@@ -128,7 +128,7 @@ class Profiles:
 
     @property
     def contrast(self) -> Float[np.ndarray, "heads"]:
-        """All less none."""
+        """All minus none."""
         return self.mean[:, 0] - self.mean[:, -1]
 
     def compares(self, level: float) -> np.ndarray:

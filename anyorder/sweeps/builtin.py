@@ -18,7 +18,7 @@ def phase(
     seeds: int = 3,
     steps: int = 1000,
 ) -> Sweep:
-    """When gradient descent finds the induction head: success over order, length and width.
+    """The sweep `phase`: success of gradient descent over order, length and width.
 
     The floor recipe with fewer steps, so that there is something to be seen between always and never.
 

@@ -50,7 +50,7 @@ class Architecture:
     layers: int = 2
     """Layers: a mixer and an MLP each."""
     mixer: tuple[str, ...] = ("attention",)
-    """How rows read earlier rows: attention, convolution (then attention) or mamba; one for all layers or for each."""
+    """How a layer reads earlier positions: attention, convolution (with attention) or mamba; one for all or each."""
     heads: tuple[int, ...] = (1,)
     """Heads of each layer, or one number for all; each must divide the dimension."""
     dimension: int = 32

@@ -164,7 +164,7 @@ def show(what: steps.Show, look: TracedPosition) -> schema.Part:
         case steps.Threshold():
             part, left = show(what.shown, look), _inside(look, what.inside)
             part.line = float(np.mean(np.array(part.values, float) - left))
-            # Of equal numbers a rounded difference can be left; the norm that follows makes nothing of it.
+            # Rounding may leave a small difference between equal numbers: do not mark it.
             part.marks = np.flatnonzero(left > 1e-6 * np.abs(left).max()).tolist()
             return part
         case steps.Attention():

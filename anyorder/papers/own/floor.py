@@ -36,7 +36,7 @@ FLOOR = "Bayes (add-one)"
 class PredictorScores(NamedTuple):
     """One predictor, where it is defined.
 
-    `excess` is the exact loss less the true loss on the same sequences, infinite as soon as something that can
+    `excess` is the exact loss minus the true loss on the same sequences, infinite as soon as a token that can
     come has probability zero; `missed` is the probability of such tokens; `distance` is the total variation
     distance to the true distribution, which is always finite.
     """

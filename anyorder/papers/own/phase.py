@@ -1,4 +1,4 @@
-"""When gradient descent finds the induction head: a map over order, length and width."""
+"""The settings in which gradient descent finds the induction head: a map over order, length and width."""
 
 from __future__ import annotations
 

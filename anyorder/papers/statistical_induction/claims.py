@@ -70,12 +70,12 @@ def unigram_delays(unigram_free: Tables) -> Finding:
 
 @claim("the section on the layers", "Layer 2 aligns before layer 1 has found the previous token.")
 def layer_two_first(stages: Tables) -> Finding:
-    """Refuted if the interval of the difference, layer 2 less layer 1 in steps, does not end below zero at order 1."""
+    """Refuted if the interval of the difference, layer 2 minus layer 1 in steps, does not end below zero at order 1."""
     rows: list[Row] = [row for row in stages["layers"] if row["order"] == 1]
     later = rows[0]["layer_2_later"]
     return judge(
         {
-            "layer 2 less layer 1, steps, and its interval": later.with_interval,
+            "layer 2 minus layer 1, steps, and its interval": later.with_interval,
             "layer 1": rows[0]["layer_1"].mean,
             "layer 2": rows[0]["layer_2"].mean,
             "seeds": len(later.seeds),

@@ -119,9 +119,9 @@ def eq_optimal_loss() -> Finding:
     alike = (-(kernels * np.log(other)).sum(axis=2) - entropies).mean(axis=1).min()
     return judge(
         {
-            "loss of the true kernel less L*": gap,
+            "loss of the true kernel minus L*": gap,
             "its standard error": error,
-            "least loss less L* of other predictors, contexts weighted equally": alike,
+            "least loss minus L* of other predictors, contexts weighted equally": alike,
         },
         printed=gap > -3 * error,
         corrected=alike > 0,

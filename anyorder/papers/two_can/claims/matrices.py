@@ -55,7 +55,7 @@ def eq_gate() -> Finding:
         {
             "largest error as printed": max(printed),
             "largest error of ¾(3^m + 1)": max(corrected),
-            "Z with one token less and with a full window, k = 1 … 4": values,
+            "Z with one token fewer and with a full window, k = 1 … 4": values,
         },
         printed=max(printed) < 1e-9,
         corrected=max(corrected) < 1e-9 and all(separated),

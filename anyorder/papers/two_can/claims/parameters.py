@@ -80,7 +80,7 @@ def tab_breakdown_three_layer() -> Finding:
             "(S, T)": SIZES,
             "printed": [table.printed_total for table in tables],
             "sum of rows": [table.sum_of_rows for table in tables],
-            "rows less total, in d": missing,
+            "rows minus total, in d": missing,
             "vectors per norm, first and second table": list(vectors.values()),
         },
         printed=not any(missing) and len(set(vectors.values())) == 1,

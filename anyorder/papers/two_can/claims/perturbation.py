@@ -28,7 +28,7 @@ def eq_transition_perturb() -> Finding:
         "mean of P_r(0) - 1/2": (random - 1 / 2),
         "mean of P_r(0)² - 1/3": random**2 - 1 / 3,
         "covariance of P_r(0) at neighbouring steps": (random[:, 1:] - 1 / 2) * (random[:, :-1] - 1 / 2),
-        "observed tokens less (1 - α)P_d + α/S": (tokens[:, 2:] == 0) - expected,
+        "observed tokens minus (1 - α)P_d + α/S": (tokens[:, 2:] == 0) - expected,
     }
     found = {name: mean_and_error(values.ravel()) for name, values in scores.items()}
     errors = {f"{name}, in standard errors": abs(float(mean / error)) for name, (mean, error) in found.items()}

@@ -183,7 +183,7 @@ def eq_g_positive() -> Finding:
     least = min(leading for leading, _ in found.values())
     return judge(
         {
-            **{f"E[g_1], and E[g_1] less the mean, {name}": pair for name, pair in found.items()},
+            **{f"E[g_1], and E[g_1] minus the mean, {name}": pair for name, pair in found.items()},
             "g_1 of one kernel of Assumption 2 as printed": above,
         },
         printed=least > 1,

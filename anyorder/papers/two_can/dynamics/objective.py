@@ -40,7 +40,7 @@ def all_contexts(order: int, alphabet_size: int) -> Int[Array, "contexts order"]
 
 
 def excess(predicted: Rows, rows: Rows, epsilon: float) -> Float[Array, ""]:
-    """Mean over contexts of the loss less the entropy of the true row.
+    """Mean over contexts of the loss minus the entropy of the true row.
 
     >>> excess(jnp.array([[0.5, 0.5]]), jnp.array([[0.5, 0.5]]), 0.0).item()
     0.0

@@ -28,7 +28,7 @@ CAPTION = (
 
 @eqx.filter_jit
 def signed_gaps(model: Transformer, data: Data, key: PRNGKeyArray, kernels: int, count: int) -> Float[Array, "kernels"]:
-    """Sampled loss of the model less that of the true kernel on other sequences, for every kernel, with its sign."""
+    """Sampled loss of the model minus that of the true kernel on other sequences, for every kernel, with its sign."""
     drawn = data.source_of(data.tokens, per_kernel=2 * count).sample(key, 2 * kernels * count)
     tokens = drawn.tokens.reshape(kernels, 2 * count, -1)
     truth = drawn.truth.reshape(kernels, 2 * count, tokens.shape[2], -1)
