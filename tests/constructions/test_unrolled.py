@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -60,3 +62,17 @@ def test_the_sink_counts_contexts_never_seen(heads):
     defined = ~np.isnan(expected[:, 0])
     assert defined.sum() == 40 - order + 1
     np.testing.assert_allclose(np.asarray(model(TOKENS))[defined], expected[defined], atol=1e-12)
+
+
+def test_the_rounding_bounds_of_the_proof():
+    """docs/precision.md, proof of Theorem 1: the errors ε_j in units of u, and the bracket for b = 1, 2, 3."""
+    errors = [0.0, 0.0]
+    errors += [2 ** math.floor(math.log2(j * math.log(2))) + 0.21 * j + 2 for j in range(2, 40)]
+    assert all(error <= most for error, most in zip(errors[2:7], (3.5, 4.7, 4.9, 5.1, 7.3), strict=True))
+    assert all(error <= j + 3 for j, error in enumerate(errors))
+    brackets = [
+        errors[b] + sum(e / 2 ** (j - b) + 1 for j, e in enumerate(errors) if j > b and e >= 2 ** (j - b))
+        for b in range(30)
+    ]
+    assert all(bracket <= most for bracket, most in zip(brackets, (0, 4.93, 9.1, 10.5), strict=False))
+    assert max(bracket / 2 ** (3 + b) for b, bracket in enumerate(brackets)) <= 0.31
