@@ -93,7 +93,6 @@ def test_certificates_hold_in_programs_compiled_as_users_compile_them():
 
 #: Modules without a test file of their name: what is in them, or what tests them.
 TESTED_ELSEWHERE = {
-    "cli/papers": "papers/test_registry",
     "cli/unused": "cli/test_parsing",
     "constructions/disentangled": "constructions/test_registry has every construction over its cases",
     "constructions/tables": "test_pages and cli/test_constructions",
@@ -118,7 +117,6 @@ TESTED_ELSEWHERE = {
     "probing/adapters/huggingface": "torch/test_huggingface",
     "probing/adapters/transformer_lens": "torch/test_huggingface",
     "report/demo_page": "cli/test_demo",
-    "report/orders": "cli/test_order",
     "report/descent_page": "cli/test_dynamics and report/test_descent",
     "report/style": "the tests of every command that draws",
     "report/training": "cli/test_training",

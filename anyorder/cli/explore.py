@@ -57,8 +57,7 @@ class Explore(Command):
         devices.prepare()
         from anyorder.web.library import Library
         from anyorder.web.server import address, listen, serve
-        from anyorder.web.stops import check_tour
-        from anyorder.web.tours import read_tour
+        from anyorder.web.tours import check_tour, read_tour
 
         library = Library(self.models)
         tour = None if self.tour is None else check_tour(read_tour(self.tour), library)

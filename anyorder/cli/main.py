@@ -44,7 +44,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "papers": ("papers", "Papers", "list papers with their experiments and claims"),
     "reproduce": ("reproduce", "Reproduce", "compute every table and figure of a paper, next to the printed values"),
     "dynamics": ("dynamics", "Dynamics", "run the paper's training algorithms on its reduced model"),
-    "claims": ("claims", "Claims", "measure the claims of papers"),
+    "claims": ("papers", "Claims", "measure the claims of papers"),
     "probe": ("probe", "Probe", "measure the induction order of every head of a model"),
     "zoo": ("zoo", "Zoo", "list the trained models of the package"),
     "explore": ("explore", "Explore", "open a local web page that shows how a model computes"),

@@ -69,7 +69,7 @@ class OrderCommand(SequenceCommand):
         others = {} if compressors is None else compressors.bits_per_symbol()
         sensitivity = [stream.report(beta) for beta in sorted({*BETAS, self.beta})]
         if self.figure is not None:
-            from anyorder.report.orders import draw_orders
+            from anyorder.report.figures import draw_orders
             from anyorder.report.style import write_figure
 
             write_figure(draw_orders([*growth, report], others), self.figure)

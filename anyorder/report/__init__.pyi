@@ -4,7 +4,7 @@ from . import page as page
 from . import sweeps as sweeps
 from . import training as training
 from .demo_page import write_story as write_story
-from .orders import draw_orders as draw_orders
+from .figures import draw_orders as draw_orders
 from .page import Section as Section
 from .page import write_page as write_page
 from .probe import draw_probe as draw_probe

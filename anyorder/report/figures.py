@@ -1,8 +1,8 @@
-"""The figures of experiments, drawn from their data alone; each kind of figure in one way."""
+"""The figures of experiments and of `anyorder order`, drawn from data alone; each kind of figure in one way."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from anyorder.errors import InputError
+from anyorder.estimators.order_scores import OrderReport
 from anyorder.papers import figure_data as figures
 from anyorder.papers.figure_data import MARKS, AttentionMap, Chart, Heat, MapGrid, Plot, Series
 from anyorder.papers.two_can.figures import OverLengths, OverSteps
@@ -28,6 +29,8 @@ WIDEST = 16
 LABELLED = 40
 #: On axes with more tokens than the first, only every so many are written.
 DENSE, SPARSE = 16, 4
+#: Orders whose posterior never reaches this are left out of the figure of `anyorder order`.
+VISIBLE = 0.2
 
 
 def draw(figure: figures.Figure) -> Figure:
@@ -180,3 +183,30 @@ def _norm(known: np.ndarray, fraction: bool) -> Normalize:
     if len(known) and known.min() > 0 and known.max() / known.min() > 20:
         return LogNorm(known.min(), known.max())
     return Normalize(*((known.min(), known.max()) if len(known) else (0, 1)))
+
+
+@styled
+def draw_orders(growth: Sequence[OrderReport], others: Mapping[str, float] | None = None) -> Figure:
+    """Draw reports of a growing sequence, the whole one last; `others` are bits per symbol to compare with."""
+    whole = growth[-1]
+    figure = Drawing(figsize=(8, 3.2))
+    left, right = figure.subplots(1, 2)
+    bits = [one.bits_per_symbol for one in whole.orders]
+    left.plot([one.order for one in whole.orders], bits, "o-", color="black")
+    left.plot(whole.selected, bits[whole.selected], "o", color="black", markersize=10, mfc="none")
+    lines = {"mixture": whole.mixture_bits_per_symbol, "ctw": whole.ctw_bits_per_symbol, **(others or {})}
+    for number, (name, level) in enumerate(lines.items()):
+        left.axhline(level, color=COLOURS[number % len(COLOURS)], linewidth=1, label=name)
+    left.set(xlabel="order", ylabel="bits per symbol")
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
+    left.legend()
+    for order in range(whole.max_order + 1):
+        posterior = [report.orders[order].posterior for report in growth]
+        if max(posterior) > VISIBLE:
+            places = [report.positions for report in growth]
+            look = {"color": COLOURS[order % len(COLOURS)], **apart(order, whole.max_order + 1, len(places))}
+            right.plot(places, posterior, label=f"order {order}", **look)
+    logarithmic(right, "x", base=10)
+    right.set(xlabel="symbols coded", ylabel="posterior")
+    right.legend()
+    return figure

@@ -21,6 +21,7 @@ from anyorder.web.films import film
 from anyorder.web.jobs import CheckCancelled, Work
 from anyorder.web.library import plans
 from anyorder.web.proof import tell
+from anyorder.web.tours import offered
 from anyorder.web.view import Explorer
 
 _REFUSALS: dict[int | str, dict[str, object]] = {
@@ -107,8 +108,8 @@ def choices(explorer: Explorer) -> schema.Options:
         },
         example=schema.EXAMPLE,
         price=prices(),
-        tours=explorer.tours,
-        opening=explorer.opening,
+        tours=offered(explorer.tour),
+        opening=explorer.tour and explorer.tour.name,
         features=["noise", "verify", "fresh"],
     )
 

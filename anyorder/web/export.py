@@ -30,7 +30,7 @@ from anyorder.web.library import Library, Opened
 from anyorder.web.packing import pack, pack_plan
 from anyorder.web.proof import symbol_coordinates
 from anyorder.web.schema import DynamicsRequest, Stored, StoredRun, Tour
-from anyorder.web.stops import check_exported, check_tour
+from anyorder.web.tours import check_exported, check_tour, offered
 from anyorder.web.view import Explorer, model_info
 
 #: Limits of the page without a server: every order and alphabet size up to these, sequences up to this length.
@@ -100,7 +100,7 @@ def export(
             films[entry.path] = as_json(film(asked, library, lambda: None).model_dump())
     files = {name: f"models/{name.removesuffix('.safetensors').replace('/', '-')}.js" for name in models}
     explorer = Explorer(library, tour)
-    for each in explorer.tours if names is None else explorer.tours[:1]:
+    for each in offered(tour) if names is None else offered(tour)[:1]:
         check_exported(each, models, films)
     options = _options(explorer, constructions, {*models, *films})
     probes = {one.path: as_json(probe.opened(library, one.path).model_dump()) for one in probe.listed(library)}

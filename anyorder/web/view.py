@@ -24,7 +24,6 @@ from anyorder.web import limits, schema
 from anyorder.web.jobs import CheckCancelled
 from anyorder.web.library import Library, Opened, build
 from anyorder.web.schema import Matrix
-from anyorder.web.tours import shipped_tours
 from anyorder.web.traced import Distributions, NamedTokens, Traced, draw, source
 
 #: An error up to this many units of rounding is called exact: two sums and a division.
@@ -43,8 +42,7 @@ class Explorer:
 
     def __init__(self, library: Library, tour: schema.Tour | None = None) -> None:
         self.library = library
-        self.tours = [*([tour] if tour else []), *shipped_tours()]
-        self.opening = tour.name if tour else None
+        self.tour = tour
         self._kept: OrderedDict[str, Traced] = OrderedDict()
         self._programs: set[tuple[object, ...]] = set()
         self._most = limits.MOST_MEMORY
