@@ -5,25 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from anyorder import chains
 from anyorder.chains.config import PRIORS
 from anyorder.cli.command import Command, Outcome, check_kernel_alone, facts, progress, table
 from anyorder.errors import require
 from anyorder.io.gates import Gate
+from anyorder.papers.two_can import dynamics
 from anyorder.papers.two_can.dynamics.settings import Algorithm, Preconditioned, TwoStage
 from anyorder.training import devices
-
-if TYPE_CHECKING:  # JAX takes a second to import: not for --help
-    from anyorder.chains import Check, Prior
-    from anyorder.papers.two_can.dynamics import RunWatcher, Standings, Trajectory
-    from anyorder.papers.two_can.dynamics.algorithms import Agreement
-    from anyorder.papers.two_can.dynamics.joint import JointRuns, LimitDistances
-    from anyorder.papers.two_can.dynamics.lengths import LengthSweep
 
 
 class Dynamics(TwoStage, Preconditioned, Command):
@@ -80,9 +75,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
         devices.prepare()
         import jax
 
-        from anyorder.chains import conditions
         from anyorder.io.atomic import locked
-        from anyorder.papers.two_can import dynamics
         from anyorder.report.descent_page import write_run
 
         prior, folder = self._prior(), Path(self.out)
@@ -94,7 +87,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
             def watch(step: int, total: int, excess: float) -> None:
                 bar.update(task, completed=step, total=total, description=f"steps, excess {excess:.4f}")
 
-            def counted(what: str) -> RunWatcher:
+            def counted(what: str) -> dynamics.RunWatcher:
                 runs = bar.add_task(what, total=None)
                 return lambda done, total: bar.update(runs, completed=done, total=total)
 
@@ -106,7 +99,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
                 limit = dynamics.limit(trajectory.p[-1], prior, key, length=self.length + 1)
             start = dynamics.initial(length=self.length + 1, a_2=self.a_2, order=prior.order, exclude_own=not two_stage)
             gradients = dynamics.agreement(start, prior, key, epsilon=self.epsilon)
-            checks = conditions(prior, self.gamma, key)
+            checks = chains.conditions(prior, self.gamma, key)
             if self.sweep:
                 sweep = dynamics.sweep_lengths(prior, settings, self.sweep, counted("lengths"))
             if self.jointly:
@@ -135,8 +128,7 @@ class Dynamics(TwoStage, Preconditioned, Command):
     def _fields(self, kind: type[TwoStage | Preconditioned]) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(kind)}
 
-    def _prior(self) -> Prior:
-        from anyorder import chains
+    def _prior(self) -> chains.Prior:
         from anyorder.io import sequence_files
 
         if self.kernel is not None:
@@ -149,7 +141,10 @@ class Dynamics(TwoStage, Preconditioned, Command):
 
 
 def described_run(
-    trajectory: Trajectory, checks: list[Check], gradients: Agreement, limit: LimitDistances | None
+    trajectory: dynamics.Trajectory,
+    checks: list[chains.Check],
+    gradients: dynamics.Agreement,
+    limit: dynamics.LimitDistances | None,
 ) -> tuple[dict[str, object], list[RenderableType]]:
     """A run as JSON-ready numbers and as text: violated assumptions, the attention, losses next to the floor."""
     order, row = trajectory.order, trajectory.attention[trajectory.stage_one_steps]
@@ -189,7 +184,7 @@ def described_run(
     return report, shown
 
 
-def standings_table(evaluation: Standings) -> Table:
+def standings_table(evaluation: dynamics.Standings) -> Table:
     """A table of all predictors on the same chains."""
     rows = []
     for name, one in evaluation.standings.items():
@@ -198,7 +193,7 @@ def standings_table(evaluation: Standings) -> Table:
     return table({"predictor": "<", "excess over L*": "", "sup-norm error": ""}, rows)
 
 
-def sweep_table(sweep: LengthSweep) -> Group:
+def sweep_table(sweep: dynamics.LengthSweep) -> Group:
     """A table of the lengths, and the fitted exponents; "p at 1" is softmax(p)_1."""
     numbers = ("excess", "± s.e.", "floor", "k-gram", "sup norm")
     columns = {"T": "", "p at 1": ".4f", "a_2": ".2f", **dict.fromkeys(numbers, ".4f")}
@@ -216,7 +211,7 @@ def sweep_table(sweep: LengthSweep) -> Group:
     return Group(table(columns, rows), ";  ".join(fitted))
 
 
-def joint_tables(runs: JointRuns) -> list[RenderableType]:
+def joint_tables(runs: dynamics.JointRuns) -> list[RenderableType]:
     """Tables of the end points of all starts, and of their losses."""
     rows = []
     for name, one in runs.found.items():

@@ -5,21 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import tyro
 from rich.console import Console, Group
 from rich.progress import TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from anyorder import papers
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, progress, table
 from anyorder.io.gates import Gate, check_memory
 from anyorder.training import devices
-
-if TYPE_CHECKING:  # JAX takes a second to import: not for --help
-    from anyorder.papers.experiment import Budget, Experiment, TaskWatcher
-    from anyorder.papers.runner import Ran
 
 
 class Reproduce(Command):
@@ -51,20 +48,16 @@ class Reproduce(Command):
         if self.ids == ("list",):
             return _listed()
         devices.prepare()
-        from anyorder.papers.experiment import SEEDS, Task
-        from anyorder.papers.registry import chosen
-        from anyorder.papers.results import expanded
-        from anyorder.papers.runner import check_folder, run_all
         from anyorder.report import reproduce
 
-        experiments, folder = chosen(self.ids), Path(self.out)
-        seeds = SEEDS[self.budget] if self.seeds is None else self.seeds
+        experiments, folder = papers.chosen(self.ids), Path(self.out)
+        seeds = papers.experiment.SEEDS[self.budget] if self.seeds is None else self.seeds
         check_memory(seeds << 20, f"{seeds} models of each kind", "pass fewer `seeds=`")
-        check_folder(folder, {"budget": self.budget, "seeds": seeds})
+        papers.runner.check_folder(folder, {"budget": self.budget, "seeds": seeds})
         sections, ran = [], []
         try:
             with _bars(experiments, self.budget) as (begin, watch):
-                for one in run_all(experiments, folder, Task(self.budget, seeds), begin, watch):
+                for one in papers.run_all(experiments, folder, papers.Task(self.budget, seeds), begin, watch):
                     ran.append(one)
                     sections.append(reproduce.section(folder, one))
                     page = reproduce.write_report(folder, sections, self.next_step({}), self.budget)
@@ -80,7 +73,9 @@ class Reproduce(Command):
                 one.experiment.id: {
                     "seconds": one.seconds,
                     "kept": one.kept,
-                    "tables": {name: expanded(table.rows) for name, table in one.record.result.tables.items()},
+                    "tables": {
+                        name: papers.results.expanded(table.rows) for name, table in one.record.result.tables.items()
+                    },
                 }
                 for one in ran
                 if one.record is not None
@@ -99,7 +94,7 @@ def _listed() -> Outcome:
     return Outcome({"experiments": found}, table(columns, rows))
 
 
-def _table(ran: list[Ran]) -> Table:
+def _table(ran: list[papers.Ran]) -> Table:
     rows = []
     for one in ran:
         time = f"{one.seconds:.0f} s" if one.seconds is not None else ""
@@ -109,7 +104,9 @@ def _table(ran: list[Ran]) -> Table:
 
 
 @contextlib.contextmanager
-def _bars(experiments: list[Experiment], budget: Budget) -> Iterator[tuple[Callable[[Experiment], None], TaskWatcher]]:
+def _bars(
+    experiments: list[papers.Experiment], budget: papers.experiment.Budget
+) -> Iterator[tuple[Callable[[papers.Experiment], None], papers.TaskWatcher]]:
     """One bar for all and one for the running experiment; plain lines where there is no terminal."""
     console = Console(stderr=True)
     minutes = {one.id: one.minutes[budget] for one in experiments}
@@ -123,7 +120,7 @@ def _bars(experiments: list[Experiment], budget: Budget) -> Iterator[tuple[Calla
         done = [0.0, 0.0]  # minutes of what is finished, and of what is running
         name = [""]
 
-        def begin(experiment: Experiment) -> None:
+        def begin(experiment: papers.Experiment) -> None:
             done[:] = [sum(done), minutes[experiment.id]]
             name[0] = experiment.id
             bars.reset(running, total=1.0, description=experiment.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from anyorder import chains
 from anyorder.chains.config import SourceConfig
 from anyorder.cli.command import Command, Outcome, check_kernel_alone, facts
 from anyorder.errors import require
@@ -51,7 +52,6 @@ class Sample(SourceConfig, Command):
         """Sample, write, and report the output."""
         import numpy as np
 
-        from anyorder import chains
         from anyorder.io import atomic, sequence_files
 
         self.check_window()

@@ -6,23 +6,18 @@ import time
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import tyro
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 
+from anyorder import sweeps
 from anyorder.cli.command import Command, Outcome, facts, table
 from anyorder.errors import require
 from anyorder.io import plugins
 from anyorder.io.gates import Gate
 from anyorder.training import devices
-
-if TYPE_CHECKING:
-    from anyorder.sweeps.engine import Engine
-    from anyorder.sweeps.run import SweepPlan, Tally
-    from anyorder.sweeps.spec import Sweep
-    from anyorder.sweeps.table import SweepRow
 
 #: Seconds between two lines of progress where there is no terminal.
 QUIET = 10.0
@@ -72,16 +67,14 @@ class SweepCommand(Command):
     def run(self) -> Outcome:
         """Plan, estimate the time, run, and tabulate."""
         from anyorder.io.atomic import interrupted, locked
-        from anyorder.sweeps import builtin
-        from anyorder.sweeps.run import carry_out, plan_sweep
 
-        sweep = builtin.find(self.source)
+        sweep = sweeps.builtin.find(self.source)
         require(self.out is not None or self.dry_run, "pass --out DIR for the table of the sweep, or --dry-run")
         require(
             self.address is None or self.engine == "ray", f"--address {self.address} without Ray; pass --engine ray"
         )
         folder = Path(self.out or f"{sweep.name}.sweep")
-        planned = plan_sweep(sweep, folder, self.budget, yes=self.yes, again=self.retry_failed)
+        planned = sweeps.plan_sweep(sweep, folder, self.budget, yes=self.yes, again=self.retry_failed)
         workers = None if self.address is not None else self.workers or devices.cores()
         about = {
             "sweep": sweep.name,
@@ -104,7 +97,7 @@ class SweepCommand(Command):
                 # If no cluster answers, print that error alone.
                 with closing(self._engine()) as engine, _Live(sweep, console) as live:
                     console.print(_said(sweep, planned, engine.workers), highlight=False)
-                    rows = carry_out(planned, engine, live.show)
+                    rows = sweeps.carry_out(planned, engine, live.show)
                     spent = live.seconds
             except KeyboardInterrupt:
                 done, total = sum(run.number in planned.table.rows for run in planned.runs), len(planned.runs)
@@ -115,17 +108,11 @@ class SweepCommand(Command):
         took = {"seconds": time.monotonic() - clock, "worker_seconds": spent}
         return Outcome({"out": str(folder), **about, **took, **report}, Group(shown, f"table: {folder}/runs.jsonl"))
 
-    def _engine(self) -> Engine:
-        if self.engine == "ray":
-            from anyorder.sweeps.ray_engine import Ray
-
-            return Ray(self.address, self.workers)
-        from anyorder.sweeps.local import Local
-
-        return Local(self.workers)
+    def _engine(self) -> sweeps.Engine:
+        return sweeps.Ray(self.address, self.workers) if self.engine == "ray" else sweeps.Local(self.workers)
 
 
-def _said(sweep: Sweep, planned: SweepPlan, workers: int | None) -> str:
+def _said(sweep: sweeps.Sweep, planned: sweeps.SweepPlan, workers: int | None) -> str:
     """The line that announces a sweep."""
     runs, seconds = len(planned.runs), planned.core_seconds
     of = "" if runs == sweep.count else f" of {sweep.count:,}"
@@ -153,11 +140,11 @@ def duration(seconds: float) -> str:
 class _Live(Live):
     """The progress of a sweep on standard error: redrawn on a terminal, occasional lines elsewhere."""
 
-    def __init__(self, sweep: Sweep, console: Console) -> None:
+    def __init__(self, sweep: sweeps.Sweep, console: Console) -> None:
         super().__init__(console=console, transient=True)
         self._sweep, self._last, self.seconds = sweep, time.monotonic(), 0.0
 
-    def show(self, tally: Tally) -> None:
+    def show(self, tally: sweeps.Tally) -> None:
         """Numbers of finished, failed, running and missing runs, and the best cells so far."""
         self.seconds = tally.seconds
         left = "" if tally.seconds_left is None else f", {duration(tally.seconds_left)} left"
@@ -172,26 +159,22 @@ class _Live(Live):
             self.console.print(line, highlight=False)
 
 
-def best_table(sweep: Sweep, rows: list[SweepRow]) -> RenderableType:
+def best_table(sweep: sweeps.Sweep, rows: list[sweeps.SweepRow]) -> RenderableType:
     """The best cells by the metric of the sweep."""
-    from anyorder.sweeps.analysis import ranking
-
     best = []
-    for cell in ranking(sweep, rows)[:BEST]:
+    for cell in sweeps.ranking(sweep, rows)[:BEST]:
         spread = "" if cell.deviation is None else f" ± {cell.deviation:.2g}"
         values = [f"{value:g}" if isinstance(value, float) else str(value) for value in cell.values.values()]
         best.append((*values, f"{cell.mean:.5g}{spread}", f"{len(cell.metric)}/{cell.runs}"))
     return table({name.replace("_", " "): "" for name in (*sweep.axes, sweep.metric, "seeds")}, best)
 
 
-def summary(sweep: Sweep, rows: list[SweepRow]) -> tuple[dict[str, object], RenderableType]:
+def summary(sweep: sweeps.Sweep, rows: list[sweeps.SweepRow]) -> tuple[dict[str, object], RenderableType]:
     """A summary of the rows: counts, reasons of failure, the best cells and the command of the best."""
-    from anyorder.sweeps.analysis import command, ranking
-
-    ranked = ranking(sweep, rows)
+    ranked = sweeps.ranking(sweep, rows)
     counts = {name: sum(row.ended.outcome == name for row in rows) for name in ("done", "diverged", "failed")}
     best = [{**facts(cell, "values", "mean", "deviation"), "seeds": len(cell.metric)} for cell in ranked[:BEST]]
-    copied = command(sweep, ranked[0]) if ranked else None
+    copied = sweeps.analysis.command(sweep, ranked[0]) if ranked else None
     report: dict[str, object] = {"metric": sweep.metric, **counts, "best": best, "command": copied}
     lines: list[RenderableType] = [best_table(sweep, rows)] if ranked else ["no run has the metric " + sweep.metric]
     lines.append(", ".join(f"{count} {name}" for name, count in counts.items()))
@@ -205,9 +188,8 @@ def show(folder: Path, out: Path) -> Outcome:
     """Draw the sweep in a folder."""
     from anyorder.report import sweeps as figures
     from anyorder.report.style import write_figure
-    from anyorder.sweeps.table import read_sweep
 
-    sweep, rows = read_sweep(folder)
+    sweep, rows = sweeps.read_sweep(folder)
     require(len(rows) > 0, f"{folder} has no finished run yet; let the sweep run")
     path = out / "sweep.png"
     write_figure(figures.draw(sweep, rows), path)
