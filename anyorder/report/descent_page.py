@@ -1,4 +1,4 @@
-"""The page of a run of gradient descent on the reduced model."""
+"""The page of a run of gradient descent on the reduced model. The words: descent.html."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figure of a probe: the grid of heads coloured by order, the spectra of the best heads, the controls beside."""
+"""The figure and the page of a probe: heads by order, spectra of the best heads, controls. The words: probe.html."""
 
 from __future__ import annotations
 
