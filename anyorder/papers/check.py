@@ -44,7 +44,9 @@ class Checked:
 
     @functools.cached_property
     def moved(self) -> list[Moved]:
-        """The numbers that moved, with those that are only recorded or only measured."""
+        """The numbers that moved, with those that are only recorded or only measured; none without a verdict."""
+        if not self.judged:
+            return []
         tolerances = self.claim.tolerances
         recorded, measured = {} if self.recorded is None else self.recorded.numbers, self.finding.numbers
         pairs = [
@@ -54,6 +56,11 @@ class Checked:
         return [pair for pair in pairs if not _near(pair.recorded, pair.measured, pair.tolerance)]
 
     @property
+    def judged(self) -> bool:
+        """Whether there is a verdict, now and on record."""
+        return Verdict.UNMEASURED not in (self.finding.verdict, self.before)
+
+    @property
     def before(self) -> Verdict | None:
         """The verdict on record."""
         return None if self.recorded is None else self.recorded.verdict
@@ -61,9 +68,7 @@ class Checked:
     @property
     def agrees(self) -> bool:
         """Whether the verdict and every number agree with the record."""
-        if Verdict.UNMEASURED in (self.finding.verdict, self.before):
-            return True
-        return self.finding.verdict == self.before and not self.moved
+        return not self.judged or (self.finding.verdict == self.before and not self.moved)
 
     def as_dict(self) -> dict[str, object]:
         """The comparison as plain JSON values."""

@@ -23,6 +23,8 @@ Numbers: TypeAlias = dict[str, Measure]
 
 #: Default relative tolerance of a number against the record.
 TOLERANCE = 1e-3
+#: A statement about seeds is judged on at least so many.
+SEEDS = 5
 #: Absolute differences below this are rounding.
 ROUNDING = 1e-6
 
@@ -61,6 +63,7 @@ def judge(
     trend: bool | np.bool_ = False,
     decisive: bool = True,
     vacuous: str = "",
+    unmeasured: str = "",
     note: str = "",
     correction: str = "",
     difference: str = "",
@@ -73,6 +76,7 @@ def judge(
     trend: whether a reproduction shows the printed trend with other values.
     decisive: whether the measurement could have refuted the statement; if not, agreement is "consistent with".
     vacuous: why no case meets the assumption; empty if some case does.
+    unmeasured: why the results are not enough, too few seeds or a missing cell; empty if they are.
     note, correction, difference, failure: the sentences for HOLDS, CORRECTED, TREND and FAILS.
     refutation: what refutes the statement; added to the sentence of every verdict.
 
@@ -83,6 +87,8 @@ def judge(
     """
     if vacuous:
         verdict, sentence = Verdict.VACUOUS, vacuous
+    elif unmeasured:
+        verdict, sentence = Verdict.UNMEASURED, unmeasured
     elif printed:
         verdict, sentence = Verdict.HOLDS if decisive else Verdict.CONSISTENT, note
     elif corrected:
@@ -92,6 +98,15 @@ def judge(
     else:
         verdict, sentence = Verdict.FAILS, failure
     return Finding(verdict, "; ".join(filter(None, (sentence, refutation))), numbers)
+
+
+def too_few(seeds: int) -> str:
+    """Reason to judge nothing with so few seeds; empty if there are enough.
+
+    >>> too_few(3), too_few(5)
+    ('3 seeds, the rules ask for 5', '')
+    """
+    return "" if seeds >= SEEDS else f"{seeds} seeds, the rules ask for {SEEDS}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from anyorder.papers.check import check, read_results
 from anyorder.papers.entry import Verdict, judge
-from anyorder.papers.registry import ledgers
+from anyorder.papers.registry import ledgers, papers
+from anyorder.sweeps.analysis import Spread, spread
 
 
 def test_a_verdict_follows_from_its_comparisons():
@@ -28,12 +30,33 @@ def test_every_verdict_names_what_refutes_the_statement():
         ({"printed": False, "trend": True}, "d"),
         ({"printed": False}, "f"),
         ({"printed": True, "vacuous": "v"}, "v"),
+        ({"printed": True, "unmeasured": "u"}, "u"),
     ):
         assert judge({}, **comparisons, **sentences).detail == f"{sentence}; refuted by r"
     assert judge({}, printed=True, refutation="refuted by r").detail == "refuted by r"
 
 
-@pytest.mark.parametrize("paper", ["competition", "markov_to_laplace", "statistical_induction"])
+NEIGHBOURS = ["competition", "markov_to_laplace", "statistical_induction"]
+
+
+@pytest.mark.parametrize("paper", NEIGHBOURS)
+@pytest.mark.parametrize("seeds", [1, 4])
+def test_nothing_is_judged_on_fewer_than_five_seeds(paper, seeds):
+    def fewer(cell):
+        return spread((cell.seeds or [])[:seeds]) if isinstance(cell, Spread) else cell
+
+    results = {
+        id: {name: [{key: fewer(cell) for key, cell in row.items()} for row in rows] for name, rows in tables.items()}
+        for id, tables in read_results(papers()[paper].recorded).items()
+    }
+    ledger = ledgers()[paper]
+    found = {one.claim.id: one.finding for one in check(ledger.claims.values(), ledger.recorded(), results=results)}
+    found.pop("certified-beside", None)  # a construction
+    assert {finding.verdict for finding in found.values()} == {Verdict.UNMEASURED}
+    assert all(f"{seeds} seeds, the rules ask for 5; refuted" in finding.detail for finding in found.values())
+
+
+@pytest.mark.parametrize("paper", NEIGHBOURS)
 def test_every_recorded_claim_of_a_neighbouring_paper_says_what_refutes_it(paper):
     recorded = ledgers()[paper].recorded()
     assert recorded

@@ -9,7 +9,7 @@ import numpy as np
 
 from anyorder.io.atomic import Row, Tables
 from anyorder.papers.competition.experiments import INFERENCE, RETRIEVAL, UNIGRAMS
-from anyorder.papers.entry import Finding, Numbers, claim, judge
+from anyorder.papers.entry import Finding, Numbers, claim, judge, too_few
 from anyorder.papers.figure_data import grouped
 from anyorder.papers.ledger import Ledger
 from anyorder.sweeps.analysis import Spread, spread
@@ -32,6 +32,11 @@ def _by_pool(tables: Tables) -> dict[int, list[Row]]:
     }
 
 
+def _unmeasured(pools: dict[int, list[Row]]) -> str:
+    """Why phases are not judged: too few seeds."""
+    return too_few(min(len(row["pool_gap"].seeds) for rows in pools.values() for row in rows))
+
+
 @claim("phases at low diversity", "From few chains a model ends by retrieving the chain.")
 def few_are_retrieved(phase_map: Tables) -> Finding:
     """Refuted if the interval of retrieval's lead at the end of training reaches zero at the smallest pool."""
@@ -39,6 +44,7 @@ def few_are_retrieved(phase_map: Tables) -> Finding:
     lead = _lead(pools[min(pools)][-1])
     return judge(
         {"N": min(pools), "lead of retrieval and its interval": lead.with_interval, "seeds": len(lead.seeds or [])},
+        unmeasured=_unmeasured(pools),
         printed=lead.interval[0] > 0,
         refutation="refuted if the interval of the lead reaches zero",
         failure="retrieval does not lead at the smallest pool",
@@ -52,6 +58,7 @@ def many_are_inferred(phase_map: Tables) -> Finding:
     lead = _lead(pools[max(pools)][-1])
     return judge(
         {"N": max(pools), "lead of retrieval and its interval": lead.with_interval, "seeds": len(lead.seeds or [])},
+        unmeasured=_unmeasured(pools),
         printed=lead.interval[1] < 0,
         refutation="refuted if the interval of the lead reaches zero",
         failure="inference does not lead at the largest pool",
@@ -60,10 +67,10 @@ def many_are_inferred(phase_map: Tables) -> Finding:
 
 @claim("the order of phases", "Unigram algorithms come before bigram ones.")
 def unigrams_first(phase_map: Tables) -> Finding:
-    """Refuted by a pool size at which unigrams never have more than half of the weight, once something is learnt."""
+    """Refuted if at most half of the pools have a time, once something is learnt, at which unigrams weigh over half."""
     found: dict[str, list[float | None]] = {}
-    first = {}
-    for size, rows in _by_pool(phase_map).items():
+    first, pools = {}, _by_pool(phase_map)
+    for size, rows in pools.items():
         begun = [row for row in rows[1:] if row["pool_gap"].mean <= BEGUN * rows[0]["pool_gap"].mean]
         sums = {row["step"]: spread(np.add(*(row[name].seeds for name in UNIGRAMS))) for row in begun}
         most = max(sums, key=lambda step: sums[step].mean or 0.0, default=None)
@@ -72,9 +79,10 @@ def unigrams_first(phase_map: Tables) -> Finding:
             first[size] = sums[most].interval[0] > 0.5 and sums[max(sums)].interval[1] < 0.5
     return judge(
         {"largest weight of unigrams and its interval": found},
-        printed=len(first) > 0 and all(first.values()),
-        trend=sum(first.values()) * 2 > len(first) > 0,
-        refutation="refuted by a pool size without such a phase, or with one that does not end",
+        unmeasured=_unmeasured(pools) or ("" if first else "nothing is learnt yet"),
+        printed=all(first.values()),
+        trend=sum(first.values()) * 2 > len(first),
+        refutation="refuted if at most half of the pool sizes have a unigram phase that ends",
         difference="more than half of the pool sizes have a unigram phase that ends, not all",
         failure="at most half of the pool sizes have a unigram phase that ends",
     )
@@ -84,8 +92,8 @@ def unigrams_first(phase_map: Tables) -> Finding:
 def inference_is_transient(phase_map: Tables) -> Finding:
     """Refuted if at no pool size the weight of inference falls after its peak while the loss on novel chains rises."""
     numbers: Numbers = {}
-    falls, replaced = [], []
-    for size, rows in _by_pool(phase_map).items():
+    falls, replaced, pools = [], [], _by_pool(phase_map)
+    for size, rows in pools.items():
         peak = max(rows[1:], key=lambda row: row[INFERENCE].mean)
         fall = spread(np.subtract(peak[INFERENCE].seeds, rows[-1][INFERENCE].seeds))
         rise = spread(np.subtract(rows[-1]["novel_gap"].seeds, peak["novel_gap"].seeds))
@@ -99,9 +107,10 @@ def inference_is_transient(phase_map: Tables) -> Finding:
                 replaced.append(size)
     return judge(
         numbers | {"transient at N": falls, "replaced at N": replaced},
+        unmeasured=_unmeasured(pools),
         printed=len(replaced) > 0,
         trend=len(falls) > 0,
-        refutation=f"refuted if at no N inference leads, then loses over {FALL:g} of weight and the lead to retrieval",
+        refutation=f"refuted if at no N inference loses over {FALL:g} of weight while the loss on novel chains rises",
         difference="inference loses weight and the loss on novel chains rises, but retrieval does not take the lead",
         failure="at no pool size does inference lose weight while the loss on novel chains rises",
     )
@@ -117,12 +126,13 @@ def _compared(tables: Tables, kinds: dict[str, tuple[int, int]], chains: int, na
     """Whether the first kind of model gives a predictor more weight than the second, with disjoint intervals."""
     rows = {label: _end(tables, *kind, chains) for label, kind in kinds.items()}
     weights = {label: row[name] for label, row in rows.items() if row is not None}
-    refutation = "refuted if the intervals overlap or are reversed"
+    refutation = "refuted if the means are equal or reversed"
     if len(weights) < 2:
-        return judge({}, printed=False, failure="one of the two models is missing", refutation=refutation)
+        return judge({}, printed=False, unmeasured="one of the two models is missing", refutation=refutation)
     more, less = weights.values()
     return judge(
         {f"weight at N = {chains} and its interval": {label: one.with_interval for label, one in weights.items()}},
+        unmeasured=too_few(min(len(one.seeds) for one in weights.values())),
         printed=more.interval[0] > less.interval[1],
         trend=more.mean > less.mean,
         refutation=refutation,
@@ -133,7 +143,7 @@ def _compared(tables: Tables, kinds: dict[str, tuple[int, int]], chains: int, na
 
 @claim("architecture, depth", "Two layers infer bigrams more than one layer does, at the largest pool.")
 def depth_matters(architecture: Tables) -> Finding:
-    """Refuted if the intervals of the weight of bigram inference overlap, or one layer has more."""
+    """Refuted if one layer gives bigram inference as much weight or more; holds if the intervals are apart."""
     chains = max(row["chains"] for row in architecture["weights"])
     kinds = {"two layers": (2, 32), "one layer": (1, 32)}
     return _compared(architecture, kinds, chains, INFERENCE, "two layers infer more")
@@ -141,7 +151,7 @@ def depth_matters(architecture: Tables) -> Finding:
 
 @claim("architecture, width", "A wider model retrieves from larger pools: more at N = 8.")
 def width_matters(architecture: Tables) -> Finding:
-    """Refuted if the intervals of the weight of bigram retrieval overlap, or the narrow model has more."""
+    """Refuted if the narrow model gives bigram retrieval as much weight or more; holds if the intervals are apart."""
     return _compared(
         architecture, {"d = 32": (2, 32), "d = 16": (2, 16)}, 8, RETRIEVAL, "the wide model retrieves more"
     )

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from anyorder.io.atomic import Row, Tables
-from anyorder.papers.entry import Finding, Numbers, claim, judge
+from anyorder.papers.entry import Finding, Numbers, claim, judge, too_few
 from anyorder.papers.ledger import Ledger
 from anyorder.papers.statistical_induction.experiments import DIRICHLET, DOUBLY
 
@@ -28,18 +28,18 @@ def _stages(tables: Tables, order: int) -> tuple[Numbers, int, int]:
 def _judged(numbers: Numbers, hits: int, seeds: int, said: str) -> Finding:
     return judge(
         numbers | {"seeds": seeds},
-        vacuous="" if seeds else "no models of this order were trained",
-        printed=seeds >= 5 and hits == seeds,
-        trend=seeds >= 5 and 2 * hits > seeds,
-        refutation=f"refuted by a seed that skips one of {said}, or has them in another order",
-        difference=f"more than half of the seeds pass through {said}, not all",
-        failure=f"at most half of the seeds pass through {said}",
+        unmeasured=too_few(seeds),
+        printed=hits == seeds,
+        trend=2 * hits > seeds,
+        refutation=f"refuted if at most half of the seeds pass through {said}, in this order",
+        difference="more than half of the seeds do, not all",
+        failure=f"{hits} of {seeds} seeds do",
     )
 
 
 @claim("Abstract, Fig. 1", "Training passes from uniform to in-context unigram to in-context bigram predictions.")
 def three_stages(stages: Tables) -> Finding:
-    """Refuted by a seed without three measurements in a row at a strategy, or with the strategies in another order."""
+    """Refuted if half of the seeds skip a strategy, with no three measurements in a row, or have another order."""
     return _judged(*_stages(stages, 1), "uniform, unigram and bigram")
 
 
@@ -51,26 +51,28 @@ def stages_of_order_two(stages: Tables) -> Finding:
 
 @claim("the section on the prior", "Where the unigram is useless the bigram is learnt faster.")
 def unigram_delays(unigram_free: Tables) -> Finding:
-    """Refuted if the intervals of the two arrivals overlap, or doubly stochastic kernels come later."""
+    """Refuted if doubly stochastic kernels come later on average; holds if the two intervals are apart."""
     rows = {row["prior"]: row for row in unigram_free["arrivals"]}
     plain, doubly = rows[DIRICHLET], rows[DOUBLY]
     seeds = min(row["seeds_that_arrive"] for row in rows.values())
+    all_seeds = min(len(row["end"].seeds) for row in rows.values())
     return judge(
         {
             "arrives and its interval": {name: row["arrives"].with_interval for name, row in rows.items()},
             "seeds that arrive": seeds,
         },
-        printed=seeds >= 5 and doubly["arrives"].interval[1] < plain["arrives"].interval[0],
+        unmeasured=too_few(all_seeds),
+        printed=seeds == all_seeds and doubly["arrives"].interval[1] < plain["arrives"].interval[0],
         trend=seeds >= 3 and doubly["arrives"].mean < plain["arrives"].mean,
-        refutation="refuted if the intervals overlap, or doubly stochastic kernels come later",
+        refutation="refuted if doubly stochastic kernels come later on average, or fewer than three seeds arrive",
         difference="earlier on average, but the intervals overlap or a seed does not arrive",
-        failure="doubly stochastic kernels do not come earlier",
+        failure="doubly stochastic kernels do not come earlier, or most seeds do not arrive",
     )
 
 
 @claim("the section on the layers", "Layer 2 aligns before layer 1 has found the previous token.")
 def layer_two_first(stages: Tables) -> Finding:
-    """Refuted if the interval of the difference, layer 2 minus layer 1 in steps, does not end below zero at order 1."""
+    """Refuted if the mean of layer 2 minus layer 1, in steps, is not negative; holds if its interval is below zero."""
     rows: list[Row] = [row for row in stages["layers"] if row["order"] == 1]
     later = rows[0]["layer_2_later"]
     return judge(
@@ -80,9 +82,10 @@ def layer_two_first(stages: Tables) -> Finding:
             "layer 2": rows[0]["layer_2"].mean,
             "seeds": len(later.seeds),
         },
-        printed=len(later.seeds) >= 5 and later.interval[1] < 0,
-        trend=len(later.seeds) >= 5 and later.mean < 0,
-        refutation="refuted if the interval of the difference reaches zero",
+        unmeasured=too_few(len(later.seeds)),
+        printed=later.interval[1] < 0,
+        trend=later.mean < 0,
+        refutation="refuted if layer 2 is not earlier on average",
         difference="layer 2 is earlier on average, but the interval reaches zero",
         failure="layer 2 is not earlier: the layers reach half of their rise together, or layer 1 first",
     )

@@ -1,5 +1,6 @@
 """Verdicts follow from tables: each statement holds on an ideal table and is refuted by one number."""
 
+import numpy as np
 import pytest
 
 from anyorder.papers.entry import Verdict
@@ -49,9 +50,12 @@ def test_a_short_window_that_neither_learns_nor_misses_leaves_the_trend():
         assert claims.window_threshold.measure(replaced(MAMBA, 2, 2, share)).verdict == Verdict.TREND
 
 
-def test_an_order_that_is_missing_is_not_passed_over():
+def test_an_order_or_a_model_that_is_missing_is_not_passed_over():
     short = {"window": [one for one in ideal() if one["order"] < 3]}
-    assert claims.learns_smoothing.measure(short).verdict == Verdict.FAILS
+    for claim in (claims.learns_smoothing, claims.window_threshold, claims.needs_convolution):
+        assert claim.measure(short).verdict == Verdict.UNMEASURED
+    alone = {"window": [one for one in ideal() if one["model"] != TWO]}
+    assert claims.attention_needs_two.measure(alone).verdict == Verdict.UNMEASURED
 
 
 def test_the_certified_recurrence_is_held_to_rounding():
@@ -67,7 +71,7 @@ def test_the_certified_recurrence_is_held_to_rounding():
 )
 def test_beta_is_judged_by_its_interval(learnt, verdict):
     rows = [
-        {"order": 1, "prior_beta": prior, "learnt_beta": spread([one * factor for factor in (0.99, 1, 1.01)])}
+        {"order": 1, "prior_beta": prior, "learnt_beta": spread(one * np.linspace(0.99, 1.01, 5))}
         for prior, one in zip((0.5, 1.0, 2.0), learnt, strict=True)
     ]
     assert claims.adds_beta.measure({"beta": rows}).verdict == verdict
