@@ -63,20 +63,20 @@ def _constructions() -> dict[str, object]:
     return {"tolerance": TOLERANCE, "entries": entries, "start": tables.START, "tables": shown, "legend": LEGEND}
 
 
-def _options() -> dict[str, dict[str, object]]:
-    """The options of all constructions, each with the constructions that have it; `--seed` belongs to the sequences."""
-    from anyorder.constructions import CONSTRUCTIONS, Option
+def _options() -> dict[str, list[dict[str, object]]]:
+    """The options of all constructions by name, each with its meanings and the constructions that have them.
 
-    found: dict[str, tuple[Option, list[str]]] = {}
+    `--seed` belongs to the sequences.
+    """
+    from anyorder.constructions import CONSTRUCTIONS
+
+    found: dict[str, dict[str, dict[str, Any]]] = {}
     for entry in CONSTRUCTIONS.values():
         for option in entry.options:
-            _, owners = found.setdefault(option.name, (option, []))
-            owners.append(entry.name)
-    return {
-        name: {**facts(option, "help", "default"), "constructions": owners}
-        for name, (option, owners) in found.items()
-        if name != "seed"
-    }
+            meanings = found.setdefault(option.name, {})
+            meaning = meanings.setdefault(option.help, {**facts(option, "help", "default"), "constructions": []})
+            meaning["constructions"].append(entry.name)
+    return {name: list(meanings.values()) for name, meanings in found.items() if name != "seed"}
 
 
 def _estimators() -> dict[str, str]:

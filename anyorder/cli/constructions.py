@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
@@ -42,11 +42,13 @@ class Chosen(Command):
     def complete(cls) -> type[Command]:
         """The class with a flag for every option of a construction in the registry."""
         kinds: dict[str, Any] = {}
-        for name, option in listed("options").items():
-            about, value, owners = option["help"], option["default"], option["constructions"]
-            usual = ("on" if value else "off") if isinstance(value, bool) else value
-            about = f"{about[0].upper()}{about[1:]} ({', '.join(owners)}; {usual} by default)."
-            kinds[name] = Annotated[type(value) | None, tyro.conf.arg(help=about)]
+        for name, meanings in listed("options").items():
+            abouts = []
+            for meaning in meanings:
+                about, value, owners = meaning["help"], meaning["default"], meaning["constructions"]
+                usual = ("on" if value else "off") if isinstance(value, bool) else value
+                abouts.append(f"{about[0].upper()}{about[1:]} ({', '.join(owners)}; {usual} by default).")
+            kinds[name] = Annotated[type(meanings[0]["default"]) | None, tyro.conf.arg(help=" ".join(abouts))]
         return type(cls.__name__, (cls,), {"__doc__": cls.__doc__, "__annotations__": kinds, **dict.fromkeys(kinds)})
 
     def options(self) -> dict[str, OptionValue]:
@@ -72,7 +74,8 @@ class Verify(Chosen):
     """
 
     next = (
-        "anyorder build {name} --order {order} --alphabet-size {alphabet_size} --dtype {dtype} --out {name}.safetensors"
+        "anyorder build {name} --order {order} --alphabet-size {alphabet_size} --length {length} --dtype {dtype}"
+        " --out {name}.safetensors"
     )
     name: Name
     """The construction; `anyorder constructions` lists them."""
@@ -96,6 +99,15 @@ class Verify(Chosen):
                 f"{name} is a file, verify takes the name of a construction and builds it; anyorder probe {name} reads "
                 f"the heads of the file, and anyorder.load({name!r}).certificate its promise",
             )
+
+    def next_step(self, report: Mapping[str, object]) -> str:
+        """Builds the construction with the options that were verified."""
+        given = {**self.options(), **({"force": True} if self.force else {})}
+        flags = ""
+        for name, value in given.items():
+            flag = name.replace("_", "-")
+            flags += f"--{'' if value else 'no-'}{flag} " if isinstance(value, bool) else f"--{flag} {value} "
+        return super().next_step(report).replace("--out", f"{flags}--out")
 
     def run(self) -> Outcome:
         """Measure the worst error and compare it with the bound."""

@@ -71,6 +71,12 @@ def test_every_command_ends_with_a_next_step_that_parses(name):
         (["probe", "run", "--out", "probed"], {}, "anyorder explore --models probed"),
         (["estimate", "-", "--order", "1"], {}, "anyorder predict FILE --order 1"),
         (["sample"], {}, ""),
+        (
+            ["verify", "one-layer", "--order", "2", "--exhaustive", "8", "--heads", "3", "--force"],
+            {"length": 8},
+            "anyorder build one-layer --order 2 --alphabet-size 2 --length 8 --dtype float64 --heads 3 --force "
+            "--out one-layer.safetensors",
+        ),
         (["sweep", "phase", "--out", "p"], {"out": "p"}, "anyorder show p"),
     ],
 )

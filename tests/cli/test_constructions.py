@@ -47,6 +47,14 @@ def test_verify_takes_every_sequence_and_the_options_of_a_construction(run):
     assert all(report["assumptions"].values())
 
 
+def test_an_option_of_two_meanings_has_both_defaults(run, capsys):
+    with pytest.raises(SystemExit):
+        run("verify", "--help")
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "(unrolled, unrolled-bayes; 1 by default). Heads that carry positions" in shown
+    assert "(one-layer; 0 by default)" in shown
+
+
 def test_verify_with_a_low_temperature_exceeds_any_target(run):
     code, text, _ = run("verify", "k-head", "--order", 2, "--length", 64, "--kappa", 1.0, "--json")
     report = json.loads(text)
