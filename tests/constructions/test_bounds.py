@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from anyorder.constructions import bounds, construct
+from anyorder.constructions import bounds, construct, plan
 from anyorder.constructions.parameters import kept
 from anyorder.errors import InputError
 from tests import oracles
@@ -123,7 +123,13 @@ def test_one_layer_pays_the_price_and_fails_below_it():
     order, symbols, length = 1, 3, 165
     model = construct("one-layer", order=order, alphabet_size=symbols, length=length, heads=28, dtype="bfloat16")
     needed = bounds.attention_heads(order, symbols, length, value=symbols, word=16)
-    assert needed == 2 <= len(model.layers[0].heads) == 28
+    assert needed == 2
+    hidden_layers = [layer for layer in model.layers[0].mlp if layer.activation == "relu"]
+    own = {"depth": len(hidden_layers), "width": max(len(layer.weight) for layer in hidden_layers)}
+    asked = {"order": order, "alphabet_size": symbols, "length": length, "value": symbols}
+    assert bounds.attention_heads_exact_sums(**asked, word=16) == needed  # Theorem B
+    assert bounds.attention_heads_real(**asked, depth=1, width=symbols) == needed  # Theorem C, a small MLP
+    assert max(needed, bounds.attention_heads_real(**asked, **own)) <= len(model.layers[0].heads) == 28
     first, second = [0] * 82, [0] * 81 + [1]
     inputs = [np.array(hidden(order, symbols, values, 81)[0]) for values in (first, second)]
     assert [model(tokens)[-1].argmax() for tokens in inputs] == [0, 1]
@@ -131,6 +137,20 @@ def test_one_layer_pays_the_price_and_fails_below_it():
     silent = [dataclasses.replace(head, projection=0 * head.projection) for head in rest]
     cut = dataclasses.replace(model, layers=(dataclasses.replace(layer, heads=(one, *silent)),))
     assert cut(inputs[0])[-1].tolist() == cut(inputs[1])[-1].tolist()
+    # The MLP reads the same row, so that no other MLP could tell them apart.
+    rows = [np.asarray(cut.trace(tokens).stream("attention 1"))[-1].tolist() for tokens in inputs]
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize(("symbols", "factor"), [(3, 14.5), (4, 11.0)])
+def test_packed_positions_are_within_a_constant_of_theorem_a(symbols, factor):
+    """2(S + 2)W / ((p - 2) log₂(S - 1)) in float32, for long sequences."""
+    for order, length in ((1, 1 << 14), (3, 1 << 16)):
+        asked = {"order": order, "alphabet_size": symbols, "length": length}
+        heads = -(-length // 22)
+        assert plan("one-layer", **asked, dtype="float32", heads=heads).shortcoming is None
+        bits = (heads + order - 1) * (symbols + 2) * 32
+        assert bits / bounds.attention_bits(**asked) == pytest.approx(factor, rel=0.01)
 
 
 @pytest.mark.parametrize(("order", "symbols"), [(1, 3), (2, 3), (1, 4)])
