@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from anyorder.constructions import bounds, construct, plan
-from anyorder.constructions.parameters import kept
 from anyorder.errors import InputError
 from tests import oracles
+from tests.oracles_constructions import kept
 
 
 def following(tokens, order, symbols):
