@@ -8,7 +8,7 @@ import re
 import pytest
 
 from anyorder.papers import results
-from anyorder.papers.erratum import Erratum, Kind
+from anyorder.papers.ledger import Erratum, Kind
 from anyorder.papers.paper import RESULTS
 from anyorder.papers.registry import EXPERIMENTS, papers, recorded
 from anyorder.papers.two_can.claims import LEDGER

@@ -11,7 +11,7 @@ import enum
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -122,9 +122,9 @@ class Claim:
     where: str
     says: str
     measure: Callable[..., Finding]
-    quick: bool
-    see: tuple[str, ...]
-    tolerances: Mapping[str, float]
+    quick: bool = True
+    see: tuple[str, ...] = ()
+    tolerances: Mapping[str, float] = dataclasses.field(default_factory=dict)
     id: str = ""
 
     @property
@@ -134,15 +134,8 @@ class Claim:
         return tuple(one.name.replace("_", "-") for one in arguments if one.default is one.empty)
 
 
-def claim(
-    where: str,
-    says: str,
-    *,
-    quick: bool = True,
-    see: tuple[str, ...] = (),
-    tolerances: Mapping[str, float] | None = None,
-) -> Callable[[Callable[..., Finding]], Claim]:
-    """Decorator that turns a measuring function into an entry.
+def claim(where: str, says: str, **about: Any) -> Callable[[Callable[..., Finding]], Claim]:
+    """Decorator that turns a measuring function into an entry; the keywords are fields of `Claim`.
 
     >>> @claim("Sec. 1", "One is one.")
     ... def eq_one() -> Finding:
@@ -150,7 +143,7 @@ def claim(
     >>> eq_one.says, eq_one.measure().verdict.value
     ('One is one.', 'holds')
     """
-    return functools.partial(Claim, where, says, quick=quick, see=see, tolerances=tolerances or {})
+    return functools.partial(Claim, where, says, **about)
 
 
 #: `claim` for measurements that take longer.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from anyorder import training
 from anyorder.io.atomic import Tables, read_json, short_digest, write_json
@@ -156,27 +156,17 @@ def read_seconds(path: Path) -> float:
     return read_json(path, "the folder of a report", {"seconds": float})["seconds"]
 
 
-class Wide(NamedTuple):
-    """A long table pivoted for display: `keys` name a row, values of `by` become columns that show `value`."""
-
-    keys: tuple[str, ...]
-    by: str
-    value: str
-
-
 @dataclasses.dataclass(frozen=True)
 class OnPage:
     """The display settings of an experiment in docs/reproduce.md, if its results at the paper's budget are recorded.
 
     figures: names of the figures on the page.
-    wide: pivots of long tables, by table.
-    difference: writes the paragraph on differences to the paper, and on attempts to explain them, from the tables.
+    wide: pivots of long tables, by table: the keys that name a row, the columns of the heads and of the cells.
     charts: draws figures from the tables alone, so that recorded rows of other presets are included.
     """
 
     figures: tuple[str, ...] = ()
-    wide: Mapping[str, Wide] = dataclasses.field(default_factory=dict)
-    difference: Callable[[Tables], str] | None = None
+    wide: Mapping[str, tuple[tuple[str, ...], str, str]] = dataclasses.field(default_factory=dict)
     charts: Callable[[Tables], Mapping[str, Figure]] | None = None
 
 
@@ -194,24 +184,20 @@ class Experiment:
     id: str
     title: str
     where: str
-    paper: str | None
-    reading: str | None
     minutes: dict[Budget, float]
     run: Callable[[Task], Result]
+    paper: str | None = None
+    reading: str | None = None
     recorded: OnPage | None = None
     home: Paper | None = None
 
 
 def experiment(
-    title: str,
-    where: str,
-    minutes: dict[Budget, float],
-    *,
-    paper: str | None = None,
-    reading: str | None = None,
-    recorded: OnPage | None = None,
+    title: str, where: str, minutes: dict[Budget, float], **about: Any
 ) -> Callable[[Callable[[Task], Result]], Experiment]:
-    """Decorator that turns a function into an experiment; its id is the name of the function, with hyphens.
+    """Decorator that turns a function into an experiment; the keywords are fields of `Experiment`.
+
+    The id is the name of the function, with hyphens.
 
     >>> @experiment("Nothing", "ours", {"tiny": 0.1, "quick": 0.1, "paper": 0.1})
     ... def no_table(task: Task) -> Result:
@@ -219,7 +205,7 @@ def experiment(
     >>> no_table.id
     'no-table'
     """
-    return lambda run: Experiment(run.__name__.replace("_", "-"), title, where, paper, reading, minutes, run, recorded)
+    return lambda run: Experiment(run.__name__.replace("_", "-"), title, where, minutes, run, **about)
 
 
 def run_name(config: Config) -> str:

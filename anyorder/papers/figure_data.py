@@ -35,7 +35,6 @@ def series(
     rows: Iterable[Row],
     x: str,
     y: str,
-    error: str | None = None,
     style: str = "o-",
     colour: int | str | None = None,
     shift: float = 0.0,
@@ -52,7 +51,7 @@ def series(
     places, means, errors = [], [], []
     for row in rows:
         cell = row[y]
-        mean, std = (cell.mean, cell.std) if isinstance(cell, Spread) else (cell, row[error] if error else None)
+        mean, std = (cell.mean, cell.std) if isinstance(cell, Spread) else (cell, None)
         if mean is not None:
             places.append(row[x] + shift)
             means.append(mean)
@@ -131,16 +130,14 @@ def grouped(rows: Iterable[Row], column: str) -> dict[Any, list[Row]]:
     return found
 
 
-def each(
-    rows: Iterable[Row], by: str, x: str, y: str, error: str | None = None, label: str = "{}", style: str = "{}-"
-) -> list[Series]:
+def each(rows: Iterable[Row], by: str, x: str, y: str, label: str = "{}", style: str = "{}-") -> list[Series]:
     """A series for each value of the column `by`; `{}` is that value in a label, and the marker in a style.
 
     >>> [line.style for line in each([{"k": 1, "T": 8, "loss": 0.5}, {"k": 2, "T": 8, "loss": 0.4}], "k", "T", "loss")]
     ['o-', 's-']
     """
     return [
-        series(label.format(value), own, x, y, error, style.format(MARKS[number % len(MARKS)]))
+        series(label.format(value), own, x, y, style.format(MARKS[number % len(MARKS)]))
         for number, (value, own) in enumerate(grouped(rows, by).items())
     ]
 
@@ -164,8 +161,8 @@ def exact_orders(caption: str, rows: Iterable[Row], x: str, axis: str, log: str 
         alike[drawn] = (f"{alike[drawn][0]}; {label}", own) if drawn in alike else (label, own)
     for number, (label, own) in enumerate(alike.values()):
         if len({row["proven"] for row in own}) > 1:
-            lines.append(series(label, own, x, "measured", None, MARKS[number % len(MARKS)], number))
-            lines.append(series(f"{label}, proven", own, x, "proven", None, "-", number))
+            lines.append(series(label, own, x, "measured", MARKS[number % len(MARKS)], number))
+            lines.append(series(f"{label}, proven", own, x, "proven", "-", number))
     return Plot(caption, [Chart(axis, "order k", lines, log=log)], width=6.0, height=4.4)
 
 

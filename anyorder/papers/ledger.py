@@ -1,18 +1,47 @@
-"""The ledger of a paper: its claims by id, in the order of the paper, and the recorded verdicts."""
+"""The ledger of a paper: its claims by id, in the order of the paper, its errata, and the recorded verdicts."""
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
-import functools
-from collections.abc import Iterable, Mapping
+import enum
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
 from anyorder.errors import InputError, require
 from anyorder.io.atomic import read_json
 from anyorder.papers.entry import Claim, Finding, Verdict
-from anyorder.papers.erratum import Erratum
+
+
+class Kind(enum.StrEnum):
+    """Kinds of errata. No claim that measures an error has the verdict "holds"; readings and remarks are ours."""
+
+    ERROR = "error"
+    MISPRINT = "misprint"
+    READING = "reading"
+    REMARK = "remark"
+
+
+@dataclasses.dataclass(frozen=True)
+class Erratum:
+    """An erratum: the printed text with its place, and our reading; `claims` are the ids of entries that measure it.
+
+    A misprint is an error on which no claim depends.
+    """
+
+    kind: Kind
+    where: str
+    text: str
+    printed: str = ""
+    claims: Sequence[str] = ()
+
+
+def read_errata(path: Path) -> dict[str, Erratum]:
+    """The errata of a TOML file, by id."""
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {id: Erratum(**table | {"kind": Kind(table["kind"])}) for id, table in tables.items()}
 
 
 class Ledger:
@@ -95,10 +124,5 @@ class Ledger:
         >>> LEDGER.recorded()["eq-recursion"].verdict.value
         'fails'
         """
-        return _recorded(self.record, self.record.stat().st_mtime_ns) if self.record.exists() else {}
-
-
-@functools.lru_cache(maxsize=8)
-def _recorded(path: Path, written: int) -> dict[str, Finding]:
-    records = read_json(path, "the record that `make claims` writes")
-    return {id: Finding(Verdict(record.pop("verdict")), **record) for id, record in records.items()}
+        records = read_json(self.record, "the record that `make claims` writes") if self.record.exists() else {}
+        return {id: Finding(**record | {"verdict": Verdict(record["verdict"])}) for id, record in records.items()}

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from anyorder.papers.entry import Claim, Finding, Verdict, shown
-from anyorder.papers.erratum import Erratum, Kind
-from anyorder.papers.ledger import Ledger
+from anyorder.papers.ledger import Erratum, Kind, Ledger
 from anyorder.papers.registry import ledgers, papers, prefix
 from benchmarks.pages.markdown import as_markdown
 

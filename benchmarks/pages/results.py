@@ -12,6 +12,7 @@ from anyorder.papers.registry import EXPERIMENTS, papers, recorded
 from anyorder.papers.results import read_recorded, recorded_file, typed_tables
 from anyorder.report.tables import known, shown
 from anyorder.sweeps.analysis import Spread
+from benchmarks.pages.differences import DIFFERENCES
 from benchmarks.pages.markdown import as_markdown, rewritten
 
 #: Tables with more rows than this are not shown on the page, only linked.
@@ -32,11 +33,7 @@ def regenerated(page: str) -> str:
 
 def differences(found: Mapping[str, Row]) -> list[str]:
     """A paragraph for every experiment that has printed numbers, from the tables that are recorded."""
-    return [
-        one.difference(typed_tables(found[id]))
-        for id, one in recorded().items()
-        if one.difference is not None and id in found
-    ]
+    return [DIFFERENCES[id](typed_tables(found[id])) for id in recorded() if id in found and id in DIFFERENCES]
 
 
 def _experiments() -> str:

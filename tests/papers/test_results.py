@@ -95,7 +95,7 @@ def test_the_json_of_a_record_can_be_read_back(tmp_path):
         preset="paper",
         config=dataclasses.replace(configs.PRESETS["paper"], seeds=2),
     )
-    experiment = Experiment("depth", "Depth", "App. H.2", None, None, {}, lambda task: result)
+    experiment = Experiment("depth", "Depth", "App. H.2", {}, lambda task: result)
     plain = results.public(experiment, Record(result, "paper", 2, {"jax": "1"}), 90.0)
     (tmp_path / "depth.json").write_text(json.dumps(plain))
     found = results.read_recorded("depth", tmp_path)

@@ -93,8 +93,7 @@ def test_a_failing_experiment_is_named_and_the_others_go_on(run, tmp_path, monke
 
     cost = {"tiny": 0.1, "quick": 0.1, "paper": 0.1}
     made = {
-        id: Experiment(id, id, "nowhere", "says", None, cost, function)
-        for id, function in (("bad", fail), ("good", fine))
+        id: Experiment(id, id, "nowhere", cost, function, "says") for id, function in (("bad", fail), ("good", fine))
     }
     monkeypatch.setattr(registry, "EXPERIMENTS", made)
     out = tmp_path / "report"

@@ -2,10 +2,9 @@
 
 from anyorder.papers.own.birth import birth
 from anyorder.papers.own.floor import floor
-from anyorder.papers.own.head_trade_off import head_trade_off
 from anyorder.papers.own.mechanism import mechanism
 from anyorder.papers.own.phase import phase
-from anyorder.papers.own.precision import precision
+from anyorder.papers.own.precision import head_trade_off, precision
 from anyorder.papers.own.trained_price import trained_price
 from anyorder.papers.own.unknown_order import unknown_order
 

@@ -18,7 +18,7 @@ from anyorder.estimators import Estimate, LossSummary
 from anyorder.io.atomic import Row
 from anyorder.papers.experiment import Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import MARKS, Chart, Plot, grouped, series
-from anyorder.sweeps.analysis import spread
+from anyorder.sweeps.analysis import Spread, spread
 from anyorder.training.config import Data
 
 #: Predictors in the order in which they are shown. The first is the floor: optimal for Dirichlet(1) rows.
@@ -126,21 +126,20 @@ def floor(task: Task) -> Result:
         key = jax.random.fold_in(jax.random.key(0), 100 * order + length)
         found = compare(key, order=order, length=length + 1, count=512 if task.budget == "tiny" else 8192)
         floor = found.scores[FLOOR].excess
-        row: Row = {
-            "order": order,
-            "length": length,
-            "floor": floor.mean,
-            "floor_error": floor.standard_error,
-            "KT": found.scores["add-half (KT)"].excess.mean,
-        }
-        for recipe in RECIPES:
-            over = spread([floor.mean + gap for gap in gaps.get((order, length, recipe), [])])
-            row[f"{recipe} preset"] = over
-        rows.append(row)
+        trained = {recipe: gaps.get((order, length, recipe), []) for recipe in RECIPES}
+        about: Row = {"order": order, "length": length}
+        rows.append(
+            {
+                **about,
+                "floor": floor.mean,
+                "floor_error": floor.standard_error,
+                "KT": found.scores["add-half (KT)"].excess.mean,
+                **{f"{recipe} preset": spread([floor.mean + gap for gap in own]) for recipe, own in trained.items()},
+            }
+        )
         missed += [
             {
-                "order": order,
-                "length": length,
+                **about,
                 "predictor": name,
                 "zero_probability": found.scores[name].missed.mean,
                 "distance": found.scores[name].distance.mean,
@@ -161,25 +160,21 @@ def floor(task: Task) -> Result:
                 missed,
             ),
         },
-        {"floor": chart(rows)},
+        {"floor": _chart(rows)},
         settings={"alphabet": 2, "data": "Dirichlet(1) rows, T + 1 tokens"},
     )
 
 
-def chart(rows: list[Row]) -> Plot:
-    """Excess against T, one panel for each order."""
+def _chart(rows: list[Row]) -> Plot:
     charts = []
-    doubled = [row | {"two_errors": 2 * row["floor_error"]} for row in rows]
+    doubled = [row | {"floor": Spread(row["floor"], 2 * row["floor_error"])} for row in rows]
     for order, own in sorted(grouped(doubled, "order").items()):
         lines = [
-            series("Bayes floor", own, "length", "floor", "two_errors", "--", "black"),
-            series("add-half (KT)", own, "length", "KT", None, "-", 4),
+            series("Bayes floor", own, "length", "floor", "--", "black"),
+            series("add-half (KT)", own, "length", "KT", "-", 4),
+            *(series(f"{one} preset", own, "length", f"{one} preset", MARKS[i], i) for i, one in enumerate(RECIPES)),
         ]
-        for index, recipe in enumerate(RECIPES):
-            name = f"{recipe} preset"
-            lines.append(series(name, own, "length", name, None, MARKS[index], index))
-        places = {str(row["length"]): float(row["length"]) for row in own}
-        title = f"order {order}"
-        charts.append(Chart("T", "excess loss (nats)", lines, title, log="x", ticks=places, from_zero=True))
+        at = {str(row["length"]): float(row["length"]) for row in own}
+        charts.append(Chart("T", "excess loss (nats)", lines, f"order {order}", log="x", ticks=at, from_zero=True))
     caption = "Excess over the true loss against T: estimators, and models of both presets."
     return Plot(caption, charts, width=2.7, shared=True)

@@ -17,7 +17,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Scalar
 
 from anyorder.constructions import construct
 from anyorder.estimators import matching
@@ -68,18 +68,14 @@ def onwards(model: Transformer, stream: Float[Array, "rows d"], removed: Float[A
 
 @eqx.filter_jit
 def replaced(
-    model: Transformer,
-    tokens: Int[Array, "length"],
-    query: Int[Array, ""],
-    key: Int[Array, ""],
-    offset: Int[Array, ""],
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    model: Transformer, tokens: Int[Array, "length"], query: Int[Array, ""], key: Int[Array, ""], offset: Int[Array, ""]
+) -> tuple[Scalar, Scalar]:
     """Attention of the query to a matching key after over before, with a token replaced for that key or that query."""
     begins, nothing = int(model.beginning is not None), jnp.zeros((1, model.dimension), model.dtype)
     stream = first_stream(model, tokens)
     before = onwards(model, stream, nothing).attention[0][0, query + begins, key + begins]
 
-    def ratio(row: Int[Array, ""]) -> Float[Array, ""]:
+    def ratio(row: Int[Array, ""]) -> Scalar:
         other = tokens.at[row - offset].set(1 - tokens[row - offset])
         patched = stream.at[row + begins].set(first_stream(model, other)[row + begins])
         after = onwards(model, patched, nothing).attention[0][0, query + begins, key + begins]
@@ -91,7 +87,7 @@ def replaced(
 @eqx.filter_jit
 def effect(
     model: Transformer, tokens: Int[Array, "count length"], removed: Float[Array, "directions d"]
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
+) -> tuple[Scalar, Scalar]:
     """Share of layer 2's attention on the matches, and distance of the predictions to those of the whole model."""
     begins = int(model.beginning is not None)
 

@@ -1,4 +1,4 @@
-"""The bits that an order requires: the largest exact order by dtype, and the bits needed at each order."""
+"""The price of an order: the bits that it needs, the largest exact orders, and the parts of each construction."""
 
 from __future__ import annotations
 
@@ -9,21 +9,26 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from anyorder.constructions import construct
-from anyorder.constructions.exact_orders import MEASURED, PrecisionRow, measure, precision_table
+from anyorder.constructions import CONSTRUCTIONS, construct
+from anyorder.constructions.exact_orders import MEASURED, PrecisionRow, label, measure, precision_table
 from anyorder.constructions.hard_sequences import hard_sequences
+from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.verify import expected
 from anyorder.io.atomic import Row
 from anyorder.io.numerics import DTYPES, mantissa_bits
 from anyorder.models import Transformer
 from anyorder.models.quantised import rounded, to_mantissa
 from anyorder.papers.experiment import Result, Table, Task, experiment
-from anyorder.papers.figure_data import MARKS, Chart, Plot, exact_orders, grouped, placed, series
+from anyorder.papers.figure_data import MARKS, Chart, Plot, Series, each, exact_orders, grouped, placed, series
 
 #: These are measured in arithmetic of any number of bits. The others rely on the rounding of the number type that they
 #: are built for, so their bits are read off the orders that real number types reach.
 ROUNDED = ("two-layer", "three-layer", "k-head")
 BITS = {name: mantissa_bits(dtype) for name, dtype in DTYPES.items()}
+HELD = ("float32", "float64")
+#: Order, alphabet size and length at which constructions are compared, and the orders of the comparison's figure.
+ORDER, SIZE, LENGTH = 3, 2, 64
+ORDERS = tuple(range(1, 13))
 #: Orders and lengths of the measured bits, by budget.
 GRID: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "tiny": ((1, 2), (32,)),
@@ -104,21 +109,17 @@ def precision(task: Task) -> Result:
     ]
     return Result(
         {
-            "orders": Table(
-                f"{MEASURED} Next to it the largest order that the certificate promises.",
-                kept,
-            ),
+            "orders": Table(f"{MEASURED} Next to it the largest order that the certificate promises.", kept),
             "again": Table("Two of them measured again, on 128 tokens.", again),
             "bits": Table("Significant bits of every number for errors of at most 1/T, next to log2 T + k.", bits),
             "growth": Table("Bits for one order more, by least squares.", growth),
         },
-        {"precision": chart(bits, kept), "law": law(table)},
+        {"precision": _chart(bits, kept), "law": _law(table)},
         settings={"alphabet": 2, "sequences": "4 hard ones each"},
     )
 
 
-def law(table: list[PrecisionRow]) -> Plot:
-    """Largest exact order over mantissa bits: a point for every number type, and the certified lines."""
+def _law(table: list[PrecisionRow]) -> Plot:
     points = [
         {"label": row.label, "bits": BITS[dtype], "measured": order, "proven": row.certified[dtype]}
         for row in table
@@ -129,14 +130,13 @@ def law(table: list[PrecisionRow]) -> Plot:
     return exact_orders(caption, points, "bits", "mantissa bits p")
 
 
-def chart(bits: list[Row], kept: list[Row]) -> Plot:
-    """Measured bits against the order, and the largest exact orders by number type."""
+def _chart(bits: list[Row], kept: list[Row]) -> Plot:
     needed, first = [], bits[0]
     for index, (name, own) in enumerate(grouped(bits, "construction").items()):
         for line, (length, at) in zip(("-", "--", ":"), grouped(own, "length").items(), strict=False):
-            needed.append(series(f"{name}, T = {length}", at, "order", "bits", None, MARKS[index] + line, index))
+            needed.append(series(f"{name}, T = {length}", at, "order", "bits", MARKS[index] + line, index))
     bound = [row for row in bits if (row["construction"], row["length"]) == (first["construction"], first["length"])]
-    needed.append(series(f"log2 T + k, T = {first['length']}", bound, "order", "log2_T_plus_k", None, "-", "0.5"))
+    needed.append(series(f"log2 T + k, T = {first['length']}", bound, "order", "log2_T_plus_k", "-", "0.5"))
     general = [row for row in kept if row["float64 certified"] > 1]
     shown, names = placed(general, lambda row: row["construction"])
     exact = [series(dtype, shown, "place", dtype, style=mark) for dtype, mark in zip(DTYPES, MARKS, strict=False)]
@@ -146,3 +146,84 @@ def chart(bits: list[Row], kept: list[Row]) -> Plot:
     ]
     caption = "Left: significant bits that an order needs. Right: the largest exact order by construction and dtype."
     return Plot(caption, charts, width=4.4, height=4.4)
+
+
+@experiment(
+    "Heads or bits",
+    "ours",
+    {"tiny": 0.1, "quick": 0.1, "paper": 0.1},
+    reading="Every order has a price: one head packs k tokens into one code and needs bits, k heads keep the tokens "
+    "apart and need heads and width.",
+)
+def head_trade_off(task: Task) -> Result:
+    """One row for each exact construction of any order, and the bits that its certificate requires at each order."""
+    rows: list[Row] = []
+    bits: list[Row] = []
+    shown = [
+        name
+        for name, entry in CONSTRUCTIONS.items()
+        if entry.exactness == "exact" and entry.largest_order is None and entry.width is None
+    ]
+    table = {row.label: row for row in precision_table()}
+    for part, name in task.parts(shown):
+        part.watch(0.0, name)
+        models = {k: construct(name, order=k, alphabet_size=SIZE, length=LENGTH, force=True) for k in ORDERS}
+        needed = {k: model.certificate.bits_needed for k, model in models.items() if model.certificate is not None}
+        model, exact, certified = models[ORDER], table[name].resolved, table[name].certified
+        rows.append(
+            {
+                "construction": name,
+                "source": CONSTRUCTIONS[name].source,
+                "layers": len(model.layers),
+                "heads": sum(len(layer.heads) for layer in model.layers),
+                "mlp_layers": sum(len(layer.mlp) for layer in model.layers),
+                "width": model.dimension,
+                "parameters": count_arrays(model),
+                "bits_certified": needed[ORDER],
+                **{f"exact_{dtype}": exact[dtype] for dtype in HELD},
+                **{f"certified_{dtype}": certified[dtype] for dtype in HELD},
+            }
+        )
+        bits += [
+            {"construction": name, "order": k, "bits_certified": needed[k], "parameters": count_arrays(models[k])}
+            for k in ORDERS
+        ]
+    heads = [
+        {
+            "construction": entry.name,
+            "heads": options.get("heads", 1),
+            "dtype": dtype,
+            "measured": table[label(entry, options)].resolved[dtype],
+            "proven": table[label(entry, options)].certified[dtype],
+        }
+        for entry in CONSTRUCTIONS.values()
+        if any("heads" in variant for variant in entry.variants)
+        for options in ({}, *entry.variants)
+        for dtype in DTYPES
+    ]
+    named = [row | {"label": f"{row['construction']}, {row['dtype']}"} for row in heads]
+    over_heads = "Largest exact order over heads: measured points, and the lines H(p - 2); no order above 128 is built."
+    return Result(
+        {
+            "cost": Table(
+                f"At order {ORDER}, S = {SIZE}, T = {LENGTH}: parts of the model, entries of its arrays, mantissa bits "
+                "that its certificate requires, and the largest orders measured exact and certified.",
+                rows,
+            ),
+            "bits": Table("Certified bits and stored parameters by order.", bits),
+            "heads": Table("The largest order of H heads: measured, and H(p - 2) as proven.", heads),
+        },
+        {"trade-off": _costs(bits), "heads": exact_orders(over_heads, named, "heads", "heads H", log="y")},
+        settings={"order": ORDER, "alphabet_size": SIZE, "length": LENGTH},
+    )
+
+
+def _costs(rows: list[Row]) -> Plot:
+    bits, parameters = (each(rows, "construction", "order", column) for column in ("bits_certified", "parameters"))
+    ends = [ORDERS[0], ORDERS[-1]]
+    bits += [Series(name, ends, [BITS[name]] * 2, style=":", colour="0.6") for name in HELD]
+    charts = [
+        Chart("order k", "mantissa bits, certified", bits, from_zero=True, top=80.0),
+        Chart("order k", "stored parameters", parameters, log="y"),
+    ]
+    return Plot("One head pays for an order in bits, k heads pay in parameters.", charts, width=3.4, height=3.6)

@@ -151,7 +151,7 @@ def chart(rows: list[Row]) -> Plot:
 
     at, ticks = placed(rows, label)
     lines = each(at, "model", "place", "gap", style="o")
-    lines.append(series("best fixed order", at, "place", "best_fixed_order", None, "k_"))
+    lines.append(series("best fixed order", at, "place", "best_fixed_order", "k_"))
     caption = (
         "Loss over the Bayes floor for sources of unknown order, on a logarithmic scale: the lower a model lies, the "
         "closer its order selection is to Bayes."

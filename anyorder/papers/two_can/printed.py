@@ -6,8 +6,8 @@ docs/rules.md has every rule; it was written before the runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from anyorder.io.atomic import Row
 from anyorder.papers.figure_data import Series
@@ -44,11 +44,6 @@ class Printed(NamedTuple):
         return f"{self.mean:.{self.digits}f} ± {self.deviation:.{max(3, self.digits)}f}"
 
     @property
-    def rounded(self) -> str:
-        """The mean and its ±, with two digits."""
-        return f"{self.mean:.2f} ± {self.deviation:.2f}"
-
-    @property
     def rounding(self) -> float:
         """The rounding error of the printed mean: half of its last digit."""
         return 0.5 * 10**-self.digits
@@ -80,25 +75,6 @@ def judged(rows: Iterable[Row], preset: str = JUDGED) -> list[Row]:
     [{'preset': 'published', 'layers': 1}]
     """
     return [row for row in rows if row["preset"] == preset]
-
-
-def at_each(values: Mapping[str, float] | Mapping[float, float], digits: int = 3) -> str:
-    """Every value with its key, in words.
-
-    >>> at_each({0.1: 0.02, 0.5: -0.01})
-    '0.020 at 0.1, -0.010 at 0.5'
-    """
-    return ", ".join(f"{value:.{digits}f} at {key}" for key, value in values.items())
-
-
-def rows_by(rows: Iterable[Row], column: str) -> dict[Any, Row]:
-    """The row of every value in a column."""
-    return {row[column]: row for row in rows}
-
-
-def verb(row: Row) -> str:
-    """The verb that says whether the excess of a row agrees with the printed one."""
-    return "agrees" if row["excess_agrees"] else "does not agree"
 
 
 def printed_series(values: Iterable[Printed], places: Iterable[float], style: str = "s") -> Series:

@@ -1,4 +1,5 @@
-"""App. H and Fig. 2: trained models. Verdicts are functions of the tables of the experiment of the same name.
+"""App. H and Fig. 2: trained models. Verdicts are functions of the tables of the experiment of the same name, except
+those of App. H.5 and of eq. (23), which need no trained model.
 
 A table is a list of rows, each a mapping from column to value; means over seeds are a `Spread`. Rows of the preset
 `published` are judged, by the rules of docs/rules.md, which were written before the runs. Alignment is (mass on the
@@ -11,20 +12,25 @@ import functools
 import itertools
 import math
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float
 
+from anyorder import chains
+from anyorder.chains import Dirichlet, Kernel, PointMass, TransitionNoise
 from anyorder.errors import require
+from anyorder.estimators import mean_and_error
 from anyorder.io.atomic import Row, Tables
 from anyorder.papers.entry import Finding, Numbers, Verdict, claim, judge
+from anyorder.papers.two_can.claims.measures import drawn
 from anyorder.papers.two_can.experiments import learned_code
 from anyorder.papers.two_can.experiments.depth import AVERAGED, DATA
 from anyorder.papers.two_can.presets import GPT2, PUBLISHED
 from anyorder.papers.two_can.printed import BITS, DEPTH, DEVIATIONS, JUDGED, TOKEN_NOISE, TRANSITION_NOISE, Printed
 from anyorder.papers.two_can.sweeps import PAPER_GRID
-from anyorder.sweeps.analysis import Spread
+from anyorder.sweeps.analysis import Spread, spread
 from anyorder.training.config import values
 from anyorder.training.reference import held_out
 
@@ -228,32 +234,25 @@ def _noise(tables: Tables, printed: Mapping[float, Printed], symbol: str) -> Fin
     )
 
 
-@claim(
-    "App. H.3.1, table",
-    f"Excess loss grows with token noise: {_printed(TOKEN_NOISE, 'p_n = ')}.",
-)
+@claim("App. H.3.1, table", f"Excess loss grows with token noise: {_printed(TOKEN_NOISE, 'p_n = ')}.")
 def tab_token_noise(token_noise: Tables) -> Finding:
     """The four levels, replacement by a different token."""
     return _noise(token_noise, TOKEN_NOISE, "p_n")
 
 
-@claim(
-    "App. H.3.2, table",
-    f"Excess loss grows with transition noise: {_printed(TRANSITION_NOISE, 'α = ')}.",
-)
+@claim("App. H.3.2, table", f"Excess loss grows with transition noise: {_printed(TRANSITION_NOISE, 'α = ')}.")
 def tab_transition_noise(transition_noise: Tables) -> Finding:
     """The four levels, P_r drawn at every step."""
     return _noise(transition_noise, TRANSITION_NOISE, "α")
 
 
-def _alignments(tables: Tables) -> dict[float, list[float]]:
-    """The alignment of every seed by level of noise."""
+def _alignments(tables: Tables) -> dict[float, Spread]:
+    """The alignment over seeds by level of noise."""
     rows = _rows(tables, "excess", "level", "matching_mass.seeds", "chance_mass")
-    found = {
-        float(row["level"]): [_alignment(mass, row["chance_mass"]) for mass in row["matching_mass"].seeds]
-        for row in rows
+    return {
+        float(row["level"]): spread([_alignment(mass, row["chance_mass"]) for mass in row["matching_mass"].seeds])
+        for row in sorted(rows, key=itemgetter("level"))
     }
-    return dict(sorted(found.items()))
 
 
 def _alignment(mass: float, chance: float) -> float:
@@ -268,8 +267,8 @@ def _alignment(mass: float, chance: float) -> float:
 )
 def claim_alignment_token(token_noise: Tables) -> Finding:
     """Alignment at every level: above a half without noise, and falling, until it is that of chance."""
-    found = {level: float(np.mean(seeds)) for level, seeds in _alignments(token_noise).items()}
-    aligned = list(found.values())
+    found = _alignments(token_noise)
+    aligned = [one.mean or 0.0 for one in found.values()]
     falls = all(b < a or max(abs(a), abs(b)) < CHANCE for a, b in itertools.pairwise(aligned))
     return judge(
         {"p_n": list(found), "alignment": aligned},
@@ -293,13 +292,10 @@ def claim_alignment_transition(transition_noise: Tables) -> Finding:
 
     The trend is less alignment from 0.25 on than at 0.1, beyond the error of the difference over seeds.
     """
-    by_seed = _alignments(transition_noise)
-    require({0.0, 0.1, 0.25} <= set(by_seed), "the results have no levels 0, 0.1 and 0.25; run with the paper's")
-    found = {level: float(np.mean(seeds)) for level, seeds in by_seed.items()}
-    errors = {
-        level: float(np.std(seeds, ddof=1) / math.sqrt(len(seeds))) if len(seeds) > 1 else 0.0
-        for level, seeds in by_seed.items()
-    }
+    spreads = _alignments(transition_noise)
+    require({0.0, 0.1, 0.25} <= set(spreads), "the results have no levels 0, 0.1 and 0.25; run with the paper's")
+    found = {level: one.mean or 0.0 for level, one in spreads.items()}
+    errors = {level: (one.std or 0.0) / math.sqrt(len(one.seeds or [0.0])) for level, one in spreads.items()}
     share = {level: value / found[0.0] for level, value in found.items()}
     far = [level for level in found if level >= 0.25]
     moved = all(found[0.1] - found[level] > DEVIATIONS * math.hypot(errors[0.1], errors[level]) for level in far)
@@ -495,4 +491,34 @@ def tab_settings() -> Finding:
             "settings of the authors' code outside the grid": outside,
             "fields of its architecture that differ from GPT-2": architecture,
         },
+    )
+
+
+@claim(
+    "App. H.3.2, eq. (23)",
+    "Every token is drawn from (1 - α)P_d + αP_r, with a random transition matrix P_r for that step alone.",
+    see=("tab-transition-noise",),
+)
+def eq_transition_perturb() -> Finding:
+    """P_r solved from the rows of sampled sequences: its moments, its neighbours in time, and the tokens observed."""
+    kernel, alpha = drawn(Dirichlet(2, 2), 1)[0], 0.25
+    sampled = chains.sample(PointMass(Kernel(kernel)), length=34, count=4096, noise=TransitionNoise(alpha), seed=1)
+    tokens, truth = np.asarray(sampled.tokens), np.asarray(sampled.truth)
+    undisturbed = kernel[tokens[:, :-2], tokens[:, 1:-1], 0]  # P_d(0 | the two tokens before)
+    random = (truth[:, 2:, 0] - (1 - alpha) * undisturbed) / alpha  # P_r(0), uniform on [0, 1]
+    expected = (1 - alpha) * undisturbed + alpha / 2
+    scores = {
+        "mean of P_r(0) - 1/2": (random - 1 / 2),
+        "mean of P_r(0)² - 1/3": random**2 - 1 / 3,
+        "covariance of P_r(0) at neighbouring steps": (random[:, 1:] - 1 / 2) * (random[:, :-1] - 1 / 2),
+        "observed tokens minus (1 - α)P_d + α/S": (tokens[:, 2:] == 0) - expected,
+    }
+    found = {name: mean_and_error(values.ravel()) for name, values in scores.items()}
+    errors = {f"{name}, in standard errors": abs(float(mean / error)) for name, (mean, error) in found.items()}
+    inside = bool(random.min() > -1e-9 and random.max() < 1 + 1e-9)
+    return judge(
+        {"P_r is a distribution": inside, **errors},
+        printed=inside and max(errors.values()) < 5,
+        note="the distribution of P_r is not stated; here its rows are uniform on the simplex, like the kernels'. "
+        "Since P_r is redrawn at every step, the tokens follow the fixed kernel (1 - α)P_d + α/S",
     )

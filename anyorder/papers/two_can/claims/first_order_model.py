@@ -8,7 +8,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Scalar, ScalarLike
 from scipy.special import softmax
 
 from anyorder import chains
@@ -25,7 +25,7 @@ SYMBOLS = PRIOR.alphabet_size
 
 
 def first_order_model(
-    p: Float[Array, "offsets"], a_2: float | Float[Array, ""], *, normalise: bool = False, printed: bool = False
+    p: Float[Array, "offsets"], a_2: ScalarLike, *, normalise: bool = False, printed: bool = False
 ) -> Transformer:
     """App. C.1: one head per layer, three MLP layers between them, d = 6S + 3.
 
@@ -57,7 +57,7 @@ def first_order_model(
     return assemble(stream, Layer((first,), mlp), Layer((second,)))
 
 
-def _reduced(p: Float[Array, "offsets"], a_2: float | Float[Array, ""], *, normalise: bool) -> dynamics.Reduced:
+def _reduced(p: Float[Array, "offsets"], a_2: ScalarLike, *, normalise: bool) -> dynamics.Reduced:
     return dynamics.Reduced(p, jnp.asarray(a_2, jnp.float64), jnp.zeros(1, jnp.float64), normalise)
 
 
@@ -101,7 +101,7 @@ def eq_reduced() -> Finding:
 #: Two float64 computations of one number.
 ROUNDED = 1e-12
 
-Model = Callable[[Float[Array, "offsets"], Float[Array, ""], bool], Callable[[Int[Array, "length"]], Array]]
+Model = Callable[[Float[Array, "offsets"], Scalar, bool], Callable[[Int[Array, "length"]], Array]]
 
 
 def _algorithm_one(model: Model, steps: int, length: int = 32) -> tuple[np.ndarray, np.ndarray]:
@@ -224,10 +224,7 @@ def asm_key_scalars() -> Finding:
     )
 
 
-@claim(
-    "Sec. 5 (iv)",
-    "The MLP gives the right u_n from any v_n; at order one it does, through the skip connections.",
-)
+@claim("Sec. 5 (iv)", "The MLP gives the right u_n from any v_n; at order one it does, through the skip connections.")
 def asm_optimal_mlp() -> Finding:
     """u_n in the stream of App. C.1 at 16 random p, with and without norms."""
     tokens, wrong = hard(1, SYMBOLS)[0][:24], []

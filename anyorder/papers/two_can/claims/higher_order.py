@@ -8,7 +8,7 @@ import itertools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Scalar
 
 from anyorder.chains import BagSymmetric, Kernel, Prior, ReversibleBinary
 from anyorder.papers.entry import Finding, claim, judge
@@ -118,14 +118,14 @@ def largest_rises() -> tuple[float, float]:
 
         return jax.lax.scan(step, kernel, None, length=STEPS)[1].T
 
-    def outside(paths: Float[Array, "2 steps"]) -> Float[Array, ""]:
+    def outside(paths: Float[Array, "2 steps"]) -> Scalar:
         return 100 * jax.nn.relu(1 - paths[:, 1].sum())
 
-    def returning(parameters: Float[Array, "3"], share: Float[Array, ""]) -> Float[Array, ""]:
+    def returning(parameters: Float[Array, "3"], share: Scalar) -> Scalar:
         paths = later(bag_kernel(parameters))
         return (jnp.diff(paths) / (paths[:, :1] - paths[:, -1:])).max() - outside(paths)
 
-    def scoring(parameters: Float[Array, "3"], share: Float[Array, ""]) -> Float[Array, ""]:
+    def scoring(parameters: Float[Array, "3"], share: Scalar) -> Scalar:
         kernel = bag_kernel(parameters)
         scores = lag_scores(kernel, STEPS + 1)
         return (jnp.diff(scores)[1:] / scores[0]).max() - outside(later(kernel))

@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, Scalar
 
 from anyorder import chains
 from anyorder.chains import Dirichlet, Floored, Kernel, PointMass, Prior, Reversible
@@ -57,7 +57,7 @@ def fair_kernel(logits: Float[Array, "s s"], gamma: float) -> Float[Array, "s s"
     return (1 - share) * drawn_kernel + share * other
 
 
-def previous_token_lead(kernel: Float[Array, "s s"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+def previous_token_lead(kernel: Float[Array, "s s"]) -> tuple[Scalar, Scalar]:
     """The smallest g_1 - g_j over j ≥ 2 and j = ∞, and Σ_s ‖π(·|s) - μ‖², the mixing of Assumption 1."""
     scores = lag_scores(kernel, 12)
     mixing = jnp.square(kernel - stationary_contexts(kernel)).sum()
@@ -68,7 +68,7 @@ def worst_previous_token_lead(size: int) -> float:
     """The smallest lead that ascent finds over priors that meet Assumption 1, over γ³/2S."""
     bound, least = GAMMA**3 / (2 * size), GAMMA**2 / size
 
-    def objective(logits: Float[Array, "s s"], share: Float[Array, ""]) -> Float[Array, ""]:
+    def objective(logits: Float[Array, "s s"], share: Scalar) -> Scalar:
         lead, mixing = previous_token_lead(fair_kernel(logits, GAMMA))
         return -lead / bound - 10 * jax.nn.relu(1 - mixing / least)
 
@@ -168,7 +168,7 @@ def scaled_variances(kernel: Kernel, lengths: Sequence[int]) -> Float[np.ndarray
     return kernel.spectral_gap * np.array(rows)
 
 
-def slow_constant(logits: Float[Array, "s s"], sharpness: float | Float[Array, ""]) -> Float[Array, ""]:
+def slow_constant(logits: Float[Array, "s s"], sharpness: float | Scalar) -> Scalar:
     """n(1 - λ)·Var(μ̂(0)) of slow chains P = I + εQ, ε → 0 and n → ∞: the gap of Q times 2 <f, (-Q)⁻¹ f>.
 
     logits: rates of Q lie between e^-7 and e^7. sharpness: the gap, the least real part of the eigenvalues of -Q, is a
@@ -239,7 +239,7 @@ def lem_variance() -> Finding:
 
 
 @eqx.filter_jit
-def _ratio_error(prior: PointMass, epsilon: Float[Array, ""], length: int) -> Float[Array, ""]:
+def _ratio_error(prior: PointMass, epsilon: Scalar, length: int) -> Scalar:
     """The largest error of replacing μ̂ by μ over symbols and lags, for one kernel, on 2,048 chains."""
     lags = 5
     sampled = chains.sample(prior, length=length, count=2048, start="stationary", seed=0)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Scalar
 
 
 class Worst(NamedTuple):
@@ -21,7 +21,7 @@ class Worst(NamedTuple):
 
 
 def ascend(
-    objective: Callable[[Float[Array, "..."], Float[Array, ""]], Float[Array, ""]],
+    objective: Callable[[Float[Array, "..."], Scalar], Scalar],
     starts: Float[np.ndarray, "count ..."],
     *,
     steps: int = 1000,

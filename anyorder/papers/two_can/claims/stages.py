@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, Scalar, ScalarLike
 from scipy.special import softmax
 
 from anyorder import chains
@@ -29,7 +29,7 @@ def pull(
     model: dynamics.Reduced,
     tokens: Int[Array, "length"],
     kernel: Float[Array, "*contexts symbols"],
-    a_2: float | Float[Array, ""],
+    a_2: ScalarLike,
     epsilon: float,
 ) -> Float[Array, "length length"]:
     """g_{i,j} = n Σ_{c,s'} π(s'|c) A_i (1[x_i = s'] - logit(s')) u_c(x_j) / (logit(s') + ε), on one sequence."""
@@ -44,9 +44,7 @@ def pull(
 
 
 @eqx.filter_jit
-def pull_difference(
-    prior: Prior, key: PRNGKeyArray, a_2: Float[Array, ""], epsilon: float, length: int, count: int
-) -> Float[Array, ""]:
+def pull_difference(prior: Prior, key: PRNGKeyArray, a_2: Scalar, epsilon: float, length: int, count: int) -> Scalar:
     """‖g* - ĝ‖_∞: distance between the pull on the first layer at a_2 and at a_2 = 0, with p = 0."""
     sampled = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
     model = dynamics.initial(length=length, a_2=0.0, order=prior.order)
@@ -62,7 +60,7 @@ def worst_pull_difference(epsilon: float, length: int = 6) -> float:
     sequences = jnp.asarray(list(itertools.product(range(2), repeat=length)), jnp.int32)
     bound = 3 * 2**2 * math.expm1(1.0) / epsilon**2
 
-    def objective(parameters: Float[Array, "both"], share: Float[Array, ""]) -> Float[Array, ""]:
+    def objective(parameters: Float[Array, "both"], share: Scalar) -> Scalar:
         kernel = jax.nn.softmax(parameters[:4].reshape(2, 2), axis=1)
         model = dynamics.Reduced(parameters[4:], jnp.ones(()), jnp.zeros(1, jnp.float64))
         steps = kernel[sequences[:, :-1], sequences[:, 1:]].prod(axis=1)
@@ -175,7 +173,7 @@ def descent_times(prior: Prior, count: int, lengths: tuple[int, ...], alpha: flo
 
 
 @eqx.filter_jit
-def _time(scores: Offsets, order: int, wanted: float) -> Float[Array, ""]:
+def _time(scores: Offsets, order: int, wanted: float) -> Scalar:
     """τ·η·a over S^k until each of softmax(p)_1 … softmax(p)_k is as large as wanted."""
     start = dynamics.initial(length=len(scores), a_2=0.0, order=order, exclude_own=True).p
     # the first step moves p by 0.05: that sets η·a, which cancels in τ·η·a
@@ -256,7 +254,7 @@ def slopes_of_a_2(
     sampled = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
     p = jnp.full(length, EXCLUDED, jnp.float64).at[1].set(0.0)
 
-    def slopes(a_2: Float[Array, ""]) -> Float[Array, "count"]:
+    def slopes(a_2: Scalar) -> Float[Array, "count"]:
         model = dynamics.Reduced(p, a_2, jnp.zeros(1, jnp.float64), True)
         by_model = jax.vmap(lambda tokens, kernel: jax.grad(model_excess)(model, tokens, kernel, epsilon))
         return -by_model(sampled.tokens, sampled.kernels).a_2

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray, Scalar
 
 from anyorder import chains
 from anyorder.chains import Kernel, Prior
@@ -101,10 +101,7 @@ class _Steps(NamedTuple):
 
 
 def _run(
-    prior: Prior | Kernel,
-    settings: TwoStage | Preconditioned,
-    stages: tuple[_Stage, ...],
-    watch: StepWatcher | None,
+    prior: Prior | Kernel, settings: TwoStage | Preconditioned, stages: tuple[_Stage, ...], watch: StepWatcher | None
 ) -> Trajectory:
     """Take the steps of all stages in compiled chunks, and measure the last state on fresh chains."""
     prior = as_prior(prior)
@@ -153,7 +150,7 @@ def _chunk(
     keys: Key[Array, "steps"],
     prior: Prior,
     scores: Offsets | None,
-    rate: Float[Array, ""],
+    rate: Scalar,
     which: str,
     batch: int,
     epsilon: float,

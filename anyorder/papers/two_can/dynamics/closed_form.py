@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, Scalar
 
 from anyorder.chains import Prior
 from anyorder.chains.random import Seed, as_key
@@ -84,9 +84,7 @@ def _drawn_scores(prior: Prior, key: PRNGKeyArray, lags: int, count: int) -> Flo
 
 
 @gated
-def stage_one_gradient(
-    p: Offsets, scores: Offsets, a_2: float | Float[Array, ""], contexts: int, order: int
-) -> Offsets:
+def stage_one_gradient(p: Offsets, scores: Offsets, a_2: float | Scalar, contexts: int, order: int) -> Offsets:
     """dL/dp_m at a_2 → 0: minus a_2 / (S^k·k·N) · Σ_{i ≥ m} att_{i,m} (g_m - Σ_{j ≤ i} att_{i,j} g_j).
 
     N is the number of positions, `contexts` is S^k, att_i is the softmax of p_0 … p_i. Entries of p may be -inf.

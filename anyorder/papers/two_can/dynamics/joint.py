@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, Scalar
 
 from anyorder import chains
 from anyorder.chains import Kernel, Prior
@@ -138,7 +138,7 @@ def _train(
 ) -> tuple[Reduced, Float[Array, "steps"]]:
     optimiser = optax.adam(optax.cosine_decay_schedule(settings.rate, settings.steps))
 
-    def step(state: tuple[Reduced, optax.OptState], key: PRNGKeyArray) -> tuple[tuple, Float[Array, ""]]:
+    def step(state: tuple[Reduced, optax.OptState], key: PRNGKeyArray) -> tuple[tuple, Scalar]:
         model, memory = state
         drawn = chains.sample(prior, length=len(model.p), count=settings.batch, start="stationary", seed=key)
         excess, gradient = jax.value_and_grad(mean_excess)(model, drawn, settings.epsilon)

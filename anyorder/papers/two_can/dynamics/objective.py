@@ -14,7 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Scalar
 
 from anyorder import chains
 from anyorder.chains import Chains, Dirichlet, Floored, PointMass, Prior
@@ -39,7 +39,7 @@ def all_contexts(order: int, alphabet_size: int) -> Int[Array, "contexts order"]
     return jnp.indices((alphabet_size,) * order, dtype=jnp.int32).reshape(order, -1).T
 
 
-def excess(predicted: Rows, rows: Rows, epsilon: float) -> Float[Array, ""]:
+def excess(predicted: Rows, rows: Rows, epsilon: float) -> Scalar:
     """Mean over contexts of the loss minus the entropy of the true row.
 
     >>> excess(jnp.array([[0.5, 0.5]]), jnp.array([[0.5, 0.5]]), 0.0).item()
@@ -52,13 +52,13 @@ def excess(predicted: Rows, rows: Rows, epsilon: float) -> Float[Array, ""]:
 
 def model_excess(
     model: Reduced, tokens: Int[Array, "length"], kernel: Float[Array, "*contexts symbols"], epsilon: float
-) -> Float[Array, ""]:
+) -> Scalar:
     """The excess loss of a reduced model on one sequence, over all contexts."""
     size = kernel.shape[-1]
     return excess(model.predict(tokens, all_contexts(model.order, size), size), kernel.reshape(-1, size), epsilon)
 
 
-def mean_excess(model: Reduced, sampled: Chains, epsilon: float) -> Float[Array, ""]:
+def mean_excess(model: Reduced, sampled: Chains, epsilon: float) -> Scalar:
     """The excess loss of a reduced model, averaged over chains."""
     return jax.vmap(lambda t, k: model_excess(model, t, k, epsilon))(sampled.tokens, sampled.kernels).mean()
 
@@ -131,13 +131,7 @@ class Standings(NamedTuple):
 
 @gated
 def evaluate(
-    models: dict[str, Reduced],
-    prior: Prior,
-    key: Seed,
-    *,
-    length: int,
-    epsilon: float,
-    count: int = 1024,
+    models: dict[str, Reduced], prior: Prior, key: Seed, *, length: int, epsilon: float, count: int = 1024
 ) -> Standings:
     """Every model next to the k-gram, the bag of k and, where it is known, the Bayes predictor.
 
@@ -180,7 +174,7 @@ def _model_scores(model: Reduced, drawn: Chains, epsilon: float) -> Scored:
 
 
 @eqx.filter_jit
-def _estimator_scores(prior: Prior, drawn: Chains, epsilon: float) -> tuple[Float[Array, ""], dict[str, Scored]]:
+def _estimator_scores(prior: Prior, drawn: Chains, epsilon: float) -> tuple[Scalar, dict[str, Scored]]:
     order, size = prior.order, prior.alphabet_size
     bayes = bayes_rows(prior, drawn.tokens.shape[1])
 

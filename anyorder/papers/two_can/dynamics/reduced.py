@@ -16,7 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Scalar
 
 from anyorder.constructions.parts import assemble
 from anyorder.constructions.stream import Stream
@@ -38,7 +38,7 @@ class Reduced(eqx.Module):
     """
 
     p: Float[Array, "offsets"]
-    a_2: Float[Array, ""]
+    a_2: Scalar
     r: Float[Array, "order"]
     normalise: bool = eqx.field(static=True, default=False)
 

@@ -3,8 +3,7 @@
 from anyorder.papers.two_can.experiments.algorithms import preconditioned, two_stage
 from anyorder.papers.two_can.experiments.attention_maps import attention_maps
 from anyorder.papers.two_can.experiments.bits import bits
-from anyorder.papers.two_can.experiments.depth import depth
-from anyorder.papers.two_can.experiments.depth_settings import depth_settings
+from anyorder.papers.two_can.experiments.depth import depth, depth_settings
 from anyorder.papers.two_can.experiments.grid import grid
 from anyorder.papers.two_can.experiments.noise import token_noise, transition_noise
 from anyorder.papers.two_can.experiments.parameters import parameters, table_1

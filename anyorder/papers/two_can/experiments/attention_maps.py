@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from operator import itemgetter
 
 import numpy as np
 from jaxtyping import Array, Int
 
 from anyorder.io.atomic import Row, Tables
 from anyorder.io.trees import as_json
-from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, Wide, experiment, of_preset
+from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import AttentionMap, Chart, Figure, MapGrid, Plot, each, grouped, sequence_maps
 from anyorder.papers.two_can.experiments import learned_code
-from anyorder.papers.two_can.printed import JUDGED, SHOWN, at_each, judged
+from anyorder.papers.two_can.printed import JUDGED, SHOWN
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Data
 from anyorder.training.reference import held_out
@@ -22,51 +21,6 @@ from anyorder.training.run import Summary
 ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (1, 2, 3), "paper": (1, 2, 3)}
 #: Sequences that are shown, and over which weights of layer 1 and the attention between contexts are averaged.
 SEQUENCES, AVERAGED = 3, 256
-
-
-def difference(recorded: Tables) -> str:
-    """Compare layers 1 and 2 with the paper's statements."""
-    rows = judged(recorded["attention"])
-    seeds = len(rows[0]["excess"].seeds)
-    shapes = [
-        f"at order {row['order']} it "
-        + (f"rises from offset 1 to k in {row['seeds_that_rise_to_k']} and " if row["order"] > 1 else "")
-        + f"drops after k in {row['seeds_that_end_at_k']} of {seeds} seeds"
-        for row in rows
-    ]
-    bases = [
-        f"{row['base']:.2f} [{row['low']:.2f}, {row['high']:.2f}] at order {row['order']}, which "
-        + ("contains" if row["low"] <= row["construction"] <= row["high"] else "excludes")
-        + f" the {row['construction']} of App. B"
-        for row in judged(recorded["base"])
-    ]
-    inside, beyond, longer, ideal, contrast = (
-        at_each({f"order {row['order']}": value(row) for row in rows}, 2)
-        for value in (
-            itemgetter("layer_1_on_last_k"),
-            itemgetter("layer_1_beyond_k"),
-            lambda row: row["longer_match"].mean,
-            itemgetter("longer_match_ideal"),
-            lambda row: row["match_contrast"].mean,
-        )
-    )
-    overlap = [
-        f"{row['overlap_in_every_seed']} of {row['pairs']} overlap in every seed and {row['confused_in_any_seed']} are "
-        f"confused in any at order {row['order']}"
-        for row in judged(recorded["overlap"])
-    ]
-    ours = {f"order {row['order']}": row["layer_1_on_last_k"] for row in judged(recorded["attention"], "paper")}
-    return (
-        f"**Attention.** The weight of layer 1 over offsets, preset `{JUDGED}`: {'; '.join(shapes)}. Its mass at "
-        f"offsets 1 … k is {inside}; beyond offset k it is {beyond}. With the preset `paper` the mass at offsets 1 … "
-        f"k is {at_each(ours, 2)}: the previous-token head depends on the architecture. The attention of layer 2 on "
-        f"keys of match length k or more, divided by that on other keys, is {contrast}. The base of the code is "
-        f"{'; '.join(bases)}. Of the pairs of contexts {'; '.join(overlap)}: codes that overlap need not confuse "
-        "layer 2. Call a match longer if the next older token agrees too. The attention on longer matches, divided by "
-        f"that on other matches, is {longer}. For the pseudo-attention map, which ignores tokens beyond the window, "
-        f"it is {ideal}: less than one, because a frequent window shares its attention among many matches, and more "
-        "of these are longer."
-    )
 
 
 def charts(tables: Tables) -> dict[str, Figure]:
@@ -88,10 +42,9 @@ def charts(tables: Tables) -> dict[str, Figure]:
     recorded=OnPage(
         figures=("offsets", "layer-1", *(f"{JUDGED}-layer-2-order-{order}" for order in (3, 2, 1))),
         wide={
-            "offsets": Wide(("preset", "order"), "offset", "weight"),
-            "spectrum": Wide(("preset", "order"), "match_length", "attention"),
+            "offsets": (("preset", "order"), "offset", "weight"),
+            "spectrum": (("preset", "order"), "match_length", "attention"),
         },
-        difference=difference,
         charts=charts,
     ),
 )
@@ -222,7 +175,7 @@ def offsets_chart(rows: list[Row]) -> Plot:
     """Weight of layer 1 at each offset, mean and standard deviation over seeds, one panel for each order."""
     charts = []
     for order, own in sorted(grouped(rows, "order").items()):
-        lines = each(own, "preset", "offset", "weight", None, "preset {}", "o-")
+        lines = each(own, "preset", "offset", "weight", "preset {}", "o-")
         charts.append(Chart("offset", "weight of layer 1", lines, title=f"order {order}", from_zero=True))
     caption = (
         "Layer 1: mean weight at each offset, with the standard deviation over seeds; the window ends at offset k."

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Scalar
 
 from anyorder import estimators
 from anyorder.io.atomic import Row, Tables
@@ -16,8 +16,8 @@ from anyorder.models.quantised import Quantiser, narrow, quantised_attention, to
 from anyorder.papers.experiment import OnPage, Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import Chart, Figure, Plot, grouped, series
 from anyorder.papers.two_can.experiments import learned_code
-from anyorder.papers.two_can.experiments.depth import DATA
-from anyorder.papers.two_can.printed import BITS, JUDGED, SHOWN, judged, printed_series, rows_by
+from anyorder.papers.two_can.experiments.depth import DATA, of_judged
+from anyorder.papers.two_can.printed import BITS, SHOWN, printed_series
 from anyorder.sweeps.analysis import Spread
 from anyorder.training.reference import held_out
 
@@ -44,28 +44,11 @@ def distances(
     """Frobenius distance of layer 2 to the pseudo-attention map, of every model on every sequence."""
 
     @eqx.filter_jit
-    def one(model: Transformer, row: Int[Array, "length"]) -> Float[Array, ""]:
+    def one(model: Transformer, row: Int[Array, "length"]) -> Scalar:
         found = quantised_attention(model, row, q)[1][0, -len(row) :, -len(row) :]
         return jnp.linalg.norm(found - estimators.pseudo_attention(row, order))
 
     return np.asarray([[one(model, row) for row in tokens] for model in models])
-
-
-def difference(recorded: Tables) -> str:
-    """Compare the distances with the printed ones, and with uniform attention."""
-    rows, ours = (rows_by(judged(recorded["distance"], preset), "bits") for preset in (JUDGED, "paper"))
-    added, theirs = rows["2"]["distance"].mean - rows["32"]["distance"].mean, BITS["2"].mean - BITS["32"].mean
-    uniform = rows["32"]["uniform_distance"]
-    agree = sum(rows[bits]["distance_agrees"] for bits in BITS)
-    return (
-        f"**Bits.** Distance of layer 2 to the pseudo-attention map at 32 bits: {rows['32']['distance'].mean:.2f} with "
-        f"the preset `{JUDGED}`, {ours['32']['distance'].mean:.2f} with `paper`, printed {BITS['32'].rounded}; {agree} "
-        f"of {len(BITS)} rows agree. Two bits add {added:.2f} here and {theirs:.2f} in the paper. Uniform attention "
-        f"has {uniform:.2f} on the same sequences: if the paper's map has rows that sum to one, like ours, the printed "
-        f"distance is {'larger' if uniform < BITS['32'].mean else 'smaller'} than that of attention that ignores the "
-        "tokens. The printed distances are those of one trained model on ten sequences, whose settings are not "
-        "stated."
-    )
 
 
 def charts(tables: Tables) -> dict[str, Figure]:
@@ -75,7 +58,7 @@ def charts(tables: Tables) -> dict[str, Figure]:
     for place, (preset, own) in enumerate(grouped(tables["distance"], "preset").items()):
         rows = [row | {"place": places[str(row["bits"])]} for row in own]
         shift = 0.12 * (place - 1.5)
-        lines.append(series(f"{preset} preset", rows, "place", "distance", None, "o", 2 * place, shift))
+        lines.append(series(f"{preset} preset", rows, "place", "distance", "o", 2 * place, shift))
     lines.append(printed_series(BITS.values(), [places[bits] + 0.2 for bits in BITS]))
     ticks = {name.replace(" ", "\n"): place for name, place in places.items()}
     axes = "bits of weights and activations, or format", "distance to pseudo-attention"
@@ -95,7 +78,7 @@ def charts(tables: Tables) -> dict[str, Figure]:
     "weights: 2^b levels from zero), scaled to the largest entry of each vector: two bits are the levels -1, 0 and 1. "
     "Sums, norms and the denominator of the softmax are exact. The narrow floating-point formats are ours. Ten "
     "sequences are few: the printed deviations, which are over sequences, are larger than most differences.",
-    recorded=OnPage(difference=difference, charts=charts),
+    recorded=OnPage(charts=charts),
 )
 def bits(task: Task) -> Result:
     """Quantise the two-layer models of every preset."""
@@ -112,10 +95,5 @@ def bits(task: Task) -> Result:
             row = {"preset": preset, "bits": bits, "distance": distance, "uniform_distance": uniform}
             beside = BITS[bits].beside("distance", distance) if preset != "floor" and bits in BITS else {}
             rows.append(row | {"printed": None, "distance_difference": None, "distance_agrees": None} | beside)
-    return Result(
-        {"distance": Table(CAPTION, rows)},
-        charts({"distance": rows}),
-        settings={"data": "order 2, T = 32", "sequences": SEQUENCES},
-        preset=JUDGED,
-        config=of_preset(task, JUDGED, DATA),
-    )
+    settings = {"data": "order 2, T = 32", "sequences": SEQUENCES}
+    return of_judged(task, {"distance": Table(CAPTION, rows)}, charts({"distance": rows}), **settings)

@@ -1,17 +1,18 @@
-"""One layer against two on second-order chains (App. H.2)."""
+"""One layer against two on second-order chains, and over a grid of settings (App. H.2)."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Array, Int
 
 from anyorder.io.atomic import Row, Tables
-from anyorder.papers.experiment import OnPage, Result, Table, Task, experiment, of_preset
-from anyorder.papers.figure_data import Chart, Figure, MapGrid, Plot, sequence_maps, series
+from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, of_preset
+from anyorder.papers.figure_data import Chart, Figure, MapGrid, Plot, grouped, sequence_maps, series
 from anyorder.papers.two_can.experiments import as_published, learned_code
-from anyorder.papers.two_can.printed import DEPTH, JUDGED, SHOWN, Printed, judged, printed_series, rows_by, verb
+from anyorder.papers.two_can.printed import DEPTH, JUDGED, SHOWN, Printed, judged, printed_series
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Data
 from anyorder.training.reference import held_out
@@ -24,43 +25,22 @@ CHANGES: dict[str, dict[str, object]] = {
     "a kernel for each sequence": {"per_kernel": 1},
     "the MLP of App. B.1": {"mlp": "paper"},
 }
+#: The axes of the grid of App. H.5 that are varied, and how many of its cells each budget has.
+DIMENSIONS, BATCHES, RATES = (32, 64, 128), (16, 32), (1e-4, 1e-3, 1e-2)
+CELLS: dict[Budget, int] = {"tiny": 1, "quick": 3, "paper": 18}
 
 
-def difference(recorded: Tables) -> str:
-    """Compare the table with the printed one, and with the evaluation of the published code."""
-    rows, published = (rows_by(judged(recorded[name]), "layers") for name in ("excess", "as_published"))
-    ours = rows_by(judged(recorded["excess"], "paper"), "layers")
-    one, two = published[1], published[2]
-    layers = [
-        f"{name}: {rows[count]['excess'].mean:.4f}, which {verb(rows[count])} with the printed {DEPTH[count]} "
-        f"(`paper`: {ours[count]['excess'].mean:.4f})"
-        for count, name in ((1, "one layer"), (2, "two layers"))
-    ]
-    deviations = f"{one['std_over_kernels']:.3f} and {two['std_over_kernels']:.3f}"
-    agree = f"{one['kernels_that_agree']:.0%} and {two['kernels_that_agree']:.0%}"
-    changes = [
-        f"{row['excess']:.4f} with {row['change']} ({row['as_published']:.3f} in the evaluation of the published code)"
-        for row in recorded["one_layer"]
-    ]
-    return (
-        f"**Depth.** {'; '.join(layers).capitalize()}. The evaluation of the published code takes one kernel and "
-        f"counts all positions. Over {one['kernels']} kernels it gives {one['mean']:.3f} and {two['mean']:.3f}, with "
-        f"standard deviations from kernel to kernel of {deviations}; {agree} of the kernels agree with the printed "
-        "values, which may be for a single kernel: their ± excludes the variation between kernels. On one kernel the "
-        f"deviation over seeds is {one['seed_spread']:.4f} for one layer and {two['seed_spread']:.4f} for two (medians "
-        f"over kernels), next to the printed {DEPTH[1].deviation:.3f} and {DEPTH[2].deviation:.3f}. In a batch of the "
-        f"authors' code 16 sequences share a kernel. One layer ends at {' and at '.join(changes)}."
-    )
+def of_judged(task: Task, tables: dict[str, Table], figures: Mapping[str, Figure], **settings: object) -> Result:
+    """The result of an experiment on the data of App. H.2 that shows the judged preset first."""
+    data = {"data": "order 2, T = 32, Dirichlet(1) rows"} | settings
+    return Result(tables, figures, settings=data, preset=JUDGED, config=of_preset(task, JUDGED, DATA))
 
 
 def charts(tables: Tables) -> dict[str, Figure]:
     """The figure that is drawn from the table."""
     chart = excess_chart("layers", judged(tables["excess"]), {"1": 1.0, "2": 2.0}, list(DEPTH.values()), shift=0.05)
-    return {
-        "excess": Plot(
-            "Excess loss of one layer and of two, mean and standard deviation over seeds.", [chart], width=3.8
-        )
-    }
+    caption = "Excess loss of one layer and of two, mean and standard deviation over seeds."
+    return {"excess": Plot(caption, [chart], width=3.8)}
 
 
 @experiment(
@@ -72,7 +52,7 @@ def charts(tables: Tables) -> dict[str, Figure]:
     reading="The models are those of the preset `published`, and beside them of `paper`. The excess is the mean over "
     "the predictions from a full window, and the expectation over the true next-token distribution is exact, so that "
     "only the sequences are sampled. The second table evaluates the same models in the way of the published code.",
-    recorded=OnPage(figures=("one-layer",), difference=difference, charts=charts),
+    recorded=OnPage(figures=("one-layer",), charts=charts),
 )
 def depth(task: Task) -> Result:
     """Train both; keep the attention of the one-layer model on a few sequences."""
@@ -105,32 +85,21 @@ def depth(task: Task) -> Result:
                 for offset, values in enumerate(weights.T)
             ]
             shown = learned_code.telling(drawn, SEQUENCES)
-            maps = one_layer_maps(learned_code.first_heads(run.models[0], shown)[0], shown)
-            figures["one-layer" if preset == JUDGED else f"one-layer-{preset}"] = maps
+            maps = {
+                "one layer": learned_code.first_heads(run.models[0], shown)[0],
+                "pseudo-attention": learned_code.ideal_maps(shown, DATA.order),
+            }
+            grid = [sequence_maps(title, found, shown) for title, found in maps.items()]
+            figures["one-layer" if preset == JUDGED else f"one-layer-{preset}"] = MapGrid(MAPS, grid)
     for part, (change, fields) in changes.parts(CHANGES.items()):
         run = part.train(of_preset(task, JUDGED, DATA, layers=1, seeds=1, **fields))
         mean = as_published.row(task, run.models, DATA, DEPTH[1])["mean"]
         row = {"preset": JUDGED, "change": change, "excess": run.summary.models[0].excess, "as_published": mean}
         found["one_layer"].append(row)
-    return Result(
-        {name: Table(CAPTIONS[name], rows) for name, rows in found.items()},
-        charts(found) | figures,
-        settings={"data": "order 2, T = 32, Dirichlet(1) rows"},
-        preset=JUDGED,
-        config=of_preset(task, JUDGED, DATA),
-    )
+    return of_judged(task, {name: Table(CAPTIONS[name], rows) for name, rows in found.items()}, charts(found) | figures)
 
 
-def one_layer_maps(found: learned_code.Maps, tokens: Int[Array, "count length"]) -> MapGrid:
-    """Attention of a one-layer model on a few sequences, above the pseudo-attention of each."""
-    ideal = learned_code.ideal_maps(tokens, DATA.order)
-    grid = [sequence_maps("one layer", found, tokens), sequence_maps("pseudo-attention", ideal, tokens)]
-    caption = (
-        "Attention of the one-layer model on three sequences: diagonals instead of the matching positions below them."
-    )
-    return MapGrid(caption, grid)
-
-
+MAPS = "Attention of the one-layer model on three sequences: diagonals instead of the matching positions below them."
 CAPTIONS = {
     "excess": "Excess cross-entropy over the true loss, nats per token; mean ± standard deviation over seeds.",
     "as_published": as_published.CAPTION,
@@ -147,8 +116,56 @@ def excess_chart(
     """Excess losses at these ticks: measured, printed (`shift` to the right, ours to the left), and the Bayes floor."""
     placed = [row | {"place": place} for row, place in zip(rows, ticks.values(), strict=True)]
     lines = [
-        series("measured", placed, "place", "excess", None, "o", 0, -shift),
+        series("measured", placed, "place", "excess", "o", 0, -shift),
         printed_series(printed, [place + shift for place in ticks.values()], style),
-        series("Bayes floor", placed, "place", "floor", None, "--", "black"),
+        series("Bayes floor", placed, "place", "floor", "--", "black"),
     ]
     return Chart(axis, "excess loss (nats)", lines, ticks=ticks)
+
+
+def settings_chart(tables: Tables) -> dict[str, Figure]:
+    """Excess of both depths against the learning rate, a panel for each width."""
+    ticks = {f"{rate:g}": float(np.log10(rate)) for rate in RATES}
+    panels = []
+    for dimension, own in sorted(grouped(tables["cells"], "dimension").items()):
+        rows = [row | {"power": float(np.log10(row["learning_rate"]))} for row in own]
+        lines = [
+            series(f"{label}, batch {batch}", cells, "power", column, mark, colour, shift)
+            for (batch, cells), mark, shift in zip(grouped(rows, "batch").items(), "os", (-0.06, 0.06), strict=False)
+            for column, label, colour in (("one_layer", "one layer", 0), ("two_layers", "two layers", 2))
+        ]
+        title = f"d = {dimension}"
+        panels.append(Chart("learning rate", "excess loss (nats)", lines, title, ticks=ticks, from_zero=True))
+    caption = "Excess loss of one layer and of two, one seed for each cell."
+    return {"settings": Plot(caption, panels, width=2.7, shared=True)}
+
+
+@experiment(
+    "One layer against two across settings",
+    "App. H.2, that the difference persists",
+    {"tiny": 0.2, "quick": 1.5, "paper": 45},
+    paper="The difference between one layer and two persists across settings.",
+    reading="A grid of 18 cells, learning rate × width × batch, all values of App. H.5, with one seed per depth and "
+    "cell, otherwise the preset `published`. Its batch is two kernels with 16 sequences each; a batch of 16 is two "
+    "kernels with eight.",
+    recorded=OnPage(figures=("settings",), charts=settings_chart),
+)
+def depth_settings(task: Task) -> Result:
+    """Train one layer and two in every cell of the grid."""
+    cells = list(itertools.product(DIMENSIONS, BATCHES, RATES))[: CELLS[task.budget]]
+    rows: list[Row] = []
+    for part, (dimension, batch, rate) in task.parts(cells):
+        cell = {"dimension": dimension, "batch": batch, "learning_rate": rate, "per_kernel": min(16, batch // 2)}
+        if task.budget == "tiny":
+            cell |= {"dimension": 16, "batch": 16, "per_kernel": 8}
+        one, two = (
+            half.train(of_preset(task, JUDGED, DATA, layers=layers, seeds=1, **cell)).summary
+            for half, layers in part.parts((1, 2))
+        )
+        excess = {"one_layer": one.models[0].excess, "two_layers": two.models[0].excess}
+        apart = excess["one_layer"] - excess["two_layers"]
+        rows.append({"preset": JUDGED, **cell, **excess, "difference": apart, "floor": one.reference.floor_excess})
+    caption = "Excess cross-entropy over the true loss, nats per token, one seed of each depth in every cell."
+    return of_judged(
+        dataclasses.replace(task, seeds=1), {"cells": Table(caption, rows)}, settings_chart({"cells": rows})
+    )

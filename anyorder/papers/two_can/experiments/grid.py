@@ -7,10 +7,9 @@ from itertools import groupby
 
 import numpy as np
 
-from anyorder.io.atomic import Row, Tables
+from anyorder.io.atomic import Row
 from anyorder.papers.experiment import STEPS, Budget, OnPage, Result, Table, Task, experiment
 from anyorder.papers.figure_data import Chart, Plot, grouped, series
-from anyorder.papers.two_can.printed import DEPTH
 from anyorder.papers.two_can.sweeps import PAPER_GRID
 from anyorder.sweeps import cost, spec
 from anyorder.sweeps.spec import Sweep
@@ -34,27 +33,13 @@ def sweep(budget: Budget) -> Sweep:
     return dataclasses.replace(whole, base=base, axes=axes, seeds=(0,))
 
 
-def difference(recorded: Tables) -> str:
-    """Compare the cells with T = 32 with the printed loss."""
-    cells = [row for row in recorded["cells"] if row["length"] == 32]
-    each = []
-    for rate, dropout in sorted({(row["learning_rate"], row["dropout"]) for row in cells}):
-        found = [row["excess"] for row in cells if (row["learning_rate"], row["dropout"]) == (rate, dropout)]
-        ends = f"{min(found):.3f}" if len(found) == 1 else f"{min(found):.3f} to {max(found):.3f}"
-        each.append(f"{ends} at rate {rate:g} with{'' if dropout else 'out'} dropout")
-    return (
-        f"**Learning rate and the rest of the grid.** In the {len(cells)} cells with T = 32 the excess of two layers "
-        f"is {', '.join(each)}, next to the printed {DEPTH[2]}."
-    )
-
-
 @experiment(
     "The grid of hyper-parameters",
     "App. H.5",
     {"tiny": 0.3, "quick": 5, "paper": 55},
     paper="Settings are searched on a grid of batch, rate, weight decay, betas, dropout, length, width and heads.",
     reading="Cells are drawn at random from the grid; one seed each.",
-    recorded=OnPage(figures=("rates",), difference=difference),
+    recorded=OnPage(figures=("rates",)),
 )
 def grid(task: Task) -> Result:
     """Train cells spread over the grid, name the best, and estimate the cost of the rest."""
@@ -110,7 +95,7 @@ def chart(rows: list[Row]) -> Plot:
     for colour, (length, own) in enumerate(grouped(rows, "length").items()):
         for dropout, cells in grouped(own, "dropout").items():
             label, style = (f"T = {length}, dropout", "x") if dropout else (f"T = {length}", "o")
-            lines.append(series(label, cells, "power", "gap", None, style, colour, shift=0.1 * (colour - 1)))
+            lines.append(series(label, cells, "power", "gap", style, colour, shift=0.1 * (colour - 1)))
     ticks = {f"{10.0**power:g}": float(power) for power in (-4, -3, -2)}
     caption = "Gap to the Bayes floor against the learning rate, one point for each cell."
     return Plot(caption, [Chart("learning rate", "gap (nats)", lines, ticks=ticks, from_zero=True)], width=5.4)

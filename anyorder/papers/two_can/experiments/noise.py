@@ -21,18 +21,8 @@ from anyorder.io.atomic import Row, Tables
 from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import Chart, Figure, Plot, series
 from anyorder.papers.two_can.experiments import learned_code
-from anyorder.papers.two_can.experiments.depth import DATA
-from anyorder.papers.two_can.printed import (
-    JUDGED,
-    SHOWN,
-    TOKEN_NOISE,
-    TRANSITION_NOISE,
-    Printed,
-    at_each,
-    judged,
-    printed_series,
-    rows_by,
-)
+from anyorder.papers.two_can.experiments.depth import DATA, of_judged
+from anyorder.papers.two_can.printed import SHOWN, TOKEN_NOISE, TRANSITION_NOISE, Printed, judged, printed_series
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data, changed
 from anyorder.training.evaluation import evaluate_each
@@ -107,13 +97,8 @@ def run(task: Task, kind: str, printed: Mapping[float, Printed], any_token: bool
         config = of_preset(task, preset, DATA, **{kind: shares[prefix] * level})
         found[prefix].append({"preset": preset, "level": level} | noise_row(part, config, prefix, printed[level]))
     tables = {"excess": Table(CAPTION, found[""]), "any_token": Table(OTHER + CAPTION, found[ANY])}
-    return Result(
-        {name: table for name, table in tables.items() if table.rows},
-        charts({"excess": found[""], "any_token": found[ANY]}, printed),
-        settings={"data": "order 2, T = 32, Dirichlet(1) rows"},
-        preset=JUDGED,
-        config=of_preset(task, JUDGED, DATA),
-    )
+    drawn = charts({"excess": found[""], "any_token": found[ANY]}, printed)
+    return of_judged(task, {name: table for name, table in tables.items() if table.rows}, drawn)
 
 
 def noise_row(task: Task, config: Config, prefix: str, printed: Printed) -> Row:
@@ -157,19 +142,19 @@ def charts(tables: Tables, printed: Mapping[float, Printed]) -> dict[str, Figure
     ours = judged(tables["excess"], "paper")
     shown = {row["level"]: printed[row["level"]] for row in rows}
     losses = [
-        series("B: over the clean truth (judged)", rows, "level", "over_clean", None, "o-", 2),
-        *([series("B, preset paper", ours, "level", "over_clean", None, "v:", 5)] if ours else []),
-        *([series("B, replaced by any token", again, "level", "any_over_clean", None, "o:", 2)] if again else []),
-        series("A: over the noisy truth", rows, "level", "excess", None, "o-", 0, -0.006),
-        series("C: on clean sequences", rows, "level", "on_clean", None, "o-", 4),
+        series("B: over the clean truth (judged)", rows, "level", "over_clean", "o-", 2),
+        *([series("B, preset paper", ours, "level", "over_clean", "v:", 5)] if ours else []),
+        *([series("B, replaced by any token", again, "level", "any_over_clean", "o:", 2)] if again else []),
+        series("A: over the noisy truth", rows, "level", "excess", "o-", 0, -0.006),
+        series("C: on clean sequences", rows, "level", "on_clean", "o-", 4),
         printed_series(shown.values(), [level + 0.006 for level in shown], "s:"),
-        series("Bayes floor, reading A", rows, "level", "floor", None, "k--"),
+        series("Bayes floor, reading A", rows, "level", "floor", "k--"),
     ]
     if any(row["kernel_known"] for row in rows):
-        losses.append(series("kernel known, reading A", rows, "level", "kernel_known", None, "k:"))
+        losses.append(series("kernel known, reading A", rows, "level", "kernel_known", "k:"))
     masses = [
-        series("attention of layer 2", rows, "level", "matching_mass", None, "o-", 0),
-        series("uniform attention", rows, "level", "chance_mass", None, ":", "0.5"),
+        series("attention of layer 2", rows, "level", "matching_mass", "o-", 0),
+        series("uniform attention", rows, "level", "chance_mass", ":", "0.5"),
     ]
     caption = "Loss difference by all readings next to the printed one, and attention of layer 2 on the matches."
     panels = [
@@ -177,57 +162,6 @@ def charts(tables: Tables, printed: Mapping[float, Printed]) -> dict[str, Figure
         Chart("noise level", "attention on matches", masses, from_zero=True, top=1.0),
     ]
     return {"noise": Plot(caption, panels, height=3.6)}
-
-
-def passed(rows: Mapping[float, Row], column: str, printed: Mapping[float, Printed]) -> dict[float, float]:
-    """A bound of reading A, moved to B, where the printed value is lower beyond rounding and B does not agree."""
-    bounds = {level: row[column] - row["clean_less_true"] for level, row in rows.items() if level}
-    return {
-        level: bound
-        for level, bound in bounds.items()
-        if printed[level].mean < bound - printed[level].rounding and not rows[level]["over_clean_agrees"]
-    }
-
-
-def above(rows: Mapping[float, Row], name: str) -> dict[float, float]:
-    """Difference of a reading to the printed value, at every level of noise."""
-    return {level: row[f"{name}_difference"] for level, row in rows.items() if level}
-
-
-def token_difference(recorded: Tables) -> str:
-    """Compare every reading of token noise with the printed values."""
-    rows, again = (rows_by(judged(recorded[name]), "level") for name in ("excess", "any_token"))
-    below = passed(rows, "kernel_known", TOKEN_NOISE)
-    agree = sum(row["any_over_clean_agrees"] for row in again.values())
-    return (
-        "**Token noise.** With replacement by a different token, reading B exceeds the printed values by "
-        f"{at_each(above(rows, 'over_clean'))}; reading A tends to zero, the printed values do not. "
-        + (
-            f"The printed values are below the filter that knows the kernel in reading B ({at_each(below)}): no mean "
-            "over kernels can be that low. "
-            if below
-            else ""
-        )
-        + "With replacement by any token, the same one included, reading B differs by "
-        f"{at_each(above(again, 'any_over_clean'))}, and {agree} of {len(again)} rows agree."
-    )
-
-
-def transition_difference(recorded: Tables) -> str:
-    """Compare every reading of transition noise with the printed values."""
-    rows = rows_by(judged(recorded["excess"]), "level")
-    below = passed(rows, "floor", TRANSITION_NOISE)
-    agree = {name: sum(row[f"{column}_agrees"] for row in rows.values())
-             for name, column in {"A": "excess", "B": "over_clean", "C": "on_clean"}.items()}  # fmt: skip
-    counts = ", ".join(f"{count} of {len(rows)} in reading {name}" for name, count in agree.items())
-    return (
-        f"**Transition noise.** Rows that agree: {counts}. Differences to the printed values: reading A "
-        f"{at_each(above(rows, 'excess'))}; B {at_each(above(rows, 'over_clean'))}; C "
-        f"{at_each(above(rows, 'on_clean'))}. "
-        + (f"In reading B the printed value is below the Bayes floor ({at_each(below)}). " if below else "")
-        + "The distribution of P_r cannot be the reason in readings B and C: P_r is redrawn at every step, so a model "
-        "sees only its mean. Variation between kernels is 0.02 to 0.04 (see the paragraph on depth)."
-    )
 
 
 @experiment(
@@ -244,9 +178,7 @@ def transition_difference(recorded: Tables) -> str:
         "0.22. In a second table the replacement is any token. No predictor from the noisy tokens beats the filter "
         "that knows the kernel; the Bayes floor integrates over all kernels.",
     ),
-    recorded=OnPage(
-        figures=("noise",), difference=token_difference, charts=functools.partial(charts, printed=TOKEN_NOISE)
-    ),
+    recorded=OnPage(figures=("noise",), charts=functools.partial(charts, printed=TOKEN_NOISE)),
 )
 def token_noise(task: Task) -> Result:
     """Replacement by a different token, and in a second table by any token."""
@@ -265,9 +197,7 @@ def token_noise(task: Task) -> Result:
         verdict="The Bayes floor is that of a predictor which knows α and sees only the tokens; it is relative to "
         "reading A.",
     ),
-    recorded=OnPage(
-        figures=("noise",), difference=transition_difference, charts=functools.partial(charts, printed=TRANSITION_NOISE)
-    ),
+    recorded=OnPage(figures=("noise",), charts=functools.partial(charts, printed=TRANSITION_NOISE)),
 )
 def transition_noise(task: Task) -> Result:
     """Transitions that are perturbed at every step."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-
-from anyorder.io.atomic import Tables
 from anyorder.papers.experiment import OnPage, Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import Plot
 from anyorder.papers.two_can.experiments import as_published, learned_code
-from anyorder.papers.two_can.experiments.depth import DATA, excess_chart
-from anyorder.papers.two_can.printed import BITS, DEPTH, verb
+from anyorder.papers.two_can.experiments.depth import DATA, excess_chart, of_judged
+from anyorder.papers.two_can.printed import BITS, DEPTH
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config
 from anyorder.training.reference import held_out
@@ -39,31 +36,13 @@ NAMES = {
 }
 
 
-def difference(recorded: Tables) -> str:
-    """Compare the candidates with the printed numbers."""
-    each = [f"`{row['model']}` {row['excess'].mean:.4f} ({verb(row)})" for row in recorded["excess"]]
-    distances = [f"`{row['model']}` {np.mean(row['distance_to_ideal']):.2f}" for row in recorded["excess"]]
-    windows = [
-        f"`{row['model']}` {np.mean(row['layer_1_on_last_k']):.2f}"
-        for row in recorded["excess"]
-        if len(row["layer_1_on_last_k"]) == len(row["excess"].seeds)  # one head in layer 1
-    ]
-    return (
-        f"**Preset, heads, shared kernels.** Excess of two layers next to the printed {DEPTH[2]}: {', '.join(each)}. "
-        "`published` has sequences that share a kernel and a loss over all positions, like the authors' code. Distance "
-        f"of layer 2 to the pseudo-attention map, next to {recorded['excess'][0]['uniform_distance']:.2f} of uniform "
-        f"attention and the printed {BITS['32'].rounded}: {', '.join(distances)}. Mass of layer 1 on the last two "
-        f"tokens, where it has one head: {', '.join(windows)}."
-    )
-
-
 @experiment(
     "Candidate models of the paper",
     "App. B.1, App. H.5 and the published code",
     {"tiny": 0.4, "quick": 4.5, "paper": 55},
     paper="H.5 says GPT-2 based; the text has the stack of App. B.1; the code has a third architecture.",
     reading="Sizes, steps and data are those of `depth` for all. The training page lists how the presets differ.",
-    recorded=OnPage(difference=difference),
+    recorded=OnPage(),
 )
 def presets(task: Task) -> Result:
     """Train each model; evaluate it by our method and by that of the published code."""
@@ -94,10 +73,5 @@ def presets(task: Task) -> Result:
     ticks = {row["model"].replace(", ", "\n"): float(place) for place, row in enumerate(rows)}
     chart = excess_chart("model", rows, ticks, [DEPTH[2]] * len(rows), style="s:")
     caption = "Excess loss of the candidate models, mean and standard deviation over seeds."
-    return Result(
-        {"excess": Table(CAPTION, rows), "as_published": Table(as_published.CAPTION, published)},
-        {"excess": Plot(caption, [chart], width=4.6)},
-        settings={"data": "order 2, T = 32, Dirichlet(1) rows"},
-        preset="published",
-        config=config(fewer, "published"),
-    )
+    tables = {"excess": Table(CAPTION, rows), "as_published": Table(as_published.CAPTION, published)}
+    return of_judged(fewer, tables, {"excess": Plot(caption, [chart], width=4.6)})

@@ -8,9 +8,9 @@ import tomllib
 from collections import Counter
 
 from anyorder.papers.entry import Verdict
-from anyorder.papers.erratum import Kind
+from anyorder.papers.ledger import Kind
 from anyorder.papers.two_can.claims import CLAIMS
-from anyorder.papers.two_can.claims.registry import ERRATA, PARTS, recorded
+from anyorder.papers.two_can.claims.registry import LEDGER, PARTS, recorded
 
 ROOT = pathlib.Path(__file__).parents[4]
 
@@ -28,7 +28,7 @@ def test_every_claim_is_on_record_and_the_quick_ones_are_quick():
 
 def test_an_error_of_the_paper_never_holds_and_what_does_not_hold_is_an_error():
     named = {claim: {} for claim in CLAIMS}
-    for id, erratum in ERRATA.items():
+    for id, erratum in LEDGER.errata.items():
         assert bool(erratum.claims) != (erratum.kind is Kind.MISPRINT), id
         assert id.startswith("E") == (erratum.kind in (Kind.ERROR, Kind.MISPRINT)), id
         for claim in erratum.claims:
@@ -55,7 +55,7 @@ def test_every_numbered_statement_of_the_paper_has_a_claim_or_a_reason():
 
 def test_the_page_counts_errors_readings_and_differences_in_reproduction_apart():
     page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
-    kinds = Counter(erratum.kind for erratum in ERRATA.values())
+    kinds = Counter(erratum.kind for erratum in LEDGER.errata.values())
     differences = sum(record.verdict is Verdict.TREND for record in recorded().values())
     errors, readings = (f"{kinds[kind]} {kind}s" for kind in (Kind.ERROR, Kind.READING))
     for counted in (f"{errors} of the paper", f"{readings} of ours", f"{differences} differences in reproduction"):
@@ -146,7 +146,7 @@ def test_what_was_unfair_or_circular_stays_as_it_was_put_right():
     # what the prior `Reversible` rejects is looked for in kernels that it did not reject
     counts = recorded()["eq-return-count"].numbers
     assert counts["of 64 reversible kernels with a falling count, order 2"] < 64
-    assert {"E5", "E11", "E13", "E14", "E20", "E22"} & set(ERRATA) == set()
+    assert {"E5", "E11", "E13", "E14", "E20", "E22"} & set(LEDGER.errata) == set()
 
 
 def verdict(id):

@@ -1,9 +1,10 @@
 """One layer against two over a grid of settings."""
 
 from anyorder.papers.experiment import Task, of_preset
-from anyorder.papers.two_can.experiments.depth_settings import BATCHES, DIMENSIONS, RATES, charts, difference
+from anyorder.papers.two_can.experiments.depth import BATCHES, DIMENSIONS, RATES, settings_chart
 from anyorder.papers.two_can.sweeps import PAPER_GRID
 from anyorder.training.config import Data
+from benchmarks.pages.differences import depth_settings
 
 
 def cell(rate, one, two):
@@ -23,9 +24,9 @@ def test_the_grid_is_that_of_the_paper():
 
 def test_the_paragraph_names_the_nearest_cell_and_the_best_one_layer_model():
     cells = [cell(1e-4, 0.15, 0.11), cell(1e-3, 0.14, 0.15), cell(1e-2, 0.16, 0.12)]
-    said = difference({"cells": cells})
+    said = depth_settings({"cells": cells})
     assert "In 2 of 3 cells one layer is above two" in said
     assert "smallest difference is -0.0100, at rate 0.001" in said
     assert "best one-layer model has 0.1400, at rate 0.001" in said
-    (panel,) = charts({"cells": cells})["settings"].charts
+    (panel,) = settings_chart({"cells": cells})["settings"].charts
     assert [list(line.y) for line in panel.series] == [[0.15, 0.14, 0.16], [0.11, 0.15, 0.12]]
