@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 from anyorder.errors import InputError
 from anyorder.io.atomic import Tables, read_json
@@ -84,25 +84,18 @@ class Checked:
         }
 
 
-@runtime_checkable
-class ClaimWatcher(Protocol):
-    """Callback that receives the claim to be measured next."""
-
-    def __call__(self, claim: Claim, /) -> None:
-        """Called before each measurement."""
-
-
 def check(
     claims: Iterable[Claim],
     records: Mapping[str, Finding],
     *,
     results: Mapping[str, Tables] | None = None,
-    watch: ClaimWatcher = lambda claim: None,
+    watch: Callable[[Claim], None] = lambda claim: None,
     prefix: str = "",
 ) -> list[Checked]:
     """Measure claims and compare them with the record.
 
     results: tables of experiments by id, as `read_results` returns them.
+    watch: called with each claim before it is measured.
     prefix: prefix of the paper's ids, added to every reported id.
 
     >>> from anyorder.papers.two_can.claims.registry import find, recorded

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from anyorder import training
 from anyorder.io.atomic import Tables, read_json, short_digest, write_json
@@ -39,14 +39,8 @@ Item = TypeVar("Item")
 CellValue: TypeAlias = bool | int | float | str | Sequence[float] | Spread | None
 """A table cell: a number, a word, a list of numbers, a mean with its deviation, or nothing."""
 TableRow: TypeAlias = Mapping[str, CellValue]
-
-
-@runtime_checkable
-class TaskWatcher(Protocol):
-    """Progress callback of a task: the fraction done, and the current step in words."""
-
-    def __call__(self, fraction: float, doing: str, /) -> None:
-        """Called after each part, and during training."""
+#: Progress callback of a task: the fraction done, and the current step in words.
+TaskWatcher: TypeAlias = Callable[[float, str], None]
 
 
 class Table(NamedTuple):

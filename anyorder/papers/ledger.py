@@ -83,7 +83,7 @@ class Ledger:
         >>> [id in LEDGER for id in ("E9", "thm-second-order", "zzz")]
         [True, True, False]
         """
-        return id in self.claims or id in self.errata or any(name.startswith(f"{id}-") for name in self.claims)
+        return id in self.errata or bool(self._named(id))
 
     def find(self, ids: Iterable[str]) -> list[Claim]:
         """The claims of these ids, or all claims if no id is given.
@@ -99,23 +99,24 @@ class Ledger:
         Traceback (most recent call last):
         anyorder.errors.InputError: no claim 'tab-dept'; nearest are tab-depth, tab-bits, tab-settings
         """
-        wanted = list(ids)
-        found = dict.fromkeys(entry for id in wanted for entry in self._named(id))
-        return [self.claims[id] for id in found] if wanted else list(self.claims.values())
+        found: dict[str, Claim] = {}
+        for id in (wanted := list(ids)):
+            named = self._named(id)
+            require(
+                bool(named) or id not in self.errata, f"{id} is a misprint that no claim measures; see docs/errata.md"
+            )
+            if not named:
+                known = {name.lower(): name for name in (*self.claims, *self.errata)}
+                near = [known[name] for name in difflib.get_close_matches(id.lower(), known, n=3, cutoff=0.4)]
+                ways = f"nearest are {', '.join(near)}" if near else "all are in docs/claims.md"
+                raise InputError(f"no claim {id!r}; {ways}")
+            found |= {name: self.claims[name] for name in named}
+        return list((found if wanted else self.claims).values())
 
-    def _named(self, id: str) -> list[str]:
-        if id in self.claims:
-            return [id]
+    def _named(self, id: str) -> Sequence[str]:
         if id in self.errata:
-            require(len(self.errata[id].claims) > 0, f"{id} is a misprint that no claim measures; see docs/errata.md")
-            return list(self.errata[id].claims)
-        several = [name for name in self.claims if name.startswith(f"{id}-")]
-        if not several:
-            known = {name.lower(): name for name in (*self.claims, *self.errata)}
-            near = [known[name] for name in difflib.get_close_matches(id.lower(), known, n=3, cutoff=0.4)]
-            ways = f"nearest are {', '.join(near)}" if near else "all are in docs/claims.md"
-            raise InputError(f"no claim {id!r}; {ways}")
-        return several
+            return self.errata[id].claims
+        return [id] if id in self.claims else [name for name in self.claims if name.startswith(f"{id}-")]
 
     def recorded(self) -> dict[str, Finding]:
         """The recorded findings by id; empty for a new paper.

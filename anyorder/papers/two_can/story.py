@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from anyorder import estimators
-from anyorder.chains import Chains, Floored
+from anyorder.chains import Chains
 from anyorder.constructions import construct
 from anyorder.constructions.exact_orders import certified as certified_order
 from anyorder.constructions.verify import Verification, verify
@@ -20,8 +20,7 @@ from anyorder.papers.experiment import Result, Table, Task
 from anyorder.papers.figure_data import AttentionMap, Chart, Figure, MapGrid, Plot, Series
 from anyorder.papers.own.floor import Comparison
 from anyorder.papers.two_can import dynamics
-from anyorder.papers.two_can.experiments.algorithms import standings
-from anyorder.papers.two_can.figures import OverSteps
+from anyorder.papers.two_can.experiments.algorithms import first_algorithm
 from anyorder.training.config import Config, preset
 from anyorder.training.reference import held_out
 
@@ -47,12 +46,12 @@ def compared(comparisons: Sequence[Comparison]) -> Result:
         return [
             {
                 "predictor": name,
-                "excess_loss": scores.excess.mean if np.isfinite(scores.excess.mean) else "infinite",
-                "excess_loss_error": scores.excess.standard_error if np.isfinite(scores.excess.mean) else None,
-                "symbols given zero": scores.missed.mean,
-                "distance to the truth": scores.distance.mean,
+                "excess_loss": excess.mean if np.isfinite(excess.mean) else "infinite",
+                "excess_loss_error": excess.standard_error if np.isfinite(excess.mean) else None,
+                "symbols given zero": missed.mean,
+                "distance to the truth": distance.mean,
             }
-            for name, scores in found.scores.items()
+            for name, (excess, missed, distance) in found.scores.items()
         ]
 
     shown = next((found for found in comparisons if found.order == 2), comparisons[0])
@@ -211,19 +210,4 @@ def trained(task: Task, steps: int, seed: int) -> tuple[Result, Followed]:
 def two_stage(task: Task, seed: int) -> Result:
     """A short run of Algorithm 1."""
     settings = dynamics.TwoStage(length=64, steps=200, steps_2=200, seed=seed)
-    run = dynamics.two_stage(
-        Floored(1, 3, 0.2), settings, lambda step, steps, excess: task.watch(step / steps, f"excess {excess:.4f}")
-    )
-    row = {
-        "attention_at_offset_1": float(run.attention[run.stage_one_steps, 1]),
-        "p_1_leads": run.leads,
-        "a_2_end": float(run.a_2[-1]),
-    }
-    return Result(
-        {
-            "facts": Table("Attention at offset 1 after stage one, whether p_1 always led, and the final a_2.", [row]),
-            "run": Table("The learned predictors on fresh chains; losses relative to L*.", standings(run.evaluation)),
-        },
-        {"run": OverSteps("Positional scalars, a_2 and loss over the steps of both stages.", run)},
-        settings={**dataclasses.asdict(settings), "alphabet_size": 3, "gamma": 0.2},
-    )
+    return first_algorithm(settings, lambda step, steps, excess: task.watch(step / steps, f"excess {excess:.4f}"))

@@ -146,7 +146,9 @@ def thm_generalisation() -> Finding:
     outside = [max(float(generalisation_errors(model, prior).mean()) for prior in corners) for model in models]
     # s s … s of the kernel that gives s the least probability: possible at every n, and the model answers s
     constant = [float(model(jnp.zeros(len(model.p), jnp.int32), 3)[0]) - GAMMA / 3 for model in models]
-    means, quantiles = ([statistic(errors) for errors in inside] for statistic in (np.mean, _quantile))
+    means, quantiles = (
+        [statistic(errors) for errors in inside] for statistic in (np.mean, functools.partial(np.quantile, q=0.99))
+    )
     laws = {
         name: dynamics.power_law(LENGTHS, values)
         for name, values in (("mean", means), ("99% quantile", quantiles), ("worst corner", outside))
@@ -167,7 +169,3 @@ def thm_generalisation() -> Finding:
         "does not decrease. Means and the 99% quantile decrease with T, also on extreme kernels far from the training "
         "prior; c is not specified, so any negative exponent agrees",
     )
-
-
-def _quantile(errors: Float[np.ndarray, "count"]) -> float:
-    return float(np.quantile(errors, 0.99))

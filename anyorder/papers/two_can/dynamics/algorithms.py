@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeAlias
 
 import equinox as eqx
 import jax
@@ -24,23 +25,10 @@ from anyorder.papers.two_can.dynamics.reduced import Reduced, initial
 from anyorder.papers.two_can.dynamics.settings import AlgorithmSettings, Preconditioned, TwoStage
 from anyorder.papers.two_can.dynamics.trajectory import Trajectory
 
-
-@runtime_checkable
-class StepWatcher(Protocol):
-    """Progress callback of a run: steps taken, total steps, and excess loss of the last batch."""
-
-    def __call__(self, step: int, steps: int, excess: float, /) -> None:
-        """Called after every chunk of steps."""
-
-
-@runtime_checkable
-class RunWatcher(Protocol):
-    """Progress callback of several runs: number done, and total."""
-
-    def __call__(self, done: int, runs: int, /) -> None:
-        """Called before every run."""
-
-
+#: Progress callback of a run, called after every chunk: steps taken, all steps, excess loss of the last batch.
+StepWatcher: TypeAlias = Callable[[int, int, float], None]
+#: Progress callback of several runs, called before each: number done, and total.
+RunWatcher: TypeAlias = Callable[[int, int], None]
 #: Steps between two calls of the watcher.
 CHUNK = 50
 #: a_2 that stands for infinity: scores of directions differ by far more than 1/a_2 or not at all.

@@ -53,8 +53,7 @@ class LimitDistances(NamedTuple):
 @gated
 def limit(p: Float[np.ndarray, "offsets"], prior: Prior, key: Seed, *, length: int, count: int = 256) -> LimitDistances:
     """The limit of learned positional scalars once norms are back and a_2 goes to infinity (erratum E10)."""
-    model = initial(length=length, a_2=SHARP, order=prior.order, normalise=True)
-    model = dataclasses.replace(model, p=jnp.asarray(p))
+    model = Reduced(jnp.asarray(p), jnp.float64(SHARP), jnp.zeros(prior.order, jnp.float64), True)
     return LimitDistances(*map(float, _limit(model, prior, as_key(key), length, count)))
 
 

@@ -145,16 +145,15 @@ def evaluate(
     # One program for all models of one kind, and one for the estimators.
     measured = {name: _model_scores(model, drawn, epsilon) for name, model in models.items()}
     entropy, estimated = _estimator_scores(prior, drawn, epsilon)
-    order = ["k-gram", "bag of k", "Bayes"]
-    measured |= {name: estimated[name] for name in order if name in estimated}
-    return Standings(float(entropy), {name: _standing(*values) for name, values in measured.items()})
+    measured |= {name: estimated[name] for name in ("k-gram", "bag of k", "Bayes") if name in estimated}
+    standings = {
+        name: Standing(*(float(value) for samples in scored for value in mean_and_error(samples)))
+        for name, scored in measured.items()
+    }
+    return Standings(float(entropy), standings)
 
 
 Scored = tuple[Float[Array, "*count"], Float[Array, "*count"]]
-
-
-def _standing(over: Float[Array, "count"], apart: Float[Array, "count"]) -> Standing:
-    return Standing(*(float(value) for samples in (over, apart) for value in mean_and_error(samples)))
 
 
 def _scored(predicted: Rows, rows: Rows, epsilon: float) -> Scored:

@@ -12,9 +12,11 @@ from anyorder.io.trees import as_json
 from anyorder.papers.experiment import Budget, Result, Table, TableRow, Task, experiment
 from anyorder.papers.figure_data import Figure
 from anyorder.papers.two_can import dynamics
-from anyorder.papers.two_can.dynamics import Preconditioned, Standings, TwoStage
+from anyorder.papers.two_can.dynamics import Preconditioned, Standings, StepWatcher, TwoStage
 from anyorder.papers.two_can.figures import OverLengths, OverSteps
 
+#: Rows that meet the assumptions of App. C, with a floor of γ/S.
+PRIOR = Floored(1, 3, gamma=0.2)
 LENGTHS: dict[Budget, tuple[int, ...]] = {
     "tiny": (16, 32, 64),
     "quick": (32, 64, 128, 256, 512, 1024),
@@ -31,6 +33,26 @@ def standings(evaluation: Standings, **about: int | str) -> list[Row]:
     ]
 
 
+def first_algorithm(settings: TwoStage, watch: StepWatcher) -> Result:
+    """A run of Algorithm 1 on rows with a floor: its end, facts about it, and its trajectory."""
+    run = dynamics.two_stage(PRIOR, settings, watch)
+    facts = {
+        "attention_at_offset_1": float(run.attention[run.stage_one_steps, 1]),
+        "p_1_leads": run.leads,
+        "a_2_start": float(run.a_2[0]),
+        "a_2_end": float(run.a_2[-1]),
+    }
+    about = "The run itself: attention at offset 1 after stage one, and whether p_1 led after every step."
+    return Result(
+        {
+            "run": Table("The end of the run, on fresh chains; losses relative to L*.", standings(run.evaluation)),
+            "facts": Table(about, [facts]),
+        },
+        {"run": OverSteps("Positional scalars, a_2 and loss over the steps of both stages.", run)},
+        settings={**dataclasses.asdict(settings), "alphabet_size": PRIOR.alphabet_size, "gamma": PRIOR.gamma},
+    )
+
+
 @experiment(
     "Algorithm 1: learning to attend to the previous token",
     "Sec. 5, App. C, Theorem on the two stages",
@@ -42,37 +64,27 @@ def standings(evaluation: Standings, **about: int | str) -> list[Row]:
 )
 def two_stage(task: Task) -> Result:
     """One run at T = 128 with its trajectory, then the sweep over T."""
-    prior, lengths = Floored(1, 3, 0.2), LENGTHS[task.budget]
-    tiny = task.budget == "tiny"
+    lengths, tiny = LENGTHS[task.budget], task.budget == "tiny"
     settings = TwoStage(length=32, batch=32, steps=60, steps_2=60) if tiny else TwoStage()
     share = 1 / (len(lengths) + 1)
-    run = dynamics.two_stage(prior, settings, lambda step, steps, _: task.watch(share * step / steps, "one run"))
+    one = first_algorithm(settings, lambda step, steps, _: task.watch(share * step / steps, "one run"))
     swept = dynamics.sweep_lengths(
-        prior, settings, lengths, lambda done, total: task.watch(share * (1 + done), f"T = {lengths[done]}")
+        PRIOR, settings, lengths, lambda done, total: task.watch(share * (1 + done), f"T = {lengths[done]}")
     )
     points = [
         {"length": point.length, "attention": point.attention, "a_2": point.a_2}
-        | {f"learned_{name}": value for name, value in as_json(point.learned).items()}
-        | {f"kgram_{name}": value for name, value in as_json(point.kgram).items()}
-        | {f"bayes_{name}": value for name, value in as_json(point.bayes).items()}
+        | {
+            f"{of}_{name}": value
+            for of in ("learned", "kgram", "bayes")
+            for name, value in as_json(getattr(point, of)).items()
+        }
         for point in swept.points
         if point.bayes is not None
     ]
     laws = {"excess": swept.excess, "generalisation": swept.generalisation, "floor": swept.floor}
     return Result(
         {
-            "run": Table("The end of the run, on fresh chains; losses relative to L*.", standings(run.evaluation)),
-            "facts": Table(
-                "The run itself: attention at offset 1 after stage one, and whether p_1 led after every step.",
-                [
-                    {
-                        "attention_at_offset_1": float(run.attention[run.stage_one_steps, 1]),
-                        "p_1_leads": run.leads,
-                        "a_2_start": float(run.a_2[0]),
-                        "a_2_end": float(run.a_2[-1]),
-                    }
-                ],
-            ),
+            **one.tables,
             "sweep": Table("Algorithm 1 at several T, next to the k-gram and the Bayes predictor.", points),
             "exponents": Table(
                 "Power laws in T + 1, by least squares of logarithms.",
@@ -80,10 +92,10 @@ def two_stage(task: Task) -> Result:
             ),
         },
         {
-            "run": OverSteps("Positional scalars, a_2 and loss over the steps of both stages.", run),
+            **one.figures,
             "sweep": OverLengths("Excess loss and sup-norm error against T, with fitted power laws.", swept),
         },
-        settings={**dataclasses.asdict(settings), "alphabet_size": 3, "gamma": 0.2},
+        settings=one.settings,
     )
 
 

@@ -24,8 +24,15 @@ SEQUENCES, AVERAGED = 3, 256
 
 
 def charts(tables: Tables) -> dict[str, Figure]:
-    """The figures that are drawn from the tables."""
-    return {"offsets": offsets_chart(tables["offsets"])}
+    """Weight of layer 1 at each offset, mean and standard deviation over seeds, one panel for each order."""
+    panels = []
+    for order, own in sorted(grouped(tables["offsets"], "order").items()):
+        lines = each(own, "preset", "offset", "weight", "preset {}", "o-")
+        panels.append(Chart("offset", "weight of layer 1", lines, title=f"order {order}", from_zero=True))
+    caption = (
+        "Layer 1: mean weight at each offset, with the standard deviation over seeds; the window ends at offset k."
+    )
+    return {"offsets": Plot(caption, panels, width=2.7, shared=True)}
 
 
 @experiment(
@@ -169,18 +176,6 @@ def layer_two(preset: str, order: int, second: learned_code.Maps, tokens: Int[Ar
         f"Preset {preset}, order {order}: layer 2 on three sequences, the pseudo-attention map, and their difference."
     )
     return MapGrid(caption, grid)
-
-
-def offsets_chart(rows: list[Row]) -> Plot:
-    """Weight of layer 1 at each offset, mean and standard deviation over seeds, one panel for each order."""
-    charts = []
-    for order, own in sorted(grouped(rows, "order").items()):
-        lines = each(own, "preset", "offset", "weight", "preset {}", "o-")
-        charts.append(Chart("offset", "weight of layer 1", lines, title=f"order {order}", from_zero=True))
-    caption = (
-        "Layer 1: mean weight at each offset, with the standard deviation over seeds; the window ends at offset k."
-    )
-    return Plot(caption, charts, width=2.7, shared=True)
 
 
 CAPTIONS = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -63,16 +62,12 @@ def clean_loss(data: Data, count: int) -> float:
     return float(np.asarray(jax.jit(jax.vmap(one))(found.kernels, found.clean)).mean())
 
 
-class References(NamedTuple):
-    """Excess over the true loss (reading A) of the best predictors with and without knowledge of the kernel."""
-
-    kernel_known: estimators.LossSummary
-    kernel_unknown: estimators.LossSummary
-
-
 @functools.lru_cache(maxsize=8)
-def token_references(data: Data, count: int, points: int) -> References:
-    """Bounds on predictors from noisy tokens, on the first sequences of the evaluation set."""
+def token_references(data: Data, count: int, points: int) -> dict[str, estimators.LossSummary]:
+    """Excess (reading A) of the best predictors from noisy tokens, if the kernel is known and if it is unknown.
+
+    They are measured on the first sequences of the evaluation set.
+    """
     found = held_out(data, count)
     noise, nodes = chains.TokenNoise(data.token_noise), estimators.uniform_nodes(data.order, points)
 
@@ -85,7 +80,7 @@ def token_references(data: Data, count: int, points: int) -> References:
         return excess(known), excess(estimators.bayes_under_token_noise(tokens, noise, nodes))
 
     both = jax.lax.map(lambda item: each(*item), (found.kernels, found.tokens, found.truth))
-    return References(*(estimators.summarise(np.asarray(losses)) for losses in both))
+    return {name: estimators.summarise(np.asarray(one)) for name, one in zip(("known", "unknown"), both, strict=True)}
 
 
 def run(task: Task, kind: str, printed: Mapping[float, Printed], any_token: bool = False) -> Result:
@@ -118,9 +113,8 @@ def noise_row(task: Task, config: Config, prefix: str, printed: Printed) -> Row:
     floor, error = reference.floor_excess, reference.floor_excess_error
     if data.token_noise:
         task.watch(1.0, "exact references")
-        sides = token_references(data, *REFERENCE[task.budget])
-        known = sides.kernel_known.mean
-        floor, error = sides.kernel_unknown.mean, sides.kernel_unknown.standard_error
+        bounds = token_references(data, *REFERENCE[task.budget])
+        known, floor, error = bounds["known"].mean, bounds["unknown"].mean, bounds["unknown"].standard_error
     found: Row = {prefix + name: spread(values) for name, values in readings.items()}
     for name in readings:
         found |= printed.beside(prefix + name, found[prefix + name])

@@ -20,11 +20,11 @@ def test_the_clean_loss_is_the_entropy_of_the_kernel_at_its_contexts():
 
 def test_without_noise_the_references_are_zero_and_add_one():
     found = token_references(Data(order=1, length=8, token_noise=1e-12), 200, 5)
-    assert found.kernel_known.mean == pytest.approx(0, abs=1e-9)
-    assert 0.05 < found.kernel_unknown.mean < 0.4
+    assert found["known"].mean == pytest.approx(0, abs=1e-9)
+    assert 0.05 < found["unknown"].mean < 0.4
 
 
 def test_half_of_the_tokens_replaced_leaves_nothing_to_know():
     found = token_references(Data(order=2, length=8, token_noise=0.5), 20, 3)
-    assert found.kernel_known.mean == pytest.approx(0, abs=1e-12)
-    assert found.kernel_unknown.mean == pytest.approx(0, abs=1e-12)
+    assert found["known"].mean == pytest.approx(0, abs=1e-12)
+    assert found["unknown"].mean == pytest.approx(0, abs=1e-12)
