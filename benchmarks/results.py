@@ -18,12 +18,13 @@ from anyorder.errors import require
 from anyorder.io.atomic import Row, write_json, write_text
 from anyorder.papers import results
 from anyorder.papers.experiment import SEEDS, Task
-from anyorder.papers.registry import chosen, papers, recorded
+from anyorder.papers.registry import chosen, papers
 from anyorder.papers.runner import run_all
 from anyorder.papers.two_can.printed import JUDGED
 from anyorder.report.figures import draw
 from anyorder.report.reproduce import section
 from anyorder.report.style import write_figure
+from benchmarks.pages.recorded import read_recorded, recorded, recorded_file, typed_tables
 from benchmarks.pages.results import regenerated
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -41,18 +42,18 @@ def run(out: Path, ids: tuple[str, ...]) -> None:
 def record(out: Path) -> None:
     """Keep the numbers and figures of a finished reproduction at the paper's budget."""
     for id, shown in recorded().items():
-        found = results.read_recorded(id, out)
+        found = read_recorded(id, out)
         if found is None:
             continue
         require(found["budget"] == "paper", f"{out}/{id}.json is of budget {found['budget']}, must be of paper")
-        whole, file = merged(found, results.read_recorded(id)), results.recorded_file(id)
+        whole, file = merged(found, read_recorded(id)), recorded_file(id)
         folder = file.with_suffix("")
         folder.mkdir(parents=True, exist_ok=True)
         write_json(file, whole)
         for name in found["figures"]:
             shutil.copyfile(out / id / f"{name}.png", folder / f"{name}.png")
         if shown.charts is not None:
-            for name, figure in shown.charts(results.typed_tables(whole)).items():
+            for name, figure in shown.charts(typed_tables(whole)).items():
                 write_figure(draw(figure), folder / f"{name}.png")
         print(f"recorded {id}")
 

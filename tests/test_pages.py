@@ -10,10 +10,11 @@ import pytest
 from anyorder.papers import results
 from anyorder.papers.ledger import Erratum, Kind
 from anyorder.papers.paper import RESULTS
-from anyorder.papers.registry import EXPERIMENTS, papers, recorded
+from anyorder.papers.registry import EXPERIMENTS, papers
 from anyorder.papers.two_can.claims import LEDGER
 from benchmarks.pages import tables
 from benchmarks.pages.claims import claims_page, errata_page
+from benchmarks.pages.recorded import read_recorded, recorded
 from benchmarks.pages.results import differences, markdown, regenerated
 from benchmarks.results import merged
 
@@ -54,7 +55,7 @@ def test_the_page_is_made_from_the_files():
 def test_every_column_of_a_record_is_shown():
     """Only the deviation and the seeds of a mean have no column of their own, and what no row has."""
     for id in recorded():
-        found = results.read_recorded(id)
+        found = read_recorded(id)
         for table in found["tables"].values() if found else ():
             rows = table["rows"]
             heads = markdown(results.folded(rows)).splitlines()[0]
@@ -72,7 +73,7 @@ def test_every_column_of_a_record_is_shown():
 
 
 def records():
-    return {id: found for id in recorded() if (found := results.read_recorded(id))}
+    return {id: found for id in recorded() if (found := read_recorded(id))}
 
 
 def test_every_experiment_with_printed_numbers_has_a_paragraph():

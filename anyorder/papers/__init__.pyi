@@ -16,6 +16,5 @@ from .paper import Paper as Paper
 from .registry import EXPERIMENTS as EXPERIMENTS
 from .registry import chosen as chosen
 from .registry import papers as papers
-from .results import read_recorded as read_recorded
 from .runner import Ran as Ran
 from .runner import run_all as run_all

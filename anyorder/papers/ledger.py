@@ -102,10 +102,8 @@ class Ledger:
         found: dict[str, Claim] = {}
         for id in (wanted := list(ids)):
             named = self._named(id)
-            require(
-                bool(named) or id not in self.errata, f"{id} is a misprint that no claim measures; see docs/errata.md"
-            )
             if not named:
+                require(id not in self.errata, f"{id} is a misprint that no claim measures; see docs/errata.md")
                 known = {name.lower(): name for name in (*self.claims, *self.errata)}
                 near = [known[name] for name in difflib.get_close_matches(id.lower(), known, n=3, cutoff=0.4)]
                 ways = f"nearest are {', '.join(near)}" if near else "all are in docs/claims.md"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from anyorder.errors import InputError, nearest, require
 from anyorder.io.plugins import Registry
-from anyorder.papers.experiment import Experiment, OnPage
+from anyorder.papers.experiment import Experiment
 from anyorder.papers.paper import Paper
 
 if TYPE_CHECKING:
@@ -72,11 +72,6 @@ class _Experiments(Mapping[str, Experiment]):
 
 #: Every experiment, by id.
 EXPERIMENTS: Mapping[str, Experiment] = _Experiments()
-
-
-def recorded() -> dict[str, OnPage]:
-    """The display settings of every experiment with a recorded result, by id."""
-    return {id: experiment.recorded for id, experiment in EXPERIMENTS.items() if experiment.recorded is not None}
 
 
 def chosen(ids: Iterable[str]) -> list[Experiment]:

@@ -1,27 +1,15 @@
-"""Results as JSON files: those that `anyorder reproduce` writes, and those recorded in the repository.
-
-`results/<paper>/<id>.json` records an experiment at the paper's budget; the folder of `two_can` and `own` is
-`results/paper`.
-"""
+"""Results as the JSON files that `anyorder reproduce` writes."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
-from anyorder.io.atomic import Row, Tables, read_json
+from anyorder.io.atomic import Row
 from anyorder.io.trees import as_json
 from anyorder.papers.experiment import Experiment, TableRow
-from anyorder.papers.registry import chosen, prefix
 from anyorder.papers.runner import Record
 from anyorder.sweeps.analysis import Spread
-
-#: Required keys of every file, with their types.
-KEYS: dict[str, type] = {
-    "id": str, "title": str, "where": str, "budget": str, "seeds": list, "tables": dict, "figures": dict, "notes": list,
-    "settings": dict, "versions": dict, "minutes": float,
-}  # fmt: skip
 
 
 def public(experiment: Experiment, record: Record, seconds: float | None) -> Row:
@@ -88,11 +76,6 @@ def folded(rows: Iterable[Row]) -> list[Row]:
     return found
 
 
-def typed_tables(record: Row) -> Tables:
-    """The tables of a record, with each `Spread` restored."""
-    return {name: folded(table["rows"]) for name, table in record["tables"].items()}
-
-
 def verdict(tables: Mapping[str, Row], preset: str | None, rule: str) -> Row | None:
     """Agreements with the printed numbers for an experiment's preset, by column; None without printed numbers."""
     found: dict[str, list[bool]] = {}
@@ -104,20 +87,3 @@ def verdict(tables: Mapping[str, Row], preset: str | None, rule: str) -> Row | N
     if not found:
         return None
     return {"rule": rule, "agree": {name: f"{sum(values)} of {len(values)}" for name, values in found.items()}}
-
-
-def recorded_file(id: str) -> Path:
-    """The file with an experiment's recorded result; its figures are in a folder beside it.
-
-    >>> recorded_file("depth").parts[-3:]
-    ('results', 'paper', 'depth.json')
-    """
-    (experiment,) = chosen((id,))
-    assert experiment.home is not None
-    return experiment.home.recorded / f"{experiment.id.removeprefix(prefix(experiment.home.name))}.json"
-
-
-def read_recorded(id: str, folder: Path | None = None) -> Row | None:
-    """The recorded result of an experiment, or its result in the folder of a report; None if there is none."""
-    path = recorded_file(id) if folder is None else folder / f"{id}.json"
-    return read_json(path, "a recorded result", KEYS) if path.exists() else None

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from anyorder.io.atomic import Row
 from anyorder.papers.paper import RESULTS, Paper
-from anyorder.papers.registry import EXPERIMENTS, papers, recorded
-from anyorder.papers.results import read_recorded, recorded_file, typed_tables
+from anyorder.papers.registry import EXPERIMENTS, papers
 from anyorder.report.tables import known, shown
 from anyorder.sweeps.analysis import Spread
 from benchmarks.pages.differences import DIFFERENCES
 from benchmarks.pages.markdown import as_markdown, rewritten
+from benchmarks.pages.recorded import read_recorded, recorded, recorded_file, typed_tables
 
 #: Tables with more rows than this are not shown on the page, only linked.
 LONG = 24

@@ -16,6 +16,7 @@ from anyorder.papers.two_can.printed import Printed
 from anyorder.sweeps.analysis import Spread
 from anyorder.training import config as configs
 from anyorder.training import config_text
+from benchmarks.pages.recorded import read_recorded, typed_tables
 
 FILES = sorted((RESULTS / "paper").glob("*.json"))
 #: Experiments that take fewer seeds than five.
@@ -26,7 +27,7 @@ STEPS = {"unknown-order": 2000}
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_recorded_result_is_whole_and_of_the_papers_budget(path):
-    found = results.read_recorded(path.stem)
+    found = read_recorded(path.stem)
     assert found["id"] == path.stem
     steps = STEPS.get(path.stem, 30_000)
     assert (found["budget"], found["steps"]) == ("paper", steps)
@@ -52,8 +53,8 @@ def test_a_recorded_result_is_whole_and_of_the_papers_budget(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_tables_are_written_as_they_were_read(path):
-    found = results.read_recorded(path.stem)
-    typed = results.typed_tables(found)
+    found = read_recorded(path.stem)
+    typed = typed_tables(found)
     for name, table in found["tables"].items():
         rows = results.expanded(typed[name])
         assert [{column: row.get(column) for column in table["rows"][0]} for row in rows] == table["rows"]
@@ -62,7 +63,7 @@ def test_tables_are_written_as_they_were_read(path):
 
 @pytest.mark.parametrize("id", ["attention-maps", "depth", "bits"])
 def test_the_authors_model_is_judged_and_stands_first(id):
-    found = results.read_recorded(id)
+    found = read_recorded(id)
     assert found["preset"] == "published"
     for name, table in found["tables"].items():
         presets = [row["preset"] for row in table["rows"]]
@@ -80,10 +81,10 @@ def test_uniform_attention_stands_beside_every_distance():
     for id, name in itertools.product(("token-noise", "transition-noise", "bits", "attention-maps", "presets"), (
         "excess", "any_token", "distance", "attention",
     )):  # fmt: skip
-        table = (results.read_recorded(id) or {"tables": {}})["tables"].get(name)
+        table = (read_recorded(id) or {"tables": {}})["tables"].get(name)
         for row in table["rows"] if table else ():
             assert 1 < row["uniform_distance"] < 4
-    coin = results.read_recorded("token-noise")["tables"]["excess"]["rows"][-1]
+    coin = read_recorded("token-noise")["tables"]["excess"]["rows"][-1]
     assert coin["uniform_distance"] == pytest.approx(coin["distance_mean"], rel=1e-6)
 
 
@@ -98,13 +99,13 @@ def test_the_json_of_a_record_can_be_read_back(tmp_path):
     experiment = Experiment("depth", "Depth", "App. H.2", {}, lambda task: result)
     plain = results.public(experiment, Record(result, "paper", 2, {"jax": "1"}), 90.0)
     (tmp_path / "depth.json").write_text(json.dumps(plain))
-    found = results.read_recorded("depth", tmp_path)
+    found = read_recorded("depth", tmp_path)
     assert found == plain
     (written,) = found["tables"]["excess"]["rows"]
     assert list(written) == [
         "layers", "excess_mean", "excess_std", "excess_seeds", "printed", "excess_difference", "excess_agrees",
     ]  # fmt: skip
-    assert results.typed_tables(found) == {"excess": [row]}
+    assert typed_tables(found) == {"excess": [row]}
     assert (found["minutes"], found["steps"], found["seeds"]) == (1.5, 30_000, [0, 1])
     assert found["verdict"]["agree"] == {"excess": "1 of 1"}
-    assert results.read_recorded("bits", tmp_path) is None
+    assert read_recorded("bits", tmp_path) is None

@@ -7,6 +7,7 @@ import pytest
 from anyorder.papers import results
 from anyorder.papers.two_can import printed
 from anyorder.papers.two_can.printed import BITS, DEPTH, JUDGED, TOKEN_NOISE, TRANSITION_NOISE
+from benchmarks.pages.recorded import read_recorded
 
 #: What stands in print, by table and the column that names the row.
 PRINTED = {
@@ -22,7 +23,7 @@ PRINTED = {
 )
 def test_verdicts_are_those_of_the_rule(place, values):
     id, table, level = place
-    found = results.read_recorded(id)
+    found = read_recorded(id)
     assert found is not None
     rows = found["tables"][table]["rows"]
     assert set(values) <= {row[level] for row in rows if row.get("preset", JUDGED) == JUDGED}

@@ -146,9 +146,7 @@ def thm_generalisation() -> Finding:
     outside = [max(float(generalisation_errors(model, prior).mean()) for prior in corners) for model in models]
     # s s … s of the kernel that gives s the least probability: possible at every n, and the model answers s
     constant = [float(model(jnp.zeros(len(model.p), jnp.int32), 3)[0]) - GAMMA / 3 for model in models]
-    means, quantiles = (
-        [statistic(errors) for errors in inside] for statistic in (np.mean, functools.partial(np.quantile, q=0.99))
-    )
+    means, quantiles = [errors.mean() for errors in inside], [np.quantile(errors, 0.99) for errors in inside]
     laws = {
         name: dynamics.power_law(LENGTHS, values)
         for name, values in (("mean", means), ("99% quantile", quantiles), ("worst corner", outside))

@@ -2,12 +2,12 @@
 
 import math
 
-from anyorder.papers import results
 from anyorder.papers.two_can.experiments.attention_maps import overlap
+from benchmarks.pages.recorded import read_recorded
 
 
 def test_overlap_counts_the_pairs_of_contexts():
-    tables = {name: table["rows"] for name, table in results.read_recorded("attention-maps")["tables"].items()}
+    tables = {name: table["rows"] for name, table in read_recorded("attention-maps")["tables"].items()}
     for row in tables["overlap"]:
         about = {"preset": row["preset"], "order": row["order"]}
         pairs = [pair for pair in tables["confused"] if pair | about == pair]
@@ -16,13 +16,13 @@ def test_overlap_counts_the_pairs_of_contexts():
 
 
 def test_one_weight_cannot_rise():
-    rows = results.read_recorded("attention-maps")["tables"]["attention"]["rows"]
+    rows = read_recorded("attention-maps")["tables"]["attention"]["rows"]
     assert {row["seeds_that_rise_to_k"] is None for row in rows if row["order"] == 1} == {True}
     assert {row["seeds_that_rise_to_k"] is None for row in rows if row["order"] > 1} == {False}
 
 
 def test_counts_of_seeds_are_those_of_the_weights():
-    tables = {name: table["rows"] for name, table in results.read_recorded("attention-maps")["tables"].items()}
+    tables = {name: table["rows"] for name, table in read_recorded("attention-maps")["tables"].items()}
     for row in tables["attention"]:
         order = row["order"]
         own = [one for one in tables["offsets"] if (one["preset"], one["order"]) == (row["preset"], order)]
@@ -37,7 +37,7 @@ def test_counts_of_seeds_are_those_of_the_weights():
 
 def test_the_authors_model_looks_back_where_ours_does_not():
     """At order 1 preset `paper` has no head of the previous token; the paper's figure is of the authors' model."""
-    rows = results.read_recorded("attention-maps")["tables"]["offsets"]["rows"]
+    rows = read_recorded("attention-maps")["tables"]["offsets"]["rows"]
     first = {row["preset"]: row["weight_seeds"] for row in rows if (row["order"], row["offset"]) == (1, 1)}
     assert min(first["published"]) > 0.5
     assert max(first["paper"]) < 0.1
