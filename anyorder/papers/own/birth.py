@@ -8,8 +8,10 @@ a while. The rule for a stage is in docs/rules.md, written before the runs.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -136,11 +138,8 @@ def stage_row(found: Course, about: Row, order: int) -> Row:
 
 def sentences(rows: Sequence[Row], seeds: int) -> list[str]:
     """One sentence per setting from the table of stages."""
-    found: dict[tuple[object, ...], list[Row]] = {}
-    for row in rows:
-        found.setdefault(tuple(row[name] for name in Setting._fields), []).append(row)
     said = []
-    for (k, size, length, rate, _), own in found.items():
+    for (k, size, length, rate, _), own in itertools.groupby(rows, itemgetter(*Setting._fields)):
         waits = [f"{row['seeds_with_stage']} of {seeds} wait at order {row['shorter_order']}" for row in own]
         said.append(f"Order {k}, {size} symbols, T = {length}, rate {rate:g}: {', '.join(waits)}.")
     return said

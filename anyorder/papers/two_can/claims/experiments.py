@@ -24,6 +24,7 @@ from anyorder.errors import require
 from anyorder.estimators import mean_and_error
 from anyorder.io.atomic import Row, Tables
 from anyorder.papers.entry import Finding, Numbers, Verdict, claim, judge
+from anyorder.papers.figure_data import grouped
 from anyorder.papers.two_can.claims.measures import drawn
 from anyorder.papers.two_can.experiments import learned_code
 from anyorder.papers.two_can.experiments.depth import AVERAGED, DATA
@@ -58,18 +59,15 @@ def _rows(tables: Tables, table: str, *columns: str) -> list[Row]:
     """The rows of the judged preset in a table, with a value in each column; `excess.mean` is part of a spread."""
     require(table in tables, f"the results have no table {table!r}, only {', '.join(tables)}; run the experiment again")
     rows = [row for row in tables[table] if row.get("preset", JUDGED) == JUDGED]
-    for column in columns:
+    for column, row in itertools.product(columns, rows):
         name, _, part = column.partition(".")
-        written = column.replace(".", "_")
-        for row in tables[table]:
-            found = name in row and (not part or isinstance(row[name], Spread))
-            require(found, f"table {table!r} has no column {written!r}, only {', '.join(row)}")
-        for row in rows:
-            require(
-                (getattr(row[name], part) if part else row[name]) is not None,
-                f"table {table!r} has no value of {written!r} in the row of {row[columns[0]]}; a missing value cannot "
-                "be judged, run the experiment again",
-            )
+        written, found = column.replace(".", "_"), name in row and (not part or isinstance(row[name], Spread))
+        require(found, f"table {table!r} has no column {written!r}, only {', '.join(row)}")
+        require(
+            (getattr(row[name], part) if part else row[name]) is not None,
+            f"table {table!r} has no value of {written!r} in the row of {row[columns[0]]}; a missing value cannot be "
+            "judged, run the experiment again",
+        )
     return rows
 
 
@@ -366,14 +364,6 @@ def tab_bits(bits: Tables) -> Finding:
     )
 
 
-def _weights(tables: Tables) -> dict[int, Float[np.ndarray, "seeds offsets"]]:
-    """Weight of layer one at offsets 0, 1, … in every seed, by order."""
-    found: dict[int, list[list[float]]] = {}
-    for row in sorted(_rows(tables, "offsets", "order", "offset", "weight.seeds"), key=lambda row: row["offset"]):
-        found.setdefault(int(row["order"]), []).append(row["weight"].seeds)
-    return {order: np.array(found[order]).T for order in sorted(found)}
-
-
 def _rising(weights: Float[np.ndarray, "seeds offsets"], order: int) -> int:
     """In how many seeds the weight rises from offset 1 to k and then drops below half of it.
 
@@ -426,7 +416,11 @@ def fig_attention(attention_maps: Tables) -> Finding:
 
 def _shapes(tables: Tables) -> tuple[Numbers, dict[int, tuple[int, int]]]:
     """Numbers for the ledger, and by order the count of seeds in which layer one rises and ends, of all seeds."""
-    weights = _weights(tables)
+    rows = _rows(tables, "offsets", "order", "offset", "weight.seeds")
+    weights = {
+        int(order): np.array([row["weight"].seeds for row in sorted(own, key=itemgetter("offset"))]).T
+        for order, own in sorted(grouped(rows, "order").items())
+    }
     found = {order: (_rising(own, order), len(own)) for order, own in weights.items()}
     numbers: Numbers = {
         "orders": list(found),

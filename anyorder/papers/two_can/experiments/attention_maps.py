@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from anyorder.io.atomic import Row, Tables
-from anyorder.io.trees import as_json
 from anyorder.papers.experiment import Budget, OnPage, Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import AttentionMap, Chart, Figure, MapGrid, Plot, each, grouped, sequence_maps
 from anyorder.papers.two_can.experiments import learned_code
@@ -85,9 +84,8 @@ def attention_maps(task: Task) -> Result:
             about | {"match_length": length, "attention": spread(np.array(values, np.float64))}
             for length, values in enumerate(spectra)
         ]
-        base = learned_code.fitted_base(weights, order)
-        if base is not None:
-            found["base"].append(about | as_json(base) | {"construction": 3})
+        if order > 1:
+            found["base"].append(about | learned_code.fitted_base(weights, order) | {"construction": 3})
         pairs = confusions(about, weights, seconds, tokens)
         found["overlap"].append(overlap(about, pairs, len(heads)))
         found["confused"] += pairs

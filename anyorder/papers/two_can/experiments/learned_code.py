@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder.estimators import matching, pseudo_attention
+from anyorder.io.atomic import Row
 from anyorder.models import Transformer
 from anyorder.sweeps.analysis import spread
 from anyorder.training.attention_sums import length_sums
@@ -71,22 +72,12 @@ def uniform_distances(tokens: Int[Array, "count length"], order: int) -> Float[n
     return np.asarray(jnp.linalg.norm(uniform - ideal_maps(tokens, order), axis=(1, 2)))
 
 
-class Base(NamedTuple):
-    """The base b of weights ∝ b^i at offsets 1 … k, with its 95 % confidence interval over seeds."""
-
-    base: float
-    low: float | None
-    high: float | None
-
-
-def fitted_base(weights: Float[np.ndarray, "seeds offsets"], order: int) -> Base | None:
-    """The base by least squares of logarithms for each seed, then Student's interval over seeds; None at order 1."""
-    if order == 1:
-        return None
+def fitted_base(weights: Float[np.ndarray, "seeds offsets"], order: int) -> Row:
+    """Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, and its 95 % interval over seeds."""
     offsets = np.arange(1, order + 1)
     slopes = np.array([np.polyfit(offsets, np.log(row[1 : order + 1]), 1)[0] for row in weights])
     low, high = np.exp(spread(slopes).interval).tolist() if len(slopes) > 1 else (None, None)
-    return Base(float(np.exp(slopes.mean())), low, high)
+    return {"base": float(np.exp(slopes.mean())), "low": low, "high": high}
 
 
 class Pair(NamedTuple):

@@ -21,10 +21,10 @@ TOKENS = jnp.asarray(np.random.default_rng(0).integers(0, 2, (40, 24)), jnp.int3
 def test_the_base_of_a_construction_is_found_with_its_interval():
     weights = np.array([[0.0, 1.0, 3 * np.exp(noise)] for noise in (-0.1, 0.0, 0.1)])
     base = fitted_base(weights, 2)
-    assert base.base == pytest.approx(3.0)
-    assert base.low < 3 < base.high
+    assert base["base"] == pytest.approx(3.0)
+    assert base["low"] < 3 < base["high"]
     # Student's interval by hand: three slopes log 3 + (-.1, 0, .1), t = 4.3027.
-    assert np.log(base.high / base.base) == pytest.approx(4.3027 * 0.1 / np.sqrt(3), rel=1e-4)
+    assert np.log(base["high"] / base["base"]) == pytest.approx(4.3027 * 0.1 / np.sqrt(3), rel=1e-4)
 
 
 def test_the_ideal_attention_confuses_nothing_and_uniform_attention_all():
