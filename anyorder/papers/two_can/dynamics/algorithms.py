@@ -40,9 +40,8 @@ GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 def two_stage(prior: Prior | Kernel, settings: TwoStage | None = None, watch: StepWatcher | None = None) -> Trajectory:
     """Run Algorithm 1 and evaluate its last state."""
     settings = settings or TwoStage()
-    first = _Stage("p", settings.rate, settings.steps)
-    second = _Stage("a_2", settings.rate_2, settings.steps_2, normalise=True)
-    return _run(prior, settings, (first, second), watch)
+    stages = (_Stage("p", settings.rate, settings.steps), _Stage("a_2", settings.rate_2, settings.steps_2, True))
+    return _run(prior, settings, stages, watch)
 
 
 def preconditioned(
