@@ -1,6 +1,6 @@
 """Constructions: transformers whose weights are written down, each with a certificate that bounds its error."""
 
-from anyorder.constructions.construction import Case, Construction, Option
+from anyorder.constructions.construction import Construction, Option
 from anyorder.constructions.registry import CONSTRUCTIONS, Plan, construct, plan
 
-__all__ = ["CONSTRUCTIONS", "Case", "Construction", "Option", "Plan", "construct", "plan"]
+__all__ = ["CONSTRUCTIONS", "Construction", "Option", "Plan", "construct", "plan"]

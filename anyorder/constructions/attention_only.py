@@ -15,7 +15,7 @@ import numpy as np
 
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request, cosine_units
-from anyorder.constructions.construction import Case, Construction
+from anyorder.constructions.construction import Construction
 from anyorder.constructions.parts import anchor, assemble, rounding_pull, window_head
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
@@ -108,8 +108,4 @@ ATTENTION_ONLY = Construction(
     build=attention_only,
     analyse=analyse,
     steps=proof,
-    cases=(
-        Case("float64", (2, 4), range(1, 9), 1e-6),
-        Case("float32", (2, 4), range(1, 7), 1e-5),
-    ),
 )

@@ -13,7 +13,7 @@ import math
 
 from anyorder.constructions import dyadic, steps
 from anyorder.constructions.certificate import Analysis, Request
-from anyorder.constructions.construction import BETA, Case
+from anyorder.constructions.construction import BETA
 from anyorder.constructions.parts import anchor, assemble
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
@@ -92,5 +92,4 @@ BAYES = dataclasses.replace(
     steps=proof,
     options=(BETA,),
     instead=("unrolled-bayes", "k-head-bayes"),
-    cases=(Case("float64", (2, 4), range(1, 11), 1e-6),),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request
-from anyorder.constructions.construction import Case, Construction, Option
+from anyorder.constructions.construction import Construction, Option
 from anyorder.constructions.parts import assemble, vanishing_pull, window_head
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
@@ -89,5 +89,4 @@ BIGRAM = Construction(
     options=(Option("gated", True, "gate at position 0; without it, as published, it counts as a match of x_0"),),
     largest_order=1,
     last_order=1,
-    cases=(Case("float32", (2, 4, 16), range(1, 2), 1e-5),),
 )

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -65,18 +65,6 @@ BETA = Option(
 )
 
 
-class Case(NamedTuple):
-    """A tested claim: the worst error at some orders in a dtype."""
-
-    dtype: str
-    alphabet_sizes: tuple[int, ...]
-    orders: range
-    error: float
-    length: int = 1024
-    sequences: int = 8
-    options: Mapping[str, OptionValue] = {}
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Construction:
     """The registry entry of a construction, with all its properties; no other code tests its name.
@@ -121,7 +109,6 @@ class Construction:
     variants: tuple[Mapping[str, OptionValue], ...] = ()
     instead: tuple[str, ...] = ("unrolled", "k-head")
     norm_vectors: int = 2
-    cases: tuple[Case, ...] = ()
 
     @property
     def layers(self) -> int:

@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request
-from anyorder.constructions.construction import Case, Construction
+from anyorder.constructions.construction import Construction
 from anyorder.constructions.digits import digits
 from anyorder.constructions.parts import assemble, fitting
 from anyorder.constructions.steps import Step
@@ -103,10 +103,4 @@ CONVOLUTION = Construction(
     steps=proof,
     last_order=16,
     instead=(),
-    cases=(
-        Case("float32", (2, 4), range(1, 17, 5), 1e-5, sequences=4),
-        Case("float64", (3,), range(40, 41), 1e-9, sequences=4),
-        Case("bfloat16", (4,), range(3, 4), 2**-6, length=256, sequences=4),
-        Case("float16", (4,), range(3, 4), 2**-9, length=256, sequences=4),
-    ),
 )

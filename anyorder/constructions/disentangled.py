@@ -11,7 +11,7 @@ import numpy as np
 
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
-from anyorder.constructions.construction import Case, Construction
+from anyorder.constructions.construction import Construction
 from anyorder.constructions.k_head import K_HEAD
 from anyorder.constructions.parts import assemble, vanishing_pull
 from anyorder.constructions.steps import Step
@@ -115,5 +115,4 @@ DISENTANGLED = Construction(
     width=width,
     last_order=4,
     measured_length=64,
-    cases=(Case("float32", (2, 4), range(1, 4), 1e-5, length=64),),
 )

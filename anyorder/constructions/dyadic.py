@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request, cosine_units, nearest_miss
-from anyorder.constructions.construction import Case, Construction
+from anyorder.constructions.construction import Construction
 from anyorder.constructions.parts import anchor, assemble, direction, rounding_pull, window_head
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
@@ -144,10 +144,4 @@ DYADIC = Construction(
     build=dyadic,
     analyse=analyse,
     steps=proof,
-    cases=(
-        Case("float32", (2, 4, 16), range(1, 11), 1e-5),
-        Case("float64", (2, 4), range(1, 21), 1e-6),
-        Case("float16", (4,), range(1, 4), 2**-9, length=256),
-        Case("bfloat16", (4,), range(1, 3), 2**-6, length=256),
-    ),
 )

@@ -10,7 +10,7 @@ import dataclasses
 from functools import partial
 
 from anyorder.constructions import unrolled as family
-from anyorder.constructions.construction import BETA, Case, Construction
+from anyorder.constructions.construction import BETA, Construction
 from anyorder.constructions.unrolled_proof import proof, proof_bayes
 
 K_HEAD = Construction(
@@ -28,12 +28,6 @@ K_HEAD = Construction(
     steps=partial(proof, heads=None),
     last_order=16,
     instead=(),
-    cases=(
-        Case("float32", (2,), range(1, 17, 3), 1e-5, sequences=4),
-        Case("float32", (4,), range(1, 17, 5), 1e-5, sequences=4),
-        Case("bfloat16", (4,), range(3, 4), 2**-6, length=256, sequences=4),
-        Case("float16", (4,), range(3, 4), 2**-9, length=256, sequences=4),
-    ),
 )
 
 K_HEAD_BAYES = dataclasses.replace(
@@ -47,8 +41,4 @@ K_HEAD_BAYES = dataclasses.replace(
     analyse=partial(family.analyse_bayes, heads=None),
     steps=partial(proof_bayes, heads=None),
     options=(BETA,),
-    cases=(
-        Case("float32", (4,), range(1, 17, 5), 1e-5, sequences=4),
-        Case("bfloat16", (4,), range(3, 4), 2**-5, length=256, sequences=4),
-    ),
 )

@@ -24,7 +24,7 @@ from jaxtyping import Float
 
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import WHOLE_SUMS, Analysis, Request
-from anyorder.constructions.construction import Case, Construction, Option
+from anyorder.constructions.construction import Construction, Option
 from anyorder.constructions.digits import digits, groups, shares
 from anyorder.constructions.parts import assemble, vanishing_score
 from anyorder.constructions.steps import Step
@@ -363,13 +363,4 @@ ONE_LAYER = Construction(
     last_order=16,
     measured_length=64,
     instead=("unrolled",),
-    cases=(
-        Case("float32", (2,), range(1, 8, 3), 1e-6, length=64, sequences=4),
-        Case("float64", (3,), range(2, 3), 1e-12, length=48, sequences=4),
-        Case("float16", (2,), range(3, 4), 2**-9, length=64, sequences=4),
-        Case("bfloat16", (2,), range(3, 4), 2**-6, length=64, sequences=4),
-        Case("float32", (2,), range(3, 4), 1e-6, length=66, sequences=4, options={"heads": 3}),
-        Case("float64", (4,), range(2, 3), 1e-12, length=102, sequences=4, options={"heads": 2}),
-        Case("bfloat16", (3,), range(2, 3), 2**-6, length=48, sequences=4, options={"heads": 8}),
-    ),
 )

@@ -18,7 +18,7 @@ from jaxtyping import Float
 
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request
-from anyorder.constructions.construction import BETA, Case, Construction
+from anyorder.constructions.construction import BETA, Construction
 from anyorder.constructions.convolution import blocks, copies, delay_step, delays
 from anyorder.constructions.parts import assemble
 from anyorder.constructions.steps import Step
@@ -145,12 +145,6 @@ RECURRENT = Construction(
     steps=proof,
     last_order=7,
     instead=("convolution",),
-    cases=(
-        Case("float32", (2,), range(1, 15, 6), 1e-6, sequences=4),
-        Case("float64", (4,), range(1, 8, 3), 1e-12, sequences=4),
-        Case("float16", (3,), range(3, 4), 2**-10, sequences=4),
-        Case("bfloat16", (3,), range(3, 4), 2**-7, length=256, sequences=4),
-    ),
 )
 
 RECURRENT_BAYES = dataclasses.replace(
@@ -164,9 +158,4 @@ RECURRENT_BAYES = dataclasses.replace(
     steps=proof_bayes,
     options=(BETA,),
     instead=("k-head-bayes",),
-    cases=(
-        Case("float32", (2, 4), range(1, 6, 2), 1e-6, sequences=4),
-        Case("float64", (3,), range(2, 3), 1e-12, sequences=4),
-        Case("bfloat16", (3,), range(3, 4), 2**-6, length=256, sequences=4),
-    ),
 )

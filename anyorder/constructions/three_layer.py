@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
-from anyorder.constructions.construction import Case, Construction
+from anyorder.constructions.construction import Construction
 from anyorder.constructions.parts import assemble, direction
 from anyorder.constructions.steps import Step
 from anyorder.constructions.two_head import blocks, recent_head, recent_step
@@ -58,5 +58,4 @@ THREE_LAYER = Construction(
     analyse=analyse,
     steps=proof,
     norm_vectors=1,
-    cases=(Case("float64", (2, 4), range(1, 6), 1e-5),),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
-from anyorder.constructions.construction import Case, Construction
+from anyorder.constructions.construction import Construction
 from anyorder.constructions.parts import assemble, direction, vanishing_pull, window_head
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
@@ -121,7 +121,6 @@ TWO_HEAD = Construction(
     kappa_power=0.5,
     analyse=analyse,
     steps=proof,
-    cases=(Case("float64", (2, 4), range(1, 6), 1e-5),),
 )
 
 TWO_HEAD_QK = Construction(
@@ -138,5 +137,4 @@ TWO_HEAD_QK = Construction(
     build=two_head_qk,
     analyse=analyse_qk,
     steps=proof_qk,
-    cases=(Case("float64", (2, 4), range(1, 5), 1e-5),),
 )

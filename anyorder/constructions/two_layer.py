@@ -13,7 +13,7 @@ import numpy as np
 
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Analysis, Request, nearest_miss
-from anyorder.constructions.construction import Case, Construction
+from anyorder.constructions.construction import Construction
 from anyorder.constructions.parts import assemble, direction, vanishing_pull, window_head
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Route, Stream
@@ -239,7 +239,6 @@ TWO_LAYER = Construction(
     kappa_power=0.5,
     analyse=analyse,
     steps=proof,
-    cases=(Case("float64", (2, 4), range(1, 6), 1e-5),),
 )
 
 TWO_LAYER_QK = Construction(
@@ -258,5 +257,4 @@ TWO_LAYER_QK = Construction(
     steps=proof_qk,
     # Its MLP makes the query from a full window *before* n, so it starts one position after the estimator.
     opening=1,
-    cases=(Case("float64", (2, 4), range(1, 5), 1e-5),),
 )

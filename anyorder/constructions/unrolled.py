@@ -27,7 +27,7 @@ import numpy as np
 from jaxtyping import Float
 
 from anyorder.constructions.certificate import EQUAL_SCORES, WHOLE_SUMS, Analysis, Request, unit_roundoff
-from anyorder.constructions.construction import BETA, Case, Construction, Option
+from anyorder.constructions.construction import BETA, Construction, Option
 from anyorder.constructions.digits import Group, digits, groups, read_so_far, shares
 from anyorder.constructions.parts import assemble, fitting, vanishing_pull, vanishing_score
 from anyorder.constructions.stream import Route, Stream, Value
@@ -246,15 +246,6 @@ UNROLLED = Construction(
     last_order=64,
     variants=({"heads": 2}, {"heads": 4}),
     instead=("k-head",),
-    cases=(
-        Case("float32", (2,), range(1, 23, 7), 1e-6, sequences=4),
-        Case("float32", (4, 16), range(22, 23), 1e-6, sequences=4),
-        Case("float64", (4,), range(51, 52), 1e-9, sequences=4),
-        Case("float16", (2,), range(9, 10), 2**-9, sequences=4),
-        Case("bfloat16", (2,), range(6, 7), 2**-6, sequences=4),
-        Case("float32", (2,), range(44, 45), 1e-6, sequences=4, options={"heads": 2, "group": 3}),
-        Case("bfloat16", (2,), range(24, 25), 2**-6, sequences=4, options={"heads": 4}),
-    ),
 )
 
 UNROLLED_BAYES = dataclasses.replace(
@@ -270,8 +261,4 @@ UNROLLED_BAYES = dataclasses.replace(
     steps=proof_bayes,
     options=(BETA, *_OPTIONS),
     instead=("k-head-bayes",),
-    cases=(
-        Case("float32", (4,), range(1, 23, 21), 1e-6, sequences=4),
-        Case("float64", (2,), range(51, 52), 1e-9, sequences=4),
-    ),
 )

@@ -15,7 +15,7 @@ from anyorder.constructions.construction import evaluated
 from anyorder.constructions.hard_sequences import hard_sequences
 from anyorder.errors import InputError
 from anyorder.io.numerics import DTYPES
-from tests.constructions.cases import CASES, ORACLES, worst_error
+from tests.constructions.cases import CASES, ORACLES, TABLE, worst_error
 from tests.models.small import jaxpr_dtypes
 
 
@@ -52,6 +52,10 @@ def test_exact(entry, case, symbols, optimised):
         assert error <= case.error, f"order {order}: {error}"
         assert error <= model.certificate.bound, f"order {order}: {error} exceeds {model.certificate.bound}"
         assert model.certificate.bound <= 10 * case.error  # a promise worth having
+
+
+def test_every_certified_construction_has_cases():
+    assert set(TABLE) == {entry.name for entry in CONSTRUCTIONS.values() if entry.analyse is not None}
 
 
 LONG = """
