@@ -14,7 +14,7 @@ from anyorder.constructions.gpt2_run import measure
 from anyorder.constructions.gpt2_weights import KNOTS, LEVEL, PERIODS, Weights, layout, weights_of
 from anyorder.constructions.registry import find, plan
 from anyorder.constructions.stream import Stream
-from anyorder.errors import InputError, check_seed, check_whole, require
+from anyorder.errors import InputError, require
 from anyorder.io.atomic import holds, interrupted, locked, whole_file, write_json, write_text
 from anyorder.io.gates import check_memory, gated
 
@@ -75,8 +75,6 @@ def export(
     >>> made.truth["measured"]["prediction_error"] < 2e-4
     True
     """
-    check_whole(sequences=sequences)
-    check_seed(seed)
     require(
         1 <= sequences <= MOST_SEQUENCES,
         f"sequences is {sequences}, must be 1 to {MOST_SEQUENCES}; 8 shows every kind twice",

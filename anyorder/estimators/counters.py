@@ -27,7 +27,6 @@ from anyorder.estimators.hashing import (
     weigh,
     window_keys,
 )
-from anyorder.io.tokens import LARGEST_ALPHABET
 
 _DENSE_SYMBOLS = 15  # up to here a context has a count of every symbol, at first of 63 // 15 = 4 bits or more
 _KEY_BITS = 63  # a context that fits is its own key; a longer one is hashed
@@ -136,10 +135,6 @@ class _Stores(Counter):
     """The base of all counters: stores, the used part of each, and a method by which a compiled loop fills them."""
 
     def __init__(self, alphabet_size: int, columns: Sequence[_Column], windows: Sequence[_Column] = ()) -> None:
-        require(
-            2 <= alphabet_size <= LARGEST_ALPHABET,
-            f"alphabet size is {alphabet_size}, must be 2 to {LARGEST_ALPHABET}; renumber the tokens",
-        )
         dense = alphabet_size <= _DENSE_SYMBOLS
         counts = (np.uint32, 1 + alphabet_size if dense else 2)
         pairs = _Store(None) if dense else _Store((np.uint32, 3), index=True)

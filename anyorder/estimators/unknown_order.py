@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from anyorder.errors import check_whole, require
+from anyorder.errors import require
 from anyorder.estimators import matching
 from anyorder.estimators.counting import Number, smoothed, where_full
 from anyorder.estimators.result import WeightedEstimate, estimator
@@ -38,7 +38,6 @@ def mixture(
     >>> mixed.probabilities[-1].round(3).tolist(), mixed.posterior[-1].round(3).tolist()
     ([0.889, 0.111], [0.001, 0.5, 0.5])
     """
-    check_whole(max_order=max_order)
     require(0 <= min_order <= max_order, f"min_order is {min_order}, must be 0 to {max_order}, which is max_order")
     tokens, alphabet_size = with_size(tokens, None, alphabet_size, alphabet)
     _check(tokens, max_order, "max_order")
@@ -80,7 +79,6 @@ def ctw(
 
 
 def _check(tokens: Int[Array, "length"], longest: int, name: str) -> None:
-    check_whole(**{name: longest})
     require(
         0 <= longest < len(tokens),
         f"{name} is {longest}, must be 0 or more and smaller than the length {len(tokens)}; lower it or lengthen the "

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
-from anyorder.errors import InputError, check_seed, check_whole, require
+from anyorder.errors import InputError, require
+from anyorder.io.gates import gated
 
 if TYPE_CHECKING:
     from anyorder.chains import Kernel, Prior, Source
@@ -59,6 +60,7 @@ class Dataset(IterableDataset[Batch]):
                 yield found
 
 
+@gated
 def dataset(
     source: Source | Prior | Kernel,
     *,
@@ -84,10 +86,7 @@ def dataset(
     from anyorder.chains import as_source
 
     for name, value, least in (("batch", batch, 1), ("batches", batches, 1), ("first", first, 0)):
-        if value is not None:
-            check_whole(**{name: value})
-            require(value >= least, f"{name} is {value}, must be at least {least}")
-    check_seed(seed)
+        require(value is None or value >= least, f"{name} is {value}, must be at least {least}")
     found = as_source(source)
     require(
         batch is None or batch % found.per_kernel == 0,

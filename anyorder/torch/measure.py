@@ -77,8 +77,9 @@ def evaluate(
     found = as_source(source)
     drawn = evaluation_set(found, count, seed, floor=floor)
     begin = _beginning(model, found.alphabet_size) if beginning is None else beginning
-    with _measured(model):
-        rows = _log_probabilities(model, np.asarray(drawn.tokens[:, :-1], np.int64), found.alphabet_size, begin)
+    with measured(model) as device:
+        read = np.asarray(drawn.tokens[:, :-1], np.int64)
+        rows = _log_probabilities(model, read, found.alphabet_size, begin, device)
         evaluation = evaluate_rows(rows, drawn, output="logits")
         probed, reason = None, "no probe was asked for"
         if probe is not False:
@@ -102,14 +103,14 @@ def evaluate(
 
 
 @contextlib.contextmanager
-def _measured(model: Any) -> Iterator[None]:
-    """Run a module in evaluation mode and without gradients, and restore its mode."""
+def measured(model: Any) -> Iterator[torch.device]:
+    """Run a module in evaluation mode and without gradients on its device, and restore its mode."""
     training = getattr(model, "training", False)
     if training:
         model.eval()
     try:
         with torch.no_grad():
-            yield
+            yield next((one.device for one in getattr(model, "parameters", list)()), torch.device("cpu"))
     finally:
         if training:
             model.train()
@@ -121,9 +122,10 @@ def _beginning(model: Any, size: int) -> int | None:
     return size if start == size else None
 
 
-def _log_probabilities(model: Any, tokens: np.ndarray, size: int, beginning: int | None) -> np.ndarray:
+def _log_probabilities(
+    model: Any, tokens: np.ndarray, size: int, beginning: int | None, device: torch.device
+) -> np.ndarray:
     """Log-probabilities of the next token on all sequences, (count, T, S)."""
-    device = next((one.device for one in getattr(model, "parameters", list)()), torch.device("cpu"))
     begun = tokens if beginning is None else np.pad(tokens, ((0, 0), (1, 0)), constant_values=beginning)
     skipped, found = begun.shape[1] - tokens.shape[1], []
     for batch in torch.as_tensor(begun, device=device).split(BATCH):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from anyorder.errors import check_seed, require, shown
+from anyorder.errors import require, shown
 from anyorder.io.gates import check_memory
 from anyorder.training.config import Config, Optimisation, bayes_targets, check_value, values
 from anyorder.training.config_text import words
@@ -76,13 +76,10 @@ def _check_memory(config: Config) -> None:
 
 def _check_data(config: Config) -> None:
     data, window = config.data, config.data.window
-    check_seed(config.seed)
     require(
         config.seeds <= 2**63 - config.seed,
         f"{config.seeds} seeds from {config.seed} on go beyond {2**63 - 1}; pass a smaller `seed=`",
     )
-    check_seed(config.measurement.evaluation_seed, "evaluation_seed")
-    check_seed(data.pool_seed, "pool_seed")
     require(
         0 <= data.min_order <= data.max_order,
         f"min order is {data.min_order}, must be between 0 and the max order {data.max_order}",
@@ -110,16 +107,9 @@ def _check_data(config: Config) -> None:
 
 def _check_architecture(config: Config) -> None:
     architecture, initial = config.architecture, config.initial
-    require(
-        len(architecture.heads) in (1, architecture.layers),
-        f"heads are {words(architecture.heads) or 'none'} for {architecture.layers} layers; "
-        "give one number, or one for each layer",
-    )
-    require(
-        len(architecture.mixer) in (1, architecture.layers),
-        f"mixers are {words(architecture.mixer) or 'none'} for {architecture.layers} layers; "
-        "give one name, or one for each layer",
-    )
+    for name, one, given in (("heads", "number", architecture.heads), ("mixers", "name", architecture.mixer)):
+        have = f"{name} are {words(given) or 'none'} for {architecture.layers} layers"
+        require(len(given) in (1, architecture.layers), f"{have}; give one {one}, or one for each layer")
     recipe(architecture.mixer, config.data.order)  # refuses names that do not exist
     for heads in architecture.heads:
         require(

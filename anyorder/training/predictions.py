@@ -108,14 +108,10 @@ def is_torch(model: object) -> bool:
 def _of_torch(model: Any, call: Any, tokens: Int[np.ndarray, "count length"]) -> np.ndarray:
     import torch
 
-    device = next((one.device for one in model.parameters()), "cpu")
-    training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            return np.stack([call(torch.as_tensor(row[None], device=device)) for row in tokens])
-    finally:
-        model.train(training)
+    from anyorder.torch.measure import measured
+
+    with measured(model) as device:
+        return np.stack([call(torch.as_tensor(row[None], device=device)) for row in tokens])
 
 
 def logits_of(model: Any, tokens: Int[Array, "length"], alphabet_size: int) -> Float[Array, "length symbols"]:
