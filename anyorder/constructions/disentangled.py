@@ -12,10 +12,10 @@ import numpy as np
 from anyorder.constructions import steps
 from anyorder.constructions.certificate import Request
 from anyorder.constructions.construction import Construction
-from anyorder.constructions.k_head import K_HEAD
 from anyorder.constructions.parts import assemble, vanishing_pull
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Route, Stream
+from anyorder.constructions.unrolled import K_HEAD
 from anyorder.constructions.unrolled_proof import AGREE
 from anyorder.errors import require
 from anyorder.models import Head, Layer, Transformer

@@ -15,21 +15,19 @@ import numpy as np
 
 from anyorder.constructions.associative import ASSOCIATIVE
 from anyorder.constructions.attention_only import ATTENTION_ONLY
-from anyorder.constructions.bayes import BAYES
 from anyorder.constructions.bigram import BIGRAM
 from anyorder.constructions.certificate import Analysis, Request, certify, default_target
 from anyorder.constructions.construction import Construction, OptionValue
 from anyorder.constructions.convolution import CONVOLUTION
 from anyorder.constructions.disentangled import DISENTANGLED
-from anyorder.constructions.dyadic import DYADIC
-from anyorder.constructions.k_head import K_HEAD, K_HEAD_BAYES
+from anyorder.constructions.dyadic import BAYES, DYADIC
 from anyorder.constructions.one_layer import ONE_LAYER
 from anyorder.constructions.recurrent import RECURRENT, RECURRENT_BAYES
 from anyorder.constructions.steps import Step
 from anyorder.constructions.three_layer import THREE_LAYER
 from anyorder.constructions.two_head import TWO_HEAD, TWO_HEAD_QK
 from anyorder.constructions.two_layer import TWO_LAYER, TWO_LAYER_QK
-from anyorder.constructions.unrolled import UNROLLED, UNROLLED_BAYES
+from anyorder.constructions.unrolled import K_HEAD, K_HEAD_BAYES, UNROLLED, UNROLLED_BAYES
 from anyorder.errors import InputError, as_number, check_order, require
 from anyorder.io.gates import gated
 from anyorder.io.numerics import DTYPES, dtype_of

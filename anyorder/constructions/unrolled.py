@@ -4,7 +4,8 @@ Layer one writes the window as the number v_n = Σ_{i=1..m} 2^(i-1) e_{x_{n-i}},
 `dyadic` does. Its digits are one-hot tokens: the MLP extracts them from the top, two layers for each group of
 digits, and layer two counts agreements: margin 1 whatever the order is. With p mantissa bits a head holds
 m = p - 2 offsets. With H heads each writes the number of its own share of the offsets, so that the order is H(p - 2);
-`k-head` is the member with one offset per head (`heads` is None), whose number is its digit: it needs no MLP.
+`k-head` is the member with one offset per head (`heads` is None): a number of one digit is that digit, so that there is
+nothing to read and no MLP, and every dtype holds every order.
 
 Everything before layer two is a whole number below 2^p, and exact:
 
@@ -22,6 +23,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
@@ -261,4 +263,34 @@ UNROLLED_BAYES = dataclasses.replace(
     steps=proof_bayes,
     options=(BETA, *_OPTIONS),
     instead=("k-head-bayes",),
+)
+
+K_HEAD = Construction(
+    name="k-head",
+    title="head j copies the token at offset j",
+    source="after Nichani et al.",
+    advice="Use it for any order in any dtype, if you can afford k heads: nothing is packed or rounded.",
+    heads="k, 1",
+    dimension="(k + 2)S + 1",
+    parameters="d(4(k + 1)(S + 1) - 2) + T(kS + k + 1)",
+    state="T(2k(S + 1) + S + 1)",
+    margin="1",
+    build=partial(unrolled, heads=None),
+    analyse=partial(analyse, heads=None),
+    steps=partial(proof, heads=None),
+    last_order=16,
+    instead=(),
+)
+
+K_HEAD_BAYES = dataclasses.replace(
+    K_HEAD,
+    name="k-head-bayes",
+    title="k-head with a beginning token as sink: add-β in every dtype",
+    source="ours",
+    advice="Use it for the Bayes predictor at any order in any dtype, if you can afford k heads.",
+    parameters="d(4(k + 1)(S + 1) - 1) + T(kS + k + 1)",
+    build=partial(unrolled_bayes, heads=None),
+    analyse=partial(analyse_bayes, heads=None),
+    steps=partial(proof_bayes, heads=None),
+    options=(BETA,),
 )

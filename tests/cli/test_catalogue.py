@@ -27,7 +27,7 @@ MINE = """
 import dataclasses
 
 from anyorder.constructions.construction import Option
-from anyorder.constructions.k_head import K_HEAD
+from anyorder.constructions.unrolled import K_HEAD
 
 MINE = dataclasses.replace(
     K_HEAD, name="mine", advice="Take it first.", options=(Option("volume", 3, "how loud it is"),),

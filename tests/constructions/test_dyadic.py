@@ -1,4 +1,4 @@
-"""`dyadic`: whole codes, equal keys, and the inverse temperature that its target needs."""
+"""`dyadic`: whole codes, equal keys, the inverse temperature that its target needs, and the sink of `bayes`."""
 
 import math
 
@@ -7,6 +7,9 @@ import pytest
 
 from anyorder.constructions import construct
 from anyorder.constructions.certificate import nearest_miss
+from anyorder.constructions.hard_sequences import hard_sequences
+from tests import oracles_constructions as oracles
+from tests.constructions.cases import worst_error
 
 
 def test_kappa_is_what_the_target_needs():
@@ -45,3 +48,15 @@ def test_equal_windows_are_identical_keys_and_codes_are_integers():
             weights[n, i] for i in range(order, n + 1) if (tokens[i - order : i] == tokens[n - order + 1 : n + 1]).all()
         ]
         assert len(set(matches)) <= 1
+
+
+@pytest.mark.parametrize("name", ["bayes", "k-head-bayes"])
+@pytest.mark.parametrize("beta", [0.5, 1.0, 3.0])
+def test_the_sink_is_add_beta_everywhere(name, beta):
+    order, symbols = 3, 3
+    batch = hard_sequences(count=4, length=120, alphabet_size=symbols, order=order, seed=5)
+    model = construct(name, order=order, alphabet_size=symbols, length=120, beta=beta)
+    error, positions = worst_error(model, lambda tokens, k, s: oracles.add_beta(tokens, k, s, beta), order, batch)
+    assert error < 1e-7
+    assert positions == 4 * (120 - order + 1)  # contexts never seen are included
+    np.testing.assert_allclose(model(batch[0])[order - 1], 1 / symbols, atol=1e-9)

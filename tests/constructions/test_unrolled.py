@@ -1,4 +1,4 @@
-"""`unrolled`: what its layers write, which orders it certifies, and what it refuses."""
+"""`unrolled`: what its layers write, which orders it certifies, and what it refuses; `k-head`, which needs no bits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from anyorder.constructions import construct, plan
 from anyorder.errors import InputError
+from anyorder.io.numerics import DTYPES
 from tests import oracles_constructions as oracles
 from tests.constructions.cases import TOKENS
 
@@ -76,3 +77,17 @@ def test_the_rounding_bounds_of_the_proof():
     ]
     assert all(bracket <= most for bracket, most in zip(brackets, (0, 4.93, 9.1, 10.5), strict=False))
     assert max(bracket / 2 ** (3 + b) for b, bracket in enumerate(brackets)) <= 0.31
+
+
+def test_heads_need_no_bits():
+    for dtype in DTYPES:
+        assert construct("k-head", order=16, alphabet_size=2, length=1024, dtype=dtype).certificate.bits_needed <= 8
+
+
+def test_k_head_is_the_member_with_one_offset_a_head():
+    asked = {"order": 3, "alphabet_size": 2, "length": 40, "dtype": "float32"}
+    one, other = construct("k-head", **asked), construct("unrolled", **asked, heads=3)
+    assert one.blocks == other.blocks
+    assert not other.layers[0].mlp
+    assert plan("k-head", **asked).steps == plan("unrolled", **asked, heads=3).steps
+    np.testing.assert_array_equal(one(TOKENS % 2), other(TOKENS % 2))
