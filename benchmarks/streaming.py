@@ -1,17 +1,20 @@
-"""The streaming estimator against a plain Python dictionary of counters: the probability of every next token.
+"""The streaming estimator against a plain Python dictionary of counters, and against simpler compiled forms.
+
+Each computes the probability of every next token.
 
 Each data set has a process of its own, so that the peak memory is that of one run. The dictionaries are timed on a
 prefix and taken to cost the same for every token of the whole, which favours them: they slow down as they grow.
 `python -m benchmarks.streaming --tokens 100000000` takes ten times as many.
 """
 
+import functools
 import json
 import resource
 import subprocess
 import sys
 import time
 
-from benchmarks.measure import Row, fastest, show
+from benchmarks.measure import Row, fastest, show, timed
 
 ORDER, SIZE, PREFIX = 12, 4, 500_000
 LENGTH = int(sys.argv[sys.argv.index("--tokens") + 1]) if "--tokens" in sys.argv else 10_000_000
@@ -74,6 +77,54 @@ def with_integers(tokens: list[int]) -> list[float]:
     return chances
 
 
+def with_sorting(tokens):
+    """The simplest compiled form: codes of contexts are sorted, and a count is the place among equal codes."""
+    import numpy as np
+
+    codes = np.zeros(len(tokens) - ORDER, np.int64)
+    for offset in range(ORDER):
+        codes = codes * SIZE + tokens[offset : len(tokens) - ORDER + offset]
+
+    def seen(codes):
+        order = np.argsort(codes, kind="stable")
+        ranked, places = codes[order], np.arange(len(codes))
+        starts = np.where(np.r_[True, ranked[1:] != ranked[:-1]], places, 0)
+        found = np.empty(len(codes), np.int64)
+        found[order] = places - np.maximum.accumulate(starts)
+        return found
+
+    with np.errstate(invalid="ignore"):
+        chances = seen(codes * SIZE + tokens[ORDER:]) / seen(codes)
+    return np.r_[np.full(ORDER, np.nan), chances]
+
+
+@functools.cache
+def with_typed_dict():
+    """The simplest compiled loop: a `numba.typed.Dict` from the code of a context to a row of counts."""
+    import numba
+    import numpy as np
+
+    @numba.njit
+    def count(tokens):
+        rows = numba.typed.Dict.empty(numba.int64, numba.int64)
+        counts = np.zeros((1024, SIZE), np.int32)
+        chances = np.full(tokens.size, np.nan)
+        context, contexts = 0, SIZE**ORDER
+        for n in range(tokens.size):
+            if n >= ORDER:
+                known = len(rows)
+                row = rows.setdefault(context, known)
+                if row == len(counts):
+                    counts = np.concatenate((counts, np.zeros_like(counts)))
+                if row < known:
+                    chances[n] = counts[row, tokens[n]] / counts[row].sum()
+                counts[row, tokens[n]] += 1
+            context = (context * SIZE + tokens[n]) % contexts
+        return chances
+
+    return count
+
+
 def measure(name: str) -> dict[str, float]:
     """Measure all numbers of one data set in this process."""
     import numpy as np
@@ -93,7 +144,13 @@ def measure(name: str) -> dict[str, float]:
     prefix = tokens[:PREFIX].tolist()
     for plain in (with_tuples, with_integers):
         np.testing.assert_array_equal(plain(prefix), chances)
+    simple = {"sorting": with_sorting, "typed_dict": with_typed_dict()}
+    for predict in simple.values():
+        np.testing.assert_array_equal(predict(tokens[:PREFIX]), chances)
+    cpu = {"ours": lambda tokens: StreamingEstimator(ORDER, SIZE).probabilities(tokens), **simple}
+    spent = {name: min(timed(lambda: one(tokens), 3, 0, time.process_time)) for name, one in cpu.items()}  # noqa: B023
     return {
+        **{f"over_{name}": spent[name] / spent["ours"] for name in simple},
         "contexts": contexts,
         "first": first,
         "gigabytes": peak / 1e9,
@@ -117,6 +174,8 @@ def main() -> None:
                 Row("its first run, which also pays for fresh memory", 1e9 * numbers["first"], "ns/token"),
                 Row("speed-up", numbers["tuples"] / numbers["ours"], "×", "≥ 40"),
                 Row("speed-up over integer keys", numbers["integers"] / numbers["ours"], "×"),
+                Row("CPU time of sorting the codes of contexts over ours", numbers["over_sorting"], "×", "> 2"),
+                Row("CPU time of numba.typed.Dict over ours", numbers["over_typed_dict"], "×", "> 2"),
                 Row("distinct contexts", numbers["contexts"] / 1e6, "million"),
                 Row("peak memory of the process", numbers["gigabytes"], "GB"),
                 Row("of it beside the tokens and their probabilities", numbers["beside"], "GB", "< 1.5"),

@@ -12,6 +12,7 @@ import tomllib
 import pytest
 from markdown_it import MarkdownIt
 
+from anyorder.estimators import hashing
 from tests.web.conftest import browser  # noqa: F401
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -209,3 +210,15 @@ def test_the_ratios_of_the_training_step_are_those_on_record():
             for length in (32, 64)
         ]
         assert f"| {shown} | {' | '.join(map(str, ratios))} |" in page
+
+
+def test_the_ratios_of_simpler_hash_tables_are_those_on_record():
+    words = " ".join(str(hashing.__doc__).split())
+    recorded = json.loads((ROOT / "benchmarks" / "recorded.json").read_text(encoding="utf-8"))
+    title = "streaming k-gram, order 12, alphabet 4, 10,000,000 tokens"
+    data = ("uniform random tokens", "a Markov chain of order 3, rows from Dirichlet(1)")
+    forms = ("sorting the codes of contexts", "numba.typed.Dict")
+    ratios = [recorded[f"{title}: {name}: CPU time of {form} over ours"] for form in forms for name in data]
+    assert min(ratios) > 2
+    assert "takes {} times the CPU time on uniform tokens and {} times on a chain".format(*ratios[:2]) in words
+    assert "from a code to a row of counts {} and {} times".format(*ratios[2:]) in words
