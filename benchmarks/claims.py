@@ -36,7 +36,7 @@ def main() -> None:
     words, known = [word for word in sys.argv[1:] if word != "--write"], ledgers()
     checked: dict[str, list[Checked]] = {}
     for paper, claims in find_claims(words).items():
-        tables = read_results(papers()[paper].recorded)
+        tables = read_results(papers()[paper].results_folder)
         checked[paper] = check(claims, known[paper].recorded(), results=tables, watch=_begin)
     differing = [
         "\n  ".join(

@@ -24,7 +24,7 @@ from anyorder.papers.two_can.printed import JUDGED
 from anyorder.report.figures import draw
 from anyorder.report.reproduce import section
 from anyorder.report.style import write_figure
-from benchmarks.pages.recorded import read_recorded, recorded, recorded_file, typed_tables
+from benchmarks.pages.recorded import on_pages, read_recorded, recorded_file, typed_tables
 from benchmarks.pages.results import regenerated
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -41,7 +41,7 @@ def run(out: Path, ids: tuple[str, ...]) -> None:
 
 def record(out: Path) -> None:
     """Keep the numbers and figures of a finished reproduction at the paper's budget."""
-    for id, shown in recorded().items():
+    for id, shown in on_pages().items():
         found = read_recorded(id, out)
         if found is None:
             continue

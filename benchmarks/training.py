@@ -37,8 +37,8 @@ def with_torch(python: str, model: str, length: int, kind: str) -> float:
 def prepared(model: str, length: int):
     """The engine of two models, compiled."""
     from anyorder.training.config import PRESETS, changed, preset
-    from anyorder.training.engine import SideBySide, placed
     from anyorder.training.initial import initial_model
+    from anyorder.training.rounds import SideBySide, placed
     from anyorder.training.step import keys, start
 
     recipe = {"optimiser": "adamw", "targets": "sampled"}

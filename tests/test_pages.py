@@ -14,7 +14,7 @@ from anyorder.papers.registry import EXPERIMENTS, papers
 from anyorder.papers.two_can.claims import LEDGER
 from benchmarks.pages import tables
 from benchmarks.pages.claims import claims_page, errata_page
-from benchmarks.pages.recorded import read_recorded, recorded
+from benchmarks.pages.recorded import on_pages, read_recorded
 from benchmarks.pages.results import differences, markdown, regenerated
 from benchmarks.results import merged
 
@@ -23,9 +23,9 @@ PAGES = {name: paper for name, paper in papers().items() if paper.page is not No
 
 
 def test_only_what_the_page_shows_is_recorded():
-    assert {path.stem for path in (RESULTS / "paper").glob("*.json")} <= set(recorded()) <= set(EXPERIMENTS)
+    assert {path.stem for path in (RESULTS / "paper").glob("*.json")} <= set(on_pages()) <= set(EXPERIMENTS)
     for name in PAGES:
-        assert {f"{name}/{path.stem}" for path in (RESULTS / name).glob("*.json")} <= set(recorded())
+        assert {f"{name}/{path.stem}" for path in (RESULTS / name).glob("*.json")} <= set(on_pages())
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_the_page_is_made_from_the_files():
 
 def test_every_column_of_a_record_is_shown():
     """Only the deviation and the seeds of a mean have no column of their own, and what no row has."""
-    for id in recorded():
+    for id in on_pages():
         found = read_recorded(id)
         for table in found["tables"].values() if found else ():
             rows = table["rows"]
@@ -73,7 +73,7 @@ def test_every_column_of_a_record_is_shown():
 
 
 def records():
-    return {id: found for id in recorded() if (found := read_recorded(id))}
+    return {id: found for id in on_pages() if (found := read_recorded(id))}
 
 
 def test_every_experiment_with_printed_numbers_has_a_paragraph():

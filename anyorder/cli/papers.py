@@ -81,7 +81,7 @@ class Claims(Command):
             for paper, claims in find_claims(self.ids).items()
         }
         results = {
-            paper: read_results(papers()[paper].recorded if self.results is None else Path(self.results, prefix(paper)))
+            paper: read_results(Path(self.results, prefix(paper)) if self.results else papers()[paper].results_folder)
             for paper in chosen
         }
         require(

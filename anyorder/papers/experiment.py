@@ -171,7 +171,7 @@ class Experiment:
     paper: the printed statement; None for our own experiments.
     reading: our interpretation; None where nothing is ambiguous.
     minutes: on two free cores, if no other experiment has trained the same models.
-    recorded: how the docs show the recorded result; None if none is recorded.
+    on_page: how the docs show the recorded result; None if none is recorded.
     home: its paper, set by the registry.
     """
 
@@ -182,7 +182,7 @@ class Experiment:
     run: Callable[[Task], Result]
     paper: str | None = None
     reading: str | None = None
-    recorded: OnPage | None = None
+    on_page: OnPage | None = None
     home: Paper | None = None
 
 

@@ -49,10 +49,10 @@ class Paper:
     page: str | None = None
 
     @property
-    def recorded(self) -> Path:
+    def results_folder(self) -> Path:
         """The folder with results at the paper's budget.
 
-        >>> Paper("mine", "Mine", "me", "one is one").recorded.parts[-2:]
+        >>> Paper("mine", "Mine", "me", "one is one").results_folder.parts[-2:]
         ('results', 'mine')
         """
         return RESULTS / self.name if self.results is None else self.results

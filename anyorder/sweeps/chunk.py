@@ -21,10 +21,10 @@ from anyorder.models import Transformer, load
 from anyorder.sweeps.table import Ended
 from anyorder.training import config_text
 from anyorder.training.config import Config
-from anyorder.training.engine import placed, rounds
 from anyorder.training.evaluation import evaluate
 from anyorder.training.initial import initial_model
 from anyorder.training.reference import evaluation_set
+from anyorder.training.rounds import placed, rounds
 from anyorder.training.step import keys, start
 
 #: Runs of one chunk are measured on the same sequences.

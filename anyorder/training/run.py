@@ -24,7 +24,6 @@ from anyorder.io.trees import as_json
 from anyorder.models import Transformer, load
 from anyorder.training.checks import check_config
 from anyorder.training.config import GROUPS, Architecture, Config, Member, changed, preset
-from anyorder.training.engine import Round, placed, rounds
 from anyorder.training.evaluation import Evaluation, evaluate_each
 from anyorder.training.folder import Folder, opened, read_config, read_start
 from anyorder.training.initial import initial_model
@@ -33,6 +32,7 @@ from anyorder.training.own import GivenModel, check_same, own_modules, source_fi
 from anyorder.training.predictions import Output
 from anyorder.training.progress import Progress, RoundWatcher, Stop, shown
 from anyorder.training.reference import EvaluationSet, GivenFloor, Reference, evaluation_set
+from anyorder.training.rounds import Round, placed, rounds
 from anyorder.training.step import State, keys, start
 
 

@@ -20,9 +20,9 @@ KEYS: dict[str, type] = {
 }  # fmt: skip
 
 
-def recorded() -> dict[str, OnPage]:
+def on_pages() -> dict[str, OnPage]:
     """The display settings of every experiment with a recorded result, by id."""
-    return {id: experiment.recorded for id, experiment in EXPERIMENTS.items() if experiment.recorded is not None}
+    return {id: experiment.on_page for id, experiment in EXPERIMENTS.items() if experiment.on_page is not None}
 
 
 def typed_tables(record: Row) -> Tables:
@@ -38,7 +38,7 @@ def recorded_file(id: str) -> Path:
     """
     (experiment,) = chosen((id,))
     assert experiment.home is not None
-    return experiment.home.recorded / f"{experiment.id.removeprefix(prefix(experiment.home.name))}.json"
+    return experiment.home.results_folder / f"{experiment.id.removeprefix(prefix(experiment.home.name))}.json"
 
 
 def read_recorded(id: str, folder: Path | None = None) -> Row | None:

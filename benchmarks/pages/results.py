@@ -13,7 +13,7 @@ from anyorder.report.tables import known, shown
 from anyorder.sweeps.analysis import Spread
 from benchmarks.pages.differences import DIFFERENCES
 from benchmarks.pages.markdown import as_markdown, rewritten
-from benchmarks.pages.recorded import read_recorded, recorded, recorded_file, typed_tables
+from benchmarks.pages.recorded import on_pages, read_recorded, recorded_file, typed_tables
 
 #: Tables with more rows than this are not shown on the page, only linked.
 LONG = 24
@@ -21,7 +21,7 @@ LONG = 24
 
 def regenerated(page: str) -> str:
     """The page with its parts as they are now; each stands between `<!-- part: NAME -->` and `<!-- end -->`."""
-    found = {id: record for id in recorded() if (record := read_recorded(id)) is not None}
+    found = {id: record for id in on_pages() if (record := read_recorded(id)) is not None}
     parts = {
         "experiments": _experiments(),
         "recorded": "\n\n".join(filter(None, (_recorded(found, one) for one in papers().values() if one.page is None))),
@@ -33,7 +33,7 @@ def regenerated(page: str) -> str:
 
 def differences(found: Mapping[str, Row]) -> list[str]:
     """A paragraph for every experiment that has printed numbers, from the tables that are recorded."""
-    return [DIFFERENCES[id](typed_tables(found[id])) for id in recorded() if id in found and id in DIFFERENCES]
+    return [DIFFERENCES[id](typed_tables(found[id])) for id in on_pages() if id in found and id in DIFFERENCES]
 
 
 def _experiments() -> str:
@@ -50,7 +50,7 @@ def _experiments() -> str:
 
 
 def _recorded(found: Mapping[str, Row], paper: Paper) -> str:
-    ids = [id for id in recorded() if EXPERIMENTS[id].home is paper]
+    ids = [id for id in on_pages() if EXPERIMENTS[id].home is paper]
     missing = ", ".join(f"`{id}`" for id in ids if id not in found)
     title = f"**{paper.title}.**" if paper.page is None else ""
     said = " ".join(filter(None, [title, paper.rule(), f"Not recorded yet: {missing}." if missing else ""]))
@@ -69,7 +69,7 @@ def _verdicts(paper: Paper) -> str:
 
 def _section(record: Row) -> str:
     id, seeds = record["id"], record["seeds"]
-    on_page, file = recorded()[id], Path(os.path.relpath(recorded_file(id), RESULTS.parent)).as_posix()
+    on_page, file = on_pages()[id], Path(os.path.relpath(recorded_file(id), RESULTS.parent)).as_posix()
     models = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     trained = f"preset `{record['preset']}`, {record['steps']:,} steps, {models}" if record["steps"] else "no training"
     lines = [f"\n### {record['title']} (`{id}`)\n", f"{_sentence(record['where'])}; {trained}.\n"]

@@ -47,7 +47,7 @@ def test_nothing_is_judged_on_fewer_than_five_seeds(paper, seeds):
 
     results = {
         id: {name: [{key: fewer(cell) for key, cell in row.items()} for row in rows] for name, rows in tables.items()}
-        for id, tables in read_results(papers()[paper].recorded).items()
+        for id, tables in read_results(papers()[paper].results_folder).items()
     }
     ledger = ledgers()[paper]
     found = {one.claim.id: one.finding for one in check(ledger.claims.values(), ledger.recorded(), results=results)}

@@ -53,7 +53,7 @@ from anyorder.papers.figure_data import Chart, Plot, series
 COST = {"tiny": 0.1, "quick": 0.1, "paper": 0.1}
 
 
-@experiment("Sums", "Sec. 1", COST, paper="They are 2 and 5.", recorded=OnPage(("line",)))
+@experiment("Sums", "Sec. 1", COST, paper="They are 2 and 5.", on_page=OnPage(("line",)))
 def depth(task):
     rows = [{"n": n, "sum": n * n + 1, "sum_agrees": printed == n * n + 1} for n, printed in ((1, 2), (2, 7))]
     line = Plot("A line.", [Chart("n", "sum", [series("s", rows, "n", "sum")])])

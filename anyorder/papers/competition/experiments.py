@@ -184,7 +184,7 @@ WEIGHTS = (
     "on the number N of chains and on training time; at medium N inference comes first and retrieval replaces it.",
     reading="Four symbols and 32 tokens (the paper: ten and 512), N up to 256 (2,048), all chains of a pool equally "
     "likely (the paper draws their probabilities). Weights are exact minimisers on 128 held-out sequences of the pool.",
-    recorded=OnPage(("map", "weights")),
+    on_page=OnPage(("map", "weights")),
 )
 def phase_map(task: Task) -> Result:
     """Train on pools of several sizes; measure the weights of the predictors at each step."""
@@ -231,7 +231,7 @@ def _lines(rows: list[Row]) -> Plot:
     paper="Depth and width of the model move the borders between the phases.",
     reading="One layer in place of two at the largest pool, d = 16 in place of 32 at N = 8; the weights at the end. "
     "The borders themselves are not located.",
-    recorded=OnPage(("architecture",)),
+    on_page=OnPage(("architecture",)),
 )
 def architecture(task: Task) -> Result:
     """The weights at the end of training for other depths and widths, beside those of the map."""

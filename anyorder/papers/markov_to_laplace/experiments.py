@@ -96,7 +96,7 @@ SHARES = (
     "convolution Mamba fails; a window of w = k + 1 tokens is enough for order k.",
     reading="Binary chains with Dirichlet(1) rows, Mamba-2 with four heads and no MLP, recipe `fast`. The authors' "
     "defaults have sequences of 1,024 tokens; ours have 32 at orders 1 and 2 and 64 at order 3.",
-    recorded=OnPage(("window",)),
+    on_page=OnPage(("window",)),
 )
 def window(task: Task) -> Result:
     """Train one layer of Mamba with windows around k + 1, and attention; the last rows are the certified recurrence."""
@@ -185,7 +185,7 @@ def nearest_beta(
     {"tiny": 0.2, "quick": 0.6, "paper": 20},
     paper="The layer learns the Bayes predictor of its prior: for Dirichlet(β) rows it adds β.",
     reading="β of a model is that of the add-β predictor with the least mean D(add-β ‖ model) on held-out sequences.",
-    recorded=OnPage(("beta",)),
+    on_page=OnPage(("beta",)),
 )
 def beta(task: Task) -> Result:
     """Train one layer for each prior, w = k + 1, and find the nearest add-β smoothing."""

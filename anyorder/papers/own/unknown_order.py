@@ -89,7 +89,7 @@ def heads(models: Sequence[Transformer], longest: int, count: int) -> list[Row]:
     reading="The order of every chain is drawn uniformly from 1 … K, or its context tree from the prior of "
     "context-tree weighting. The floor is the Bayes mixture over orders, or context-tree weighting; the best fixed "
     f"order lies above it. A model within {NEAR} nats of the floor is counted as selecting the order.",
-    recorded=OnPage(),
+    on_page=OnPage(),
 )
 def unknown_order(task: Task) -> Result:
     """Train every trial; locate the models between the floor and the best fixed order."""

@@ -202,7 +202,7 @@ LAYERS = (
     "learnt in the same way, order by order. The signal of layer 1 depends on how far layer 2 has come.",
     reading="A stage is at least three measurements in a row in which a strategy is the nearest one, by exact "
     "D(strategy ‖ model): the shading of the paper's Fig. 1. Attention alone, T = 48 where the paper has 100.",
-    recorded=OnPage(("stages",)),
+    on_page=OnPage(("stages",)),
 )
 def stages(task: Task) -> Result:
     """Follow models on chains of order 1 and 2 through training."""
@@ -290,7 +290,7 @@ ARRIVALS = (
     "solution delays the right one.",
     reading="Doubly stochastic kernels, mixtures of all permutations, whose rows are marginally Dirichlet(1), like "
     "those of the other chains.",
-    recorded=OnPage(("unigram-free",)),
+    on_page=OnPage(("unigram-free",)),
 )
 def unigram_free(task: Task) -> Result:
     """Compare arrival at the bigram on doubly stochastic kernels and on Dirichlet rows."""

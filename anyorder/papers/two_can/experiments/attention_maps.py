@@ -45,7 +45,7 @@ def charts(tables: Tables) -> dict[str, Figure]:
     "`paper` and `floor`. The latter have a beginning token: its row and column are marked by a dot. Layer 2 is shown "
     "on the first three held-out sequences in which each symbol is at least a quarter of the tokens and no run is "
     "longer than eight.",
-    recorded=OnPage(
+    on_page=OnPage(
         figures=("offsets", "layer-1", *(f"{JUDGED}-layer-2-order-{order}" for order in (3, 2, 1))),
         wide={
             "offsets": (("preset", "order"), "offset", "weight"),

@@ -78,7 +78,7 @@ def charts(tables: Tables) -> dict[str, Figure]:
     "weights: 2^b levels from zero), scaled to the largest entry of each vector: two bits are the levels -1, 0 and 1. "
     "Sums, norms and the denominator of the softmax are exact. The narrow floating-point formats are ours. Ten "
     "sequences are few: the printed deviations, which are over sequences, are larger than most differences.",
-    recorded=OnPage(charts=charts),
+    on_page=OnPage(charts=charts),
 )
 def bits(task: Task) -> Result:
     """Quantise the two-layer models of every preset."""

@@ -52,7 +52,7 @@ def charts(tables: Tables) -> dict[str, Figure]:
     reading="The models are those of the preset `published`, and beside them of `paper`. The excess is the mean over "
     "the predictions from a full window, and the expectation over the true next-token distribution is exact, so that "
     "only the sequences are sampled. The second table evaluates the same models in the way of the published code.",
-    recorded=OnPage(figures=("one-layer",), charts=charts),
+    on_page=OnPage(figures=("one-layer",), charts=charts),
 )
 def depth(task: Task) -> Result:
     """Train both; keep the attention of the one-layer model on a few sequences."""
@@ -148,7 +148,7 @@ def settings_chart(tables: Tables) -> dict[str, Figure]:
     reading="A grid of 18 cells, learning rate × width × batch, all values of App. H.5, with one seed per depth and "
     "cell, otherwise the preset `published`. Its batch is two kernels with 16 sequences each; a batch of 16 is two "
     "kernels with eight.",
-    recorded=OnPage(figures=("settings",), charts=settings_chart),
+    on_page=OnPage(figures=("settings",), charts=settings_chart),
 )
 def depth_settings(task: Task) -> Result:
     """Train one layer and two in every cell of the grid."""

@@ -39,7 +39,7 @@ def sweep(budget: Budget) -> Sweep:
     {"tiny": 0.3, "quick": 5, "paper": 55},
     paper="Settings are searched on a grid of batch, rate, weight decay, betas, dropout, length, width and heads.",
     reading="Cells are drawn at random from the grid; one seed each.",
-    recorded=OnPage(figures=("rates",)),
+    on_page=OnPage(figures=("rates",)),
 )
 def grid(task: Task) -> Result:
     """Train cells spread over the grid, name the best, and estimate the cost of the rest."""

@@ -42,7 +42,7 @@ NAMES = {
     {"tiny": 0.4, "quick": 4.5, "paper": 55},
     paper="H.5 says GPT-2 based; the text has the stack of App. B.1; the code has a third architecture.",
     reading="Sizes, steps and data are those of `depth` for all. The training page lists how the presets differ.",
-    recorded=OnPage(),
+    on_page=OnPage(),
 )
 def presets(task: Task) -> Result:
     """Train each model; evaluate it by our method and by that of the published code."""

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from anyorder.training.engine import SideBySide, rounds
+from anyorder.training.rounds import SideBySide, rounds
 from anyorder.training.run import train
 from tests.training.small import PAIR, ROOT, environment
 
