@@ -188,7 +188,7 @@ def proof_bayes(request: Request, beta: float = 1.0) -> tuple[Step, ...]:
         *code_steps(request.order, "p^V_k in `gate`; the beginning token, seen in a window, takes it away again"),
         steps.match(
             "The beginning token ⊢ is a sink: its key scores as an exact match plus log(β S). Next to N matches it "
-            "weighs β S, and for a context never seen it is all there is.",
+            "weighs β S, and in a context never seen it gets all attention.",
             "score(n, i) = kappa · cos(v_i, u_n),   score(n, ⊢) = kappa + log(β S)",
             "ours",
             before="mlp 1.3",

@@ -225,23 +225,18 @@ def from_stored(plain: Row, source: str = "the sweep") -> Sweep:
     return sweep(plain["name"], base, plain["axes"], seeds=plain["seeds"], metric=plain["metric"], success=success)
 
 
-#: Fields of a config in version 0.2, always part of a digest; later ones only if they differ from their defaults.
-_OF_0_2 = {
-    "seed", "seeds", "order", "alphabet_size", "prior", "concentration", "gamma", "min_order", "max_order",
-    "depth", "start", "token_noise", "transition_noise", "length", "layers", "heads", "dimension", "mlp",
-    "last_mlp", "key_positions", "positions_through_key", "absolute_positions", "value_positions", "beginning",
-    "pre_norm", "qk_norm", "tied", "weights", "zero_output", "from_model", "perturbation", "steps", "batch",
-    "per_kernel", "targets", "predictions", "dropout", "optimiser", "learning_rate", "beta1", "beta2",
-    "weight_decay", "clip", "warmup", "schedule", "final_rate", "dtype", "evaluate_every", "evaluation_count",
-    "evaluation_seed", "checkpoint_every",
-}  # fmt: skip
+#: Fields of a config that version 0.2 did not have: part of a digest only if they differ from their defaults.
+_NEW = (
+    "mixer", "rotary_positions", "taps", "state", "expansion", "decay", "chains", "pool_seed", "keep_every",
+    "own_source", "own_model",
+)  # fmt: skip
 
 
 def sweep_digest(sweep: Sweep) -> str:
     """A digest of everything that determines the runs of a sweep; metric and success only judge them."""
     base, given = as_json(sweep.base), configs.values(sweep.base)
     del base["preset"]
-    for name in configs.DEFAULTS.keys() - _OF_0_2:
+    for name in _NEW:
         if given[name] == configs.DEFAULTS[name]:
             group = configs.GROUPS[name]
             del (base if group is None else base[group])[name]
