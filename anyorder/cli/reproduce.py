@@ -15,6 +15,7 @@ from rich.table import Table
 from anyorder import papers
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, progress, table
+from anyorder.errors import require
 from anyorder.io.gates import Gate, check_memory
 from anyorder.training import devices
 
@@ -47,6 +48,9 @@ class Reproduce(Command):
         """Run, write after every experiment, and report failures."""
         if self.ids == ("list",):
             return _listed()
+        require(
+            self.seeds is None or self.seeds >= 1, f"seeds is {self.seeds}, must be at least 1; pass `seeds=1` or more"
+        )
         devices.prepare()
         from anyorder.report import reproduce
 

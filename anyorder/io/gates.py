@@ -48,7 +48,6 @@ RANGES: dict[str, tuple[float, float]] = {
     "max_length": (-1e3, 1e3),
     "orders": (1, 1e6),
     **dict.fromkeys(("rate", "rate_2"), (-1e308, 1e308)),  # a run that diverges is refused by its step
-    "seeds": (1, LARGEST[int]),
     "sequences": (-1e6, 1e6),
     "steps": (-1e9, 1e9),
     "symbols": (2, 1e6),
