@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import anyorder
+from anyorder import chains, estimators, papers, sweeps, training
 from anyorder.cli.command import facts, working
 from anyorder.io import cache, plugins
 
@@ -36,10 +38,10 @@ def listed(what: str) -> Any:
 
 def _constructions() -> dict[str, object]:
     """Every construction with its measured and certified orders, and the tables for the terminal."""
-    from anyorder.constructions import CONSTRUCTIONS, tables
+    from anyorder.constructions import tables
     from anyorder.constructions.exact_orders import LEGEND, TOLERANCE, precision_table
 
-    precision: dict[str, list[dict[str, object]]] = {name: [] for name in CONSTRUCTIONS}
+    precision: dict[str, list[dict[str, object]]] = {name: [] for name in anyorder.constructions.CONSTRUCTIONS}
     for row in precision_table():
         orders = {
             dtype: {**({} if found is None else vars(found)), "certified": row.certified[dtype]}
@@ -57,7 +59,7 @@ def _constructions() -> dict[str, object]:
             "largest_exact_order": precision[name][0]["largest_exact_order"] if precision[name] else None,
             "variants": precision[name][1:],
         }
-        for name, entry in CONSTRUCTIONS.items()
+        for name, entry in anyorder.constructions.CONSTRUCTIONS.items()
     ]
     shown = [table() for table in tables.TABLES.values()]
     return {"tolerance": TOLERANCE, "entries": entries, "start": tables.START, "tables": shown, "legend": LEGEND}
@@ -68,10 +70,8 @@ def _options() -> dict[str, list[dict[str, object]]]:
 
     `--seed` belongs to the sequences.
     """
-    from anyorder.constructions import CONSTRUCTIONS
-
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for entry in CONSTRUCTIONS.values():
+    for entry in anyorder.constructions.CONSTRUCTIONS.values():
         for option in entry.options:
             meanings = found.setdefault(option.name, {})
             meaning = meanings.setdefault(option.help, {**facts(option, "help", "default"), "constructions": []})
@@ -80,25 +80,19 @@ def _options() -> dict[str, list[dict[str, object]]]:
 
 
 def _estimators() -> dict[str, str]:
-    from anyorder.estimators.registry import ESTIMATORS
-
-    return {name: entry.meaning for name, entry in ESTIMATORS.items()}
+    return {name: entry.meaning for name, entry in estimators.ESTIMATORS.items()}
 
 
 def _papers() -> list[dict[str, object]]:
     """Every paper with its experiments and claims, and everything else that its folder or file defines."""
-    from anyorder.chains.config import PRIORS
     from anyorder.constructions import CONSTRUCTIONS
-    from anyorder.estimators.registry import ESTIMATORS
-    from anyorder.papers.registry import PAPERS, ledgers, papers
-    from anyorder.sweeps.builtin import SWEEPS
-    from anyorder.training.config import PRESETS
     from anyorder.training.mixers import MIXERS
 
-    registries: tuple[plugins.Registry[Any], ...] = (PRESETS, SWEEPS, PRIORS, ESTIMATORS, CONSTRUCTIONS, MIXERS)
+    registries: list[plugins.Registry[Any]] = [training.PRESETS, sweeps.SWEEPS, chains.PRIORS]
+    registries += [estimators.ESTIMATORS, CONSTRUCTIONS, MIXERS]
     found = []
-    for name, paper in papers().items():
-        home, ledger = PAPERS.home(name), ledgers().get(name)
+    for name, paper in papers.papers().items():
+        home, ledger = papers.registry.PAPERS.home(name), papers.registry.ledgers().get(name)
         others = {f"{one.kind}s": [thing for thing in one if one.home(thing) == home] for one in registries}
         entry = facts(paper, "name", "title", "reference", "about")
         entry |= {"home": home, "experiments": [one["id"] for one in _experiments() if one["paper"] == name]}
@@ -108,12 +102,10 @@ def _papers() -> list[dict[str, object]]:
 
 
 def _experiments() -> list[dict[str, object]]:
-    from anyorder.papers.registry import EXPERIMENTS, papers
-
     return [
         {"paper": paper.name, **facts(one, "id", "title", "where", "minutes")}
-        for paper in papers().values()
-        for one in EXPERIMENTS.values()
+        for paper in papers.papers().values()
+        for one in papers.EXPERIMENTS.values()
         if one.home is paper
     ]
 

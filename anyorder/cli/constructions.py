@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 from rich.console import Group
 
+import anyorder
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Command, Outcome, SequenceCommand, facts, key_value_table, table, working
 from anyorder.errors import require
 from anyorder.io.gates import Dtype, Gate
 
 if TYPE_CHECKING:
-    from anyorder.constructions import Plan
     from anyorder.constructions.construction import OptionValue
     from anyorder.constructions.parameters import Breakdown, Entry
 
@@ -56,11 +56,11 @@ class Chosen(Command):
         given = {name: getattr(self, name, None) for name in ("target_error", "kappa", *listed("options"))}
         return {name: value for name, value in given.items() if value is not None}
 
-    def planned(self, name: str, size: int, length: int) -> Plan:
+    def planned(self, name: str, size: int, length: int) -> anyorder.constructions.Plan:
         """The options that the flags set for a construction over this many symbols."""
-        from anyorder.constructions import plan
-
-        return plan(name, order=self.order, alphabet_size=size, length=length, dtype=self.dtype, **self.options())
+        return anyorder.plan(
+            name, order=self.order, alphabet_size=size, length=length, dtype=self.dtype, **self.options()
+        )
 
 
 class Verify(Chosen):
@@ -111,13 +111,13 @@ class Verify(Chosen):
 
     def run(self) -> Outcome:
         """Measure the worst error and compare it with the bound."""
-        from anyorder.constructions.verify import verify
-
         exhaustive = self.exhaustive is not None
         length = self.length if self.exhaustive is None else self.exhaustive
         with working(f"verifying {self.name}"):
             made = self.planned(self.name, self.alphabet_size, length)
-            result = verify(made, sequences=self.sequences, seed=self.seed, exhaustive=exhaustive, force=self.force)
+            result = anyorder.verify(
+                made, sequences=self.sequences, seed=self.seed, exhaustive=exhaustive, force=self.force
+            )
         report = {**vars(result), "reason": result.reason}
         return Outcome(report, key_value_table(report), result.passed)
 
@@ -144,7 +144,6 @@ class Predict(Chosen, SequenceCommand):
 
         from anyorder.cli.estimate import infinite
         from anyorder.constructions.verify import deviations, expected, within
-        from anyorder.estimators import Score
         from anyorder.io import atomic
 
         with self.opened() as sequences:
@@ -162,7 +161,7 @@ class Predict(Chosen, SequenceCommand):
         wrong = deviations(predicted, exact)
         defined = ~np.isnan(wrong)
         error = float(wrong[defined].max(initial=0.0))
-        scores = {"": Score(), "exact_": Score()}
+        scores = {"": anyorder.estimators.Score(), "exact_": anyorder.estimators.Score()}
         for rows, score in zip((predicted, exact), scores.values(), strict=True):
             score.add(np.take_along_axis(rows[:-1], tokens[1:, None], axis=1)[:, 0][defined[:-1]])
         if self.out is not None:
@@ -213,10 +212,9 @@ class Build(Chosen):
     def run(self) -> Outcome:
         """Construct and save."""
         from anyorder.constructions.parameters import count_arrays
-        from anyorder.models import save
 
         model = self.planned(self.name, self.alphabet_size, self.length).build(self.force)
-        save(model, self.out)
+        anyorder.save(model, self.out)
         certificate = {} if model.certificate is None else model.certificate.as_dict()
         about = {"out": self.out, "dimension": model.dimension, "parameters": count_arrays(model)}
         report = {"construction": self.name, **about, "certificate": certificate or None}
@@ -253,11 +251,9 @@ class Export(Command):
 
     def run(self) -> Outcome:
         """Write the weights, measure them, and write the results."""
-        from anyorder.constructions.gpt2 import export
-
         asked = facts(self, "order", "alphabet_size", "length", "beta", "sequences", "seed")
         with working(f"exporting {self.name}"):
-            made = export(self.name, self.out, **asked)  # type: ignore[arg-type]
+            made = anyorder.export(self.name, self.out, **asked)  # type: ignore[arg-type]
         size = {name: made.config[name] for name in ("n_layer", "n_head", "n_embd", "n_inner")}
         count = sum(array.size for array in made.weights.values())
         report = {"out": self.out, "construction": self.name, **size, "parameters": count, **made.truth["measured"]}

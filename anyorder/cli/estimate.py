@@ -7,6 +7,7 @@ from typing import Annotated
 
 import tyro
 
+from anyorder import estimators
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Outcome, SequenceCommand, facts, key_value_table, progress
 from anyorder.errors import check_order, in_flags, require
@@ -45,15 +46,13 @@ class EstimateCommand(SequenceCommand):
         """Read and feed in chunks, score, and write."""
         import numpy as np
 
-        from anyorder.estimators import Score, StreamingEstimator
-        from anyorder.estimators.registry import ESTIMATORS
         from anyorder.io import atomic
 
         with self.opened() as sequences:
             if self.file.endswith(".npy"):  # rows of a sample come from different kernels
                 sequences.check_single()
             length, size = sequences.length, sequences.alphabet_size
-            stream = StreamingEstimator(self.order, size, self.estimator, beta=self.beta)
+            stream = estimators.StreamingEstimator(self.order, size, self.estimator, beta=self.beta)
             check_order(max(self.order, 1), length)
             needed = length * size * 8
             require(
@@ -61,7 +60,7 @@ class EstimateCommand(SequenceCommand):
                 f"the distributions need {needed / 2**30:.1f} GiB, the limit is {MOST_BYTES >> 30} GiB; "
                 "drop `out=` to score without keeping them",
             )
-            score, defined, kept, ends = Score(), 0, [], False
+            score, defined, kept, ends = estimators.Score(), 0, [], False
             with progress() as bar:
                 task = bar.add_task(f"{self.estimator}, order {self.order}", total=length)
                 for tokens, begins in sequences.chunks():
@@ -104,14 +103,12 @@ class EstimateCommand(SequenceCommand):
             shown["posterior"] = " ".join(f"{weight:.3g}" for weight in posterior)
         shown |= {"note": " ".join(in_flags(note) + "." for note in sequences.notes)} if sequences.notes else {}
         if score.zero_probability:
-            report["finite_estimators"] = [name for name, entry in ESTIMATORS.items() if entry.finite]
+            report["finite_estimators"] = [name for name, entry in estimators.ESTIMATORS.items() if entry.finite]
             shown |= dict.fromkeys(("log_loss_nats", "bits_per_symbol"), infinite(score.zero_probability))
         return Outcome(report, key_value_table(shown))
 
 
 def infinite(zeros: int) -> str:
     """The explanation of a loss that is infinite because of tokens with probability zero."""
-    from anyorder.estimators.registry import ESTIMATORS
-
-    finite = ", ".join(name for name, entry in ESTIMATORS.items() if entry.finite)
+    finite = ", ".join(name for name, entry in estimators.ESTIMATORS.items() if entry.finite)
     return f"infinite: {zeros} tokens had probability 0; finite estimators: {finite} (anyorder estimate --estimator)"

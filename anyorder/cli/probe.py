@@ -11,6 +11,7 @@ import tyro
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+import anyorder
 from anyorder.cli.command import Command, Outcome, progress, table
 from anyorder.errors import require
 from anyorder.io import plugins
@@ -18,7 +19,6 @@ from anyorder.io.gates import Gate
 
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.papers.experiment import TableRow
-    from anyorder.probing import Probed
 
 #: Heads that the table shows.
 SHOWN = 20
@@ -73,10 +73,8 @@ class Probe(Command):
 
     def run(self) -> Outcome:
         """Open, measure, draw, and tabulate."""
-        from anyorder.probing import as_json
-
         result = self._measure()
-        report = as_json(result)
+        report = anyorder.probing.as_json(result)
         shown: list[RenderableType] = [_table(result), *_notes(result)]
         if self.out is not None:
             from anyorder.io.atomic import locked
@@ -88,10 +86,7 @@ class Probe(Command):
             shown.append(f"page: {page}, beside probe.json and probe.png")
         return Outcome(report, Group(*shown))
 
-    def _measure(self) -> Probed:
-        from anyorder.probing import Settings, probe
-        from anyorder.probing.adapters.choose import open_model
-
+    def _measure(self) -> anyorder.probing.Probed:
         longest = max(5, (self.order or 0) + 1) if self.max_length is None else self.max_length
         if Path(self.model).suffix == ".npz":
             from anyorder.probing.adapters.arrays import probe_recorded
@@ -101,10 +96,10 @@ class Probe(Command):
                 f"{self.model} has attention that was recorded, no model to run; leave out --ablate and --paths",
             )
             return probe_recorded(self.model, max_length=longest, layers=self.layers)
-        settings = Settings(self.sequences, self.length, self.symbols, longest, self.layers, self.seed)
+        settings = anyorder.probing.Settings(self.sequences, self.length, self.symbols, longest, self.layers, self.seed)
         with progress() as bar:
             task = bar.add_task("opening", total=None)
-            model = open_model(
+            model = anyorder.probing.open_model(
                 self.model, settings, order=self.order, alphabet_size=self.alphabet_size, member=self.member
             )
             longest = settings.decided(model).max_length
@@ -114,7 +109,7 @@ class Probe(Command):
                 f"pass `max_length={longest}`, or a larger `length=`",
             )
             bar.update(task, description="probing")
-            return probe(
+            return anyorder.probe(
                 model,
                 settings,
                 ablate=self.ablate,
@@ -123,7 +118,7 @@ class Probe(Command):
             )
 
 
-def _rows(result: Probed) -> list[TableRow]:
+def _rows(result: anyorder.probing.Probed) -> list[TableRow]:
     """The rows of the table, best heads first; the page shows the same."""
     others = [head for head in result.heads if head.kind in ("skip", "diffuse")]
     best = [*result.strongest, *sorted(others, key=lambda head: -head.contrast)]
@@ -144,7 +139,7 @@ def _rows(result: Probed) -> list[TableRow]:
     return rows
 
 
-def _table(result: Probed) -> Table:
+def _table(result: anyorder.probing.Probed) -> Table:
     """The rows in the terminal, with the numbers of a list one after the other."""
     rows = [
         [" ".join(f"{value:.1f}" for value in cell) if isinstance(cell, tuple) else cell for cell in row.values()]
@@ -154,7 +149,7 @@ def _table(result: Probed) -> Table:
     return table(dict.fromkeys(names, ""), rows, f"{result.model}: {result.in_words}")
 
 
-def _notes(result: Probed) -> list[str]:
+def _notes(result: anyorder.probing.Probed) -> list[str]:
     placebo, acts, off, settings = result.controls.no_repeat, result.behaviour, result.ablation, result.settings
     notes = [
         "attention over the row's mean on keys whose last tokens agree with the query's: all K, all but one, one "

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from anyorder import estimators
 from anyorder.chains.config import OF_A_PRIOR, PRIORS
 from anyorder.errors import require
 
@@ -28,9 +29,7 @@ def _not_of_prior(prior: str, flag: str) -> bool:
 
 
 def _without_smoothing(estimator: str) -> bool:
-    from anyorder.estimators.registry import ESTIMATORS
-
-    return ESTIMATORS.find(estimator).beta is None
+    return estimators.ESTIMATORS.find(estimator).beta is None
 
 
 def _is_run(model: str) -> bool:

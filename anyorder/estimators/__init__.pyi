@@ -25,6 +25,7 @@ from .noisy import bayes_under_transition_noise as bayes_under_transition_noise
 from .order_scores import OrderReport as OrderReport
 from .order_scores import OrderStream as OrderStream
 from .order_scores import orders as orders
+from .registry import ESTIMATORS as ESTIMATORS
 from .result import Estimate as Estimate
 from .result import WeightedEstimate as WeightedEstimate
 from .retrieval import retrieval as retrieval
