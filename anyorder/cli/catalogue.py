@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import anyorder
-from anyorder import chains, estimators, papers, sweeps, training
+from anyorder import chains, estimators, io, papers, sweeps, training
 from anyorder.cli.command import facts, working
 from anyorder.io import cache, plugins
 
@@ -24,9 +24,7 @@ def listed(what: str) -> Any:
     registry, make = _REGISTRIES[what]
 
     def made() -> Any:
-        from anyorder.io.trees import as_json
-
-        return as_json(make())
+        return io.trees.as_json(make())
 
     def made_once() -> Any:
         with working(f"reading the {what}, once"):

@@ -8,7 +8,7 @@ import dataclasses
 import inspect
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, dataclass_transform
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, dataclass_transform
 
 import tyro
 from rich.box import SIMPLE_HEAD
@@ -17,12 +17,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.status import Status
 from rich.table import Table
 
+from anyorder import io
 from anyorder.errors import require
 from anyorder.io import plugins
 from anyorder.io.gates import Gate
-
-if TYPE_CHECKING:  # NumPy and JAX take a second to import: not for --help
-    from anyorder.io.sequence_files import SequenceFile
 
 
 class Outcome(NamedTuple):
@@ -105,11 +103,9 @@ class SequenceCommand(Command):
         words = "FILE" if self.file == "-" else shlex.join((self.file, *alphabet))
         return super().next_step(report).replace("FILE", words, 1)
 
-    def opened(self) -> contextlib.AbstractContextManager[SequenceFile]:
+    def opened(self) -> contextlib.AbstractContextManager[io.sequence_files.SequenceFile]:
         """The file, to be read in chunks."""
-        from anyorder.io.sequence_files import open_sequences
-
-        return open_sequences(
+        return io.sequence_files.open_sequences(
             self.file, alphabet=self.alphabet, alphabet_size=self.alphabet_size, row=self.row, line_ends=self.line_ends
         )
 

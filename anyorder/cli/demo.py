@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from rich.console import Group
 from rich.table import Table
 
+from anyorder import estimators, io, papers
 from anyorder.cli.command import Command, Outcome, facts, progress, table
 from anyorder.errors import require
 from anyorder.io.gates import Gate
@@ -16,8 +17,6 @@ from anyorder.training import devices
 
 if TYPE_CHECKING:
     from anyorder.constructions.verify import Verification
-    from anyorder.estimators import LossSummary
-    from anyorder.io.atomic import Row
     from anyorder.papers.own.floor import Comparison
 
 
@@ -61,8 +60,6 @@ class Demo(Command):
         devices.prepare()
         import jax
 
-        from anyorder.io.atomic import locked
-        from anyorder.papers.experiment import Task
         from anyorder.papers.own import floor
         from anyorder.papers.two_can import story
         from anyorder.report import demo_page as page
@@ -70,16 +67,16 @@ class Demo(Command):
         require(len(self.orders) > 0, "--orders is empty; give at least one order")
         require(self.steps >= 2, f"steps is {self.steps}, must be at least 2")
         comparisons, folder = [], Path(self.out)
-        with locked(folder), progress() as bar:
+        with io.atomic.locked(folder), progress() as bar:
             for order in bar.track(self.orders, description="estimators"):
                 key = jax.random.fold_in(jax.random.key(self.seed), order)
                 comparisons.append(floor.compare(key, order=order, length=self.length, count=self.count))
             verified = list(bar.track(story.verified(), total=len(story.SHOWN), description="constructions"))
 
-            def task(name: str) -> Task:
+            def task(name: str) -> papers.Task:
                 bars = bar.add_task(name, total=1.0)
                 watch = lambda fraction, doing: bar.update(bars, completed=fraction, description=f"{name}: {doing}")  # noqa: E731
-                return Task(runs=folder / "runs", watch=watch)
+                return papers.Task(runs=folder / "runs", watch=watch)
 
             trained, followed = story.trained(task("training"), self.steps, self.seed)
             two_stage = story.two_stage(task("two-stage algorithm"), self.seed)
@@ -100,7 +97,7 @@ class Demo(Command):
         return Outcome(report, Group(shown, f"page: {index}"), passed)
 
 
-def _learned(row: Row, descent: Row) -> list[str]:
+def _learned(row: io.atomic.Row, descent: io.atomic.Row) -> list[str]:
     ends = {one["predictor"]: one["excess"] for one in descent["standings"]}
     return [
         f"trained, order 2, {row['steps']} steps: excess {row['excess']:.4f}, floor {row['floor']:.4f}, gap "
@@ -125,7 +122,7 @@ def _row(comparison: Comparison) -> dict[str, object]:
     return {"order": comparison.order, **_mean("true_loss", comparison.true), "predictors": predictors}
 
 
-def _mean(name: str, loss: LossSummary) -> dict[str, float]:
+def _mean(name: str, loss: estimators.LossSummary) -> dict[str, float]:
     return {name: loss.mean, f"{name}_error": loss.standard_error}
 
 

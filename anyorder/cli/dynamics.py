@@ -11,7 +11,7 @@ import tyro
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from anyorder import chains
+from anyorder import chains, io
 from anyorder.chains.config import PRIORS
 from anyorder.cli.command import Command, Outcome, check_kernel_alone, facts, progress, table
 from anyorder.errors import require
@@ -75,13 +75,12 @@ class Dynamics(TwoStage, Preconditioned, Command):
         devices.prepare()
         import jax
 
-        from anyorder.io.atomic import locked
         from anyorder.report.descent_page import write_run
 
         prior, folder = self._prior(), Path(self.out)
         key = jax.random.fold_in(jax.random.key(self.seed), 1 << 21)
         limit, sweep, joint = None, None, None
-        with locked(folder), progress() as bar:
+        with io.atomic.locked(folder), progress() as bar:
             task = bar.add_task("steps", total=self.steps + (self.steps_2 if two_stage else 0))
 
             def watch(step: int, total: int, excess: float) -> None:
@@ -129,10 +128,8 @@ class Dynamics(TwoStage, Preconditioned, Command):
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(kind)}
 
     def _prior(self) -> chains.Prior:
-        from anyorder.io import sequence_files
-
         if self.kernel is not None:
-            return chains.PointMass(chains.Kernel(sequence_files.read_array(self.kernel)))
+            return chains.PointMass(chains.Kernel(io.sequence_files.read_array(self.kernel)))
         prior = chains.named_prior(self.prior, self.order, self.alphabet_size, gamma=self.gamma)
         require(
             len(prior.orders) == 1, f"the prior {self.prior} has several orders; choose one that has a single order"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from anyorder import estimators
+from anyorder import estimators, io
 from anyorder.cli.catalogue import listed
 from anyorder.cli.command import Outcome, SequenceCommand, facts, key_value_table, progress
 from anyorder.errors import check_order, in_flags, require
@@ -45,8 +45,6 @@ class EstimateCommand(SequenceCommand):
     def run(self) -> Outcome:
         """Read and feed in chunks, score, and write."""
         import numpy as np
-
-        from anyorder.io import atomic
 
         with self.opened() as sequences:
             if self.file.endswith(".npy"):  # rows of a sample come from different kernels
@@ -96,7 +94,7 @@ class EstimateCommand(SequenceCommand):
             **({"notes": sequences.notes} if sequences.notes else {}),
         }
         if self.out is not None:
-            atomic.write_array(self.out, np.concatenate(kept))
+            io.atomic.write_array(self.out, np.concatenate(kept))
             report["out"] = self.out
         shown = {key: value for key, value in report.items() if key not in ("posterior", "notes")}
         if posterior is not None:

@@ -12,7 +12,7 @@ import tyro
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 
-from anyorder import sweeps
+from anyorder import io, sweeps
 from anyorder.cli.command import Command, Outcome, facts, table
 from anyorder.errors import require
 from anyorder.io import plugins
@@ -66,8 +66,6 @@ class SweepCommand(Command):
 
     def run(self) -> Outcome:
         """Plan, estimate the time, run, and tabulate."""
-        from anyorder.io.atomic import interrupted, locked
-
         sweep = sweeps.builtin.find(self.source)
         require(self.out is not None or self.dry_run, "pass --out DIR for the table of the sweep, or --dry-run")
         require(
@@ -90,8 +88,8 @@ class SweepCommand(Command):
         clock, spent = time.monotonic(), 0.0
         console = Console(stderr=True)
         rows = [planned.table.rows[run.number] for run in planned.runs if run.number in planned.table.rows]
-        if planned.missing or interrupted(folder):  # a killed command may have left its table unsorted
-            with locked(folder):  # one that is in use is refused before workers start
+        if planned.missing or io.atomic.interrupted(folder):  # a killed command may have left its table unsorted
+            with io.atomic.locked(folder):  # one that is in use is refused before workers start
                 pass
             try:
                 # If no cluster answers, print that error alone.

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import tyro
 from rich.console import Group
 
-from anyorder import training
+from anyorder import io, training
 from anyorder.cli.command import Command, Outcome, facts, table, working
 from anyorder.cli.signals import asked_to_stop
 from anyorder.errors import in_flags, require
@@ -59,9 +59,7 @@ class Train(Command):
         if "resume" in given:
             return cls(settings=training.read_config(Path(given["resume"])))
         if "config" in given:
-            from anyorder.io.atomic import read_json
-
-            document = read_json(given["config"], "a JSON file")
+            document = io.atomic.read_json(given["config"], "a JSON file")
             return cls(settings=config_text.from_document(document, given["config"]))
         data = given.get("settings", {}).get("data", {})
         if "order" in data:
@@ -100,12 +98,10 @@ class Train(Command):
     @contextlib.contextmanager
     def _folder(self) -> Iterator[str]:
         """The folder of the run; a new folder is removed again if it stays empty."""
-        from anyorder.io.atomic import new_folder
-
         if named := self.out or self.resume:
             yield named
             return
-        folder = new_folder("runs", self.preset if self.config is None else Path(self.config).stem)
+        folder = io.atomic.new_folder("runs", self.preset if self.config is None else Path(self.config).stem)
         print(f"anyorder: writing to {folder}", file=sys.stderr)
         try:
             yield str(folder)

@@ -1,0 +1,11 @@
+from . import archives as archives
+from . import atomic as atomic
+from . import cache as cache
+from . import gates as gates
+from . import notebook as notebook
+from . import numerics as numerics
+from . import plugins as plugins
+from . import sequence_files as sequence_files
+from . import sequence_formats as sequence_formats
+from . import tokens as tokens
+from . import trees as trees
