@@ -1,6 +1,6 @@
 """Settings of the documentation site: `make docs` builds it into build/docs, to be read without a network.
 
-Pages are plain Markdown that reads well on a code host too; directives of Sphinx are put in here, while it reads them.
+Pages are plain Markdown, readable on a code host too; this file inserts Sphinx directives while the site is built.
 """
 
 import importlib

@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         return _refused(str(error))
     except KeyboardInterrupt as interrupt:
-        _say(str(interrupt) or "interrupted; nothing was written half-way")
+        _say(str(interrupt) or "interrupted; no file is incomplete")
         return exit_code()
     except BrokenPipeError:  # the reader closed the pipe: not an error
         _leave_stdout()

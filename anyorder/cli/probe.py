@@ -128,7 +128,7 @@ def _rows(result: anyorder.probing.Probed) -> list[TableRow]:
         rows.append(
             {
                 "head": f"L{head.layer} H{head.head}",
-                "reads": head.in_words,
+                "kind": head.in_words,
                 "needs": needed,
                 "all agree": f"{profile.all:.1f}",
                 "flipped 1 …": profile.flipped,
@@ -152,8 +152,8 @@ def _table(result: anyorder.probing.Probed) -> Table:
 def _notes(result: anyorder.probing.Probed) -> list[str]:
     placebo, acts, off, settings = result.controls.no_repeat, result.behaviour, result.ablation, result.settings
     notes = [
-        "attention over the row's mean on keys whose last tokens agree with the query's: all K, all but one, one "
-        f"alone, none; K is {result.max_length}, sequences have {settings['length']} tokens"
+        "attention, relative to the mean of the row, on keys where all K offsets agree, all but one, one or none; "
+        f"K is {result.max_length}, sequences have {settings['length']} tokens"
         + (f", more than the {settings['made_for']} that the model was made for" if settings.get("beyond") else "")
     ]
     if not result.strongest:
@@ -162,16 +162,16 @@ def _notes(result: anyorder.probing.Probed) -> list[str]:
         notes.append(f"no-repeat control: {placebo.heads_above} of {placebo.heads} heads above their threshold")
     if acts is not None:
         said = ", ".join(
-            f"{'–' if order is None else order} at {first} to {last}"
+            f"{'none' if order is None else order} at {first} to {last}"
             for order, (first, last) in zip(acts.order, acts.positions, strict=True)
         )
-        notes.append(f"predictions are nearest to those of order {said}")
+        notes.append(f"order of the nearest predictor, by position: {said}")
     if off is not None:
         random = " to ".join(f"{value:.2f}" for value in (min(off.random), max(off.random))) if off.random else "–"
         notes.append(
-            f"loss on repeats {off.whole:.2f} nats; without the {len(off.heads)} best heads {off.without:.2f}; "
-            f"without as many random ones of their layers {random}"
+            f"loss on repeats {off.whole:.2f} nats; without the {len(off.heads)} strongest heads {off.without:.2f}; "
+            f"without as many random heads of the same layers {random}"
         )
     if result.paths is not None:
-        notes += [path.in_words for path in result.paths] or ["no head has an earlier layer that it gets tokens from"]
+        notes += [path.in_words for path in result.paths] or ["no head gets tokens from an earlier layer"]
     return notes

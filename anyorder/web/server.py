@@ -72,7 +72,7 @@ def serve(folders: Sequence[str], host: str, opened: socket.socket, tour: Tour |
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[opened])
     if server.interrupted:
-        print("anyorder: told to end; nothing was written half-way", file=sys.stderr, flush=True)
+        print("anyorder: terminated; no file is incomplete", file=sys.stderr, flush=True)
     code = 128 + signal.SIGTERM if server.interrupted else 0
     if app.state.quick.taken or app.state.long.taken:
         # A compiled call cannot be interrupted, and Python would wait for its thread. Nothing here is written.

@@ -9,7 +9,7 @@ import time
 import httpx
 import pytest
 
-ENDED = "anyorder: told to end; nothing was written half-way\n"
+ENDED = "anyorder: terminated; no file is incomplete\n"
 
 
 @pytest.mark.parametrize(
