@@ -28,6 +28,8 @@ LEAST_LOSS = 0.25
 #: A head or layer does not carry the token if more than this share of the match remains when it is patched.
 MOST = 0.75
 
+Cases = Float[np.ndarray, "cases heads"]
+
 
 @dataclasses.dataclass(frozen=True)
 class Path:
@@ -139,7 +141,7 @@ def paths(
         if not followed:
             continue
 
-        def remains(places: Sequence[Place]) -> Float[np.ndarray, "cases heads"]:
+        def remains(places: Sequence[Place]) -> Cases:
             """Attention to the match if only these heads see the replaced token."""
             return np.array(
                 [
@@ -174,12 +176,7 @@ def check(model: Model) -> None:
     require(hasattr(model, "written"), f"outputs of heads of {model.name} cannot be replaced; probe without paths")
 
 
-def _share(
-    patched: Float[np.ndarray, "cases heads"],
-    less: Float[np.ndarray, "cases heads"],
-    whole: Float[np.ndarray, "cases heads"],
-    place: int,
-) -> tuple[float, float]:
+def _share(patched: Cases, less: Cases, whole: Cases, place: int) -> tuple[float, float]:
     """Remaining share of one head's attention to the match, over all sequences, with its standard error."""
     above, below = (patched - less)[:, place], (whole - less)[:, place]
     left_out = (above.sum() - above) / (below.sum() - below)

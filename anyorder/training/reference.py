@@ -28,6 +28,7 @@ from anyorder.training.config import Data
 from anyorder.training.predictions import BATCH, predictions
 
 Losses = Float[np.ndarray, "count predicted"]
+Distributions = Float[Array, "count tokens symbols"]
 GivenFloor = Callable[..., Any] | Estimator | str
 """A floor given by the user: a function from one sequence to rows (T, S), or an estimator or its name."""
 
@@ -101,10 +102,10 @@ class EvaluationSet(NamedTuple):
 
     source: Source
     tokens: Int[Array, "count tokens"]
-    truth: Float[Array, "count tokens symbols"]
+    truth: Distributions
     true: Losses
     floor: Losses | None
-    references: dict[str, Float[Array, "count tokens symbols"]]
+    references: dict[str, Distributions]
     queries: int
     reference: Reference
 
@@ -175,9 +176,7 @@ def evaluation_set(
     return EvaluationSet(source, drawn.tokens, drawn.truth, true, excesses.get(name), rows, total, about)
 
 
-def _given_rows(
-    floor: GivenFloor, source: Source, tokens: Int[Array, "count tokens"]
-) -> Float[Array, "count tokens symbols"]:
+def _given_rows(floor: GivenFloor, source: Source, tokens: Int[Array, "count tokens"]) -> Distributions:
     """The rows of a user's floor, each aligned with the token that it predicts."""
     predictor: Any = floor
     if isinstance(floor, Estimator | str):
@@ -193,10 +192,7 @@ which the k-gram gives zero (NaN where it is undefined), and what `uniform_sums`
 
 @eqx.filter_jit
 def _compare(
-    source: Source,
-    tokens: Int[Array, "count tokens"],
-    truth: Float[Array, "count tokens symbols"],
-    given: dict[str, Float[Array, "count tokens symbols"]],
+    source: Source, tokens: Int[Array, "count tokens"], truth: Distributions, given: dict[str, Distributions]
 ) -> Compared:
     """The compiled part of `evaluation_set`."""
     order, size, predictors = source.order, source.alphabet_size, estimators.references(source)
