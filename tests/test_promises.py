@@ -102,7 +102,6 @@ TESTED_ELSEWHERE = {
     "models/mlp": "models/test_model has Definition 3 as loops",
     "papers/figure_data": "types, drawn in report/test_figures",
     "papers/own/phase": "papers/test_runner",
-    "papers/own/precision": "papers/test_runner",
     "papers/ledger": "papers/two_can/claims/test_registry",
     "papers/paper": "papers/test_registry",
     "papers/two_can/experiments/algorithms": "papers/test_runner runs every experiment",

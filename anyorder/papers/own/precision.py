@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from anyorder.constructions import CONSTRUCTIONS, construct
@@ -17,9 +21,10 @@ from anyorder.constructions.verify import expected
 from anyorder.io.atomic import Row
 from anyorder.io.numerics import DTYPES, mantissa_bits
 from anyorder.models import Transformer
-from anyorder.models.quantised import rounded, to_mantissa
 from anyorder.papers.experiment import Result, Table, Task, experiment
 from anyorder.papers.figure_data import MARKS, Chart, Plot, Series, each, exact_orders, grouped, placed, series
+
+Rounding = Callable[[Array], Array]
 
 #: These are measured in arithmetic of any number of bits. The others rely on the rounding of the number type that they
 #: are built for, so their bits are read off the orders that real number types reach.
@@ -39,12 +44,51 @@ GRID: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 
 @eqx.filter_jit
 def _predict(model: Transformer, tokens: Int[Array, "length"], bits: Int[Array, ""]) -> Float[Array, "length symbols"]:
+    """Predictions in arithmetic of this many significant bits."""
     weights, frame = eqx.partition(model, eqx.is_array)
+    program = jax.make_jaxpr(lambda weights, tokens: eqx.combine(weights, frame)(tokens))(weights, tokens)
+    (rows,) = rounded(program.jaxpr, program.consts, jax.tree.leaves((weights, tokens)), to_mantissa(bits))
+    return jnp.asarray(rows)
 
-    def predict(weights: Transformer, tokens: Int[Array, "length"]) -> Float[Array, "length symbols"]:
-        return eqx.combine(weights, frame)(tokens)
 
-    return rounded(predict, to_mantissa(bits))(weights, tokens)
+def rounded(jaxpr: Jaxpr, consts: list[ArrayLike], inputs: list[ArrayLike], rounding: Rounding) -> list[ArrayLike]:
+    """The outputs of a program with its inputs and the result of every operation rounded."""
+    values: dict[Var, ArrayLike] = {}
+
+    def read(place: Var | Literal) -> ArrayLike:
+        return place.val if isinstance(place, Literal) else values[place]
+
+    def round_float(value: ArrayLike) -> ArrayLike:
+        return rounding(jnp.asarray(value)) if jnp.issubdtype(jnp.result_type(value), jnp.floating) else value
+
+    values.update(zip(jaxpr.constvars, consts, strict=True))
+    values.update(zip(jaxpr.invars, map(round_float, inputs), strict=True))
+    for equation in jaxpr.eqns:
+        operands = [read(place) for place in equation.invars]
+        inner = next((part for part in equation.params.values() if isinstance(part, ClosedJaxpr)), None)
+        if inner is not None:  # a call; the transformer has no loops
+            results = rounded(inner.jaxpr, inner.consts, operands, rounding)
+        else:
+            bound = equation.primitive.bind(*operands, **equation.params)
+            results = bound if equation.primitive.multiple_results else [bound]
+            results = [round_float(value) for value in results]
+        values.update(zip(equation.outvars, results, strict=True))
+    return [read(place) for place in jaxpr.outvars]
+
+
+def to_mantissa(bits: Int[Array, ""]) -> Rounding:
+    """Rounding of float64 to this many significant bits, by Veltkamp's splitting; exponents are not touched.
+
+    >>> to_mantissa(jnp.int32(3))(jnp.array([0.9, 1.3, 100.0], jnp.float64)).tolist()
+    [0.875, 1.25, 96.0]
+    """
+    factor = jnp.exp2((53 - bits).astype(jnp.float64)) + 1
+
+    def rounding(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        large = factor * values
+        return jnp.where(jnp.isfinite(large), large - (large - values), values)
+
+    return rounding
 
 
 def bits_needed(name: str, order: int, length: int) -> int | None:

@@ -1,18 +1,28 @@
-"""Trained networks with few bits, compared with the pseudo-attention map (App. H.4)."""
+"""Trained networks with few bits, compared with the pseudo-attention map (App. H.4).
+
+Both operands of every matrix product have few bits: weights, activations, queries and keys, attention weights and
+values. Sums, norms, exponentials and the softmax's denominator keep full precision, since no hardware divides by a
+rounded sum.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int, Scalar
 
 from anyorder import estimators
 from anyorder.io.atomic import Row, Tables
 from anyorder.models import Transformer
-from anyorder.models.quantised import Quantiser, narrow, quantised_attention, to_bits
+from anyorder.models.hooks import Place
 from anyorder.papers.experiment import OnPage, Result, Table, Task, experiment, of_preset
 from anyorder.papers.figure_data import Chart, Figure, Plot, grouped, series
 from anyorder.papers.two_can.experiments import learned_code
@@ -20,6 +30,63 @@ from anyorder.papers.two_can.experiments.depth import DATA, of_judged
 from anyorder.papers.two_can.printed import BITS, SHOWN, printed_series
 from anyorder.sweeps.analysis import Spread
 from anyorder.training.reference import held_out
+
+Rounding = Callable[[Array], Array]
+
+
+class Quantiser(NamedTuple):
+    """Rounding of signed numbers, and of shares: attention weights, which are never negative."""
+
+    signed: Rounding
+    share: Rounding
+
+
+def to_levels(values: Float[Array, "*shape"], steps: int) -> Float[Array, "*shape"]:
+    """Rounded to this many equal steps from zero to the largest of each vector (the last axis)."""
+    largest = jnp.maximum(jnp.abs(values).max(axis=-1, keepdims=True), jnp.finfo(values.dtype).tiny)
+    return jnp.round(values / largest * steps) / steps * largest
+
+
+def to_bits(number: int) -> Quantiser:
+    """Uniform levels, scaled to the largest entry of each vector: 2^b - 1 around zero, for shares 2^b from zero.
+
+    Two bits are the levels -1, 0, 1, and 0, 1/3, 2/3, 1 for attention weights.
+
+    >>> to_bits(2).signed(jnp.array([1.0, 0.4, -0.6])).tolist()
+    [1.0, 0.0, -1.0]
+    """
+    return Quantiser(partial(to_levels, steps=2 ** (number - 1) - 1), partial(to_levels, steps=2**number - 1))
+
+
+def narrow(dtype: DTypeLike) -> Quantiser:
+    """A narrow floating-point format for all.
+
+    >>> narrow(jnp.bfloat16).share(jnp.float32(1.001)).item()
+    1.0
+    """
+    largest = float(jnp.finfo(dtype).max)  # beyond it a format without infinity has only NaN
+
+    def rounding(values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        return jnp.clip(values, -largest, largest).astype(dtype).astype(values.dtype)
+
+    return Quantiser(rounding, rounding)
+
+
+def quantised_attention(
+    model: Transformer, tokens: Int[Array, "length"], q: Quantiser
+) -> tuple[Float[Array, "heads rows rows"], ...]:
+    """The quantised attention weights of every layer, which multiply the values."""
+
+    def rounding(place: Place, values: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        if place in ("embedding", "written"):
+            return values
+        return q.share(values) if place == "attention" else q.signed(values)
+
+    few = jax.tree.map(lambda leaf: q.signed(leaf) if jnp.ndim(leaf) == 2 else leaf, model)
+    if model.beginning is not None:
+        few = dataclasses.replace(few, beginning=q.signed(jnp.asarray(model.beginning)))
+    return few.trace(tokens, hook=rounding).attention
+
 
 FORMATS: dict[str, Quantiser] = {
     "2": to_bits(2),
