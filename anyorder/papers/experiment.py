@@ -171,6 +171,7 @@ class Experiment:
     paper: the printed statement; None for our own experiments.
     reading: our interpretation; None where nothing is ambiguous.
     minutes: on two free cores, if no other experiment has trained the same models.
+    judged: the column that is judged if several readings are next to the printed values.
     on_page: how the docs show the recorded result; None if none is recorded.
     home: its paper, set by the registry.
     """
@@ -182,6 +183,7 @@ class Experiment:
     run: Callable[[Task], Result]
     paper: str | None = None
     reading: str | None = None
+    judged: str | None = None
     on_page: OnPage | None = None
     home: Paper | None = None
 

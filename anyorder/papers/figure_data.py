@@ -162,7 +162,7 @@ def exact_orders(caption: str, rows: Iterable[Row], x: str, axis: str, log: str 
     for number, (label, own) in enumerate(alike.values()):
         if len({row["proven"] for row in own}) > 1:
             lines.append(series(label, own, x, "measured", MARKS[number % len(MARKS)], number))
-            lines.append(series(f"{label}, proven", own, x, "proven", "-", number))
+            lines.append(series("", own, x, "proven", "-", number))
     return Plot(caption, [Chart(axis, "order k", lines, log=log)], width=6.0, height=4.4)
 
 

@@ -25,6 +25,8 @@ from anyorder.report.style import BLUES, COLOURS, DIVERGING, Drawing, apart, let
 ACROSS = 4
 #: Inches of a row of heat maps: wider ones are shown below each other.
 WIDEST = 16
+#: Inches of a row of a legend; three rows fit into the height of a plot, further ones make it higher.
+ROW = 0.17
 #: Tokens are written along the axes of an attention map up to this many.
 LABELLED = 40
 #: On axes with more tokens than the first, only every so many are written.
@@ -69,6 +71,7 @@ def _plot(plot: Plot) -> Figure:
         panel.set_ylabel("")
     if named:
         columns = max(1, int(picture.get_figwidth() / (0.5 + 0.07 * max(map(len, named)))))
+        picture.set_figheight(plot.height + ROW * max(0, -(-len(named) // columns) - 3))
         picture.legend(named.values(), named, loc="outside lower center", ncols=columns, fontsize="small")
     return picture
 

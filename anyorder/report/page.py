@@ -17,7 +17,7 @@ from anyorder.papers.figure_data import Figure
 from anyorder.papers.results import expanded
 from anyorder.report.figures import draw
 from anyorder.report.style import letters, write_figure
-from anyorder.report.tables import as_csv, as_table, rendered
+from anyorder.report.tables import as_csv, as_table, captioned, rendered
 
 #: Figures wider than this, in pixels, scroll on a narrow screen; others shrink.
 LARGE = 520
@@ -31,7 +31,7 @@ class Section(NamedTuple):
     """One part of a report; `facts` are shown as term and text, `how` says how it was run, `body` is HTML of our own.
 
     `verdict` stands beside the title: words, and whether all, some (None) or none of the numbers agree with print.
-    `preset` is the one that is judged.
+    `preset` and `reading`, a column, are those that are judged.
 
     `figures` are captions by name: the pictures themselves lie in the folder of the section.
     """
@@ -47,6 +47,7 @@ class Section(NamedTuple):
     body: str = ""
     verdict: tuple[str, bool | None] | None = None
     preset: str | None = None
+    reading: str | None = None
 
 
 def resource(name: str) -> str:
@@ -163,5 +164,5 @@ def as_strip(tokens: Sequence[int], window: int, matches: Sequence[int], label: 
 
 def _table(id: str, name: str, table: Table, open_rows: int) -> str:
     whole = as_table(table, f' <a href="{id}/{name}.csv">CSV</a>')
-    folded = f"<details><summary>{rendered(table.caption)} {len(table.rows)} rows</summary>{whole}</details>"
+    folded = f"<details><summary>{rendered(captioned(table))} {len(table.rows)} rows</summary>{whole}</details>"
     return whole if len(table.rows) <= open_rows else folded

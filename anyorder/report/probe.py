@@ -114,10 +114,10 @@ def write_probe(folder: Path, result: Probed, rows: list[TableRow], notes: list[
 
 
 def _bars(values: Sequence[float], row: TableRow) -> str:
-    """Numbers as bars, of full height at the attention with all offsets agreeing.
+    """Numbers as bars with thin spaces between them, of full height at the attention with all offsets agreeing.
 
     >>> _bars([0.0, 4.0, 8.0], {"all agree": "8.0"})
-    '▁▅█'
+    '▁ ▅ █'
     """
     top = max(float(str(row["all agree"])), *values) or 1.0
-    return "".join("▁▂▃▄▅▆▇█"[min(7, int(8 * max(value, 0.0) / top))] for value in values)
+    return "\u2009".join("▁▂▃▄▅▆▇█"[min(7, int(8 * max(value, 0.0) / top))] for value in values)

@@ -15,7 +15,7 @@ from anyorder.papers.paper import Paper
 from anyorder.papers.results import public
 from anyorder.papers.runner import Ran
 from anyorder.report.page import Section, badge, captions, following, write_page, write_parts
-from anyorder.report.tables import Cell, cells, marked, shown
+from anyorder.report.tables import Cell, cells, marked, rendered, shown, words
 
 TITLE = "In-context learning of Markov chains, reproduced"
 LEAD = (
@@ -46,7 +46,7 @@ def section(folder: Path, ran: Ran) -> Section:
     if record is None:
         return Section(experiment.id, experiment.title, experiment.where, facts, failure=ran.failure)
     result = record.result
-    how = "; ".join(f"{name.replace('_', ' ')} {value}" for name, value in result.settings.items())
+    how = "; ".join(f"{words(name)}: {value}" for name, value in result.settings.items())
     made = ", ".join(f"{name} {version}" for name, version in record.versions.items())
     how = f"Run with {how}. Budget {record.budget}, {record.seeds} seed{'s' * (record.seeds != 1)} from 0. {made}."
     drawn = captions(folder / experiment.id) if ran.kept else None
@@ -54,7 +54,8 @@ def section(folder: Path, ran: Ran) -> Section:
         drawn = write_parts(folder / experiment.id, result.tables, result.figures)
     write_json(folder / f"{experiment.id}.json", public(experiment, record, ran.seconds))
     found = Section(experiment.id, experiment.title, experiment.where, facts, result.tables, drawn, how)
-    return found._replace(verdict=_verdict(judged(found, result.preset)), preset=result.preset)
+    found = found._replace(preset=result.preset, reading=experiment.judged)
+    return found._replace(verdict=_verdict(judged(found)))
 
 
 def _errata(notes: Iterable[str], paper: Paper | None) -> dict[str, str]:
@@ -76,14 +77,15 @@ class Judged(NamedTuple):
     ours: list[Cell]
 
 
-def judged(section: Section, preset: str | None) -> list[Judged]:
-    """The columns of a section that are compared with print, in rows of the preset that is judged."""
+def judged(section: Section) -> list[Judged]:
+    """The columns that are compared with print, in the reading and in rows of the preset that are judged."""
     found: dict[str, Judged] = {}
     for table in section.tables.values():
         for row in table.rows:
             for name, cell in cells(row).items():
-                if cell.agrees is not None and row.get("preset", preset) == preset:
-                    one = found.setdefault(name, Judged(name.replace("_", " "), [], []))
+                wanted = section.reading in (None, name) and row.get("preset", section.preset) == section.preset
+                if cell.agrees is not None and wanted:
+                    one = found.setdefault(name, Judged(words(name), [], []))
                     one.printed.append(shown(row.get("printed")))
                     one.ours.append(cell)
     return list(found.values())
@@ -104,10 +106,12 @@ def _summary(sections: Sequence[Section]) -> str:
         links = f'<a href="#{section.id}">{escape(section.title)}</a>' + "".join(
             f'<br><a href="#{section.id}">{term}</a>' for term in errata
         )
-        found = judged(section, section.preset)
+        found = judged(section)
         if not found:
             said = "no numbers printed" if section.failure is None else '<span class="failed">failed</span>'
-            rows.append(f'<th scope="row">{links}</th><td>{said}</td>' + '<td class="none">–</td>' * 3)
+            facts = {term: section.facts[term] for term in ("The paper says", "To note") if term in section.facts}
+            text = "<br>".join(f"{term}: {rendered(fact)}" for term, fact in facts.items())
+            rows.append(f'<th scope="row">{links}</th><td>{said}</td><td colspan="3">{text}</td>')
         for one in found:
             verdict = _verdict([one])
             assert verdict is not None

@@ -23,7 +23,7 @@ FIRST = ("excess", "printed", "floor", "gap")
 #: Numbers of a list that are written out; of longer ones the range.
 LISTED = 6
 #: Names in columns that are words elsewhere.
-_WORDS = {"kgram": "k-gram", "std": "deviation"}
+_WORDS = {"kgram": "k-gram", "std": "deviation", "bayes": "Bayes", "log2": "log₂", "plus": "+"}
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
 
 
@@ -36,12 +36,12 @@ class Cell(NamedTuple):
 
 
 def rendered(text: str) -> str:
-    """A line of Markdown as HTML; the indices of p_1, p_k and a_2 are lowered.
+    """A line of Markdown as HTML, with indices lowered and powers raised.
 
-    >>> rendered("`excess` is *different* if x < y"), rendered("a_2 grows")
-    ('<code>excess</code> is <em>different</em> if x &lt; y', 'a<sub>2</sub> grows')
+    >>> rendered("`excess` is *different* if x < y"), rendered("a_2 < 2^b - 1")
+    ('<code>excess</code> is <em>different</em> if x &lt; y', 'a<sub>2</sub> &lt; 2<sup>b</sup> - 1')
     """
-    return _lowered(_MARKDOWN.renderInline(text))
+    return re.sub(r"\^(-?\d+|[A-Za-z])\b", r"<sup>\1</sup>", _lowered(_MARKDOWN.renderInline(text)))
 
 
 def heading(name: str) -> str:
@@ -50,14 +50,35 @@ def heading(name: str) -> str:
     >>> heading("limit_to_kgram"), heading("a_2_end"), heading("std_over_kernels")
     ('limit to k-gram', 'a<sub>2</sub> end', 'deviation over kernels')
     """
-    words = _lowered(escape(name)).replace("_", " ")
+    return _lowered(escape(words(name)))
+
+
+def words(name: str) -> str:
+    """The name of a column, a field or a parameter in words; indices stay.
+
+    >>> words("bayes_excess"), words("a_2_end"), words("log2_T_plus_k")
+    ('Bayes excess', 'a_2 end', 'log₂ T + k')
+    """
+    text = re.sub(r"(?<!\b[A-Za-z])_|_(?![0-9a-z](?:_|\b))", " ", name)
     for raw, said in _WORDS.items():
-        words = re.sub(rf"\b{raw}\b", said, words)
-    return words
+        text = re.sub(rf"\b{raw}\b", said, text)
+    return text
+
+
+def captioned(table: Table) -> str:
+    """The caption of a table, with its columns named as above them.
+
+    >>> captioned(Table("The gap is `pool_gap`, unlike `other`.", [{"pool_gap": 0.1}]))
+    'The gap is *pool gap*, unlike `other`.'
+    """
+    text = table.caption
+    for name in table.rows[0] if table.rows else ():
+        text = text.replace(f"`{name}`", f"*{words(name)}*")
+    return text
 
 
 def _lowered(html: str) -> str:
-    return re.sub(r"\b([ap])_([0-9ik])(?![A-Za-z0-9])", r"\1<sub>\2</sub>", html)
+    return re.sub(r"\b([A-Za-z])_([0-9a-z])\b", r"\1<sub>\2</sub>", html)
 
 
 def cells(row: TableRow) -> dict[str, Cell]:
@@ -105,7 +126,8 @@ def as_table(table: Table, link: str = "") -> str:
     rest = ""
     if len(every) > len(names):
         rest = f"<details><summary>all {len(every)} columns</summary>{_grid(rows, every)}</details>"
-    return f'<div class="table"><p class="caption">{rendered(table.caption)}{link}</p>{_grid(rows, names)}{rest}</div>'
+    caption = rendered(captioned(table))
+    return f'<div class="table"><p class="caption">{caption}{link}</p>{_grid(rows, names)}{rest}</div>'
 
 
 def _grid(rows: Sequence[dict[str, Cell]], names: Sequence[str]) -> str:

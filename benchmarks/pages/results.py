@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from anyorder.io.atomic import Row
+from anyorder.papers.experiment import Table
 from anyorder.papers.paper import RESULTS, Paper
 from anyorder.papers.registry import EXPERIMENTS, papers
-from anyorder.report.tables import known, shown
+from anyorder.report.tables import captioned, known, shown, words
 from anyorder.sweeps.analysis import Spread
 from benchmarks.pages.differences import DIFFERENCES
 from benchmarks.pages.markdown import as_markdown, rewritten
@@ -80,11 +81,14 @@ def _section(record: Row) -> str:
         lines.append(f"Rows of {names}: {made}. {notes}".rstrip() + "\n")
     judged = record["verdict"]
     if judged is not None:
-        counts = "; ".join(f"`{name}` {count}" for name, count in judged["agree"].items())
+        reading = EXPERIMENTS[id].judged
+        counts = "; ".join(
+            f"*{words(name)}*{' (judged)' * (name == reading)} {count}" for name, count in judged["agree"].items()
+        )
         lines.append(f"Agreement with the printed values: {counts}.\n")
     lines += [f"{note}\n" for note in record["notes"]]
     for name, rows in typed_tables(record).items():
-        caption = record["tables"][name]["caption"]
+        caption = captioned(Table(record["tables"][name]["caption"], rows))
         if name in on_page.wide:
             lines += [f"{caption}\n", markdown(wide(rows, *on_page.wide[name])) + "\n"]
         elif len(rows) <= LONG:
@@ -124,6 +128,4 @@ def markdown(rows: list[Row]) -> str:
     | 1 | 0.500 ± 0.010 | yes |
     """
     names = [name for name in rows[0] if any(known(row[name]) for row in rows)]
-    return as_markdown(
-        [name.replace("_", " ") for name in names], [[shown(row[name]) for name in names] for row in rows]
-    )
+    return as_markdown([words(name) for name in names], [[shown(row[name]) for name in names] for row in rows])

@@ -41,6 +41,16 @@ def test_both_axes_are_logarithmic_each_with_its_base_and_one_notation(high, pow
     assert powers or {"1", "100"} <= {*up}
 
 
+def test_a_long_legend_makes_a_figure_higher_and_leaves_its_panel_as_it_was():
+    heights = []
+    for count in (1, 12):
+        lines = [Series(f"a long name of the curve number {number}", [0, 1], [0, number]) for number in range(count)]
+        figure = draw(Plot("", [Chart("x", "y", lines)], width=4.0))
+        figure.draw_without_rendering()
+        heights.append(figure.axes[0].get_position().height * figure.get_figheight())
+    assert heights[1] > 0.7 * heights[0]
+
+
 def test_maps_have_one_scale_of_colours():
     grid = [[AttentionMap("first", np.eye(3)), AttentionMap("second", 0.5 * np.eye(3))]]
     images = [image for panel in draw(MapGrid("Maps.", grid)).axes for image in panel.get_images()]

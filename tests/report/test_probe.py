@@ -17,7 +17,7 @@ def test_the_page_explains_what_it_shows(tmp_path):
     assert "1 of 2 heads has an order." in page
     assert "match length ℓ" in page
     assert "offsets 1 and 3 agree, 2 does not" in page
-    assert "<td>▁██</td>" in page.replace("▇", "█")
+    assert "<td>▁\u2009█\u2009█</td>" in page.replace("▇", "█")
     for control in ("shares k - 1", "permuted window", "prefix matching", "no-repeat control"):
         assert f"<dt>{control}</dt>" in page
     head = result.strongest[0]

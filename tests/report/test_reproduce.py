@@ -2,7 +2,7 @@
 
 import re
 
-from anyorder.papers.experiment import Table, Task
+from anyorder.papers.experiment import Result, Table, Task
 from anyorder.papers.registry import EXPERIMENTS
 from anyorder.papers.runner import Ran, Record
 from anyorder.report.page import Section
@@ -23,7 +23,7 @@ def test_the_page_begins_with_printed_and_measured_numbers_and_their_verdict(tmp
     depth = Section("depth", "One layer against two", "", {}, {"excess": Table("Excess.", ROWS)}, {}, "")
     depth = depth._replace(preset="published")
     other = Section("other", "Other", "", {}, {}, {}, "", failure="no room")
-    (found,) = judged(depth, "published")  # rows of the preset that is judged
+    (found,) = judged(depth)  # rows of the preset that is judged
     assert (found.column, found.printed) == ("excess", ["0.131 ± 0.000", "0.100 ± 0.003"])
     page = write_report(tmp_path, [depth, other]).read_text(encoding="utf-8")
     summary = re.search(r'<nav aria-label="Summary">.*?</nav>', page)[0]
@@ -60,3 +60,19 @@ def test_counts_of_parameters_are_judged_and_lead_to_their_erratum(tmp_path):
     assert "<span>5,025</span>" in summary
     assert re.search(r'<span class="differs"><abbr [^>]*>✗</abbr> 5,055</span>', summary)
     assert "anyorder claims E6" in sections[1].facts["Erratum E6"]
+
+
+def test_one_reading_is_judged_where_the_experiment_names_it(tmp_path):
+    row = {"preset": "published", "excess": 0.1, "over_clean": 0.2, "printed": "0.10", "excess_agrees": True}
+    result = Result({"excess": Table("Both.", [row | {"over_clean_agrees": False}])}, preset="published")
+    found = section(tmp_path, Ran(EXPERIMENTS["token-noise"], Record(result, "tiny", 1, {})))
+    assert [one.column for one in judged(found)] == ["over clean"]
+    assert found.verdict == ("0 of 1 agree", False)
+
+
+def test_the_summary_has_the_statement_where_no_number_is_printed(tmp_path):
+    result = Result({}, notes=("The best cell is x_n.",))
+    found = section(tmp_path, Ran(EXPERIMENTS["grid"], Record(result, "tiny", 1, {})))
+    summary = write_report(tmp_path, [found]).read_text(encoding="utf-8").split("<main>")[0]
+    assert "The paper says: Settings are searched on a grid" in summary
+    assert "To note: The best cell is x<sub>n</sub>." in summary

@@ -132,7 +132,7 @@ def precision(task: Task) -> Result:
     growth = []
     for name, own in grouped(bits, "construction").items():
         across, up = np.array([(row["order"], row["bits"]) for row in own if row["bits"]], np.float64).T
-        slope = float(np.polyfit(across, up, 1)[0]) if len(set(across)) > 1 else None
+        slope = round(float(np.polyfit(across, up, 1)[0]), 9) if len(set(across)) > 1 else None
         growth.append({"construction": name, "bits_per_order": slope, "from": "rounded arithmetic"})
     table = list(precision_table())
     for row in table:

@@ -140,7 +140,7 @@ def confusions(
     return [
         about
         | {
-            "contexts": " ".join(same[0].contexts),
+            "contexts": " ".join(same[0].contexts).translate(LETTERS),
             "code_distance": float(np.median([pair.code_distance for pair in same])),
             "weight_beyond": float(np.median(beyond)),
             "seeds_that_overlap": sum(pair.code_distance < far for pair, far in zip(same, beyond, strict=True)),
@@ -176,6 +176,8 @@ def layer_two(preset: str, order: int, second: learned_code.Maps, tokens: Int[Ar
     return MapGrid(caption, grid)
 
 
+#: Tokens as in the figures.
+LETTERS = str.maketrans("01", "ab")
 CAPTIONS = {
     "attention": "Excess loss and attention, over the seeds of each order and preset. Layer 1: its attention at "
     "offsets 1 … k, on the token itself and beyond offset k, and the numbers of seeds in which its weight rises from "

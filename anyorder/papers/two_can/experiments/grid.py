@@ -85,7 +85,7 @@ def grid(task: Task) -> Result:
 
 
 def _named(grid: Sweep, values: Row) -> str:
-    return ", ".join(f"{axis} {values[axis]}" for axis in grid.axes)
+    return ", ".join(f"{axis.replace('_', ' ')} {values[axis]}" for axis in grid.axes)
 
 
 def chart(rows: list[Row]) -> Plot:

@@ -172,6 +172,7 @@ def charts(tables: Tables, printed: Mapping[float, Printed]) -> dict[str, Figure
         "0.22. In a second table the replacement is any token. No predictor from the noisy tokens beats the filter "
         "that knows the kernel; the Bayes floor integrates over all kernels.",
     ),
+    judged="over_clean",
     on_page=OnPage(figures=("noise",), charts=functools.partial(charts, printed=TOKEN_NOISE)),
 )
 def token_noise(task: Task) -> Result:
@@ -191,6 +192,7 @@ def token_noise(task: Task) -> Result:
         verdict="The Bayes floor is that of a predictor which knows α and sees only the tokens; it is relative to "
         "reading A.",
     ),
+    judged="over_clean",
     on_page=OnPage(figures=("noise",), charts=functools.partial(charts, printed=TRANSITION_NOISE)),
 )
 def transition_noise(task: Task) -> Result:

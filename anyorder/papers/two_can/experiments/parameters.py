@@ -49,7 +49,9 @@ def table_1(task: Task) -> Result:
         given = standard | {axis: value}
         part.watch(0.0, "k = {order}, S = {alphabet_size}, T = {length}".format(**given))
         for entry in table_one(**given, dimension=DIMENSION, stored=False):
-            growth.append({"axis": axis, "value": value, "work": entry.work, "parameters": entry.paper})
+            growth.append(
+                {"axis": axis.replace("_", " "), "value": value, "work": entry.work, "parameters": entry.paper}
+            )
     return Result(
         {
             "counts": Table(f"Table 1 at k = {ORDER}, S = {SIZE}, T = {LENGTH}; Bietti's d is {DIMENSION}.", rows),
@@ -78,7 +80,7 @@ def _compared(printed: int, counted: int | None) -> TableRow:
 
 def chart(growth: list[Row]) -> Plot:
     """Parameters along k, S and T."""
-    labels = {"order": "order k", "alphabet_size": "alphabet size S", "length": "length T"}
+    labels = {"order": "order k", "alphabet size": "alphabet size S", "length": "length T"}
     charts = [
         Chart(labels[axis], "parameters", each(rows, "work", "value", "parameters"), log="xy")
         for axis, rows in grouped(growth, "axis").items()
