@@ -188,26 +188,27 @@ function profile(one) {
 
 // Three offsets of a key and of the query, the second of them flipped.
 function agreementPicture() {
-  const width = 490,
-    at = (offset) => 260 - 48 * (offset - 1),
+  const width = 410,
+    at = (offset) => 228 - 48 * (offset - 1),
+    label = { "font-size": 13, fill: hex("quiet") },
     tile = (x, y, letter, colour, filled) => [
       tag("rect", { x: x - 14, y, width: 28, height: 26, rx: 4, fill: filled ? hex(colour) : "none", stroke: hex(colour), "stroke-width": 2 }),
       text(x, y + 18, letter, { "text-anchor": "middle", "font-size": 15, "font-family": "ui-monospace, monospace" }),
     ],
     row = (y, words, colour) => words.flatMap((letter, place) => tile(at(3 - place), y, letter, colour, false));
   const parts = [
-    text(4, 35, "before the key", { fill: hex("quiet") }),
-    ...row(18, ["c", "a", "b"], "keys"),
-    ...tile(at(0), 18, "e", "keys", true),
-    text(at(0) + 22, 35, "key: how much attention?", { fill: hex("quiet") }),
-    text(4, 85, "up to the query", { fill: hex("quiet") }),
-    ...row(68, ["c", "d", "b"], "queries"),
-    text(at(0) - 14, 85, "?", { "font-size": 15 }),
+    text(4, 19, "before the key", label),
+    ...row(2, ["c", "a", "b"], "keys"),
+    ...tile(at(0), 2, "e", "keys", true),
+    text(at(0) + 22, 19, "key: attention?", label),
+    text(4, 69, "up to the query", label),
+    ...row(52, ["c", "d", "b"], "queries"),
+    text(at(0) - 14, 69, "?", { "font-size": 15 }),
     ...[3, 2, 1].flatMap((offset) => [
-      text(at(offset), 61, offset === 2 ? "≠" : "=", { "text-anchor": "middle", "font-size": 15, "font-weight": 700 }),
-      text(at(offset), 112, `offset ${offset}`, { "text-anchor": "middle", "font-size": 10, fill: hex("quiet") }),
+      text(at(offset), 45, offset === 2 ? "≠" : "=", { "text-anchor": "middle", "font-size": 15, "font-weight": 700 }),
+      text(at(offset), 97, `offset ${offset}`, { ...label, "text-anchor": "middle", "font-size": 11 }),
     ]),
-    across(at(3) - 20, at(1) + 20, 98, { stroke: hex("line") }),
+    across(at(3) - 20, at(1) + 20, 82, { stroke: hex("line") }),
   ];
-  return sheet(width, 118, "An offset agrees if the token before the key equals the token before the query there; here offset 2 is flipped", ...parts);
+  return sheet(width, 102, "An offset agrees if the token before the key equals the token before the query there; here offset 2 is flipped", ...parts);
 }

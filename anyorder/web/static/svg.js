@@ -21,8 +21,13 @@ export const text = (x, y, content, attributes = {}) =>
     escape(content),
   );
 
-// The width of a drawing; on a phone that of the page, so that text is not scaled down.
-export const fitted = (width) => Math.min(width, Math.max(document.documentElement.clientWidth - 48, 240));
+// The width of a drawing; on a phone that of the page, so that text is not scaled down. While presenting, drawings are
+// enlarged to half of the screen, and so is their text.
+export const fitted = (width) => {
+  const page = document.documentElement,
+    room = page.classList.contains("present") ? 400 : page.clientWidth - 48;
+  return Math.min(width, Math.max(room, 240));
+};
 
 // The end of an axis: the value rounded up to 1, 2, 5, 10, …
 export const nice = (value) => {
