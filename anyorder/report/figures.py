@@ -17,7 +17,7 @@ from anyorder.errors import InputError
 from anyorder.estimators.order_scores import OrderReport
 from anyorder.papers import figure_data as figures
 from anyorder.papers.figure_data import MARKS, AttentionMap, Chart, Heat, MapGrid, Plot, Series
-from anyorder.papers.two_can.figures import OverLengths, OverSteps
+from anyorder.papers.two_can.dynamics.lengths import OverLengths, OverSteps
 from anyorder.report import descent as dynamics
 from anyorder.report.style import BLUES, COLOURS, DIVERGING, Drawing, apart, letters, logarithmic, styled
 

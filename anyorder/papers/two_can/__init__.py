@@ -18,5 +18,5 @@ PAPER = Paper(
     ledger=imported("anyorder.papers.two_can.claims:LEDGER"),
     results=RESULTS / "paper",
     rule=imported("anyorder.papers.two_can.printed:RULE"),
-    kinds=imported("anyorder.papers.two_can.figures:KINDS"),
+    kinds=imported("anyorder.papers.two_can.dynamics.lengths:KINDS"),
 )

@@ -13,8 +13,7 @@ from jaxtyping import Array, Bool, Float, Scalar
 from anyorder.chains import BagSymmetric, Kernel, Prior, ReversibleBinary
 from anyorder.papers.entry import Finding, claim, judge
 from anyorder.papers.two_can.claims.gradient import kernel_scores
-from anyorder.papers.two_can.claims.measures import ROUNDING, drawn, never_rises
-from anyorder.papers.two_can.claims.search import ascend
+from anyorder.papers.two_can.claims.measures import ROUNDING, ascend, drawn, never_rises
 from anyorder.papers.two_can.dynamics import lag_scores
 
 #: Lags at which P^i(s|s,s) is compared.

@@ -18,8 +18,7 @@ from anyorder.chains.sampling import stationary_contexts
 from anyorder.estimators import mean_and_error
 from anyorder.papers.entry import Finding, claim, judge, slow_claim
 from anyorder.papers.two_can.claims.gradient import GAMMA, PRIOR
-from anyorder.papers.two_can.claims.measures import drawn
-from anyorder.papers.two_can.claims.search import ascend
+from anyorder.papers.two_can.claims.measures import ascend, drawn
 from anyorder.papers.two_can.dynamics import lag_scores, lag_scores_of, pair_distribution, power_law
 
 _pairs = jax.jit(pair_distribution, static_argnums=1)

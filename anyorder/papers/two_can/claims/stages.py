@@ -19,7 +19,7 @@ from anyorder.estimators import mean_and_error
 from anyorder.papers.entry import Finding, Numbers, claim, judge, slow_claim
 from anyorder.papers.two_can import dynamics
 from anyorder.papers.two_can.claims.gradient import GAMMA, PRIOR, closed_descent, descent_direction, mean_scores
-from anyorder.papers.two_can.claims.search import ascend
+from anyorder.papers.two_can.claims.measures import ascend
 from anyorder.papers.two_can.dynamics.closed_form import Offsets
 from anyorder.papers.two_can.dynamics.objective import all_contexts, model_excess
 from anyorder.papers.two_can.dynamics.reduced import EXCLUDED

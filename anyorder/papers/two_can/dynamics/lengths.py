@@ -1,4 +1,7 @@
-"""Algorithm 1 at many lengths T: the decrease of excess loss and generalisation error, with fitted power laws."""
+"""Algorithm 1 at many lengths T: how excess loss and generalisation error fall, with fitted power laws.
+
+Figures of single runs and of several lengths, as data, are here too.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ from jaxtyping import Float
 from anyorder.chains import Prior
 from anyorder.errors import require
 from anyorder.papers.two_can.dynamics.algorithms import RunWatcher, two_stage
-from anyorder.papers.two_can.dynamics.objective import Standing
-from anyorder.papers.two_can.dynamics.settings import TwoStage
+from anyorder.papers.two_can.dynamics.objective import Standing, Standings
+from anyorder.papers.two_can.dynamics.settings import Preconditioned, TwoStage
+from anyorder.papers.two_can.dynamics.trajectory import Trajectory
 
 
 class PowerLaw(NamedTuple):
@@ -98,3 +102,26 @@ def sweep_lengths(
         power_law(across, [point.learned.generalisation for point in points]),
         power_law(across, floors) if len(floors) == len(points) else None,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class OverSteps:
+    """The steps of one run of Algorithm 1 or 2."""
+
+    caption: str
+    trajectory: Trajectory
+
+
+@dataclasses.dataclass(frozen=True)
+class OverLengths:
+    """Algorithm 1 at several T, with fitted power laws."""
+
+    caption: str
+    sweep: LengthSweep
+
+
+#: Every class in the results of this paper that other papers do not have.
+KINDS = (
+    OverSteps, OverLengths, Trajectory, TwoStage, Preconditioned, Standings,
+    Standing, LengthSweep, LengthPoint, PowerLaw,
+)  # fmt: skip

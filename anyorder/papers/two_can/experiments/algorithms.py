@@ -13,7 +13,7 @@ from anyorder.papers.experiment import Budget, Result, Table, TableRow, Task, ex
 from anyorder.papers.figure_data import Figure
 from anyorder.papers.two_can import dynamics
 from anyorder.papers.two_can.dynamics import Preconditioned, Standings, StepWatcher, TwoStage
-from anyorder.papers.two_can.figures import OverLengths, OverSteps
+from anyorder.papers.two_can.dynamics.lengths import OverLengths, OverSteps
 
 #: Rows that meet the assumptions of App. C, with a floor of γ/S.
 PRIOR = Floored(1, 3, gamma=0.2)
