@@ -135,16 +135,14 @@ def unknown_order(task: Task) -> Result:
                 looked,
             ),
         },
-        {"gaps": chart(rows)},
+        {"gaps": _chart(rows)},
         settings={"data": "two symbols, Dirichlet(1) rows, the first K tokens uniform", "near": f"{NEAR} nats"},
         preset="floor",
         config=config(task, trained[0]),
     )
 
 
-def chart(rows: list[Row]) -> Plot:
-    """Gaps of every kind of model on every source, next to the best fixed order there."""
-
+def _chart(rows: list[Row]) -> Plot:
     def label(row: Row) -> str:
         source = "trees" if row["source"] == "tree" else f"K = {row['K']}"
         return f"{source}\nT = {row['T']}"

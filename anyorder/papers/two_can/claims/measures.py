@@ -10,7 +10,6 @@ import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -130,13 +129,6 @@ def ascend(
     >>> abs(worst.value) < 1e-6, worst.parameters.round(3).tolist()
     (True, [2.0, 2.0, 2.0])
     """
-    ends, values = _ascend(objective, jnp.asarray(starts), steps, rate)
-    best = int(np.nanargmax(values))
-    return Worst(float(values[best]), np.asarray(ends[best]))
-
-
-@eqx.filter_jit
-def _ascend(objective: Callable, starts: Array, steps: int, rate: float) -> tuple[Array, Array]:
     optimiser = optax.adam(optax.cosine_decay_schedule(rate, steps))
     slopes = jax.vmap(jax.grad(objective), in_axes=(0, None))
 
@@ -146,5 +138,11 @@ def _ascend(objective: Callable, starts: Array, steps: int, rate: float) -> tupl
         updates, memory = optimiser.update(jnp.where(jnp.isfinite(slope), -slope, 0), memory)
         return (optax.apply_updates(where, updates), memory), None
 
-    (ends, _), _ = jax.lax.scan(step, (starts, optimiser.init(starts)), jnp.linspace(0, 1, steps))
-    return ends, jax.vmap(lambda end: objective(end, jnp.ones(())))(ends)
+    @jax.jit
+    def climb(starts: Array) -> tuple[Array, Array]:
+        (ends, _), _ = jax.lax.scan(step, (starts, optimiser.init(starts)), jnp.linspace(0, 1, steps))
+        return ends, jax.vmap(lambda end: objective(end, jnp.ones(())))(ends)
+
+    ends, values = map(np.asarray, climb(jnp.asarray(starts)))
+    best = int(np.nanargmax(values))
+    return Worst(float(values[best]), ends[best])

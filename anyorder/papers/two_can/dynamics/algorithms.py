@@ -225,13 +225,7 @@ def agreement(model: Reduced, prior: Prior, key: Seed, *, epsilon: float = 1e-3,
     key = as_key(key)
     scores = jnp.asarray(lag_scores_of(prior, jax.random.fold_in(key, 1), lags=len(model.p)).mean(axis=0))
     closed = stage_one_gradient(model.p, scores, model.a_2, prior.alphabet_size**prior.order, prior.order)
-    return Agreement(np.asarray(closed), *mean_and_error(_sampled_gradients(model, prior, key, epsilon, count)))
-
-
-@eqx.filter_jit
-def _sampled_gradients(
-    model: Reduced, prior: Prior, key: PRNGKeyArray, epsilon: float, count: int
-) -> Float[Array, "{count} offsets"]:
     drawn = chains.sample(prior, length=len(model.p), count=count, start="stationary", seed=key)
-    pairs = (drawn.tokens, drawn.kernels)
-    return jax.lax.map(lambda pair: jax.grad(model_excess)(model, *pair, epsilon).p, pairs, batch_size=64)
+    slope = lambda pair: jax.grad(model_excess)(model, *pair, epsilon).p  # noqa: E731
+    sampled = jax.jit(lambda *pairs: jax.lax.map(slope, pairs, batch_size=64))(drawn.tokens, drawn.kernels)
+    return Agreement(np.asarray(closed), *mean_and_error(sampled))

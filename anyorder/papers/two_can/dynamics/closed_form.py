@@ -9,11 +9,10 @@ which does not depend on the row i. All that follows from it costs O(length) by 
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray, Scalar
+from jaxtyping import Array, Float, Scalar
 
 from anyorder.chains import Prior
 from anyorder.chains.random import Seed, as_key
@@ -75,12 +74,8 @@ def lag_scores_of(prior: Prior, key: Seed, *, lags: int, count: int = 4096) -> F
     """
     require(count >= 2, f"count is {count}, must be at least 2 for a standard error")
     require(lags >= 2, f"lags is {lags}, must be at least 2: lag 0 and lag 1")
-    return np.asarray(_drawn_scores(prior, as_key(key), lags, count))
-
-
-@eqx.filter_jit
-def _drawn_scores(prior: Prior, key: PRNGKeyArray, lags: int, count: int) -> Float[Array, "{count} {lags}"]:
-    return jax.vmap(lambda key: lag_scores(prior.draw(key), lags))(jax.random.split(key, count))
+    scores = jax.jit(jax.vmap(lambda key: lag_scores(prior.draw(key), lags)))
+    return np.asarray(scores(jax.random.split(as_key(key), count)))
 
 
 @gated

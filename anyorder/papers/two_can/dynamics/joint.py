@@ -54,15 +54,12 @@ class LimitDistances(NamedTuple):
 def limit(p: Float[np.ndarray, "offsets"], prior: Prior, key: Seed, *, length: int, count: int = 256) -> LimitDistances:
     """The limit of learned positional scalars once norms are back and a_2 goes to infinity (erratum E10)."""
     model = Reduced(jnp.asarray(p), jnp.float64(SHARP), jnp.zeros(prior.order, jnp.float64), True)
-    return LimitDistances(*map(float, _limit(model, prior, as_key(key), length, count)))
-
-
-@eqx.filter_jit
-def _limit(model: Reduced, prior: Prior, key: PRNGKeyArray, length: int, count: int) -> tuple[Array, ...]:
-    drawn = chains.sample(prior, length=length, count=count, start="stationary", seed=key)
+    drawn = chains.sample(prior, length=length, count=count, start="stationary", seed=as_key(key))
     order, size = prior.order, prior.alphabet_size
 
-    def one(tokens: Int[Array, "length"]) -> tuple[Array, Array]:
+    @jax.jit
+    @jax.vmap
+    def distances(tokens: Int[Array, "length"]) -> tuple[Array, Array]:
         counts = followers(tokens, order, size)
         kgram, bag = frequencies(counts), frequencies(bagged(counts, order))
         predicted = model.predict(tokens, all_contexts(order, size), size)
@@ -72,8 +69,8 @@ def _limit(model: Reduced, prior: Prior, key: PRNGKeyArray, length: int, count: 
         )
         return jnp.where(seen, apart, 0).sum(axis=1), seen
 
-    sums, seen = jax.vmap(one)(drawn.tokens)
-    return *(sums.sum(axis=0) / seen.sum()), seen.mean()
+    sums, seen = map(np.asarray, distances(drawn.tokens))
+    return LimitDistances(*map(float, (*(sums.sum(axis=0) / seen.sum()), seen.mean())))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from itertools import groupby
 
 import numpy as np
 
@@ -58,7 +57,7 @@ def grid(task: Task) -> Result:
         if row.ended.outcome == "done"
     ]
     rows.sort(key=lambda row: (row["length"], row["gap"]))
-    best = [min(same, key=lambda row: row["gap"]) for _, same in groupby(rows, key=lambda row: row["length"])]
+    best = [own[0] for own in grouped(rows, "length").values()]
     chosen = [cell.config for cell in spec.runs(grid, CELLS[task.budget])]
     seconds = float(np.mean([cost.seconds(run.config) for run in spec.runs(sweep("paper"))]))
     failed = [f"{_named(grid, row.values)}: {row.ended.reason}" for row in ended if row.ended.outcome != "done"]

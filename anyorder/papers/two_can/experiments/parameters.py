@@ -52,12 +52,18 @@ def table_1(task: Task) -> Result:
             growth.append(
                 {"axis": axis.replace("_", " "), "value": value, "work": entry.work, "parameters": entry.paper}
             )
+    labels = {"order": "order k", "alphabet size": "alphabet size S", "length": "length T"}
+    charts = [
+        Chart(labels[axis], "parameters", each(own, "work", "value", "parameters"), log="xy")
+        for axis, own in grouped(growth, "axis").items()
+    ]
+    caption = "Parameters by the printed formulas, along k, S and T with the others fixed."
     return Result(
         {
             "counts": Table(f"Table 1 at k = {ORDER}, S = {SIZE}, T = {LENGTH}; Bietti's d is {DIMENSION}.", rows),
             "growth": Table("The printed formulas, along one of k, S and T.", growth),
         },
-        {"growth": chart(growth)},
+        {"growth": Plot(caption, charts, width=2.6, shared=True)},
         notes=tuple(f"{entry.work}: {entry.note}." for entry in entries if entry.alternative is not None),
         settings=standard,
     )
@@ -76,17 +82,6 @@ def _counted(entry: Entry) -> int | None:
 
 def _compared(printed: int, counted: int | None) -> TableRow:
     return {"counted": counted, "counted_agrees": None if counted is None else counted == printed}
-
-
-def chart(growth: list[Row]) -> Plot:
-    """Parameters along k, S and T."""
-    labels = {"order": "order k", "alphabet size": "alphabet size S", "length": "length T"}
-    charts = [
-        Chart(labels[axis], "parameters", each(rows, "work", "value", "parameters"), log="xy")
-        for axis, rows in grouped(growth, "axis").items()
-    ]
-    caption = "Parameters by the printed formulas, along k, S and T with the others fixed."
-    return Plot(caption, charts, width=2.6, shared=True)
 
 
 @experiment(
