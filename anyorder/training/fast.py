@@ -26,9 +26,17 @@ from jaxtyping import Array, Float, Int
 
 from anyorder.models import Head, Layer, LayerNorm, Mamba, Transformer
 from anyorder.models.arithmetic import unit
-from anyorder.models.mlp import ACTIVATIONS, Norm
-from anyorder.training import fast_mamba
-from anyorder.training.gradients import add_row, causal_softmax, layer_norm, linear, mix, unit_products
+from anyorder.models.mlp import ACTIVATIONS, EPSILON, Norm
+from anyorder.training.gradients import (
+    add_row,
+    causal_softmax,
+    decayed,
+    layer_norm,
+    linear,
+    mix,
+    products,
+    unit_products,
+)
 
 Rows = Float[Array, "rows width"]
 Scores = Float[Array, "batch queries keys"]
@@ -78,7 +86,7 @@ def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) ->
     met = (
         linear(flat, first.mlp[0].weight @ table.T) if first.mlp and first.mlp_norm is None and not recurrent else None
     )
-    x = sum((fast_mamba.write(head, read, batch, _flat(one_hot)) for head in recurrent), x)
+    x = sum((_write(head, read, batch, _flat(one_hot)) for head in recurrent), x)
     x = _stack(first, x, met)
 
     added = jnp.zeros((), x.dtype)
@@ -99,6 +107,10 @@ def log_probabilities(model: Transformer, tokens: Int[Array, "batch length"]) ->
 
 def _flat(x: Float[Array, "batch length width"]) -> Rows:
     return x.reshape(-1, x.shape[-1])
+
+
+def _split(rows: Rows, batch: int) -> Float[Array, "batch length width"]:
+    return rows.reshape(batch, -1, rows.shape[-1])
 
 
 def _normed(norm: Norm | None, x: Rows) -> Rows:
@@ -174,13 +186,10 @@ def _attend(
 ) -> Float[Array, "rows written"]:
     """The head's contribution to the stream or, with `output`, to the logits."""
     if isinstance(head, Mamba):
-        return fast_mamba.write(head, read, batch, None)
+        return _write(head, read, batch, None)
     width, d = head.query.shape
     folds = 2 * width > d  # else two narrow products are cheaper than one wide one
-
-    def split(rows: Rows) -> Float[Array, "batch length _"]:
-        return rows.reshape(batch, -1, rows.shape[-1])
-
+    split = partial(_split, batch=batch)
     if folds and not head.normalise:
         queries, keys = linear(read, head.key.T @ head.query), read
     else:
@@ -195,10 +204,10 @@ def _attend(
         value = output @ _projection(head) @ head.value
     else:
         value = _projection(head) @ head.value if folds else jnp.asarray(head.value)
-    products = unit_products if head.normalise else partial(jnp.einsum, "bnd,bkd->bnk")
+    scored = unit_products if head.normalise else partial(jnp.einsum, "bnd,bkd->bnk")
     queries, keys, values, found = split(queries), split(keys), split(linear(read, value)), []
     for first, last in blocks(queries.shape[1]):
-        scores = products(queries[:, first:last], keys[:, :last])
+        scores = scored(queries[:, first:last], keys[:, :last])
         if by_offset is not None:
             places = jnp.asarray(_offsets(first, last, by_offset.shape[2]), jnp.int32)[None]
             padded = jnp.pad(by_offset[:, first:last], ((0, 0), (0, 0), (0, 1)))
@@ -206,3 +215,62 @@ def _attend(
         found.append(mix(causal_softmax(scores * head.scale), values[:, :last]))
     read_by_head = _flat(jnp.concatenate(found, axis=1))
     return read_by_head if folds or output is not None else linear(read_by_head, _projection(head))
+
+
+def _write(
+    head: Mamba, read: Float[Array, "read d"], batch: int, one_hot: Float[Array, "rows distinct"] | None
+) -> Float[Array, "rows d"]:
+    """The contribution of a Mamba head to the stream.
+
+    In layer 1 only the distinct embeddings are projected; the convolution is then a product with the one-hot tokens at
+    each tap. The logarithm of a product of decays is a sum, here a product with a triangular matrix.
+
+    read: the normed stream at every position of every sequence or, with `one_hot`, the distinct normed embeddings.
+    """
+    state = len(head.key)
+    sides = zip(
+        (head.query, head.key, head.value),
+        jnp.split(head.taps, [state, 2 * state], axis=1),
+        jnp.split(head.taps_bias, [state, 2 * state]),
+        strict=True,
+    )
+    queries, keys, values = (_convolved(read, *side, batch, one_hot) for side in sides)
+    steps = jax.nn.softplus(read @ head.step + head.step_bias)
+    gates = jax.nn.silu(linear(read, head.gate))
+    if one_hot is not None:
+        steps, gates = one_hot @ steps, linear(one_hot, gates.T)
+    steps = steps.reshape(batch, -1)
+    causal = np.tri(steps.shape[1], dtype=bool)
+    scores = products(queries, keys) * steps[:, None, :]
+    if head.decay is None:
+        scores = jnp.where(causal, scores, 0)
+    else:
+        along = -(steps * jnp.exp(head.decay)) @ causal.T.astype(steps.dtype)
+        scores = decayed(scores, along)
+    gated = (mix(scores, values) + head.skip * values).reshape(-1, values.shape[-1]) * gates
+    mean = jnp.square(gated) @ jnp.full((gated.shape[1], 1), 1 / gated.shape[1], gated.dtype)
+    return linear(gated * jax.lax.rsqrt(mean + EPSILON) * head.gain, head.projection)
+
+
+def _convolved(
+    read: Float[Array, "read d"],
+    weight: Array,
+    taps: Float[Array, "taps channels"],
+    bias: Array,
+    batch: int,
+    one_hot: Array | None,
+) -> Float[Array, "batch length channels"]:
+    """SiLU of the convolution of W x, in the sequences of a batch."""
+    if one_hot is None:
+        rows = _split(linear(read, weight), batch)
+        mixed = sum((taps[offset] * _later(rows, offset) for offset in range(1, len(taps))), taps[0] * rows)
+        return jax.nn.silu(mixed + bias)
+    distinct, tokens = read @ weight.T, _split(one_hot, batch)
+    windows = jnp.concatenate([_later(tokens, offset) for offset in range(len(taps))], axis=-1)
+    table = (taps[:, None, :] * distinct).reshape(-1, distinct.shape[1])
+    return _split(jax.nn.silu(add_row(linear(windows.reshape(-1, len(table)), table.T), bias)), batch)
+
+
+def _later(rows: Float[Array, "batch length width"], offset: int) -> Float[Array, "batch length width"]:
+    """Rows moved to later positions, with zeros before them."""
+    return jnp.pad(rows, ((0, 0), (offset, 0), (0, 0)))[:, : rows.shape[1]]
