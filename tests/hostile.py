@@ -74,7 +74,7 @@ BASE: dict[str, tuple[list[str], list[str]]] = {
 HEAVY = [
     "anyorder.training.run:_initial_models", "anyorder.papers.own.floor:compare", "anyorder.papers.runner:_run",
     "anyorder.papers.check:check", "anyorder.papers.two_can.dynamics.algorithms:_chunk", "anyorder.web.server:listen",
-    "anyorder.web.export:export", "anyorder.probing.stimuli:complete", "anyorder.constructions.gpt2_run:measure",
+    "anyorder.web.export:export", "anyorder.probing.stimuli:complete", "anyorder.constructions.gpt2:measure",
 ]  # fmt: skip
 
 

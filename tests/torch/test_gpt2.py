@@ -9,8 +9,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 import anyorder
-from anyorder.constructions.gpt2 import HELD
-from anyorder.constructions.gpt2_run import ideal_attention
+from anyorder.constructions.gpt2 import HELD, ideal_attention
 from anyorder.constructions.hard_sequences import hard_sequences
 from anyorder.estimators.streaming import StreamingEstimator
 from anyorder.probing import Settings
