@@ -5,6 +5,7 @@ from __future__ import annotations
 import webbrowser
 from typing import Annotated
 
+from anyorder import web
 from anyorder.cli.command import Command, Outcome, facts, progress
 from anyorder.errors import require
 from anyorder.io.gates import Gate
@@ -41,13 +42,12 @@ class Explore(Command):
 
     def _export(self, folder: str) -> Outcome:
         require(not self.models, "an exported page has the model of the package only; leave out `models`")
-        from anyorder.web.export import export
-        from anyorder.web.tours import read_tour
-
         with progress() as bars:
             task = bars.add_task("exporting")
-            tour = None if self.tour is None else read_tour(self.tour)
-            made = export(folder, tour, watch=lambda done, total: bars.update(task, completed=done, total=total))
+            tour = None if self.tour is None else web.read_tour(self.tour)
+            made = web.export.export(
+                folder, tour, watch=lambda done, total: bars.update(task, completed=done, total=total)
+            )
         found = facts(made, "files", "bytes", "constructions")
         report = {"index": str(made.index), **found, "tour": None if tour is None else tour.name}
         return Outcome(report, f"{made.index}  ({made.bytes / 1e6:.1f} MB; open it in a browser, no server is needed)")
@@ -56,18 +56,16 @@ class Explore(Command):
         require(0 <= self.port <= 65535, f"port is {self.port}, must be 0 to 65535; 0 picks a free one")
         devices.prepare()
         from anyorder.web.library import Library
-        from anyorder.web.server import address, listen, serve
-        from anyorder.web.tours import check_tour, read_tour
 
         library = Library(self.models)
-        tour = None if self.tour is None else check_tour(read_tour(self.tour), library)
-        opened = listen(self.host, self.port)
-        url = address(self.host, opened)
+        tour = None if self.tour is None else web.tours.check_tour(web.read_tour(self.tour), library)
+        opened = web.listen(self.host, self.port)
+        url = web.server.address(self.host, opened)
 
         def go_on() -> None:
             if self.browser:
                 webbrowser.open(url)
-            serve(self.models, self.host, opened, tour)
+            web.serve(self.models, self.host, opened, tour)
 
         report = {"url": url, "models": {name: str(path) for name, path in library.roots.items()}}
         return Outcome(report, f"{url}  (Ctrl-C ends it)", then=go_on)
