@@ -179,21 +179,12 @@ def write_run(folder: Path, run: Path, member: int = 0, sequence: int | None = N
 
 def _against_floor(metrics: Metrics, paths: Mapping[str, Path]) -> Section:
     reference = _reference(metrics)
-    rows: list[TableRow] = []
+    floor, rows = reference["floor_excess"], list[TableRow]()
     for name, lines in _by_model(metrics, "evaluation").items():
-        last = lines[-1]
-        excess = _measured(last["excess"], last["excess_error"])
-        floor = reference["floor_excess"]
-        rows.append(
-            {"model": name, "excess loss": excess}
-            if floor is None
-            else {
-                "model": name,
-                "gap": _measured(last["gap"], last["gap_error"]),
-                "Bayes floor": f"{floor:.3g}",
-                "excess loss": excess,
-            }
-        )
+        row, last = {"model": name}, lines[-1]
+        if floor is not None:
+            row |= {"gap": _measured(last["gap"], last["gap_error"]), "Bayes floor": f"{floor:.3g}"}
+        rows.append(row | {"excess loss": _measured(last["excess"], last["excess_error"])})
     caption = (
         f"Nats (natural units of information, 1.44 bits each) per token. Excess: loss above the true loss, "
         f"{reference['true_loss']:.3f}, that of the true probabilities. Bayes floor: the excess of the best predictor, "
