@@ -26,7 +26,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from anyorder.errors import InputError, in_one_line
+from anyorder.errors import InputError, in_one_line, shown
 from anyorder.io.gates import gated
 from anyorder.web import api, limits, schema
 from anyorder.web.bundle import bundle
@@ -138,16 +138,8 @@ def _invalid(request: Request, error: RequestValidationError) -> Response:
         if key in context:
             value = len(given) if "length" in key and isinstance(given, str) else value
             limit = limits.Limit(name, value, context[key])
-    shown = "missing" if first["type"] == "missing" else _short(given)
-    return problem(422, f"{_short(name)[1:-1]} is {shown}, {schema.complaint(first)}", limit)
-
-
-def _short(value: object) -> str:
-    """A given value as text, shortened to fit a line and always encodable."""
-    if isinstance(value, int) and abs(value) > 10**30:
-        return "a number of more than 30 digits"
-    text = ascii(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+    said = "missing" if first["type"] == "missing" else shown(given)
+    return problem(422, f"{shown(name)[1:-1]} is {said}, {schema.complaint(first)}", limit)
 
 
 def _refused(error: InputError) -> JSONResponse:
@@ -167,7 +159,7 @@ def _http(request: Request, error: HTTPException) -> Response:
     described = request.app.openapi()["paths"].get(request.url.path, {})
     if described and request.method.lower() not in described:
         status, said = 405, "method not allowed"
-    response = problem(status, f"{request.method} {_short(request.url.path)}: {said}")
+    response = problem(status, f"{request.method} {shown(request.url.path)}: {said}")
     if status == 405:
         response.headers["allow"] = ", ".join(described).upper() or "GET, HEAD"
     return response
@@ -212,11 +204,11 @@ class Guard:
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
         name = host_name(headers.get("host", ""))
         if not self.known(name):
-            return problem(421, f"host is {_short(name)}, this explorer answers to localhost; use its own address")
+            return problem(421, f"host is {shown(name)}, this explorer answers to localhost; use its own address")
         origin = headers.get("origin")
         own = [f"{scheme}://{headers.get('host')}" for scheme in ("http", "https")]
         if origin is not None and scope["method"] != "GET" and origin not in own:
-            return problem(403, f"origin is {_short(origin)}; only the explorer's own page may ask this")
+            return problem(403, f"origin is {shown(origin)}; only the explorer's own page may ask this")
         length = headers.get("content-length", "0")
         if length.isdigit() and int(length[:20]) > limits.MOST_BODY:
             return _refused(_too_large(length[:20]))

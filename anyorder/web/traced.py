@@ -17,6 +17,7 @@ from anyorder.chains import Source
 from anyorder.chains.config import SourceConfig
 from anyorder.errors import require
 from anyorder.estimators.registry import find_estimator
+from anyorder.io.tokens import numbered
 from anyorder.models import Trace
 from anyorder.web import limits
 from anyorder.web.library import Opened
@@ -53,8 +54,7 @@ def _typed(text: str) -> NamedTokens:
         "symbols",
         f"the text has {len(symbols)} different characters, at most {limits.MOST_SYMBOLS} are taken; shorten it",
     )
-    numbers = {symbol: number for number, symbol in enumerate(symbols)}
-    return NamedTokens(np.array([numbers[symbol] for symbol in text], np.int64), symbols)
+    return NamedTokens(numbered(text, "".join(symbols)), symbols)
 
 
 def _sampled(asked: Chain) -> NamedTokens:
