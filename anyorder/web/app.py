@@ -22,7 +22,7 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 from pydantic_core import to_json
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -119,11 +119,6 @@ def problem(status: int, error: str, limit: limits.Limit | None = None) -> JSONR
     return JSONResponse(schema.Problem(error=in_one_line(error), limit=limit).model_dump(), status)
 
 
-def _too_large(size: str) -> limits.BeyondLimit:
-    message = f"the body has {size} bytes, at most {limits.MOST_BODY} are taken; shorten it"
-    return limits.BeyondLimit(message, limits.Limit("body", size, limits.MOST_BODY), status=413)
-
-
 def _invalid(request: Request, error: RequestValidationError) -> Response:
     """The first error of pydantic as one line, with the limit if one was exceeded."""
     first = error.errors()[0]
@@ -182,16 +177,14 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        sent = 0
-        refusal = self._refusal(scope, headers)
+        sent, most = 0, limits.MOST_BODY
+        refusal = self._refusal(scope, Headers(scope=scope))
 
         async def limited() -> Message:
             nonlocal sent
             message = await receive()
             sent += len(message.get("body", b""))
-            if sent > limits.MOST_BODY:  # a body without a stated length
-                raise _too_large(f"more than {limits.MOST_BODY}")
+            limits.at_most(most, sent, "body", f"the body has more than {most} bytes; shorten it", status=413)
             return message
 
         async def marked(message: Message) -> None:
@@ -201,7 +194,7 @@ class Guard:
 
         await (refusal or self.app)(scope, limited, marked)
 
-    def _refusal(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
         name = host_name(headers.get("host", ""))
         if not self.known(name):
             return problem(421, f"host is {shown(name)}, this explorer answers to localhost; use its own address")
@@ -209,9 +202,6 @@ class Guard:
         own = [f"{scheme}://{headers.get('host')}" for scheme in ("http", "https")]
         if origin is not None and scope["method"] != "GET" and origin not in own:
             return problem(403, f"origin is {shown(origin)}; only the explorer's own page may ask this")
-        length = headers.get("content-length", "0")
-        if length.isdigit() and int(length[:20]) > limits.MOST_BODY:
-            return _refused(_too_large(length[:20]))
         return None
 
     def known(self, name: str) -> bool:

@@ -68,7 +68,7 @@ class BeyondLimit(InputError):
         self.limit, self.status = limit, status
 
 
-def at_most(limit: int | float, value: int | float, name: str, message: str) -> None:
+def at_most(limit: int | float, value: int | float, name: str, message: str, *, status: int = 422) -> None:
     """Refuse a value above its limit.
 
     >>> at_most(3, 5, "order", "order is 5, at most 3 are taken; lower it")
@@ -76,4 +76,4 @@ def at_most(limit: int | float, value: int | float, name: str, message: str) -> 
     anyorder.web.limits.BeyondLimit: order is 5, at most 3 are taken; lower it
     """
     if value > limit:
-        raise BeyondLimit(message, Limit(name, value, limit))
+        raise BeyondLimit(message, Limit(name, value, limit), status=status)
