@@ -172,6 +172,7 @@ class Experiment:
     reading: our interpretation; None where nothing is ambiguous.
     minutes: on two free cores, if no other experiment has trained the same models.
     judged: the column that is judged if several readings are next to the printed values.
+    errata: ids of the errata of its paper that its numbers show.
     on_page: how the docs show the recorded result; None if none is recorded.
     home: its paper, set by the registry.
     """
@@ -184,6 +185,7 @@ class Experiment:
     paper: str | None = None
     reading: str | None = None
     judged: str | None = None
+    errata: tuple[str, ...] = ()
     on_page: OnPage | None = None
     home: Paper | None = None
 

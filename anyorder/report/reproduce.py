@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
 from anyorder.io.atomic import write_json
 from anyorder.io.gates import gated
-from anyorder.papers.experiment import Budget
-from anyorder.papers.paper import Paper
+from anyorder.papers.experiment import Budget, Experiment
 from anyorder.papers.results import public
 from anyorder.papers.runner import Ran
 from anyorder.report.page import Section, badge, captions, following, write_page, write_parts
@@ -42,7 +40,7 @@ def section(folder: Path, ran: Ran) -> Section:
         "How it is read": experiment.reading,
         "To note": " ".join(notes),
     }
-    facts = {term: text for term, text in said.items() if text} | _errata(notes, experiment.home)
+    facts = {term: text for term, text in said.items() if text} | _errata(experiment)
     if record is None:
         return Section(experiment.id, experiment.title, experiment.where, facts, failure=ran.failure)
     result = record.result
@@ -58,14 +56,14 @@ def section(folder: Path, ran: Ran) -> Section:
     return found._replace(verdict=_verdict(judged(found)))
 
 
-def _errata(notes: Iterable[str], paper: Paper | None) -> dict[str, str]:
-    """The errata that the notes name, as facts of a section."""
+def _errata(experiment: Experiment) -> dict[str, str]:
+    """The errata that an experiment shows, as facts of a section."""
+    paper = experiment.home
     known = paper.ledger().errata if paper is not None and paper.ledger is not None else {}
-    named = [id for id in re.findall(r"\bE\d+\b", " ".join(notes)) if id in known]
     return {
         f"Erratum {id}": f"{known[id].where}: {known[id].printed}. Our reading: {known[id].text}. "
         f"`anyorder claims {id}` measures it; all errata are in docs/errata.md."
-        for id in named
+        for id in experiment.errata
     }
 
 

@@ -55,6 +55,7 @@ def test_counts_of_parameters_are_judged_and_lead_to_their_erratum(tmp_path):
         sections.append(section(tmp_path, ran))
     summary = write_report(tmp_path, sections).read_text(encoding="utf-8").split("<main>")[0]
     assert summary.count("Erratum E6</a>") == 2
+    assert summary.count("Erratum E12</a>") == 1
     assert "1 of 2 agree" in summary  # the totals of App. I
     assert "1 of 3 agree" in summary  # of Table 1, those that were counted
     assert "<span>5,025</span>" in summary

@@ -25,6 +25,7 @@ DIMENSION = 256
     "than the three layers of Rajaraman et al.; the k heads of Nichani et al. grow with (k·(S + T))².",
     reading="Formulas are evaluated as printed; where they do not add up, the corrected count is beside them, next to "
     "the array entries of our running models.",
+    errata=("E6", "E12"),
 )
 def table_1(task: Task) -> Result:
     """The table for one choice of S, T and k, and its printed formulas along each of the three."""
@@ -89,6 +90,7 @@ def _compared(printed: int, counted: int | None) -> TableRow:
     "App. I, both tables",
     {"tiny": 0.1, "quick": 0.1, "paper": 0.1},
     paper="9d² + d(2T + 2S + 9) for the two-layer construction and 15d² + d(3T + 2S + 10) for that of Rajaraman et al.",
+    errata=("E6",),
 )
 def parameters(task: Task) -> Result:
     """Printed rows next to the arrays of the running construction."""
