@@ -47,9 +47,9 @@ def test_the_page_says_what_is_on_record():
     assert all(row["seeds_with_stage"] == 0 for row in stages)
     assert all(len(row["closest_seeds"]) == 8 for row in stages)
     models = 8 * len({tuple(row[name] for name in Setting._fields) for row in stages})
-    assert f"none of {models} models pauses at a shorter order" in page
-    assert f"at most {wilson(0, 8)[1]:.0%} of the models of a setting" in page
-    assert f"{wilson(0, models)[1]:.0%}\nof all models" in page
+    said, (one, every) = " ".join(page.split()), (100 * wilson(0, count)[1] for count in (8, models))
+    assert f"None of {models} models pauses at a shorter order" in said
+    assert f"at most {one:.0f} % of the models of one setting do, and at most {every:.0f} % of all models" in said
     for row in tables["born"]["rows"]:
         if row["match_length"] == row["order"]:
             came = f"| {row['step_mean']:.0f} ± {row['step_std']:.0f} ({row['seeds_where_it_came']} of 8) |"
