@@ -27,6 +27,8 @@ from anyorder.io.archives import read_npz
 from anyorder.io.atomic import read_json
 from anyorder.models import Transformer, load
 from anyorder.models.storage import read_summary
+from anyorder.papers.experiment import SECONDS
+from anyorder.papers.runner import RESULT
 from anyorder.training.folder import CHECKPOINT, CONFIG, START, SUMMARY, read_config, read_models
 from anyorder.web import limits
 from anyorder.web.schema import Constructed, Kind, LeftOut, Stored, StoredInfo, complaint
@@ -273,10 +275,11 @@ def _unicode(text: str) -> str:
 def _search(folder: Path, path: str, depth: int, in_run: bool = False) -> Iterator[tuple[Kind | None, str]]:
     """Entries of a folder, and of those inside it, by their names alone; `path` is the folder's name on the page.
 
-    Of the files of a run only results of the probe are entries. A folder itself comes first, as None, so that the
-    caller can stop in time.
+    Of the files of a run only results of the probe are entries, and the result of an experiment is none. A folder
+    itself comes first, as None, so that the caller can stop in time.
     """
     yield None, path
+    private = (*_PRIVATE, RESULT) if (folder / SECONDS).exists() else _PRIVATE
     if not in_run and all((folder / name).exists() for name in (CONFIG, CHECKPOINT)):
         in_run = True
         yield "run", path
@@ -291,7 +294,7 @@ def _search(folder: Path, path: str, depth: int, in_run: bool = False) -> Iterat
                 yield from _search(entry, inside, depth - 1, in_run)
         elif entry.name == PROBE:
             yield "probe", inside
-        elif not in_run and entry.suffix == ".safetensors" and entry.name not in _PRIVATE:
+        elif not in_run and entry.suffix == ".safetensors" and entry.name not in private:
             yield "file", inside
         elif not in_run and (entry.name == _TRAJECTORY or (folder == SHIPPED and entry.suffix == ".npz")):
             yield "trajectory", inside

@@ -17,6 +17,8 @@ from anyorder.constructions import CONSTRUCTIONS
 from anyorder.errors import InputError
 from anyorder.io.trees import write_tensors
 from anyorder.models.storage import FORMAT
+from anyorder.papers.experiment import Result, Task, experiment
+from anyorder.papers.runner import run_all
 from anyorder.training.folder import CHECKPOINT, CONFIG
 from anyorder.web import library as web_library
 from anyorder.web import probe
@@ -115,6 +117,19 @@ def test_files_that_are_no_models_are_not_offered(library, tmp_path, header):
     shown, (left_out,) = library.listed()
     assert all(entry.path.startswith(("package/", "zoo/")) for entry in shown)
     assert left_out.path == "models/a.safetensors"
+
+
+def test_results_of_experiments_are_no_entries(tmp_path):
+    """A report of `anyorder reproduce` lists its runs, and a model with the name of a result is still listed."""
+    (task,) = run_all(
+        [experiment("Nothing", "ours", {"tiny": 1.0})(lambda task: Result({}))], tmp_path / "report", Task("tiny")
+    )
+    assert task.failure is None
+    model = anyorder.construct("k-head", order=1, alphabet_size=2, length=8)
+    anyorder.save(model, tmp_path / "report" / "result.safetensors")
+    shown, left_out = Library([tmp_path / "report"]).listed()
+    assert left_out == []
+    assert [one.path for one in shown if one.path.startswith("report/")] == ["report/result.safetensors"]
 
 
 @pytest.mark.parametrize(
