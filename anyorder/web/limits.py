@@ -16,8 +16,8 @@ MOST_ORDER = 16
 MOST_KERNEL = 1 << 20
 #: Temperature, as a multiple of the certified one.
 COLDEST, WARMEST = 2.0**-6, 2.0**20
-#: Side of the largest matrix of `disentangled`, (k + 1)(S + T), and the dimension of `associative`.
-MOST_WIDTH, MOST_DIMENSION = 1280, 2048
+#: Side of the largest matrix, enough for `one-layer` at order 2 on the example, and the dimension of `associative`.
+MOST_WIDTH, MOST_DIMENSION = 1536, 2048
 #: Sequences of one verification.
 MOST_SEQUENCES = 32
 #: Fresh runs of an algorithm: length and steps of each stage, contexts, frames that are sent, offsets that are shown.

@@ -2,7 +2,10 @@
 
 import pytest
 
+from anyorder.constructions import CONSTRUCTIONS
 from anyorder.web import limits
+from anyorder.web.library import plans
+from anyorder.web.schema import EXAMPLE, Constructed
 from tests.web.exploring import refused
 
 LIMITS = [
@@ -23,6 +26,13 @@ LIMITS = [
     ({"model": {"kind": "construction", "name": "disentangled", "order": 9},
       "sequence": {"kind": "chain", "length": 256}}, "width", limits.MOST_WIDTH),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONSTRUCTIONS)
+def test_every_construction_can_be_chosen_on_the_example(name):
+    asked = Constructed(name=name, order=min(2, CONSTRUCTIONS[name].largest_order or 2))
+    made, _ = plans(asked, len(set(EXAMPLE)), limits.padded(len(EXAMPLE)))
+    assert made.request.length >= len(EXAMPLE)
 
 
 @pytest.mark.parametrize(("asked", "name", "limit"), LIMITS)
