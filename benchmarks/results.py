@@ -10,6 +10,7 @@ Recorded rows of presets that OUT does not have stay as they are, below the new 
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sys
 from pathlib import Path
@@ -86,7 +87,8 @@ def merged(new: Row, old: Row | None) -> Row:
     ]
     figures = old["figures"] | new["figures"]
     stated = new["verdict"] or old["verdict"]
-    judged = stated and results.verdict(tables, new["preset"], stated["rule"])
+    typed = itertools.chain(*typed_tables({"tables": tables}).values())
+    judged = stated and results.verdict(typed, new["preset"], stated["rule"])
     return new | {"tables": tables, "figures": figures, "verdict": judged, "earlier": earlier}
 
 

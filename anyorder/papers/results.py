@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from anyorder.io.atomic import Row
 from anyorder.io.trees import as_json
@@ -15,6 +15,7 @@ from anyorder.sweeps.analysis import Spread
 def public(experiment: Experiment, record: Record, seconds: float | None) -> Row:
     """A record as JSON: tables with each seed, printed values beside ours, the verdict, and the settings of the run."""
     result, config = record.result, record.result.config
+    rows = itertools.chain.from_iterable(table.rows for table in result.tables.values())
     tables = {
         name: {"caption": one.caption, "rows": as_json(expanded(one.rows))} for name, one in result.tables.items()
     }
@@ -27,7 +28,7 @@ def public(experiment: Experiment, record: Record, seconds: float | None) -> Row
             "preset": result.preset,
             "steps": None if config is None else config.optimisation.steps,
             "seeds": list(range(record.seeds if config is None else config.seeds)),
-            "verdict": verdict(tables, result.preset, experiment.home.rule() if experiment.home else ""),
+            "verdict": verdict(rows, result.preset, experiment.home.rule() if experiment.home else ""),
             "tables": tables,
             "figures": {name: figure.caption for name, figure in result.figures.items()},
             "notes": result.notes,
@@ -76,14 +77,13 @@ def folded(rows: Iterable[Row]) -> list[Row]:
     return found
 
 
-def verdict(tables: Mapping[str, Row], preset: str | None, rule: str) -> Row | None:
+def verdict(rows: Iterable[TableRow], preset: str | None, rule: str) -> Row | None:
     """Agreements with the printed numbers for an experiment's preset, by column; None without printed numbers."""
-    found: dict[str, list[bool]] = {}
-    rows = itertools.chain.from_iterable(table["rows"] for table in tables.values())
+    found: dict[str, list[object]] = {}
     for row in (row for row in rows if row.get("preset", preset) == preset):
-        for column, agrees in row.items():
-            if column.endswith("_agrees") and agrees is not None:
-                found.setdefault(column.removesuffix("_agrees"), []).append(agrees)
+        for column in row:
+            if (agrees := row.get(f"{column}_agrees")) is not None:
+                found.setdefault(column, []).append(agrees)
     if not found:
         return None
-    return {"rule": rule, "agree": {name: f"{sum(values)} of {len(values)}" for name, values in found.items()}}
+    return {"rule": rule, "agree": {name: f"{values.count(True)} of {len(values)}" for name, values in found.items()}}

@@ -88,11 +88,10 @@ def cells(row: TableRow) -> dict[str, Cell]:
     Cell(value=Spread(mean=0.5, std=0.1, seeds=None), agrees=True, difference=None)
     """
     found: dict[str, Cell] = {}
+    beside = {f"{name}_{part}" for name in row for part in ("agrees", "difference")}
+    beside |= {f"{name}_error" for name, value in row.items() if not isinstance(value, Spread)}
     for name, value in row.items():
-        whole, _, end = name.rpartition("_")
-        if whole in row and (
-            end in ("agrees", "difference") or (end == "error" and not isinstance(row[whole], Spread))
-        ):
+        if name in beside:
             continue
         agrees, difference = row.get(f"{name}_agrees"), row.get(f"{name}_difference")
         if f"{name}_error" in row and not isinstance(value, Spread):
