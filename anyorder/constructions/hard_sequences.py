@@ -14,7 +14,7 @@ from jaxtyping import Int
 
 from anyorder.errors import check_seed, require
 
-#: More sequences than this are not enumerated: a quarter of them take up to a minute.
+#: More sequences than this are not enumerated: a quarter of them take a minute or two.
 MOST_SEQUENCES = 1 << 20
 BATCH = 1 << 12
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
 from anyorder.constructions.backend import ASSUMPTIONS
 from anyorder.constructions.construction import Construction, OptionValue
@@ -18,7 +17,6 @@ from anyorder.constructions.hard_sequences import all_sequences, check_count, ha
 from anyorder.constructions.parameters import count_arrays
 from anyorder.constructions.registry import Plan, find, plan, planned
 from anyorder.errors import InputError, require
-from anyorder.estimators import matching
 from anyorder.estimators.streaming import StreamingEstimator
 from anyorder.io.gates import check_memory, gated
 from anyorder.io.notebook import as_html
@@ -94,55 +92,12 @@ def expected(
     return rows
 
 
-def distributions(
-    batch: Int[np.ndarray, "batch length"], order: int, alphabet_size: int, estimator: str, beta: float = 1.0
-) -> Float[np.ndarray, "batch length symbols"]:
-    """The exact estimator of every sequence after every position, as a quotient of counts; NaN where undefined.
-
-    >>> distributions(np.array([[0, 1, 0]]), 1, 2, "kgram")[0, -1].tolist()
-    [0.0, 1.0]
-    """
-    counts = np.asarray(_counts(jnp.asarray(batch, jnp.int32), order, alphabet_size, estimator == "biased"), np.float64)
-    total = counts.sum(axis=2, keepdims=True)
-    smoothing = beta if estimator == "bayes" else 0.0
-    with np.errstate(invalid="ignore"):
-        rows = (counts + smoothing) / (total + smoothing * alphabet_size)
-    rows[:, : order - 1] = np.nan
-    return rows
-
-
-@partial(jax.jit, static_argnums=(1, 2, 3))
-def _counts(
-    batch: Int[Array, "batch length"], order: int, alphabet_size: int, openings: bool
-) -> Int[Array, "batch length symbols"]:
-    """Counts of what followed the last k tokens; with `openings`, also openings with the same code direction (E7)."""
-
-    def of_one(tokens: Int[Array, "length"]) -> Int[Array, "length symbols"]:
-        found = matching.window_matches(tokens, order)
-        found = found | matching.aligned_openings(tokens, order) if openings else found
-        return matching.counts(found, tokens, alphabet_size)
-
-    return jax.vmap(of_one)(batch)
-
-
 def errors(
-    model: Transformer,
-    batch: Int[np.ndarray, "count length"],
-    order: int,
-    beta: float = 1.0,
-    *,
-    exhaustive: bool = False,
+    model: Transformer, batch: Int[np.ndarray, "count length"], order: int, beta: float = 1.0
 ) -> Float[np.ndarray, "count length"]:
-    """The deviations of a model from its promised distributions, NaN where it promises nothing.
-
-    With `exhaustive` all sequences are counted at once, which is faster for many short ones.
-    """
+    """The deviations of a model from its promised distributions, NaN where it promises nothing."""
     predicted = np.asarray(jax.vmap(model)(jnp.asarray(batch, jnp.int32)).astype(jnp.float64))
-    if exhaustive and _estimator(model) in ("kgram", "biased", "bayes"):
-        exact = distributions(batch, order, model.alphabet_size, _estimator(model), beta)
-        exact[:, _opening(model, order)] = np.nan
-    else:
-        exact = np.stack([expected(model, tokens, order, beta) for tokens in batch])
+    exact = np.stack([expected(model, tokens, order, beta) for tokens in batch])
     return deviations(predicted, exact)
 
 
@@ -166,7 +121,6 @@ def worst_over(
     order: int,
     beta: float = 1.0,
     *,
-    exhaustive: bool = False,
     check: Callable[[], None] | None = None,
 ) -> tuple[float, int]:
     """The largest error over batches of sequences, and the number of positions at which something is promised.
@@ -177,7 +131,7 @@ def worst_over(
     for batch in batches:
         if check is not None:
             check()
-        measured = errors(model, batch, order, beta, exhaustive=exhaustive)
+        measured = errors(model, batch, order, beta)
         defined = ~np.isnan(measured)
         worst = max(worst, float(np.max(measured, initial=0.0, where=defined)))
         checked += int(defined.sum())
@@ -245,7 +199,7 @@ def verify(
     else:
         hard = hard_sequences(count=sequences, length=length, alphabet_size=alphabet_size, order=order, seed=seed)
         batches = [hard] if check is None else hard[:, None]
-    worst, checked = worst_over(model, batches, order, made.beta, exhaustive=exhaustive, check=check)
+    worst, checked = worst_over(model, batches, order, made.beta, check=check)
     promised = ("kappa", "margin", "bits_needed", "mantissa_bits", "bound")
     promise = {name: getattr(made.certificate, name, None) for name in promised}
     return Verification(
