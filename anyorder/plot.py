@@ -156,7 +156,7 @@ def training(run: Trained | str | Path) -> Figure:
     if isinstance(run, Trained):
         return draw_loss(run.metrics)
     require(
-        isinstance(run, str | Path), f"the run is a {type(run).__name__}, must be its folder or what `train` has given"
+        isinstance(run, str | Path), f"the run is a {type(run).__name__}, must be its folder or the result of `train`"
     )
     return draw_loss(read_metrics(_folder(run, "training run")))
 

@@ -148,7 +148,7 @@ def check_any_order(kernel: Kernel) -> list[Check]:
         Check("corrected projection", bool(corrected > 1e-9), corrected, 0.0,
               "smallest β_m with f(a, b) = number of entries of a equal to the newest of b"),
         Check("falling return count", decay > 0, decay, 0.0,
-              "smallest g_l - g_{l+1}, what the assumptions are for"),
+              "smallest g_l - g_{l+1}, the property that the assumptions must imply"),
     ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from anyorder.training import devices
 
 
 class Dynamics(TwoStage, Preconditioned, Command):
-    """Run the paper's training algorithms on the reduced model, and measure what they learn.
+    """Run the paper's training algorithms on the reduced model, and measure the learned attention and losses.
 
     Examples:
       anyorder dynamics two-stage --out run

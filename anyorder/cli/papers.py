@@ -26,7 +26,7 @@ _OFFERED = ("experiments", "presets", "sweeps", "priors", "estimators", "constru
 
 
 class Papers(Command):
-    """List papers with what each offers: experiments for `anyorder reproduce`, claims for `anyorder claims`, and more.
+    """List papers with their experiments (`anyorder reproduce`), claims (`anyorder claims`), presets, priors and so on.
 
     Examples:
       anyorder papers

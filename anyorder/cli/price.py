@@ -12,8 +12,8 @@ from anyorder.io.gates import FIGURES, Dtype, Gate
 _NUMBERS = ("d", "parameters", "state", "needs", "pays")
 LEGEND = """\
 state: bits kept while T tokens are streamed   needs: certified mantissa bits
-pays: the quantity named above the table, and bounded there; what each bound
-assumes, Theorem 2 on mantissa bits above all, is in docs/price.md
+pays: the quantity named above the table, with its lower bound; docs/price.md
+has the assumptions of each bound, in particular of Theorem 2 on mantissa bits
 """
 
 

@@ -21,7 +21,7 @@ from anyorder.training import devices
 
 
 class Reproduce(Command):
-    """Run experiments and write a report: each table and figure next to what the paper prints.
+    """Run experiments and write a report: each table and figure next to the printed values.
 
     Examples:
       anyorder reproduce list

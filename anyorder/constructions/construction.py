@@ -69,7 +69,7 @@ BETA = Option(
 class Construction:
     """The registry entry of a construction, with all its properties; no other code tests its name.
 
-    `title`, `advice`: what it is, and when to use it.
+    `title`, `advice`: a description, and when to use it.
     `heads` (by layer), `dimension`, `mlp` (depth, width), `parameters`: its size, counted as in App. I and Table 1.
     `state`: how many numbers it keeps while it reads T tokens: keys and values of every head, or tables and the rows of
     a convolution.

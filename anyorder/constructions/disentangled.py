@@ -37,7 +37,7 @@ def disentangled(request: Request, kappa: float) -> Transformer:
         f"`disentangled` would have matrices of {width(request)}², at most {LARGEST_WIDTH}² fit; use `k-head`",
     )
     base = Stream(token=s, place=t)
-    # layer one appends what every head copies, layer two what it reads
+    # layer one appends the copies of all heads, layer two a copy of its input
     copies = {f"{name}_{j}": width for j in range(1, k + 1) for name, width in base.blocks}
     first = Stream(**dict(base.blocks), **copies)
     stream = Stream(**dict(first.blocks), **{_output(name): width for name, width in first.blocks})

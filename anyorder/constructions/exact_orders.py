@@ -155,8 +155,8 @@ MEASURED = (
     "of at most 1e-5, or four units of roundoff in 16 bits."
 )
 LEGEND = (
-    f"{MEASURED} In brackets the largest order that the certificate promises. ≥ marks the last order tried, – what was "
-    "not measured."
+    f"{MEASURED} In brackets the largest certified order. "
+    "≥ marks the last order tried, – a value that was not measured."
 )
 
 

@@ -154,7 +154,7 @@ def window_heads(request: Request, stream: Stream) -> tuple[Head, ...]:
 
 
 def counting(request: Request, stream: Stream, found: Tokens, skip: int) -> tuple[MLPLayer, ...]:
-    """Agreements; matches with what followed; N_s; |N - q|; N_s/q where q = N; their sum, added to the stream."""
+    """Agreements; matches by next symbol; N_s; |N - q|; N_s/q where q = N; their sum, added to the stream."""
     k, s, t = request.order, request.alphabet_size, request.length
     j, symbol = t - k, Stream(symbol=s)
 

@@ -112,7 +112,7 @@ def _table_step(start: str) -> Step:
             "layers.0.heads.0.bias": "1 - k",
             "layers.0.heads.0.value": "e_x",
         },
-        (steps.Attention("share of every token in what is read", 0), steps.Scores("φ(n) · φ(i)", 0, "convolution 1")),
+        (steps.Attention("share of every token in the readout", 0), steps.Scores("φ(n) · φ(i)", 0, "convolution 1")),
         "matches",
     )
 

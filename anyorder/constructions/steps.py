@@ -252,7 +252,7 @@ def count(source: str, layer: int = 1) -> Step:
         source,
         {
             f"layers.{layer}.heads.0.value": "writes the token that stands at a match to `output`",
-            "output": "W_o reads `output`; the output map is a ReLU, no softmax",
+            "output": "W_o reads `output`; the output map is a ReLU, not a softmax",
         },
         (Block("output", "output", f"attention {layer + 1}"), Prediction()),
         "counts",

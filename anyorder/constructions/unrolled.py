@@ -152,7 +152,7 @@ def window_heads(request: Request, stream: Stream, heads: int, *, gate: bool) ->
 
 
 def _scores(request: Request, offset: int, count: int) -> Float[np.ndarray, "offsets 1"]:
-    """(i - m)·log 2 in the window, the newest one's at offset 0, and elsewhere up to T what exp takes to zero."""
+    """(i - m)·log 2 in the window, the newest one's at offset 0, and elsewhere up to T scores whose exp is zero."""
     rows = 32 * (1 + request.length // 32)
     scores = np.full(rows, vanishing_score(request, count + 1))
     scores[offset + 1 : offset + count + 1] = np.arange(1 - count, 1) * math.log(2)

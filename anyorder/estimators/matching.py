@@ -85,7 +85,7 @@ def aligned_openings(tokens: Int[Array, "length"], order: int) -> Bool[Array, "l
     windows = jnp.stack([jnp.roll(tokens, order - 1 - place) for place in range(order)])  # oldest first
     for opening in range(min(order, length)):
         word = max(opening, 1)
-        # Two periodic words that agree on the sum of their periods agree for ever (Fine and Wilf).
+        # Two periodic words that agree on the sum of their periods are equal (Fine and Wilf).
         agree = [windows[place % order] == tokens[place % word] for place in range(order + word)]
         rows.append(jnp.all(jnp.stack(agree), axis=0))
     aligned = jnp.stack(rows, axis=1)

@@ -159,5 +159,5 @@ def growing(stream: OrderStream, chunk: np.ndarray, beta: float, ratio: float = 
 
 
 def _parameters(order: int, size: int) -> float:
-    """Free parameters of a chain: S^k rows of S - 1; infinite beyond what a float holds."""
+    """Free parameters of a chain: S^k rows of S - 1; infinite if too many for a float."""
     return (size - 1) * math.exp(order * math.log(size)) if order * math.log(size) < 700 else math.inf

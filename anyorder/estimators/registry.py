@@ -1,4 +1,4 @@
-"""The estimators by name: what `anyorder estimate`, `StreamingEstimator` and the explorer offer."""
+"""The estimators by name, for `anyorder estimate`, `StreamingEstimator` and the explorer."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def ctw(
     tokens, alphabet_size = with_size(tokens, None, alphabet_size, alphabet)
     _check(tokens, depth, "depth")
     # A node mixes two predictors: its own row, and its child on the path of the context. The odds of the first against
-    # the second are the ratio of what they gave to the tokens that came after this node: the matching positions.
+    # the second are the ratio of their probabilities of the tokens after this node: the matching positions.
     _, below = of_order(tokens, depth, depth, alphabet_size, beta)
     reached = [jnp.ones(len(tokens), jnp.float64)]
     for order in reversed(range(depth)):

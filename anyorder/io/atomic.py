@@ -1,7 +1,7 @@
 """Writing results and reading them back: whole files, JSON, lines, and the folders that commands write to.
 
-Output appears whole or not at all: it is written under a temporary name and then renamed. What is read back is a value
-of the expected shape, or one line that names the file, the line in it and what was expected.
+Output appears whole or not at all: it is written under a temporary name and then renamed. Reading returns a value of
+the expected shape, or raises a one-line error that names the file, the line in it and the expected content.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def write_json(path: str | Path, value: object) -> None:
 
 
 def write_lines(path: str | Path, rows: Iterable[Row]) -> None:
-    """Write JSON objects, a line each, in place of what the file held."""
+    """Write JSON objects, a line each, in place of the file's content."""
     with whole_file(path) as temporary:
         temporary.write_bytes(_lines(rows))
 

@@ -1,4 +1,4 @@
-"""Trees of dataclasses as JSON and named arrays, and back: what models, trajectories and results are written with.
+"""Trees of dataclasses as JSON and named arrays, and back: the format of models, trajectories and results.
 
 A file is safetensors, with the JSON in its header: no pickle. A digest of names, shapes, bytes and header is stored
 with them, so that a file that was cut short or changed is refused with one line.

@@ -139,7 +139,7 @@ def run_heads(
     keep_weights: bool,
     hook: Hook = plain,
 ) -> tuple[Float[Array, "rows d"], Float[Array, "heads rows rows"] | None]:
-    """The stream `x` with what all heads of a layer write to it, and their weights.
+    """The stream `x` plus the output of all heads of a layer, and their weights.
 
     Heads of one shape that follow each other are one program with one axis more, but for a hook.
     """

@@ -75,7 +75,7 @@ class Mamba(eqx.Module):
     def _run(
         self, state: MambaState, x: Float[Array, "rows d"], hook: Hook = plain
     ) -> tuple[MambaState, Float[Array, "rows value"], Float[Array, "rows rows"]]:
-        """The state after some rows, what they read, gated and normalised, and their mixing matrix M."""
+        """The state after some rows, their readouts, gated and normalised, and their mixing matrix M."""
         queries, keys, values, logs, recent = self._sides(state, x, hook)
         along = jnp.cumsum(logs)
         causal = jnp.tri(len(x), dtype=bool)
@@ -95,7 +95,7 @@ class Mamba(eqx.Module):
         return self._run(self.start, x)[2]
 
     def advance(self, state: MambaState, x: Float[Array, "rows d"]) -> tuple[MambaState, Float[Array, "rows value"]]:
-        """The state after some rows, and what each of them reads, gated and normalised."""
+        """The state after some rows, and the readout of each, gated and normalised."""
         return self._run(state, x)[:2]
 
     def write(self, read: Float[Array, "rows value"]) -> Float[Array, "rows d"]:
@@ -118,7 +118,7 @@ class Mamba(eqx.Module):
 
 
 def shares(matrix: Float[Array, "rows rows"]) -> Float[Array, "rows rows"]:
-    """The share of every row in what each row reads: absolute values, divided by their sum unless it is zero.
+    """The share of every row in the readout of each row: absolute values, divided by their sum unless it is zero.
 
     >>> shares(jnp.asarray([[0.0, 0.0], [-1.0, 3.0]])).tolist()
     [[0.0, 0.0], [0.25, 0.75]]

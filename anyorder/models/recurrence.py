@@ -47,7 +47,7 @@ class Recurrence(eqx.Module):
     def advance(
         self, table: Float[Array, "features value"], x: Float[Array, "rows d"]
     ) -> tuple[Float[Array, "features value"], Float[Array, "rows value"]]:
-        """The table after some rows, and what each of them reads, before the division."""
+        """The table after some rows, and the readout of each, before the division."""
         queries, keys = self.sides(x)
         values = linear(x, self.value)
         within = stored(stored(jnp.tril(queries @ keys.T)) @ values)
@@ -60,7 +60,7 @@ class Recurrence(eqx.Module):
     def __call__(self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain) -> Written:
         """The head's contribution to the stream and, on request, how much each row reads of every row.
 
-        A hook sees what the head reads and what it writes.
+        A hook receives the head's input and its output.
         """
         x, (rows, width) = hook("read", x), x.shape
         size = rows if rows <= SINGLE_BLOCK else BLOCK

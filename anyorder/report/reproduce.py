@@ -17,12 +17,12 @@ from anyorder.report.tables import Cell, cells, marked, rendered, shown, words
 
 TITLE = "In-context learning of Markov chains, reproduced"
 LEAD = (
-    "Tables and figures of papers, and our own, next to what is printed there. Losses are in nats per token. "
-    "Mean ± standard deviation is over seeds; the Bayes floor is what no predictor can beat on average."
+    "Tables and figures of papers, and our own, next to the printed values. Losses are in nats per token. "
+    "± is the standard deviation over seeds; the Bayes floor is the least excess loss that is possible on average."
 )
 #: Columns of the summary, behind the experiment.
 COMPARED = ("verdict", "what", "printed", "measured")
-#: What a budget below the papers' own means for the verdicts.
+#: The meaning of verdicts at a budget below the papers' own.
 SHORTENED: dict[Budget, str] = {
     "tiny": "**Budget tiny is a smoke test**: models are hardly trained, verdicts on them say nothing about a paper.",
     "quick": "Budget quick trains shorter than the papers do: verdicts on trained models may change at budget paper.",
@@ -135,7 +135,7 @@ def write_report(
     next_step: str = "anyorder claims --quick",
     budget: Budget = "paper",
 ) -> Path:
-    """Write the page with all sections, what the budget means at its top, and the next command at its end."""
+    """Write the page with all sections, a note on the budget at its top, and the next command at its end."""
     last = following(
         {next_step: "measures the statements of the papers, and compares them with the verdicts on record"}
     )

@@ -10,7 +10,7 @@ from anyorder.training.config import Config
 
 #: Seconds to trace and compile the programs of one shape: a step, the floor, a measurement.
 COMPILATION = 12.0
-#: Seconds for a multiplication of a matrix, for an entry of an attention map, and for what every step needs.
+#: Seconds for a multiplication of a matrix, for an entry of an attention map, and for the constant cost of a step.
 _PRODUCT, _ENTRY, _STEP = 5e-11, 1.2e-8, 2e-4
 #: Norms of queries, keys and of the stream read and write all that is small and not multiplied.
 _NORMS = 1.65

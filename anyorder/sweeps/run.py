@@ -84,7 +84,7 @@ def carry_out(plan: SweepPlan, engine: Engine, watch: SweepWatcher = lambda tall
             return Tally(len(ended) - failed, failed, engine.running, len(plan.runs), left, spent, table.rows)
 
         pieces = spec.chunks(missing, engine.workers, engine.most)
-        # The longest first: what is left at the end is short, and all workers end together.
+        # The longest first: the last chunks are then short, and all workers end together.
         pieces.sort(key=lambda piece: -sum(expected[run.number] for run in piece))
         watch(tally())
         try:

@@ -1,4 +1,4 @@
-"""Sweeps: a base config, axes over its fields, seeds and a metric; and the runs that they stand for.
+"""Sweeps: a base config, axes over its fields, seeds and a metric; and the runs of their grid.
 
 Nothing here imports JAX: a sweep is read, checked and counted without delay.
 """

@@ -1,6 +1,6 @@
 """The table of a sweep: a typed row for each run that has ended, and the folder that keeps them.
 
-`sweep.json` says what the sweep is, `runs.jsonl` has one flat line for each row. Lines are added as runs end, in
+`sweep.json` describes the sweep, `runs.jsonl` has one flat line for each row. Lines are added as runs end, in
 whatever order, each whole and on the disk; when a command ends they are sorted. They hold nothing that depends on where
 or when a run was trained: the same sweep gives the same table.
 """

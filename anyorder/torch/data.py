@@ -36,7 +36,7 @@ class Dataset(IterableDataset[Batch]):
         self.source, self.batch, self.seed, self.batches, self.first = source, batch, seed, batches, first
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches of this worker: every n-th of all, so that n workers together give what one process gives."""
+        """The batches of this worker: every n-th of all, so that n workers together give those of one process."""
         worker = get_worker_info()
         if worker is not None and "Fork" in type(multiprocessing.current_process()).__name__:
             raise InputError('JAX cannot run in forked workers; pass multiprocessing_context="spawn" to the DataLoader')

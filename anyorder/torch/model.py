@@ -54,7 +54,7 @@ def load(path: str | Path) -> Transformer:
 
 
 class _Part(nn.Module):
-    """Fields of the file as attributes: tensors are parameters, parts are sub-modules, the rest stays as it is."""
+    """Fields of the file as attributes: tensors are parameters, parts are sub-modules, all others are unchanged."""
 
     def __init__(self, **fields: object) -> None:
         super().__init__()

@@ -296,7 +296,7 @@ def known(name: str, source: str, names: Iterable[str] = GROUPS) -> str:
 
 
 def changed(config: Config, changes: Mapping[str, Any], source: str = "the config") -> Config:
-    """The config with these fields changed, in whichever group they are; a single number stands for a list of one.
+    """The config with these fields changed, whatever their group; a single number means a list of one.
 
     >>> changed(Config(), {"order": 3, "learning_rate": 0.01}).optimisation.learning_rate
     (0.01,)

@@ -91,7 +91,7 @@ layer_norm.defvjp(_normalised, _normalised_back)
 
 @jax.custom_vjp
 def causal_softmax(scores: Scores) -> Scores:
-    """Attention weights of every query on the keys up to its own; the last query stands at the last key.
+    """Attention weights of every query on the keys up to its own; the last query is at the last key.
 
     >>> causal_softmax(jnp.zeros((1, 2, 2))).tolist()
     [[[1.0, 0.0], [0.5, 0.5]]]

@@ -65,7 +65,7 @@ class Trained(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class MeasuredModel(Evaluation, Member):
-    """A model of a run, and what was measured on it."""
+    """A model of a run, and its measurements."""
 
 
 @dataclasses.dataclass(frozen=True)

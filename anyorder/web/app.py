@@ -162,7 +162,7 @@ def _http(request: Request, error: HTTPException) -> Response:
 
 def _broken(request: Request, error: Exception) -> Response:
     logging.getLogger("anyorder.web").error("%s failed", request.url.path, exc_info=error)
-    return problem(500, f"the explorer failed at this ({type(error).__name__}); its log says where")
+    return problem(500, f"the explorer failed on this request ({type(error).__name__}); its log has the details")
 
 
 class Guard:

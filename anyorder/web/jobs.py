@@ -49,7 +49,7 @@ class Work:
                 await asyncio.wait([future], timeout=GLANCE)
                 if not future.done() and (self._closed.is_set() or await request.is_disconnected()):
                     raise Cancelled
-                if time.monotonic() > end and running.cancel():  # it still waits: what runs cannot be cancelled so
+                if time.monotonic() > end and running.cancel():  # still waiting, not running
                     raise self._busy()
             return future.result()
         finally:

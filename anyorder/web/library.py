@@ -200,7 +200,7 @@ class Library:
         return StoredInfo.model_validate(found | {"path": path, "kind": kind})
 
     def locate(self, path: str) -> tuple[Path, Path]:
-        """The root and the resolved path that a listed name stands for; links out of the folder are refused."""
+        """The root and the resolved path of a listed name; links out of the folder are refused."""
         name, _, rest = path.partition("/")
         outside = f"{path!r} is not in a folder of this explorer; start the explorer with that folder"
         if name not in self._all or "\0" in path:

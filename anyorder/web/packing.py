@@ -1,4 +1,4 @@
-"""Weights as plain JSON for the page that computes by itself: few numbers, and kappa left open.
+"""Weights as plain JSON for the exported page: few numbers, with kappa as a parameter.
 
 The weights of a construction are sparse and regular, so an array is its shape and its non-zero entries as runs
 `[row, column, down, right, count, value]`. The value is a constant, or `[a, b, p]` for a + b · kappa^p, where p stands

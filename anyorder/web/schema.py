@@ -125,7 +125,7 @@ class Stored(Asked):
     kind: Literal["stored"]
     path: str = Field(max_length=1024, description="as listed by /api/options")
     index: int = Field(0, ge=0, le=4096, description="which model of a run")
-    order: Order | None = Field(None, description="what to compare with; by default the model's own order")
+    order: Order | None = Field(None, description="order of the estimators to compare with; by default the model's")
     beta: float = Field(1.0, gt=0, le=1000)
 
 
@@ -160,7 +160,7 @@ class ViewRequest(Asked):
     sequence: Sequence = Text(kind="text", text=EXAMPLE)
     maps: bool = Field(True, description="false leaves the attention maps out; /api/map gives them one at a time")
     estimator: str | None = Field(
-        None, max_length=64, description="one more estimator to show, by its name in the registry"
+        None, max_length=64, description="additional estimator to show, by its name in the registry"
     )
 
 
@@ -263,7 +263,7 @@ class StoredInfo(BaseModel):
     path: str
     kind: Literal["file", "run", "trajectory"]
     models: Count
-    title: str = Field(max_length=1000, description="what it is: order, preset, gap and date where they are known")
+    title: str = Field(max_length=1000, description="description: order, preset, gap and date where they are known")
     about: str = Field("", max_length=2000)
     order: Count | None = None
     alphabet_size: Count | None = None
@@ -291,7 +291,7 @@ class Stop(BaseModel):
 class Tour(BaseModel):
     """A guided tour."""
 
-    name: str = Field(description="what opens it in the address: #tour=name")
+    name: str = Field(description="its name in the address: #tour=name")
     title: str
     stops: list[Stop]
 
@@ -319,11 +319,11 @@ class Options(BaseModel):
 
     tours: list[Tour]
     opening: str | None = Field(None, description="the tour that a page without an address opens with")
-    features: list[str] = Field(description="what this backend can do beyond showing: noise, verify, fresh")
+    features: list[str] = Field(description="optional abilities of this backend: noise, verify, fresh")
 
     constructions: list[ConstructionInfo]
     dtypes: list[str]
-    estimators: dict[str, str] = Field(description="those that can be shown beside a model, and what each predicts")
+    estimators: dict[str, str] = Field(description="additional estimators, and what each predicts")
     stored: list[StoredInfo]
     left_out: list[LeftOut] = Field([], description="entries of the folders that cannot be opened")
     limits: dict[str, float]
@@ -403,7 +403,7 @@ class View(BaseModel):
     kgram: Matrix
     bayes: Matrix
     bayes_name: str
-    estimated: Matrix | None = Field(description="what the estimator that was asked for predicts")
+    estimated: Matrix | None = Field(description="the predictions of the requested estimator")
     truth: Matrix | None
     errors: list[Number] = Field(description="largest error of a probability at every position")
     exactness: Exactness
@@ -457,7 +457,7 @@ class StoryStep(BaseModel):
 
 
 class Story(BaseModel):
-    """The proof at position n: its window, the positions that match it, what stood there, and the steps."""
+    """The proof at position n: its window, the positions that match it, the counts of their tokens, and the steps."""
 
     position: int
     order: int

@@ -221,7 +221,7 @@ def how_exact(error: float, bound: float | None, dtype: str) -> schema.HowExact:
 
 
 def _losses(traced: Traced, bayes: Distributions, kgram: Distributions) -> schema.Losses | None:
-    """Mean exact loss wherever there is a full window: the entropy of the truth, and what predictions add to it."""
+    """Mean exact loss wherever there is a full window: the entropy of the truth, and the excess of predictions."""
     if traced.truth is None:
         return None
     truth, full = traced.truth, slice(traced.opened.order - 1, None)

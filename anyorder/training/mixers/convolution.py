@@ -1,4 +1,4 @@
-"""`convolution`: a causal depthwise convolution of what the heads read, then attention."""
+"""`convolution`: a causal depthwise convolution of the input of the heads, then attention."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _run(
         model = dataclasses.replace(model, normalise=stage.normalise)
         rate = jnp.asarray(stage.rate, jnp.float64)
         for first in range(0, stage.steps, CHUNK):
-            # Every chunk has CHUNK steps, so that there is one program; what is beyond the last step is not kept.
+            # Every chunk has CHUNK steps, so that there is one program; results beyond the last step are dropped.
             places = jnp.arange(done, done + CHUNK, dtype=jnp.uint32)
             keys = jax.vmap(lambda step: jax.random.fold_in(key, step))(places)
             steps = _chunk(model, keys, prior, scores, rate, stage.which, settings.batch, settings.epsilon)
