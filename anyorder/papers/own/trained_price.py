@@ -63,11 +63,6 @@ class Trial(NamedTuple):
     data: Data
 
 
-def chains(order: int, length: int) -> Data:
-    """Binary chains with Dirichlet(1) rows."""
-    return Data(order=order, length=length)
-
-
 def recall(pairs: int) -> Data:
     """Key-value recall with this many pairs and eight values.
 
@@ -77,13 +72,13 @@ def recall(pairs: int) -> Data:
     return Data(prior="recall", order=1, alphabet_size=9, length=2 * pairs + 1)
 
 
-#: The sources of a budget with models of about 10^4 parameters, and those with 10^5.
+#: Binary chains and recall by budget: the sources with models of about 10^4 parameters, and those with 10^5.
 SOURCES: dict[Budget, tuple[list[Data], list[Data]]] = {
-    "tiny": ([chains(1, 8), recall(2)], []),
-    "quick": ([chains(1, 32), chains(2, 32), recall(4)], []),
+    "tiny": ([Data(order=1, length=8), recall(2)], []),
+    "quick": ([Data(order=1, length=32), Data(order=2, length=32), recall(4)], []),
     "paper": (
-        [chains(1, 32), chains(2, 32), chains(3, 64), chains(4, 128), recall(4), recall(16), recall(64)],
-        [chains(3, 64)],
+        [*(Data(order=k, length=t) for k, t in ((1, 32), (2, 32), (3, 64), (4, 128))), *map(recall, (4, 16, 64))],
+        [Data(order=3, length=64)],
     ),
 }
 

@@ -18,7 +18,6 @@ from anyorder.papers.own.trained_price import (
     Trial,
     accuracy,
     by_frequency,
-    chains,
     chart,
     config,
     judged,
@@ -27,6 +26,7 @@ from anyorder.papers.own.trained_price import (
 )
 from anyorder.papers.results import folded
 from anyorder.training.checks import check_config
+from anyorder.training.config import Data
 from anyorder.training.initial import initial_model
 from anyorder.training.reference import held_out
 
@@ -35,7 +35,7 @@ from anyorder.training.reference import held_out
 def test_models_have_the_parameters_of_their_size_and_pay_what_their_arrays_hold(kind):
     models = {}
     for size in ("1e4", "1e5"):
-        asked = config(Task("paper", 5), Trial(kind, size, chains(2, 32)))
+        asked = config(Task("paper", 5), Trial(kind, size, Data(order=2, length=32)))
         check_config(asked)
         models[size] = initial_model(asked, jax.random.key(0))
         assert 0.8 <= count_arrays(models[size]) / float(size) <= 1.2
