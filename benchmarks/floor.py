@@ -1,4 +1,4 @@
-"""How fast `anyorder train` gets to the floor, and how near: the whole command on free cores, then many seeds.
+"""The time of `anyorder train` to the floor, and the final gaps: the whole command on free cores, then many seeds.
 
     python -m benchmarks.floor FOLDER          # about half an hour on two cores; goes on where it stopped
     python -m benchmarks.floor FOLDER --record # writes what is finished to results/own/floor.json

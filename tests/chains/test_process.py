@@ -1,4 +1,4 @@
-"""Sources of one's own that are no chains, and priors of one's own: what is checked of them."""
+"""Checks of user-defined sources that are not chains, and of user-defined priors."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Lists and help come from kept data, which is what the registries hold; a new entry appears by itself."""
+"""Lists and help come from cached data that equal the registries; a new entry appears automatically."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 
 import anyorder
 
-#: Calls commands and says which libraries that took a while to import.
+#: Runs commands and prints which slow libraries they imported.
 PROGRAM = """
 import sys
 from anyorder.cli import main

@@ -1,4 +1,4 @@
-"""`anyorder explore`: where it listens, what it exports, and what it refuses."""
+"""`anyorder explore`: its address, its exports, and its refusals."""
 
 import json
 import signal

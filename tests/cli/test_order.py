@@ -1,4 +1,4 @@
-"""`anyorder order` against marginal likelihoods in fractions, and what it says about its input."""
+"""`anyorder order` against marginal likelihoods in fractions, and its notes on the input."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""`anyorder claims`: what it reports, and when it ends with 1 or 2."""
+"""`anyorder claims`: its report, and its exit codes 1 and 2."""
 
 from __future__ import annotations
 

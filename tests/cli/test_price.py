@@ -1,4 +1,4 @@
-"""`anyorder price`: the table, the JSON, the figure, and what is refused."""
+"""`anyorder price`: the table, the JSON, the figure, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`anyorder reproduce`: what is refused in one line."""
+"""`anyorder reproduce`: one-line refusals."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`anyorder sweep`: names, flags, and what is refused in one line."""
+"""`anyorder sweep`: names, flags, and one-line refusals."""
 
 from __future__ import annotations
 

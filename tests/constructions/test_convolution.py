@@ -1,4 +1,4 @@
-"""`convolution`: every sequence of small lengths, every number type, and what a shorter convolution loses."""
+"""`convolution`: every sequence of small lengths, every number type, and the failure of a shorter convolution."""
 
 from __future__ import annotations
 

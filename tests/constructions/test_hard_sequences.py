@@ -1,4 +1,4 @@
-"""Hard sequences: their seed, and what they hold."""
+"""Hard sequences: their seed and their contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`one-layer`: what its heads carry, every sequence of small lengths, its size, and what it refuses."""
+"""`one-layer`: the outputs of its heads, every sequence of small lengths, its size, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every construction against an independent count, over the table of cases, and what is refused."""
+"""Every construction against an independent count, over the table of cases, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Theorem 3: what its MLP writes."""
+"""Theorem 3: the output of its MLP."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A verification says what was promised and found, and when it fails; all short sequences are tried."""
+"""A verification reports bound, error and failure; exhaustive verification enumerates all short sequences."""
 
 from __future__ import annotations
 

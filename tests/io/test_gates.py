@@ -1,4 +1,4 @@
-"""The gates: what may be read, what may be written, what fits into memory."""
+"""Input checks: paths to read, paths to write, and memory."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""Tables in notebooks hold what they are given, as text."""
+"""Tables in notebooks show their values as text."""
 
 from html.parser import HTMLParser
 

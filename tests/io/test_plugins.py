@@ -1,4 +1,4 @@
-"""Registries, and what plug-ins bring to them."""
+"""Registries, and the objects that plug-ins add to them."""
 
 import os
 import re

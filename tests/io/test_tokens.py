@@ -1,4 +1,4 @@
-"""Which values pass as one sequence of tokens."""
+"""Values that are accepted as one sequence of tokens."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Small random models, and what programs compute in."""
+"""Small random models, and the dtypes of compiled programs."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Hooks see every place of the forward pass, and what they return goes on."""
+"""Hooks are called at every place of the forward pass, which continues with the values that they return."""
 
 import jax
 import jax.numpy as jnp

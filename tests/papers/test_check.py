@@ -1,4 +1,4 @@
-"""The runner: the quick set and trained models against the record, and what counts as a number that moved."""
+"""Checks of claims: the quick set and trained models against the record, and the criterion for moved numbers."""
 
 from __future__ import annotations
 

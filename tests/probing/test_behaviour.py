@@ -1,4 +1,4 @@
-"""The order of what a model predicts."""
+"""The order of a model's predictions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Calibration: heads that are known read what they are."""
+"""Calibration: heads of known order get that order."""
 
 import numpy as np
 import pytest

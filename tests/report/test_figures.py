@@ -1,4 +1,4 @@
-"""Figures of experiments: what is drawn is the data, on the axes that it names."""
+"""Figures of experiments show their data on the named axes."""
 
 import numpy as np
 import pytest

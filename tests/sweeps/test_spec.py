@@ -1,4 +1,4 @@
-"""The runs of a sweep, and what is refused."""
+"""The runs of a sweep, and refusals."""
 
 from __future__ import annotations
 

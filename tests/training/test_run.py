@@ -1,4 +1,4 @@
-"""Whole runs: the same to the last bit however they are interrupted or grouped, and what they leave behind."""
+"""Whole runs: the same to the last bit however they are interrupted or grouped, and their files."""
 
 from __future__ import annotations
 

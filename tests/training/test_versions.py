@@ -1,4 +1,4 @@
-"""Versions of what a run depends on."""
+"""Versions of the packages that a run depends on."""
 
 from anyorder.training.versions import versions, versions_difference
 

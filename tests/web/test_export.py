@@ -1,4 +1,4 @@
-"""The exported explorer: what the folder holds."""
+"""The exported explorer: the contents of the folder."""
 
 from __future__ import annotations
 

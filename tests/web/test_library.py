@@ -1,4 +1,4 @@
-"""The folders of the explorer: what is listed and opened; paths that lead out, pipes, names that are too long."""
+"""The folders of the explorer: listed and opened entries; paths that lead out, pipes, names that are too long."""
 
 from __future__ import annotations
 

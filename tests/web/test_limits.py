@@ -1,4 +1,4 @@
-"""Limits of what the explorer computes."""
+"""Limits of the explorer's computations."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The proof as it is told at one position, in numbers and in sentences."""
+"""The proof at one position, in numbers and in sentences."""
 
 import types
 

@@ -1,4 +1,4 @@
-"""Tours: what a teacher may write, and the line that says what is wrong."""
+"""Tours: accepted files, and one-line errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which β is nearest, against counts by hand; and configs that can be run."""
+"""The nearest β, against counts by hand; and configs that can be run."""
 
 import itertools
 import math

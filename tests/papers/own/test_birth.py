@@ -1,4 +1,4 @@
-"""When a head is born, and whether in stages."""
+"""The step at which a head forms, and stages."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The experiment on sources of unknown order: what its rows say, from summaries that are given."""
+"""The experiment on sources of unknown order: its rows, from given summaries."""
 
 import types
 

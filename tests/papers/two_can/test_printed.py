@@ -1,4 +1,4 @@
-"""Verdicts beside what stands in print."""
+"""Verdicts next to the printed values."""
 
 import math
 
@@ -9,7 +9,7 @@ from anyorder.papers.two_can import printed
 from anyorder.papers.two_can.printed import BITS, DEPTH, JUDGED, TOKEN_NOISE, TRANSITION_NOISE
 from benchmarks.pages.recorded import read_recorded
 
-#: What stands in print, by table and the column that names the row.
+#: The printed values, by table and the column that names the row.
 PRINTED = {
     ("depth", "excess", "layers"): DEPTH,
     ("token-noise", "excess", "level"): TOKEN_NOISE,

@@ -1,4 +1,4 @@
-"""Which files open as models, and which never do."""
+"""Files that open as models, and files that never do."""
 
 import numpy as np
 import pytest

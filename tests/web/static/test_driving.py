@@ -1,4 +1,4 @@
-"""The page as it is driven in class, from a server and from a file: keys, focus, tours, slides, and what it says."""
+"""The page as used in class, from a server and from a file: keys, focus, tours, slides and sentences."""
 
 from __future__ import annotations
 

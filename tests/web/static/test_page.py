@@ -1,4 +1,4 @@
-"""The page of the explorer in a real Chromium: what a person sees is what the estimators count."""
+"""The page of the explorer in a real Chromium: visible numbers equal those of the estimators."""
 
 from __future__ import annotations
 

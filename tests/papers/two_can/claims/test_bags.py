@@ -1,4 +1,4 @@
-"""Kernels that depend on the bag: their words, their scores and what estimates them."""
+"""Kernels that depend on the bag: their words, their scores and their estimators."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The model of App. C.1: its shapes, its matrices against the printed displays, and what it ignores as printed."""
+"""The model of App. C.1: its shapes, its matrices against the printed displays, and the inputs without effect."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Both algorithms and what they learn."""
+"""Both algorithms and their end points."""
 
 from __future__ import annotations
 
