@@ -17,7 +17,7 @@ from .priors import Prior as Prior
 from .priors import Reversible as Reversible
 from .priors import ReversibleBinary as ReversibleBinary
 from .process import Process as Process
-from .recall import Recall as Recall
+from .process import Recall as Recall
 from .registry import named_prior as named_prior
 from .registry import sample as sample
 from .shared_rows import BagSymmetric as BagSymmetric

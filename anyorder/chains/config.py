@@ -37,7 +37,7 @@ PRIORS: Registry[Callable[..., Prior]] = Registry(
         "tree": "anyorder.chains.shared_rows:Tree",
         "pool": "anyorder.chains.pool:Pool",
         "doubly-stochastic": "anyorder.chains.doubly_stochastic:DoublyStochastic",
-        "recall": "anyorder.chains.recall:Recall",
+        "recall": "anyorder.chains.process:Recall",
     },
     _prior_name,
 )
