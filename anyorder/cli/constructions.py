@@ -97,7 +97,7 @@ class Verify(Chosen):
             require(
                 not name.endswith(".safetensors"),
                 f"{name} is a file, verify takes the name of a construction and builds it; anyorder probe {name} reads "
-                f"the heads of the file, and anyorder.load({name!r}).certificate its promise",
+                f"the heads of the file, and anyorder.load({name!r}).certificate is its certificate",
             )
 
     def next_step(self, report: Mapping[str, object]) -> str:
