@@ -32,4 +32,4 @@ def __getattr__(name: str) -> object:
         if name != "torch":
             raise
         # an AttributeError, so that `hasattr` is False
-        raise AttributeError(f"anyorder.torch needs {error.name}; pip install '.[torch]' in a clone") from None
+        raise AttributeError(str(error)) from None

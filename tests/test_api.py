@@ -217,6 +217,8 @@ def test_what_needs_pytorch_says_how_to_get_it():
     assert not hasattr(anyorder, "torch")
     with pytest.raises(AttributeError, match=r"anyorder.torch needs torch; pip install '.\[torch\]' in a clone"):
         anyorder.torch  # noqa: B018
+    with pytest.raises(ModuleNotFoundError, match=r"pip install '.\[torch\]' in a clone"):
+        importlib.import_module("anyorder.torch.model")
 
 
 @pytest.mark.slow

@@ -117,7 +117,7 @@ def _said(sweep: sweeps.Sweep, planned: sweeps.SweepPlan, workers: int | None) -
     done = runs - len(planned.missing)
     words = f"{sweep.name}: {runs:,} runs{of}" + (f", {done:,} of them done" if done else "")
     if planned.missing:
-        words += f"; {planned.shapes:,} compiled shapes, about {duration(seconds)} of one core"
+        words += f"; compiled shapes: {planned.shapes:,}, about {duration(seconds)} of one core"
         if workers:
             words += f", {duration(seconds / workers)} with {workers} workers"
     return words

@@ -3,6 +3,11 @@
 Importing it imports PyTorch but not JAX, which is imported when a dataset is drawn or a model is measured.
 """
 
+import importlib.util
+
+if importlib.util.find_spec("torch") is None:
+    raise ModuleNotFoundError("anyorder.torch needs torch; pip install '.[torch]' in a clone", name="torch")
+
 from anyorder.torch.data import Dataset, dataset
 from anyorder.torch.measure import Measurement, evaluate
 from anyorder.torch.model import Transformer, load

@@ -414,8 +414,11 @@ def fig_attention(attention_maps: Tables) -> Finding:
     )
 
 
-def _shapes(tables: Tables) -> tuple[Numbers, dict[int, tuple[int, int]]]:
-    """Numbers for the ledger, and by order the count of seeds in which layer one rises and ends, of all seeds."""
+def _shapes(tables: Tables, shown: int | None = None) -> tuple[Numbers, dict[int, tuple[int, int]]]:
+    """Numbers for the ledger, and by order the count of seeds in which layer one rises and ends, of all seeds.
+
+    shown: the order whose mean weights are numbers; by default every order.
+    """
     rows = _rows(tables, "offsets", "order", "offset", "weight.seeds")
     weights = {
         int(order): np.array([row["weight"].seeds for row in sorted(own, key=itemgetter("offset"))]).T
@@ -428,18 +431,19 @@ def _shapes(tables: Tables) -> tuple[Numbers, dict[int, tuple[int, int]]]:
         "of these rising to k and ending there": [count for count, _ in found.values()],
     }
     for order, own in weights.items():
-        numbers[f"mean weight at offsets 0, 1, …, order {order}"] = own.mean(axis=0)
+        if shown in (None, order):
+            numbers[f"mean weight at offsets 0, 1, …, order {order}"] = own.mean(axis=0)
     return numbers, found
 
 
 @claim("Fig. 2", "At order 3 attention of layer one rises along the last three tokens, and then drops to zero.")
 def fig_attention_rises(attention_maps: Tables) -> Finding:
     """In how many seeds the weight rises from offset 1 to k, and ends there; order 3 is judged, which Fig. 2 shows."""
-    numbers, found = _shapes(attention_maps)
+    numbers, found = _shapes(attention_maps, SHOWN)
     require(SHOWN in found, f"table 'offsets' has no order {SHOWN}, only {', '.join(map(str, found))}")
     count, seeds = found[SHOWN]
     return judge(
-        {name: value for name, value in numbers.items() if "order " not in name or name.endswith(f"order {SHOWN}")},
+        numbers,
         printed=count == seeds,
         trend=count > seeds / 2,
         note='in every seed; "zero" means less than half of the weight at offset k',
