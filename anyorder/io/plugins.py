@@ -25,6 +25,8 @@ from typing import Any, Generic, TypeVar
 from anyorder.errors import InputError, in_a_line, nearest, require
 
 VARIABLE, GROUP, SHIPPED = "ANYORDER_PLUGINS", "anyorder", "anyorder.papers"
+#: The origin of objects that were passed to a function.
+PROGRAM = "this program"
 
 Thing = TypeVar("Thing")
 
@@ -89,7 +91,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
             raise InputError(f"the {self.kind} is a {kind.__name__}, must be a name, or a {self.kind} that has one")
         known = self._all()[0]
         if name not in known or self[name] is not given:
-            require(name not in known, self._clash(name, self.home(name), "this program"))
+            require(name not in known, self._clash(name, self.home(name), PROGRAM))
             self._given[name] = given
         return given
 
@@ -102,7 +104,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
 
     def home(self, name: str) -> str:
         """The origin of an object: anyorder, a file, an entry point, or this program."""
-        return self._all()[1].get(name, "this program" if name in self._given else "anyorder")
+        return self._all()[1].get(name, PROGRAM if name in self._given else "anyorder")
 
     def _clash(self, name: str, home: str, other: str) -> str:
         return f"the {self.kind} {name!r} is in {home} and in {other}; rename one of them"

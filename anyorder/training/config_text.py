@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from anyorder.errors import InputError, require
+from anyorder.io.plugins import PROGRAM
 from anyorder.training.config import DECIDE_TARGETS, GROUPS, PRESETS, REGISTRIES, Config, changed, known, preset, values
 from anyorder.training.mixers import recipe
 
@@ -57,6 +58,7 @@ def check_plugins(recorded: object, source: str) -> None:
     for entry in recorded if isinstance(recorded, list) else []:
         match entry:
             case [str(field), str(name), str(home)] if field in REGISTRIES and name not in REGISTRIES[field]:
+                home = "the Python program that wrote it" if home == PROGRAM else home
                 way_out = "load that with --plugin or ANYORDER_PLUGINS"
                 raise InputError(f"{source} has the {field} {name!r} of {home}; {way_out}")
 

@@ -6,7 +6,9 @@ import pytest
 import anyorder
 from anyorder.chains import PRIORS, Dirichlet, Prior, named_prior, sample
 from anyorder.chains.config import SourceConfig
+from anyorder.errors import InputError
 from anyorder.io import plugins
+from anyorder.training import config_text
 
 STICKY = """
 import jax.numpy as jnp
@@ -83,3 +85,11 @@ def test_functions_take_a_class_and_an_instance():
     for given in (Half, Half(order=2, alphabet_size=2)):
         assert anyorder.train(prior=given, seeds=1, **TINY).finished
     assert "half" not in list(PRIORS)
+    with pytest.raises(InputError, match="the prior is a Nameless, must be a name, or a prior that has one"):
+        sample(type("Nameless", (Prior,), {"__module__": __name__}))
+
+
+def test_a_config_names_the_program_whose_prior_it_has():
+    recorded = [["prior", "theirs", plugins.PROGRAM]]
+    with pytest.raises(InputError, match="x has the prior 'theirs' of the Python program that wrote it; load that"):
+        config_text.check_plugins(recorded, "x")
