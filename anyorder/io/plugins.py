@@ -144,6 +144,9 @@ def use(*named: str | Path) -> None:
     """Import these plug-ins, here and in every worker process that is started from here."""
     require(not any("\0" in str(file) for file in named), "a plug-in has a zero byte in its name; choose another")
     paths = [os.path.realpath(file) for file in named]
+    for path in paths:
+        separator = f"{os.pathsep!r} in its path, which separates plug-ins"
+        require(os.pathsep not in path, f"the plug-in {path} has {separator}; rename it")
     os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*files(), *paths]))
     if paths:
         _plugins()
@@ -187,7 +190,7 @@ def _plugins() -> dict[str, Any]:
         if home not in _imported:
             _imported[home] = None
             try:
-                with _worded(home):
+                with _worded(home), contextlib.redirect_stdout(sys.stderr):  # standard output is the command's
                     _imported[home] = bring()
             finally:
                 if _imported.get(home) is None:

@@ -1,5 +1,6 @@
 """Registries, and the objects that plug-ins add to them."""
 
+import json
 import os
 import re
 import shlex
@@ -114,6 +115,20 @@ def test_a_plug_in_that_cannot_be_imported_is_one_line(written, text, said):
     assert str(refused.value).startswith(f"the plug-in {path} cannot be imported: {said}")
     path.write_text('ONE = ("one",)\n')  # once it is corrected it is found
     assert list(words()) == ["one"]
+
+
+def test_a_plug_in_prints_on_standard_error(written, run):
+    written(mine="print('loaded')\nfrom anyorder.training import preset\nMINE = preset(steps=7)\n")
+    code, text, error = run("papers", "--json")
+    assert (code, error) == (0, "loaded\n")
+    json.loads(text)
+
+
+def test_a_path_that_would_be_read_as_two_is_refused(tmp_path):
+    path = tmp_path / f"a{os.pathsep}b.py"
+    path.write_text("")
+    with pytest.raises(InputError, match="has ':' in its path, which separates plug-ins; rename it"):
+        plugins.use(path)
 
 
 def test_a_link_to_itself_is_refused(tmp_path, monkeypatch):
