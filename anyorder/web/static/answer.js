@@ -66,7 +66,7 @@ function looks(view, story, noun) {
     found = story.matches.map(at),
     mass = found.reduce((sum, one) => sum + one, 0),
     sink = view.begins ? `; ${share(story.looks[0] ?? 0)} rest on the beginning token` : "";
-  if (!found.length) return `${name} finds no match${sink}.`;
+  if (!found.length) return `${name} finds no match, so its attention, the bars, goes elsewhere${sink}.`;
   const equal = Math.max(...found) - Math.min(...found) < 0.005 * mass,
     each = found.length > 1 && equal ? `, ${number(found[0], 2)} on each` : "",
     where = found.length > 1 ? `these ${found.length} ${noun}s` : `this ${noun}`;
@@ -85,13 +85,16 @@ function predicted(view, story, names) {
     shown = rows.slice(0, MOST_ROWS),
     said = shown.map(({ name, value }) => `${name} ${share(value)}`).join(", "),
     rest = rows.length > shown.length ? `, ${rows.length - shown.length} more` : "";
-  const { level, max_error: error, bound } = view.exactness,
+  const { level, max_error: error, bound, compared_with: target } = view.exactness,
+    counts = target === "the conditional k-gram",
+    worst = `the largest error on this sequence is ${deviation(error)}`,
     promise = {
-      exact: `These are the counted fractions: the largest error on this sequence is ${deviation(error)}.`,
-      within: `These are the counted fractions: the largest error on this sequence is ${deviation(error)}, the bound ${number(bound)}.`,
-      beyond: `Not the counted fractions: the largest error on this sequence is ${deviation(error)}.`,
-      open: `Learned, so nothing is promised: it is up to ${deviation(error)} away from ${view.exactness.compared_with}.`,
-    }[level];
+      exact: `${counts ? "These are the counted fractions" : `This is ${target}`}: ${worst}.`,
+      within: `${counts ? "These are the counted fractions" : `This is ${target}`}: ${worst}, the bound ${number(bound)}.`,
+      beyond: `Not ${counts ? "the counted fractions" : target}: ${worst}.`,
+      open: `Learned, so nothing is promised: it is up to ${deviation(error)} away from ${target}.`,
+      new: "This window is new, so nothing is promised about the prediction.",
+    }[level !== "open" && view.errors[n] === null ? "new" : level];
   replaced(
     $("predicted"),
     element("p", {}, `The model predicts ${said}${rest}.`),

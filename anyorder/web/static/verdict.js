@@ -1,7 +1,7 @@
 // The model's error on this sequence next to the bound of its certificate; both are replaced with the view.
 import { deviation, element, list, math, number, replaced } from "./format.js";
 
-const WORDS = { exact: "exact", within: "within its bound", beyond: "beyond its bound", open: "no promise" };
+const WORDS = { exact: "exact", within: "within its bound", beyond: "beyond its bound", open: "no promise", none: "nothing to check" };
 
 // Show the verdict on a view, or dots for null, while it is computed.
 export function showVerdict(place, view) {
@@ -9,10 +9,11 @@ export function showVerdict(place, view) {
     replaced(place, element("span", { class: "badge open", id: "badge" }, "…"));
     return;
   }
-  const { exactness, model } = view;
+  const { exactness, model } = view,
+    level = exactness.positions_checked ? exactness.level : "none";
   replaced(
     place,
-    element("span", { class: `badge ${exactness.level}`, id: "badge" }, WORDS[exactness.level]),
+    element("span", { class: `badge ${level}`, id: "badge" }, WORDS[level]),
     element("p", { id: "verdict-words" }, words(exactness)),
     list([
       ["error", element("span", { id: "error" }, deviation(exactness.max_error))],
@@ -46,10 +47,10 @@ export function showCertificate(place, view, verify) {
     ["source", model.source],
     [
       "shape",
-      `${model.heads.length} layers, heads ${model.heads.join(", ")}, d = ${model.dimension}, ${model.parameters} parameters, ${model.dtype}`,
+      `${model.heads.length} layers, heads ${model.heads.join(", ")}, d = ${model.dimension}, ${model.parameters.toLocaleString("en")} parameters, ${model.dtype}`,
     ],
   ];
-  if (promise) facts.push(...promised(model, promise));
+  if (promise) facts.push(...promised(view, promise));
   else facts.push(["promise", "none: this model has no certificate"]);
   const result = element("p", { id: "verified", "aria-live": "polite" });
   const button = element("button", { type: "button", id: "verify" }, "Verify on hard sequences");
@@ -60,11 +61,11 @@ export function showCertificate(place, view, verify) {
   replaced(place, list(facts), verify ? element("p", {}, button) : null, result);
 }
 
-function promised(model, promise) {
+function promised({ model, exactness }, promise) {
   const certified = model.certified_kappa,
     own = !certified || Math.abs(promise.kappa / certified - 1) < 1e-9;
   return [
-    ["computes", `${promise.estimator}, order ${promise.order}, up to ${promise.length} tokens`],
+    ["computes", `${exactness.compared_with}, order ${promise.order}, up to ${promise.length} tokens`],
     ["margin", number(promise.margin)],
     ["kappa", `${number(promise.kappa)}${own ? ", certified" : `, certified ${number(certified)}`}`],
     ["bound", `${number(promise.bound)} for a target of ${number(promise.target_error)}`],

@@ -392,3 +392,12 @@ def test_odd_characters_stay_text(page, server):
     page.fill("#text", json.loads('"<img src=x onerror=alert(1)>&\\"<b>\\u202e\\u0301\\n\\t<b>"'))
     settle(page)
     assert page.locator("#tokens img, #step img, #tokens b b, #question img").count() == 0
+
+
+def test_a_prediction_after_a_new_window_is_not_called_counted(page, address):
+    go(page, address, model="unrolled", text="wallet", position=3, show="answer")
+    assert "l l has not been seen before" in page.inner_text("#counted")
+    assert page.text_content("#predicted .promise").startswith("This window is new")
+    assert page.text_content("#badge") == "nothing to check"
+    go(page, address, model="bayes", text="abracadabra", position=10, show="answer")
+    assert page.text_content("#predicted .promise").startswith("This is add-1 smoothing")
