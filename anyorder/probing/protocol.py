@@ -59,6 +59,17 @@ def begun(model: Model, tokens: Int[np.ndarray, "length"]) -> Int[np.ndarray, "r
     return tokens if model.start is None else np.concatenate([[model.start], tokens])
 
 
+def shares(weights: Float[np.ndarray, "heads rows rows"]) -> Float[np.ndarray, "heads rows rows"]:
+    """The weights of a recurrence as shares of their row; a row that reads nothing is even over the rows before it.
+
+    >>> shares(np.array([[[0.0, 0.0], [0.0, 0.5]]])).tolist()
+    [[[1.0, 0.0], [0.0, 1.0]]]
+    """
+    sums = weights.sum(axis=-1, keepdims=True)
+    even = np.tril(np.ones(weights.shape[1:])) / np.arange(1, weights.shape[1] + 1)[:, None]
+    return np.where(sums > 0, weights / np.where(sums > 0, sums, 1.0), even)
+
+
 class OwnModel:
     """A model of this package: constructed, trained or loaded.
 
@@ -90,13 +101,17 @@ class OwnModel:
         write: Mapping[Place, Any] | None = None,
     ) -> Look:
         """Run on symbols; a start token becomes the model's beginning token, after which predictions are NaN."""
+        from anyorder.models import Recurrence
+
         begins = int(self.start is not None)
         instead = dict.fromkeys(off, 0.0) | dict(write or {})
         trace = self._replaced(tokens[begins:], instead)[0] if instead else self.model.trace(tokens[begins:])
         with np.errstate(divide="ignore"):
             logs = np.log(np.maximum(np.asarray(trace.probabilities, np.float64), 0.0))
         logs = np.concatenate([np.full((begins, logs.shape[1]), np.nan), logs])
-        return Look(logs, {layer: np.asarray(trace.attention[layer], np.float64) for layer in layers})
+        attention = {layer: np.asarray(trace.attention[layer], np.float64) for layer in layers}
+        summed = {layer for layer in layers if any(isinstance(h, Recurrence) for h in self.model.layers[layer].heads)}
+        return Look(logs, {layer: shares(each) if layer in summed else each for layer, each in attention.items()})
 
     def written(self, tokens: Int[np.ndarray, "rows"]) -> dict[Place, Any]:
         """The output of every head on symbols, for `run(…, write=…)`."""

@@ -1,7 +1,9 @@
 """Our own models as the probe runs them."""
 
 import numpy as np
+import pytest
 
+import anyorder
 from anyorder.constructions import construct
 from anyorder.probing import OwnModel
 
@@ -13,3 +15,10 @@ def test_a_head_that_is_off_attends_as_before_and_writes_nothing():
     np.testing.assert_array_equal(whole.attention[0], off.attention[0])
     np.testing.assert_array_equal(whole.attention[1], off.attention[1])
     assert np.abs(np.exp(whole.log_probabilities) - np.exp(off.log_probabilities)).max() > 0.5
+
+
+@pytest.mark.parametrize("name", ["convolution", "recurrent", "recurrent-bayes"])
+def test_one_layer_with_a_convolution_has_its_order(name):
+    model = construct(name, order=2, alphabet_size=3, length=96)
+    (head,) = anyorder.probe(model).heads
+    assert (head.kind, head.needed) == ("k-gram", (1, 2))
