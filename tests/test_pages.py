@@ -12,6 +12,7 @@ from anyorder.papers.ledger import Erratum, Kind
 from anyorder.papers.paper import RESULTS
 from anyorder.papers.registry import EXPERIMENTS, papers
 from anyorder.papers.two_can.claims import LEDGER
+from anyorder.report.tables import words
 from benchmarks.pages import tables
 from benchmarks.pages.claims import claims_page, errata_page
 from benchmarks.pages.recorded import on_pages, read_recorded
@@ -64,12 +65,10 @@ def test_every_column_of_a_record_is_shown():
                 stem, _, end = column.rpartition("_")
                 if any(row[column] is not None for row in rows):
                     in_mean = end in ("std", "seeds") and f"{stem}_mean" in rows[0]
-                    assert (stem if stem and (in_mean or end == "mean") else column).replace("_", " ") in shown, (
-                        id,
-                        column,
-                    )
+                    name = stem if stem and (in_mean or end == "mean") else column
+                    assert words(name) in shown, (id, column)
             for named in re.findall("`(\\w+)`", table["caption"]):
-                assert named.replace("_", " ") in shown, (id, named)
+                assert words(named) in shown, (id, named)
 
 
 def records():
