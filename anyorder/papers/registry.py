@@ -117,7 +117,7 @@ def find_claims(ids: Iterable[str]) -> dict[str, list[Claim]]:
         paper, slash, id = word.partition("/")
         if word in known:
             id = ""
-        elif not slash:
+        elif not slash and word not in PAPERS:
             homes = [name for name, ledger in known.items() if word in ledger]
             paper, id = _only(homes or [*known][:1], "claim", word, ""), word  # its error lists similar ids
         require(paper in known, f"no paper {paper!r} with claims; {nearest(paper, known)}")
