@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "predict": ("constructions", "Predict", "run a construction on your own sequence"),
     "build": ("constructions", "Build", "write a construction to a file"),
     "export": ("constructions", "Export", "write a construction as a stock GPT-2, with its ground truth"),
-    "train": ("training", "Train", "train transformers and measure them against the Bayes floor"),
+    "train": ("training", "Train", "train models and measure their gap to the Bayes floor"),
     "evaluate": ("training", "Evaluate", "measure the models of a run again"),
     "show": ("training", "Show", "draw the figures of a run or a sweep"),
     "sweep": ("sweep", "SweepCommand", "train a grid of runs into one table"),
