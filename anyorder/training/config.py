@@ -411,6 +411,8 @@ def preset(name: str | Config = "fast", order: int = 2, **changes: Any) -> Confi
     10
     """
     own: dict[str, object] = dict(_FAST.get(order, _FAST[max(_FAST)])) if name == "fast" else {}
+    if isinstance(changes.get("prior"), type):
+        changes["prior"] = PRIORS.name_of(changes["prior"])
     given = mixer_names(changes.get("mixer", ()))
     changes |= {"mixer": given} if given else {}
     for_mixers = recipe(given, order)

@@ -127,8 +127,7 @@ def train(
     """
     prior = changes.get("prior")
     if isinstance(prior, type) and issubclass(prior, Prior):
-        PRIORS.find(prior)
-        changes["prior"] = prior.name
+        changes["prior"] = PRIORS.name_of(prior)
     elif source is None and not isinstance(prior, str | None):
         source = changes.pop("prior")
     if "mixer" in changes:

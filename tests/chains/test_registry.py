@@ -8,7 +8,7 @@ from anyorder.chains import PRIORS, Dirichlet, Prior, named_prior, sample
 from anyorder.chains.config import SourceConfig
 from anyorder.errors import InputError
 from anyorder.io import plugins
-from anyorder.training import config_text
+from anyorder.training import config_text, preset
 
 STICKY = """
 import jax.numpy as jnp
@@ -84,6 +84,7 @@ def test_functions_take_a_class_and_an_instance():
     assert isinstance(named_prior(Half, 3, 2), Half)
     for given in (Half, Half(order=2, alphabet_size=2)):
         assert anyorder.train(prior=given, seeds=1, **TINY).finished
+    assert preset(prior=Half).data.prior == "half"
     assert "half" not in list(PRIORS)
     with pytest.raises(InputError, match="the prior is a Nameless, must be a name, or a prior that has one"):
         sample(type("Nameless", (Prior,), {"__module__": __name__}))
