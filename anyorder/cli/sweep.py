@@ -17,6 +17,7 @@ from anyorder.cli.command import Command, Outcome, facts, table
 from anyorder.errors import require
 from anyorder.io import plugins
 from anyorder.io.gates import Gate
+from anyorder.sweeps.analysis import Spread
 from anyorder.training import devices
 
 #: Seconds between two lines of progress where there is no terminal.
@@ -159,11 +160,12 @@ class _Live(Live):
 
 def best_table(sweep: sweeps.Sweep, rows: list[sweeps.SweepRow]) -> RenderableType:
     """The best cells by the metric of the sweep."""
+    from anyorder.report.tables import shown
+
     best = []
     for cell in sweeps.ranking(sweep, rows)[:BEST]:
-        spread = "" if cell.deviation is None else f" ± {cell.deviation:.2g}"
         values = [f"{value:g}" if isinstance(value, float) else str(value) for value in cell.values.values()]
-        best.append((*values, f"{cell.mean:.5g}{spread}", f"{len(cell.metric)}/{cell.runs}"))
+        best.append((*values, shown(Spread(cell.mean, cell.deviation)), f"{len(cell.metric)}/{cell.runs}"))
     return table({name.replace("_", " "): "" for name in (*sweep.axes, sweep.metric, "seeds")}, best)
 
 

@@ -176,7 +176,9 @@ def draw_heat(heat: Heat) -> Figure:
         panel.set_xlabel(across.replace("_", " "))
     for row in panels:
         row[0].set_ylabel(down.replace("_", " "))
-    figure.colorbar(image, ax=panels, label=heat.label)
+    bar = figure.colorbar(image, ax=panels, label=heat.label)
+    if isinstance(norm, LogNorm):
+        logarithmic(bar.ax, "y")
     return figure
 
 
