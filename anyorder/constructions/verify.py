@@ -87,8 +87,11 @@ def expected(
     >>> expected(model, np.array([0, 1, 0]), order=1).tolist()
     [[nan, nan], [nan, nan], [0.0, 1.0]]
     """
-    rows = StreamingEstimator(order, model.alphabet_size, _estimator(model), beta=beta).distributions(tokens)
-    rows[_opening(model, order)] = np.nan
+    estimator, opening = "kgram", 0
+    if model.certificate is not None:
+        estimator, opening = model.certificate.estimator, find(model.certificate.construction).opening
+    rows = StreamingEstimator(order, model.alphabet_size, estimator, beta=beta).distributions(tokens)
+    rows[order - 1 : order - 1 + opening] = np.nan  # full windows at which it does not promise yet
     return rows
 
 
@@ -136,16 +139,6 @@ def worst_over(
         worst = max(worst, float(np.max(measured, initial=0.0, where=defined)))
         checked += int(defined.sum())
     return worst, checked
-
-
-def _estimator(model: Transformer) -> str:
-    return "kgram" if model.certificate is None else model.certificate.estimator
-
-
-def _opening(model: Transformer, order: int) -> slice:
-    """Positions from the first full window on at which a construction does not promise yet."""
-    count = 0 if model.certificate is None else find(model.certificate.construction).opening
-    return slice(order - 1, order - 1 + count)
 
 
 @gated
