@@ -78,10 +78,15 @@ class Train(Command):
             "pass --out DIR for a new run, or --resume DIR to continue one, not both",
         )
         devices.prepare()
+        from anyorder.models import load
+
+        resume, start = self.resume is not None, self.settings.initial.from_model
+        from_model = None if resume or start is None else load(start)
         with self._folder() as folder, asked_to_stop() as stop:
             try:
-                resume = self.resume is not None
-                result = training.train(self.settings, folder, resume=resume, stop=stop, progress=True)
+                result = training.train(
+                    self.settings, folder, resume=resume, from_model=from_model, stop=stop, progress=True
+                )
             except training.Diverged as error:
                 kept = f"the last good checkpoint is in {folder}"
                 report = {"out": folder, "diverged": facts(error, "step", "seed", "rate")}
