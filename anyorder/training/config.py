@@ -410,19 +410,20 @@ def preset(name: str | Config = "fast", order: int = 2, **changes: Any) -> Confi
     >>> preset(order=3, steps=10).optimisation.steps
     10
     """
-    own: dict[str, object] = dict(_FAST.get(order, _FAST[max(_FAST)])) if name == "fast" else {}
+    fast = isinstance(name, str) and name == "fast"
+    own: dict[str, object] = dict(_FAST.get(order, _FAST[max(_FAST)])) if fast else {}
     if isinstance(changes.get("prior"), type):
         changes["prior"] = PRIORS.name_of(changes["prior"])
     given = mixer_names(changes.get("mixer", ()))
     changes |= {"mixer": given} if given else {}
     for_mixers = recipe(given, order)
     require(
-        name == "fast" or not for_mixers,
-        f"the preset {name!r} has no recipe for the mixer {' '.join(given)}; take the preset fast",
+        fast or not for_mixers,
+        f"the preset {shown(name)} has no recipe for the mixer {' '.join(given)}; take the preset fast",
     )
     own |= for_mixers
     base = name if isinstance(name, Config) else dataclasses.replace(PRESETS.find(name), preset=name)
-    long = name == "fast" and not for_mixers and order >= min(_FAST_BAYES)
+    long = fast and not for_mixers and order >= min(_FAST_BAYES)
     if long and changes.get("targets", "bayes") == "bayes" and bayes_targets(changed(base, changes)):
         own |= _FAST_BAYES.get(order, _FAST_BAYES[max(_FAST_BAYES)])
     if len(given) > 1:
