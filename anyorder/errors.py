@@ -99,13 +99,14 @@ def is_whole(value: object) -> bool:
 
 
 def as_number(name: str, value: object) -> float:
-    """A real number, of Python or NumPy, as a float; True, False, NaN and numbers too large for a float are none.
+    """A real number, of Python or NumPy, as a float; True, False, NaN, fractions and numbers beyond floats are none.
 
     >>> as_number("kappa", 3)
     3.0
     """
     number = math.nan
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+    fraction = isinstance(value, numbers.Rational) and not isinstance(value, numbers.Integral)
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and not fraction:
         with contextlib.suppress(OverflowError):
             number = float(value)
     require(not math.isnan(number), f"{name} is {shown(value)}, must be a number")

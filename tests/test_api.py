@@ -130,6 +130,15 @@ TRIED = {
     "anyorder.sample(order=10**30)": "order is about 10^30, must be at most 1e+06",
     "anyorder.sample(order=10**5000)": "order is about 10^5000, must be at most 1e+06",
     "anyorder.train(order=[1])": "must be a whole number",
+    "anyorder.train(order=1, out=3)": "the path is 3, must be a text or a Path",
+    "anyorder.bayes([0, 1], order=1, alphabet_size=2, beta=fractions.Fraction(1, 2))": "beta is Fraction(1, 2), must",
+    "anyorder.sample(order=1, length=8, seed=jax.random.split(jax.random.key(0), 2))": "must be an integer or a key",
+    "anyorder.chains.Kernel([[0.5 + 0.5j, 0.5], [0.5, 0.5]])": "the kernel is not an array of numbers",
+    "anyorder.chains.Kernel([['0.5', '0.5'], ['0.5', '0.5']])": "the kernel is not an array of numbers",
+    "anyorder.chains.Reversible(1, 3, iterations=10**12)": "iterations is 1000000000000, must be at most 1e+06",
+    "anyorder.chains.Reversible(1, 3, coupling=1e3)": "coupling is 1000.0, must be at most 10",
+    "anyorder.chains.Reversible(1, 3, roughness=0)": "roughness is 0, must be at least 0.01",
+    "anyorder.sample(prior=anyorder.chains.Floored(1000, 3), length=8)": "a dense kernel of order 1000 over 3 symbols",
     "anyorder.train(order=1, length=99_999_999)": "GiB are free; pass a smaller `seeds=`",
     "anyorder.train(order=1, seeds=10**9)": "GiB are free; pass a smaller `seeds=`",
     "anyorder.train(order=1, dimension=10**6)": "GiB are free; pass a smaller `seeds=`",
@@ -156,7 +165,7 @@ TRIED = {
 def test_what_people_try_gets_an_answer_in_one_line():
     """In a process of its own: the annotations are not checked there."""
     program = f"""
-import anyorder, jax, numpy as np
+import anyorder, fractions, jax, numpy as np
 
 SET = anyorder.training.evaluation_set(anyorder.training.Data(order=1, length=8), 16)
 for call in {list(TRIED)}:

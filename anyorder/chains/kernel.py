@@ -58,6 +58,8 @@ class Kernel:
         masked = isinstance(probabilities, np.ma.MaskedArray)
         require(not masked, "the kernel is a masked array; fill the masked entries, or give its .data")
         try:
+            if np.asarray(probabilities).dtype.kind in "cmMSU":  # NumPy converts these too
+                raise TypeError
             array = np.array(probabilities, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
             raise InputError("the kernel is not an array of numbers; give one of shape (S,)*k + (S,)") from None

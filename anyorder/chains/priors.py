@@ -124,8 +124,8 @@ class Floored(Prior):
         if isinstance(self.gamma, float | int):
             require(0 < self.gamma < 1, f"gamma is {self.gamma}, must be between 0 and 1; the default is 0.2")
             # Rows are furthest apart at the corners: (1 - γ)²·S^k·(1 - 1/S) is the largest sum that the test can see.
-            ratio = math.sqrt(self.alphabet_size**self.order * (self.alphabet_size - 1))
-            largest = 0.99 * ratio / (1 + ratio)
+            inverse = float(self.alphabet_size) ** (-self.order / 2) / math.sqrt(self.alphabet_size - 1)
+            largest = 0.99 / (1 + inverse)
             require(
                 not self.mixing or self.gamma < largest,
                 f"gamma is {self.gamma}, rows this similar never mix as App. C requires; "

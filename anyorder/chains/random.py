@@ -33,10 +33,10 @@ def as_key(seed: Seed) -> PRNGKeyArray:
     >>> bool(as_key(3) == jax.random.key(3))
     True
     """
-    if isinstance(seed, jax.Array) and (
-        jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) or (seed.shape, seed.dtype) == ((2,), jnp.uint32)
-    ):
-        return seed  # of either kind that JAX has
+    if isinstance(seed, jax.Array):  # a key of either kind that JAX has
+        typed = jnp.issubdtype(seed.dtype, jax.dtypes.prng_key)
+        if (seed.shape, seed.dtype) == (() if typed else (2,), seed.dtype if typed else jnp.uint32):
+            return seed
     require(is_whole(seed), f"the seed is {shown(seed)}, must be an integer or a key of jax.random")
     number = operator.index(seed)
     check_seed(number)

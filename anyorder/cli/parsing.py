@@ -101,10 +101,11 @@ def _given(name: str, command: type[Command], words: list[str]) -> dict[str, Any
     events = getattr(tyro, "_errors", None)
 
     def refuse(event: object) -> None:
+        known = list(dict.fromkeys(options))
         for word in itertools.takewhile("--".__ne__, words):
             option = word.partition("=")[0].replace("_", "-")
-            if option.startswith("--") and option not in options:
-                raise _Refused(f"{option} is not an option of anyorder {name}; {nearest(option, options)}")
+            if option.startswith("--") and option not in known:
+                raise _Refused(f"{option} is not an option of anyorder {name}; {nearest(option, known)}")
         raise _Refused(_wrong(event, name))
 
     try:

@@ -44,6 +44,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "beta": (1e-9, 1e9),
     "concentration": (1e-6, 1e6),
     **dict.fromkeys(("order", "min_order", "max_order", "depth"), (-1e6, 1e6)),
+    **dict.fromkeys(("roughness", "coupling"), (0.01, 10)),  # beyond, kernels overflow or are redrawn for ever
+    "iterations": (1, 1e6),
     "length": (-1e18, 1e18),
     "max_length": (-1e3, 1e3),
     "orders": (1, 1e6),
@@ -127,7 +129,7 @@ def check_fields(made: Any) -> None:
 
 
 def _check_kind(name: str, value: Any, annotation: str) -> None:
-    if annotation in ("Path", "str | Path"):
+    if annotation in ("Path", "str | Path") or (annotation == "str | Path | None" and value is not None):
         _check_place(value)
     first, _, other = annotation.partition(" | ")
     kind = _KINDS.get(first)
@@ -173,11 +175,13 @@ def check_memory(needed: int, what: str, way_out: str) -> None:
 
     >>> check_memory(10**18, "a batch of 10 sequences", "pass a smaller `batch=`")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    anyorder.errors.InputError: a batch of 10 sequences needs about 931 million GiB of memory, ... GiB are free; ...
+    anyorder.errors.InputError: a batch of 10 sequences would need about 931 million GiB of memory, ...
     """
     free = free_memory() if needed > SMALL else None
     if free is not None and needed > SHARE * free:
-        raise InputError(f"{what} needs about {_gibibytes(needed)} of memory, {_gibibytes(free)} are free; {way_out}")
+        raise InputError(
+            f"{what} would need about {_gibibytes(needed)} of memory, {_gibibytes(free)} are free; {way_out}"
+        )
 
 
 def _gibibytes(size: int) -> str:

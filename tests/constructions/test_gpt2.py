@@ -178,7 +178,7 @@ def test_every_construction_is_held_or_refused_with_a_reason(tmp_path):
         ({"name": "k-head-bayes", "beta": -1.0}, "beta is -1.0, must be at least 1e-09"),
         ({"name": "k-head-bayes", "beta": 1e-9}, "would be wrong by"),
         ({"sequences": 0}, "sequences is 0, must be 1 to 4096"),
-        ({"order": 8, "alphabet_size": 512, "length": 256}, r"a GPT-2 of width \d+ needs about .* GiB of memory"),
+        ({"order": 8, "alphabet_size": 512, "length": 256}, r"a GPT-2 of width \d+ would need about .* GiB of memory"),
     ],
 )
 def test_bad_requests_write_nothing(tmp_path, changes, message):

@@ -23,7 +23,9 @@ def test_the_block_of_the_window_is_its_code_with_and_without_anchor(name):
 def test_matrices_beyond_memory_are_refused_before_anything_is_allocated(name, width):
     plan("unrolled", order=1, alphabet_size=2, length=8).build()  # imports and caches
     tracemalloc.start()
-    with pytest.raises(InputError, match=rf"rows of {width:,} numbers, and needs about \d+ GiB .* use order ≤ \d+ or"):
+    with pytest.raises(
+        InputError, match=rf"rows of {width:,} numbers, and would need about \d+ GiB .* use order ≤ \d+ or"
+    ):
         construct(name, order=128, alphabet_size=512, length=1 << 20, force=True)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

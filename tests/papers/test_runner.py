@@ -122,7 +122,7 @@ def test_a_failing_experiment_is_named_and_the_others_go_on(run, tmp_path, monke
     assert not (tmp_path / "refused" / "bad").exists()
     code, _, error = run("reproduce", "good", "--seeds", 10**12, "--out", tmp_path / "many")
     assert code == 2
-    assert "1000000000000 models of each kind needs about" in error
+    assert "1000000000000 models of each kind would need about" in error
     assert not (tmp_path / "many").exists()
 
 
