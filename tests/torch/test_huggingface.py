@@ -1,6 +1,7 @@
 """Adapters for PyTorch models, with the real libraries, on small random models saved to disk."""
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -99,6 +100,68 @@ def test_missing_weights_are_refused_by_name(folder, tmp_path):
     safetensors.torch.save_file(left, tmp_path / "part" / "model.safetensors", {"format": "pt"})
     with pytest.raises(InputError, match=f"lacks 1 weights, such as {name}; get it again"):
         open_model(tmp_path / "part")
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("vocab_size", 10**8),
+        ("num_hidden_layers", 10**5),
+        ("n_layer", 10**5),
+        ("hidden_size", 10**6),
+        ("max_position_embeddings", 10**10),
+        ("head_dim", 10**400),
+        ("rope_scaling", {"original_max_position_embeddings": 10**10}),
+    ],
+)
+def test_sizes_beyond_the_tensors_are_refused_before_anything_is_allocated(folder, tmp_path, monkeypatch, name, number):
+    path = shutil.copytree(folder, tmp_path / "model")
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(config | {name: number}))
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", None)  # never called
+    with pytest.raises(InputError, match=r"model has \w+ (10+|about 10\^400), its \d+ tensors allow at most \d+; get"):
+        open_model(path)
+
+
+def test_positions_that_the_file_does_not_hold_are_refused_before_they_are_allocated(tmp_path, monkeypatch):
+    config = transformers.GPT2Config(vocab_size=16, n_embd=8, n_layer=1, n_head=2, n_positions=32)
+    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path)
+    stated = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(stated | {"n_positions": 10**6}))
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", None)  # never called
+    with pytest.raises(InputError, match="has fewer or smaller tensors than its config states"):
+        open_model(tmp_path)
+
+
+def test_several_tokens_that_end_a_text_are_left_out(folder, tmp_path):
+    path = shutil.copytree(folder, tmp_path / "model")
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(config | {"eos_token_id": [2, 7, 9]}))
+    assert not {1, 2, 7, 9} & set(open_model(path).ids)
+
+
+def test_a_model_without_layers_is_refused():
+    config = transformers.GPT2Config(vocab_size=16, n_embd=8, n_layer=0, n_head=2, attn_implementation="eager")
+    with pytest.raises(InputError, match="has no layers"):
+        HuggingFaceModel(transformers.GPT2LMHeadModel(config))
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "generation_config.json", "config.json"])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)], ids=["pipe", "device"])
+def test_pipes_and_devices_in_a_folder_are_refused(folder, tmp_path, name, make):
+    path = shutil.copytree(folder, tmp_path / "model")
+    (path / name).unlink()
+    make(path / name)
+    with pytest.raises(InputError, match=f"{name} is not a regular file"):
+        open_model(path)
+
+
+@pytest.mark.parametrize("text", ["[1]", "[" * 100_000, '{"vocab_size": ' + "9" * 5000 + "}", "\udcff"])
+def test_configs_that_are_no_objects_are_refused(folder, tmp_path, text):
+    path = shutil.copytree(folder, tmp_path / "model")
+    (path / "config.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError, match=r"config\.json (holds no object|is not whole JSON)"):
+        open_model(path)
 
 
 def test_pickled_weights_are_refused_and_nothing_of_them_is_run(tmp_path):

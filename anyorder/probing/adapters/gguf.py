@@ -14,13 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from anyorder.errors import InputError, require
-from anyorder.probing.adapters.huggingface import HuggingFaceModel, frameworks, load_pretrained
+from anyorder.probing.adapters.huggingface import MOST_CONTEXT, HuggingFaceModel, frameworks, load_pretrained
 
 #: struct formats of GGUF numbers by type code.
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
-#: Largest context length accepted.
-MOST_CONTEXT = 1 << 24
 #: Token type of text tokens; the others are control tokens and bytes.
 _NORMAL = 1
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import safetensors
 from jaxtyping import Int
 
-from anyorder.errors import InputError, in_a_line, require
-from anyorder.io.gates import read_bytes
+from anyorder.errors import InputError, in_a_line, require, shown
+from anyorder.io.gates import check_memory, open_regular, read_bytes
 from anyorder.probing.protocol import Look, Place
 
 if TYPE_CHECKING:
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 
 #: Names of the output projection in the attention modules of common models.
 PROJECTIONS = ("o_proj", "out_proj", "c_proj", "dense", "wo")
+#: Largest context length accepted.
+MOST_CONTEXT = 1 << 24
+#: Bytes of a config.
+_MOST_CONFIG = 1 << 25
 
 
 class HuggingFaceModel:
@@ -51,7 +57,9 @@ class HuggingFaceModel:
         self.model, config = model.eval(), model.config
         self.name = name or (Path(path).name if path is not None else type(model).__name__)
         self.heads = (int(config.num_attention_heads),) * int(config.num_hidden_layers)
-        special = {getattr(config, f"{kind}_token_id", None) for kind in ("bos", "eos", "pad", "unk")}
+        require(len(self.heads) > 0, f"{self.name} has no layers, so there are no heads to probe")
+        given = [getattr(config, f"{kind}_token_id", None) for kind in ("bos", "eos", "pad", "unk")]
+        special = {token for one in given for token in (one if isinstance(one, list) else [one])}  # eos may be several
         size = int(config.vocab_size)
         ids = [token for token in range(size) if token not in special]
         self.ids = np.asarray(ids if len(ids) >= 2 else range(size))
@@ -118,14 +126,62 @@ def frameworks(needing: str) -> tuple[ModuleType, ModuleType]:
 
 def _read_folder(transformers: ModuleType, torch: ModuleType, path: Path) -> PreTrainedModel:
     try:  # not `read_json`: configs of others may hold Infinity
-        config = json.loads(read_bytes(path / "config.json", "a Hugging Face folder"))
-    except ValueError:
+        config = json.loads(read_bytes(path / "config.json", "a Hugging Face folder", most=_MOST_CONFIG))
+        require(isinstance(config, dict), f"{path / 'config.json'} holds no object; give a whole Hugging Face folder")
+    except (RecursionError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path / 'config.json'} is not whole JSON; give a whole Hugging Face folder") from None
     require(
         "auto_map" not in config,
         f"{path} brings its own code, which is never run here; load the model yourself and pass it to HuggingFaceModel",
     )
+    _check_sizes(transformers, torch, path, config)
     return load_pretrained(transformers, torch, path, use_safetensors=True)
+
+
+def _check_sizes(transformers: ModuleType, torch: ModuleType, path: Path, config: Mapping[str, Any]) -> None:
+    """Reject files that are not regular, and sizes that no tensor has, because `transformers` would allocate them."""
+    shapes: list[list[int]] = []
+    for file in sorted(path.iterdir()):
+        if file.suffix in (".json", ".safetensors"):
+            with open_regular(file, "a whole Hugging Face folder"):
+                pass
+        if file.suffix == ".safetensors":
+            try:
+                with safetensors.safe_open(file, "np") as weights:
+                    shapes += [weights.get_slice(name).get_shape() for name in weights.keys()]  # noqa: SIM118
+            except (safetensors.SafetensorError, MemoryError) as error:
+                raise InputError(f"{file} is not a whole safetensors file ({in_a_line(error)}); get it again") from None
+    largest = max((side for shape in shapes for side in shape), default=0)
+    for name, number in _whole_numbers(config):
+        most = MOST_CONTEXT
+        if any(part in name for part in ("size", "embd", "head", "inner", "dim", "expert")):
+            most = largest
+        elif "layer" in name:
+            most = len(shapes)
+        fits = number <= most or name.endswith(("theta", "base"))  # of rotations
+        said = f"{path} has {name} {shown(number)}, its {len(shapes)} tensors allow at most {most}; get it again"
+        require(fits, said)
+    held = sum(math.prod(shape) for shape in shapes)
+    check_memory(4 * held, f"{path} in float32", "probe a smaller model")
+    with contextlib.suppress(Exception), torch.device("meta"):  # the reason is stated when the model is opened
+        known = transformers.AutoConfig.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+        empty = transformers.AutoModelForCausalLM.from_config(known, trust_remote_code=False)
+        held -= -(-sum(weight.numel() for weight in empty.parameters()) // 8)  # quantised files pack up to 8 in one
+    require(held >= 0, f"{path} has fewer or smaller tensors than its config states; get it again")
+
+
+def _whole_numbers(config: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    """The whole numbers of a config with the names of their fields, of nested ones too."""
+    if isinstance(config, dict):
+        for key, value in config.items():
+            yield from _whole_numbers(value, key)
+    elif isinstance(config, list):
+        for value in config:
+            yield from _whole_numbers(value, name)
+    elif isinstance(config, int):
+        yield name, config
 
 
 def load_pretrained(transformers: ModuleType, torch: ModuleType, path: Path, **how: object) -> PreTrainedModel:
