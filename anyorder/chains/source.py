@@ -164,12 +164,12 @@ def _check_draw(prior: Prior, length: int) -> None:
     try:
         first, again = draw(key), draw(key)
         jax.eval_shape(draw, key)
+        same = jax.tree.all(jax.tree.map(lambda one, other: np.array_equal(one, other, equal_nan=True), first, again))
     except InputError:
         raise
     except Exception as error:
         method = "sequence(key, length, dtype)" if isinstance(prior, Process) else "draw(key, dtype)"
         raise InputError(f"{name}.{method} fails: {in_a_line(error)}") from error
-    same = jax.tree.all(jax.tree.map(np.array_equal, first, again))
     require(same, f"{name} gives two results for one key; let the key be the only source of randomness")
     if not isinstance(prior, Process):
         drawn, shape = first, (prior.alphabet_size,) * (prior.order + 1)

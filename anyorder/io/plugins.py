@@ -16,6 +16,7 @@ import os
 import pkgutil
 import shlex
 import sys
+import traceback
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -154,13 +155,26 @@ def use(*named: str | Path) -> None:
 
 @contextlib.contextmanager
 def within(named: Iterable[str]) -> Iterator[None]:
-    """Use plug-ins inside a `with` block."""
+    """Use plug-ins inside a `with` block; exceptions of their code become one-line errors."""
     before = os.environ.get(VARIABLE, "")
     try:
         use(*named)
         yield
+    except InputError:
+        raise
+    except Exception as error:
+        if (place := _place_in_plugin(error)) is None:
+            raise
+        raise InputError(f"the plug-in {place} fails: {in_a_line(error)}") from error
     finally:
         os.environ[VARIABLE] = before
+
+
+def _place_in_plugin(error: Exception) -> str | None:
+    """The last file and line of a traceback that belong to a plug-in."""
+    inside = tuple(path if path.endswith(".py") else path + os.sep for path in files())
+    frames = [(os.path.realpath(one.filename), one.lineno) for one in traceback.extract_tb(error.__traceback__)]
+    return next((f"{file}, line {line}," for file, line in reversed(frames) if file.startswith(inside)), None)
 
 
 def outside() -> list[str]:
@@ -203,7 +217,9 @@ def _worded(home: str) -> Iterator[None]:
     """Convert any exception of a plug-in's code, including an exit of the program, into a one-line error."""
     try:
         yield
-    except (Exception, SystemExit) as error:
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
         _imported.pop(home, None)  # it is read again once it is corrected
         try:
             reason = str(error) if isinstance(error, InputError) else in_a_line(error)

@@ -88,6 +88,11 @@ class NotOfTheKey(chains.Prior):
         return np.random.default_rng().dirichlet([1, 1], 2)
 
 
+class NotANumber(chains.Prior):
+    def draw(self, key, dtype=jnp.float64):
+        return jnp.full((2, 2), jnp.nan, dtype)
+
+
 class AlwaysDouble(chains.Prior):
     def draw(self, key, dtype=jnp.float64):
         return jax.random.dirichlet(key, jnp.ones(2, jnp.float64), (2,))
@@ -98,6 +103,8 @@ def test_what_cannot_be_drawn_is_refused_and_what_can_has_the_type_that_is_asked
         chains.Source(OneArgument(1, 2), length=8)
     with pytest.raises(InputError, match="NotOfTheKey gives two results for one key; let the key be"):
         chains.Source(NotOfTheKey(1, 2), length=8)
+    with pytest.raises(InputError, match=r"NotANumber draws no kernel: kernel has NaN at \(0, 0\)"):
+        chains.Source(NotANumber(1, 2), length=8)
     drawn = chains.Source(AlwaysDouble(1, 2), length=8).sample(0, 2, jnp.float32)
     assert drawn.kernels.dtype == drawn.truth.dtype == jnp.float32
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from anyorder.cli import main
 from anyorder.errors import InputError
 from anyorder.io import plugins
 from anyorder.io.plugins import Registry
@@ -137,6 +138,30 @@ def test_a_link_to_itself_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv(plugins.VARIABLE, str(loop))
     with pytest.raises(InputError, match=r"loop.py cannot be imported: pass a Python file, or a folder"):
         list(words())
+
+
+def test_any_exception_while_it_is_imported_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / "odd.py").write_text("class Odd(BaseException): pass\nraise Odd('one\\ntwo')\n")
+    monkeypatch.setenv(plugins.VARIABLE, str(tmp_path / "odd.py"))
+    with pytest.raises(InputError, match=r"odd.py cannot be imported: Odd: one$"):
+        list(words())
+
+
+BROKEN = """
+import dataclasses
+from anyorder.constructions import CONSTRUCTIONS
+def build(*_, **options):
+    raise ValueError("one\\ntwo")
+BROKEN = dataclasses.replace(CONSTRUCTIONS["bigram"], name="broken", build=build)
+"""
+
+
+def test_code_of_a_plug_in_that_fails_is_named_with_its_line(tmp_path, capsys):
+    (tmp_path / "broken.py").write_text(BROKEN)
+    words = ["verify", "broken", "--plugin", str(tmp_path / "broken.py"), "--order", "1", "--length", "8"]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert said == f"anyorder: the plug-in {tmp_path / 'broken.py'}, line 5, fails: ValueError: one\n"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path, monkeypatch):
