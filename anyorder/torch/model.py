@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from anyorder.errors import InputError, require
+from anyorder.io.gates import gated, open_regular
 from anyorder.io.trees import rebuilt
 from anyorder.zoo import located
 
@@ -34,16 +35,18 @@ _ACTIVATIONS = {
 }
 
 
+@gated
 def load(path: str | Path) -> Transformer:
     """Read a model written by `anyorder.save` or `anyorder build`, or `zoo:NAME`."""
     path = located(path)
+    open_regular(path, "a .safetensors file").close()
     try:
         with safe_open(str(path), framework="pt") as file:
-            header = json.loads((file.metadata() or {})["anyorder"])
+            header = dict(json.loads((file.metadata() or {})["anyorder"]))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}; give a .safetensors file") from None
-    except (SafetensorError, KeyError, ValueError):
+    except (SafetensorError, KeyError, ValueError, TypeError, RecursionError):
         raise InputError(f"{path} is not a whole model file of anyorder; write it again with `anyorder.save`") from None
     found = header.get("format")
     require(found == FORMAT, f"{path} holds {found!r}, must be {FORMAT!r}; write it again with this version")
@@ -224,7 +227,7 @@ class Transformer(_Part):
 
     def logits(self, tokens: Tensor | ArrayLike) -> Tensor:
         """W_o x + b_o after every position."""
-        x = self.embedding[torch.as_tensor(tokens, device=self.embedding.device)]
+        x = functional.embedding(torch.as_tensor(tokens, device=self.embedding.device), self.embedding)  # none below 0
         if self.positions is not None:
             x = x + self.positions[: x.shape[-2]]
         if self.beginning is not None:

@@ -1,5 +1,7 @@
 """Our model files in PyTorch, against our own forward pass."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -155,3 +157,26 @@ def test_other_files_are_refused_in_one_line(tmp_path):
     with pytest.raises(InputError, match="not a whole model file of anyorder") as refused:
         anyorder.torch.load(tmp_path / "other.safetensors")
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[1]", "1", "{"])
+def test_headers_that_are_no_objects_are_refused(tmp_path, text):
+    from safetensors.numpy import save_file
+
+    save_file({"a": np.ones(2)}, tmp_path / "other.safetensors", {"anyorder": text})
+    with pytest.raises(InputError, match="not a whole model file of anyorder"):
+        anyorder.torch.load(tmp_path / "other.safetensors")
+
+
+def test_pipes_and_numbers_are_not_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="is not a regular file"):
+        anyorder.torch.load(tmp_path / "pipe")
+    with pytest.raises(InputError, match="the path is 3, must be a text or a Path"):
+        anyorder.torch.load(3)
+
+
+@pytest.mark.parametrize("token", [-1, 2])
+def test_tokens_out_of_range_have_no_distribution(token):
+    with pytest.raises(IndexError, match="index out of range"):
+        anyorder.torch.load("zoo:fast")([0, token, 1])
