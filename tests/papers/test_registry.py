@@ -161,7 +161,7 @@ def test_it_is_reproduced_measured_recorded_and_shown(toy, run, tmp_path, monkey
     assert "| `toy/only-here` | Nothing | Sec. 2 | 0.1 min | 0.1 min |" in written
     assert "**On Sums.** Numbers agree if they are equal." in written
     assert "### Sums (`toy/depth`)\n\nSec. 1; no training." in written
-    assert "Agreement with the printed values: `sum` 1 of 2." in written
+    assert "Agreement with the printed values: *sum* 1 of 2." in written
     assert f"![A line.](../{os.path.relpath(toy, RESULTS.parent)}/results/depth/line.png)" in written
 
 
