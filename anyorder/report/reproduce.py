@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from anyorder.errors import nearest, require
 from anyorder.io.atomic import write_json
 from anyorder.io.gates import gated
 from anyorder.papers.experiment import Budget, Experiment
@@ -60,6 +61,8 @@ def _errata(experiment: Experiment) -> dict[str, str]:
     """The errata that an experiment shows, as facts of a section."""
     paper = experiment.home
     known = paper.ledger().errata if paper is not None and paper.ledger is not None else {}
+    for id in experiment.errata:
+        require(id in known, f"no erratum {id!r} of {experiment.id} in its ledger; {nearest(id, known)}")
     return {
         f"Erratum {id}": f"{known[id].where}: {known[id].printed}. Our reading: {known[id].text}. "
         f"`anyorder claims {id}` measures it; all errata are in docs/errata.md."

@@ -1,7 +1,11 @@
 """The report of experiments: agreement with print at a glance."""
 
+import dataclasses
 import re
 
+import pytest
+
+from anyorder.errors import InputError
 from anyorder.papers.experiment import Result, Table, Task
 from anyorder.papers.registry import EXPERIMENTS
 from anyorder.papers.runner import Ran, Record
@@ -61,6 +65,12 @@ def test_counts_of_parameters_are_judged_and_lead_to_their_erratum(tmp_path):
     assert "<span>5,025</span>" in summary
     assert re.search(r'<span class="differs"><abbr [^>]*>✗</abbr> 5,055</span>', summary)
     assert "anyorder claims E6" in sections[1].facts["Erratum E6"]
+
+
+def test_an_erratum_that_the_ledger_lacks_is_one_line(tmp_path):
+    experiment = dataclasses.replace(EXPERIMENTS["parameters"], errata=("E666",))
+    with pytest.raises(InputError, match="no erratum 'E666' of parameters in its ledger; did you mean E6"):
+        section(tmp_path, Ran(experiment, Record(Result({}), "tiny", 1, {})))
 
 
 def test_one_reading_is_judged_where_the_experiment_names_it(tmp_path):
