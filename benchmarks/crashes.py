@@ -212,8 +212,7 @@ class Ring:
                 return f"{name}: {'; '.join(story)}: {said[-400:]}"
             if code == 0 and self.jobs[name].once:
                 break
-        else:
-            code, said = self.run(name, out, None)
+        code, said = self.run(name, out, None)
         done = self.jobs[name].once and "already holds an export" in said
         if code != 0 and not done:
             return f"{name}: {'; '.join(story)}; going on -> {code}: {said[-400:]}"

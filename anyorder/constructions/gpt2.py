@@ -84,8 +84,11 @@ def export(
         f"sequences is {sequences}, must be 1 to {MOST_SEQUENCES}; 8 shows every kind twice",
     )
     # Without the last file they are from a killed export, or another model.
-    holds(folder, "ground_truth.json", own=_PARTS if interrupted(folder) else ())
-    require(not Path(folder, "ground_truth.json").exists(), f"{folder} already holds an export; choose another folder")
+    done = holds(folder, "ground_truth.json", own=_PARTS if interrupted(folder) else ())
+    if done and interrupted(folder):  # it became read-only before the lock file was removed
+        with locked(folder):
+            pass
+    require(not done, f"{folder} already holds an export; choose another folder")
     made = gpt2(name, order=order, alphabet_size=alphabet_size, length=length, beta=beta)
     measured = measure(made, sequences=sequences, seed=seed)
     error = max(measured["prediction_error"], measured["unseen_error"])

@@ -195,6 +195,16 @@ def test_a_folder_that_holds_something_is_left_alone(exported, tmp_path):
             anyorder.export("k-head", place, order=1, alphabet_size=2, length=16)
 
 
+def test_a_lock_file_left_in_a_finished_export_is_removed(tmp_path):
+    asked = {"order": 1, "alphabet_size": 2, "length": 8}
+    anyorder.export("bigram", tmp_path / "gpt2", **asked)
+    files = sorted(tmp_path.rglob("*"))
+    (tmp_path / "gpt2" / ".anyorder-lock").touch()
+    with pytest.raises(InputError, match="already holds an export"):
+        anyorder.export("bigram", tmp_path / "gpt2", **asked)
+    assert sorted(tmp_path.rglob("*")) == files
+
+
 def test_a_killed_export_is_written_again_and_a_model_of_others_is_not(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"somebody's")
     with pytest.raises(InputError, match="already holds other files"):
