@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +155,47 @@ def width_matters(architecture: Tables) -> Finding:
     """Refuted if the narrow model gives bigram retrieval as much weight or more; holds if the intervals are apart."""
     return _compared(
         architecture, {"d = 32": (2, 32), "d = 16": (2, 16)}, 8, RETRIEVAL, "the wide model retrieves more"
+    )
+
+
+def border(rows: Sequence[Row]) -> list[float]:
+    """log₂ of the pool size at which retrieval and inference have equal weight, for each seed that has one.
+
+    Interpolated linearly between the first neighbouring pools that lead in different ways.
+    """
+    ordered = sorted(rows, key=lambda row: row["chains"])
+    sizes = np.log2([row["chains"] for row in ordered])
+    found = []
+    for leads in zip(*(_lead(row).seeds or [] for row in ordered), strict=True):
+        at = next((place for place in range(len(leads) - 1) if leads[place] > 0 >= leads[place + 1]), None)
+        if at is not None:
+            share = leads[at] / (leads[at] - leads[at + 1])
+            found.append(float(sizes[at] + share * (sizes[at + 1] - sizes[at])))
+    return found
+
+
+@claim("architecture, borders", "Depth and width move the border between retrieval and inference.")
+def architecture_moves_the_border(architecture: Tables) -> Finding:
+    """Refuted if neither the border of three layers nor that of d = 16 is apart from that of two layers, d = 32."""
+    kinds = {"two layers, d = 32": (2, 32), "three layers": (3, 32), "d = 16": (2, 16)}
+    borders = {
+        label: spread(border([row for row in architecture["weights"] if (row["layers"], row["dimension"]) == kind]))
+        for label, kind in kinds.items()
+    }
+    base, *others = (one.interval for one in borders.values())
+    moved = [low > base[1] or high < base[0] for low, high in others]
+    seeds = min(len(one.seeds or []) for one in borders.values())
+    return judge(
+        {
+            "log₂ N of the border and its interval": {label: one.with_interval for label, one in borders.items()},
+            "seeds with a border": seeds,
+        },
+        unmeasured=too_few(seeds),
+        printed=all(moved),
+        trend=any(moved),
+        refutation="refuted if the intervals of three layers and of d = 16 both overlap that of two layers with d = 32",
+        difference="only one of depth and width moves the border, by its interval",
+        failure="neither depth nor width moves the border by its interval",
     )
 
 

@@ -60,7 +60,11 @@ POOLS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 64), "paper":
 OTHERS: dict[Budget, tuple[Setting, ...]] = {
     "tiny": (Setting(2, layers=1),),
     "quick": (Setting(2, layers=1),),
-    "paper": (Setting(256, layers=1), Setting(8, dimension=16)),
+    "paper": (
+        Setting(256, layers=1),
+        *(Setting(chains, dimension=16) for chains in (8, 16, 64)),
+        *(Setting(chains, layers=3) for chains in (16, 64)),
+    ),
 }
 
 
@@ -229,8 +233,8 @@ def _lines(rows: list[Row]) -> Plot:
     "the section on architecture",
     {"tiny": 0.3, "quick": 1.2, "paper": 20},
     paper="Depth and width of the model move the borders between the phases.",
-    reading="One layer in place of two at the largest pool, d = 16 in place of 32 at N = 8; the weights at the end. "
-    "The borders themselves are not located.",
+    reading="One layer in place of two at the largest pool; around the border between retrieval and inference, three "
+    "layers in place of two, and d = 16 in place of 32; the weights at the end.",
     on_page=OnPage(("architecture",)),
 )
 def architecture(task: Task) -> Result:

@@ -73,3 +73,26 @@ def test_architectures_are_compared_by_intervals(one, narrow, verdicts):
     found = [claim.measure({"weights": rows}).verdict for claim in (claims.depth_matters, claims.width_matters)]
     assert tuple(found) == verdicts
     assert claims.width_matters.measure({"weights": rows[:3]}).detail.startswith("one of the two models is missing")
+
+
+def test_borders_lie_where_the_lead_is_zero_on_a_logarithmic_scale():
+    rows = [row(64, 1, (0, 0, 0.2, 0.8)), row(16, 1, (0, 0, 0.8, 0.2)), row(4, 1, (0, 0, 0.9, 0.1))]
+    assert claims.border(rows) == pytest.approx([5.0] * 5)
+    assert claims.border(rows[1:]) == []
+
+
+@pytest.mark.parametrize(
+    ("three", "narrow", "verdict"),
+    [
+        ((0, 0, 0.6, 0.4), (0, 0, 0.4, 0.6), "holds"),
+        ((0, 0, 0.6, 0.4), (0, 0, 0.501, 0.499), "trend holds, values differ"),
+        ((0, 0, 0.501, 0.499), (0, 0, 0.501, 0.499), "fails"),
+        ((0, 0, 0.9, 0.1), (0, 0, 0.4, 0.6), "not measured here"),  # three layers have no border
+    ],
+)
+def test_borders_are_compared_by_intervals(three, narrow, verdict):
+    rows = []
+    for kind, middle in ({}, (0, 0, 0.501, 0.499)), ({"layers": 3}, three), ({"dimension": 16}, narrow):
+        last = middle if three[2] == 0.9 and kind == {"layers": 3} else (0, 0, 0.1, 0.9)
+        rows += [row(8, 1, (0, 0, 0.9, 0.1), **kind), row(16, 1, middle, **kind), row(64, 1, last, **kind)]
+    assert claims.architecture_moves_the_border.measure({"weights": rows}).verdict == verdict
