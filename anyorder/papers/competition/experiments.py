@@ -231,7 +231,7 @@ def _lines(rows: list[Row]) -> Plot:
 @experiment(
     "Depth and width",
     "the section on architecture",
-    {"tiny": 0.3, "quick": 1.2, "paper": 20},
+    {"tiny": 0.3, "quick": 1.2, "paper": 30},
     paper="Depth and width of the model move the borders between the phases.",
     reading="One layer in place of two at the largest pool; around the border between retrieval and inference, three "
     "layers in place of two, and d = 16 in place of 32; the weights at the end.",
