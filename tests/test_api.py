@@ -130,6 +130,8 @@ TRIED = {
     "anyorder.sample(order=10**30)": "order is about 10^30, must be at most 1e+06",
     "anyorder.sample(order=10**5000)": "order is about 10^5000, must be at most 1e+06",
     "anyorder.train(order=[1])": "must be a whole number",
+    "anyorder.estimators.bayes_under_transition_noise([0, 1], order=1, alphabet_size=5000, strength=0.1, "
+    "concentration=1.0, nodes=4)": "4 nodes per axis over 5000 symbols are about 10^",
     "anyorder.train(order=1, out=3)": "the path is 3, must be a text or a Path",
     "anyorder.bayes([0, 1], order=1, alphabet_size=2, beta=fractions.Fraction(1, 2))": "beta is Fraction(1, 2), must",
     "anyorder.sample(order=1, length=8, seed=jax.random.split(jax.random.key(0), 2))": "must be an integer or a key",

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.special
 from jaxtyping import Float
 
-from anyorder.errors import require
+from anyorder.errors import require, shown
 from anyorder.estimators import matching
 from anyorder.estimators.counting import Number, where_full
 from anyorder.estimators.result import Estimate, estimator
@@ -81,7 +81,7 @@ def bayes_under_transition_noise(
     total = nodes ** (alphabet_size - 1)
     require(
         total <= MOST_NODES,
-        f"{nodes} nodes per axis over {alphabet_size} symbols are {total} in all, the limit is {MOST_NODES}; "
+        f"{nodes} nodes per axis over {alphabet_size} symbols are {shown(total)} in all, the limit is {MOST_NODES}; "
         "shorten the sequence or pass fewer nodes (then the quadrature is not exact)",
     )
     points, weights = simplex_rule(alphabet_size, nodes, concentration)
