@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from anyorder.errors import require
+from anyorder.io.gates import check_memory
 from anyorder.io.notebook import as_html
 from anyorder.io.tokens import Tokens, as_tokens, nan_outside
 from anyorder.models.arithmetic import Weights, convolve, linear, stored, total
@@ -207,6 +208,9 @@ class Transformer(eqx.Module):
         numbered = as_tokens(tokens, None, self.alphabet_size, alphabet=alphabet)
         if self.certificate is not None and len(numbered) > self.certificate.length:
             _warn_of_length(self.certificate)
+        if keep or hook is not plain:
+            numbers = sum(len(layer.heads) for layer in self.layers) * len(numbered) ** 2
+            check_memory(self.dtype.itemsize * numbers, f"the attention of {len(numbered)} tokens", "pass fewer tokens")
         # A hook may hold traced arrays, and would be compiled anew at every call.
         trace = _compiled(program, numbered, keep) if hook is plain else forward(program, numbered, keep, hook)
         rows = [nan_outside(tokens, rows, self.alphabet_size) for rows in (trace.probabilities, trace.logits)]
