@@ -149,5 +149,5 @@ def test_an_empty_list_is_said_to_be_empty():
 @pytest.mark.parametrize("hook", [False, True])
 def test_attention_that_exceeds_the_memory_is_refused(hook):
     model, tokens = random_model(2, heads=(1,), mlp="none"), np.zeros(3_000_000, np.int32)
-    with pytest.raises(InputError, match="the attention of 3000000 tokens would need about .* pass fewer tokens"):
+    with pytest.raises(InputError, match=r"the attention of 3000000 tokens would need about .* pass fewer tokens"):
         model(tokens, hook=lambda place, value: value) if hook else model.trace(tokens)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import lazy_loader
 
 from anyorder.papers.paper import RESULTS, Paper, imported
+
+if TYPE_CHECKING:
+    from anyorder.papers.two_can import claims as claims
+    from anyorder.papers.two_can import dynamics as dynamics
+    from anyorder.papers.two_can import experiments as experiments
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules=["claims", "dynamics", "experiments"])
 

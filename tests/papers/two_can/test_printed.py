@@ -1,5 +1,6 @@
 """Verdicts next to the printed values."""
 
+import itertools
 import math
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from anyorder.papers import results
 from anyorder.papers.two_can import printed
 from anyorder.papers.two_can.printed import BITS, DEPTH, JUDGED, TOKEN_NOISE, TRANSITION_NOISE
-from benchmarks.pages.recorded import read_recorded
+from benchmarks.pages.recorded import read_recorded, typed_tables
 
 #: The printed values, by table and the column that names the row.
 PRINTED = {
@@ -38,4 +39,5 @@ def test_verdicts_are_those_of_the_rule(place, values):
             allowed = 2 * math.hypot(row[f"{name}_std"], wanted.deviation) / math.sqrt(over) + wanted.rounding
             assert row[f"{name}_difference"] == pytest.approx(row[f"{name}_mean"] - wanted.mean)
             assert row[column] == (abs(row[f"{name}_mean"] - wanted.mean) <= allowed)
-    assert found["verdict"] == results.verdict(found["tables"], found["preset"], printed.RULE)
+    typed = itertools.chain(*typed_tables(found).values())
+    assert found["verdict"] == results.verdict(typed, found["preset"], printed.RULE)
