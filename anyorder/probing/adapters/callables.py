@@ -41,7 +41,9 @@ class CallableModel:
         name: str = "callable",
     ) -> None:
         self._attend, self.name, self.start = attend, name, start
-        attention, logits = self._call(np.asarray([0 if start is None else start] * 3))
+        require(ids is None or np.size(ids) > 0, "ids is empty; pass the token ids of test sequences")
+        first = 0 if ids is None else int(np.ravel(ids)[0])
+        attention, logits = self._call(np.asarray([first if start is None else start, first, first]))
         self.heads = tuple(len(layer) for layer in attention)
         if vocabulary is None and ids is None:
             require(
