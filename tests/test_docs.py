@@ -199,6 +199,17 @@ def test_the_table_of_times_to_the_floor_is_what_is_on_record():
         assert f"| `{row['command']}` | {times} | {gaps} | {len(row['seeds'])} | {row['within']} |" in page
 
 
+def test_the_times_of_commands_are_those_on_record():
+    recorded = json.loads((ROOT / "results" / "own" / "commands.json").read_text(encoding="utf-8"))
+    tests, _, view, *_ = recorded["values"]
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert (
+        f"`make test` takes {tests['seconds']} s on two free cores with an empty cache ({tests['tests']:,} tests"
+        in contributing
+    )
+    assert f"drawn {1000 * view['seconds']:.0f} ms after" in (ROOT / "docs" / "explorer.md").read_text(encoding="utf-8")
+
+
 def test_the_ratios_of_the_training_step_are_those_on_record():
     page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
     recorded = json.loads((ROOT / "benchmarks" / "recorded.json").read_text(encoding="utf-8"))

@@ -15,8 +15,8 @@ the payload becomes minus its number. A key that merely hashes the context is co
 tokens: a collision costs time and never changes a count.
 
 Simpler forms are more than twice as slow. At 10^7 tokens over four symbols and order 12, sorting the codes of contexts
-with NumPy takes 7.9 times the CPU time on uniform tokens and 12.9 times on a chain of order 3, and `numba.typed.Dict`
-from a code to a row of counts 7.8 and 11.4 times (`benchmarks.streaming`, on a busy machine).
+with NumPy takes 9.6 times the CPU time on uniform tokens and 14.6 times on a chain of order 3, and `numba.typed.Dict`
+from a code to a row of counts 10.2 and 12.1 times (`benchmarks.streaming`).
 
 All compiled code is in this file, because the on-disk cache of numba watches one file only. Arguments that
 are None select code when it is compiled: `pairs` for small alphabets, `tokens` for exact keys.
