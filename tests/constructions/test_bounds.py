@@ -439,6 +439,13 @@ def test_bad_input_is_refused(call, words):
         call()
 
 
+@pytest.mark.parametrize(("few", "many"), [(1, 2**52), (58, 2**52), (120, 2**51), (101, 101), (3000, 512**128)])
+def test_binomial_coefficients_of_large_numbers_are_exact(few, many):
+    exact = math.log2(math.comb(few + many, few))
+    assert exact - 1e-5 <= bounds._log2_choose(few, many) <= exact + 1e-8 * few
+    assert bounds.state_bits(52, 2, 262) == 52.0  # one walk of 2^52
+
+
 def test_states_beyond_the_whole_numbers_of_float64_are_bounded():
     order, symbols, length = 8, 512, 1000
     walks, cycles = (length - order) // (2 * order + 1) - 1, symbols**order * (symbols - 1)
