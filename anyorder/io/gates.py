@@ -93,8 +93,9 @@ def check_number(name: str, value: object, kind: type = int) -> None:
     number: Any = value if kind is int else as_number(words, value)
     least, most = RANGES.get(name, (-LARGEST[kind], LARGEST[kind]))
     size = f"{words} is {shown(value)}, must be at"
-    require(number >= least, f"{size} least {least:g}; pass `{name}={least:g}` or more")
-    require(number <= most, f"{size} most {most:g}; pass `{name}={most:g}` or less")
+    limits = [f"{name}={limit:.0f}" if kind is int else f"{name}={limit:g}" for limit in (least, most)]
+    require(number >= least, f"{size} least {least:g}; pass `{limits[0]}` or more")
+    require(number <= most, f"{size} most {most:g}; pass `{limits[1]}` or less")
     tiny = number != 0 and abs(number) < 1 / LARGEST[float]
     require(not tiny, f"{size} least {1 / LARGEST[float]:g}, or 0; pass `{name}=0` or more")
 
