@@ -38,6 +38,7 @@ def test_a_figure_is_drawn(capsys, tmp_path):
     assert "<!-- order k -->" in drawn
     beyond = ["--order", "128", "--alphabet-size", "512", "--length", "1000000000000000000"]  # bits beyond floats
     assert main(["price", *beyond, "--figure", str(path)]) == 0
+    assert "overflow" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

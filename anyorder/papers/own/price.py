@@ -49,12 +49,12 @@ def chart(*, order: int, alphabet_size: int, length: int, dtype: str = "float64"
 
 
 def _drawn(bits: int | None) -> float:
-    """A number of bits as a point; lines end where it exceeds the range of an axis.
+    """A number of bits as a point; lines end before the logarithmic axes of Matplotlib overflow.
 
     >>> _drawn(43), _drawn(10**400)
     (43.0, nan)
     """
-    return float(bits or 0) if (bits or 0) < 10**300 else math.nan
+    return float(bits or 0) if (bits or 0) < 10**200 else math.nan
 
 
 def priced(*, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> Result:
