@@ -6,12 +6,14 @@ the numbers in the value of a head.
 
 from __future__ import annotations
 
+import bisect
 import math
 
 from anyorder.errors import check_order, require
-from anyorder.io.gates import check_number
+from anyorder.io.gates import check_number, gated
 
 
+@gated
 def attention_bits(order: int, alphabet_size: int, length: int, wrong: float = 0.0) -> float:
     """Theorem A: bits that the heads of a single attention layer pass on, if their sums merge.
 
@@ -26,39 +28,45 @@ def attention_bits(order: int, alphabet_size: int, length: int, wrong: float = 0
     return max(0, _values(order, alphabet_size, length)) * _bits_each(alphabet_size, wrong)
 
 
+@gated
 def attention_heads(order: int, alphabet_size: int, length: int, *, value: int, word: int) -> int:
     """Theorem A: the least h with h(m + 2)W ≥ N log₂(S - 1): largest score, Z and A of a head are stored numbers.
 
     >>> attention_heads(1, 3, 4300, value=64, word=32)
     2
     """
+    _positive(value=value, word=word)
     return max(1, math.ceil(attention_bits(order, alphabet_size, length) / ((value + 2) * word)))
 
 
+@gated
 def attention_heads_exact_sums(order: int, alphabet_size: int, length: int, *, value: int, word: int) -> int:
     """Theorem B: the least h if sums are exact and the outputs of heads are rounded to 2^W values; S ≥ 3.
 
     >>> attention_heads_exact_sums(1, 3, 1 << 13, value=64, word=32)
     3
     """
+    _positive(value=value, word=word)
     values, each = _overwritten(order, alphabet_size, length)
     message = word + math.log2(math.e * values) + order * each
     return max(1, math.ceil(values * each / ((value + 1) * message)))
 
 
+@gated
 def attention_heads_real(order: int, alphabet_size: int, length: int, *, value: int, depth: int, width: int) -> int:
     """Theorem C: the least h over the reals, before a ReLU network of `depth` hidden layers of at most `width`; S ≥ 3.
 
     >>> attention_heads_real(1, 3, 1 << 13, value=3, depth=2, width=256)
     27
     """
-    require(depth >= 1, f"depth is {depth}, must be at least 1: the hidden layers of the MLP")
+    _positive(value=value, depth=depth)
     require(width >= alphabet_size, f"width is {width}, must be at least the {alphabet_size} symbols")
     values, each = _overwritten(order, alphabet_size, length)
     message = math.log2(4 * math.e * width * values) + order * each
     return max(1, math.ceil(values * each / ((value + 1) * (depth + 1) * message)))
 
 
+@gated
 def state_bits(order: int, alphabet_size: int, length: int) -> float:
     """Theorems D and E: bits of the state of a recurrence that is correct on every sequence of this many tokens.
 
@@ -74,15 +82,18 @@ def state_bits(order: int, alphabet_size: int, length: int) -> float:
     return max(separated * math.log2(alphabet_size), _log2_choose(*sorted((max(walks, 0), cycles))))
 
 
+@gated
 def taps(order: int) -> int:
     """Theorem F: the least number of taps, if the layers after the convolution do not know positions.
 
     >>> taps(3)
     4
     """
+    check_order(order)
     return order + 1
 
 
+@gated
 def short_convolution_bits(order: int, alphabet_size: int, length: int, taps: int, *, gated: bool = False) -> float:
     """Theorem G: bits that heads with positions, or states of fixed decay, pass on after 1 … k taps; S ≥ 3.
 
@@ -98,32 +109,32 @@ def short_convolution_bits(order: int, alphabet_size: int, length: int, taps: in
     return max(0.0, values * math.log2(alphabet_size - 1) - known)
 
 
+@gated
 def largest_order(heads: int, mantissa_bits: int) -> int:
     """Theorem 2: the last order whose contexts H heads of layer one can tell apart in floating point.
 
     >>> [largest_order(1, bits) for bits in (8, 11, 24, 53)]
     [11, 14, 28, 57]
     """
-    require(heads >= 1, f"heads is {heads}, must be at least 1")
-    require(mantissa_bits >= 2, f"mantissa_bits is {mantissa_bits}, must be at least 2")
-    order = 2 * heads
-    while order + 1 - 2 * heads <= heads * math.log2(_codes(order + 1 - 2 * heads, mantissa_bits)):
-        order += 1
-    return order
+    _positive(heads=heads)
+    require(2 <= mantissa_bits <= 1 << 20, f"mantissa_bits is {mantissa_bits}, must be between 2 and 2^20")
+
+    def too_many(free: int) -> bool:
+        """Whether the windows of so many free tokens outnumber the pairs of stored numbers that heads output."""
+        return free > heads * (mantissa_bits + math.log2(math.log2(free + 1) + 0.0861 + 3 * 2.0**-mantissa_bits))
+
+    return 2 * heads + bisect.bisect_left(range(1, heads * (mantissa_bits + 64)), True, key=too_many)
 
 
+@gated
 def code_bits(order: int, heads: int) -> int:
     """Theorem 2, inverted: the least number of mantissa bits, at least 2, with which H heads carry an order.
 
     >>> code_bits(28, 1), code_bits(29, 1), code_bits(4, 4)
     (24, 25, 2)
     """
-    return next(bits for bits in range(2, order + 3) if largest_order(heads, bits) >= order)
-
-
-def _codes(free: int, mantissa_bits: int) -> float:
-    """The number of pairs of stored numbers that a head can output if this many tokens of the window vary."""
-    return 2.0**mantissa_bits * (math.log2(free + 1) + 0.0861) + 3
+    check_order(order)
+    return 2 + bisect.bisect_left(range(2, order + 2), order, key=lambda bits: largest_order(heads, bits))
 
 
 def _values(order: int, alphabet_size: int, length: int) -> int:
@@ -167,3 +178,8 @@ def _check(order: int, alphabet_size: int, length: int, least: int = 2) -> None:
     check_order(order, length)
     check_number("alphabet_size", alphabet_size)
     require(alphabet_size >= least, f"alphabet size is {alphabet_size}, this bound is for {least} symbols or more")
+
+
+def _positive(**numbers: int) -> None:
+    for name, number in numbers.items():
+        require(number >= 1, f"{name} is {number}, must be at least 1")

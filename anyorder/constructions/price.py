@@ -8,6 +8,7 @@ import math
 from anyorder.constructions import bounds
 from anyorder.constructions.construction import Construction, evaluated
 from anyorder.constructions.registry import CONSTRUCTIONS, Plan, plan
+from anyorder.io.gates import gated
 from anyorder.io.numerics import DTYPES
 
 #: `Construction.bounded` → the unit of the lower bound.
@@ -40,6 +41,7 @@ class Price:
     least: int | None
 
 
+@gated
 def price(name: str | Construction, *, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> Price:
     """The price of one construction, with its default options.
 
@@ -59,6 +61,7 @@ def price(name: str | Construction, *, order: int, alphabet_size: int, length: i
     return Price(entry.name, entry.layers, heads, dimension, parameters, numbers * word, needed, unit, pays, least)
 
 
+@gated
 def prices(*, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> list[Price]:
     """The price of every construction of this order; plug-ins are included if they state their size.
 

@@ -419,6 +419,7 @@ def test_bits_and_orders_of_theorem_2_are_inverse():
             bits = bounds.code_bits(order, heads)
             assert bounds.largest_order(heads, bits) >= order
             assert bits == 2 or bounds.largest_order(heads, bits - 1) < order
+    assert bounds.largest_order(10**9, bounds.code_bits(10**6, 1)) > 10**15  # in no time
 
 
 @pytest.mark.parametrize(
@@ -430,8 +431,15 @@ def test_bits_and_orders_of_theorem_2_are_inverse():
         (lambda: bounds.attention_heads_exact_sums(3, 3, 6, value=2, word=16), "length is 6, this bound begins at 7"),
         (lambda: bounds.attention_heads_real(1, 3, 9, value=2, depth=0, width=9), "depth is 0, must be at least 1"),
         (lambda: bounds.attention_heads_real(1, 3, 9, value=2, depth=1, width=2), "width is 2, must be at least the 3"),
+        (lambda: bounds.attention_heads(1, 3, 9, value=-2, word=16), "value is -2, must be at least 1"),
+        (lambda: bounds.attention_heads_exact_sums(1, 3, 9, value=2, word=0), "word is 0, must be at least 1"),
+        (lambda: bounds.attention_heads_real(1, 3, 9, value=2, depth=1, width=10**400), "width is about"),
+        (lambda: bounds.short_convolution_bits(3, 3, 1028, 1.5), r"taps is 1\.5, must be a whole number"),
+        (lambda: bounds.taps(0), "order is 0, must be at least 1"),
         (lambda: bounds.largest_order(0, 8), "heads is 0, must be at least 1"),
-        (lambda: bounds.largest_order(1, 1), "mantissa_bits is 1, must be at least 2"),
+        (lambda: bounds.largest_order(1, 1), "mantissa_bits is 1, must be between 2"),
+        (lambda: bounds.largest_order(1, 10**9), "mantissa_bits is 1000000000, must be between 2"),
+        (lambda: bounds.code_bits(-5, 1), "order is -5, must be at least 1"),
     ],
 )
 def test_bad_input_is_refused(call, words):

@@ -63,6 +63,7 @@ def test_sizes_beyond_memory_are_counted_without_it():
         ({"order": 129}, "order is 129, constructions go to 128"),
         ({"alphabet_size": 513}, "alphabet size is 513, constructions take 512 symbols"),
         ({"dtype": "int8"}, "dtype"),
+        ({"order": "3"}, "order is '3', must be a whole number"),
     ],
 )
 def test_bad_input_is_refused(changes, words):
