@@ -11,8 +11,8 @@ import pytest
 import anyorder
 
 PACKAGES = (
-    "chains", "constructions", "constructions.bounds", "constructions.price", "dynamics", "estimators", "models", "plot",
-    "probing", "report", "sweeps", "training", "web",
+    "chains", "constructions", "constructions.bounds", "constructions.price", "dynamics", "estimators", "models",
+    "plot", "probing", "report", "sweeps", "training", "web",
 )  # fmt: skip
 CHECKED = re.compile(r"(int|float|Number|bool|str \| Path|Path)\b")
 

@@ -86,7 +86,7 @@ def _is_left_over(path: Path) -> bool:
 def write_text(path: str | Path, text: str) -> None:
     """Write a text, replacing the file's content."""
     with whole_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")  # names may not be UTF-8
 
 
 def write_json(path: str | Path, value: object) -> None:

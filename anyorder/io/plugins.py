@@ -252,7 +252,7 @@ def _declared() -> dict[str, Callable[[], Any]]:
 def _from_file(path: Path) -> ModuleType:
     file = path / "__init__.py" if path.is_dir() else path
     require(file.suffix == ".py" and file.is_file(), "pass a Python file, or a folder with __init__.py")
-    name = f"{path.stem}_{zlib.crc32(str(path).encode()):08x}"  # a name of its own for each place
+    name = f"{path.stem}_{zlib.crc32(os.fsencode(path)):08x}"  # a name of its own for each place
     inside = [str(path)] if path.is_dir() else None
     spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inside)
     assert spec is not None

@@ -35,6 +35,11 @@ def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
 
 
+def test_a_text_may_hold_a_name_that_is_not_utf_8(tmp_path):
+    atomic.write_text(tmp_path / "page.html", "run \udcff")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == r"run \udcff"
+
+
 def test_a_full_disk_is_one_line_and_no_scraps(tmp_path):
     full = pytest.raises(InputError, match="No space left on device; nothing was written")
     with full, atomic.whole_file(tmp_path / "a.txt"):

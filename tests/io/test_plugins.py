@@ -56,6 +56,11 @@ def test_what_a_plug_in_imports_is_not_its_own(written):
     assert list(PRESETS) == ["floor", "fast", "paper", "published", "gpt2"]
 
 
+def test_the_name_of_a_file_need_not_be_utf_8(written):
+    written(**{"mine\udcff": 'ONE = ("one",)\n'})
+    assert dict(words()) == {"one": ("one",)}
+
+
 def test_a_plug_in_may_ask_the_registry_that_reads_it(written):
     written(mine='from anyorder.training import preset\nMY_OWN = preset("published", steps=7)\n')
     assert "my-own" in PRESETS
