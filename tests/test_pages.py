@@ -60,13 +60,14 @@ def test_every_column_of_a_record_is_shown():
         for table in found["tables"].values() if found else ():
             rows = table["rows"]
             heads = markdown(results.folded(rows)).splitlines()[0]
-            shown = [cell.strip() for cell in heads.strip("|").split("|")]
+            shown = [cell.strip().removesuffix(" ± error") for cell in heads.strip("|").split("|")]
             for column in rows[0]:
                 stem, _, end = column.rpartition("_")
                 if any(row[column] is not None for row in rows):
                     in_mean = end in ("std", "seeds") and f"{stem}_mean" in rows[0]
                     name = stem if stem and (in_mean or end == "mean") else column
-                    assert words(name) in shown, (id, column)
+                    beside = end in ("agrees", "difference", "error") and words(stem) in shown
+                    assert beside or words(name) in shown, (id, column)
             for named in re.findall("`(\\w+)`", table["caption"]):
                 assert words(named) in shown, (id, named)
 

@@ -150,19 +150,20 @@ def claim(where: str, says: str, **about: Any) -> Callable[[Callable[..., Findin
 slow_claim = functools.partial(claim, quick=False)
 
 
-def shown(value: Measure) -> str:
-    """A measurement as text, with four significant digits.
+def shown(value: Measure, digits: int = 4) -> str:
+    """A measurement as text, with four significant digits or a number of your choice.
 
-    >>> shown([0.123456, 2, "a"]), shown(1.5e-9)
-    ('0.1235, 2, a', '1.5e-09')
+    >>> shown([0.123456, 2, "a"]), shown({"error": 1.5e-9, "bits": 32767.0}, 3)
+    ('0.1235, 2, a', 'error 1.5e-09, bits 32767')
     """
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:.{digits}g}" if not 1000 <= abs(value) < 1e7 else f"{value:.0f}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {shown(entry)}" for name, entry in value.items())
+        entries = {name: shown(entry, digits) for name, entry in value.items()}
+        return ", ".join(f"{name} ({entry})" if ", " in entry else f"{name} {entry}" for name, entry in entries.items())
     if isinstance(value, list | tuple):
         nested = any(isinstance(entry, list | tuple) for entry in value)
-        return ", ".join(f"({shown(entry)})" if nested else shown(entry) for entry in value) or "none"
+        return ", ".join(f"({shown(entry, digits)})" if nested else shown(entry, digits) for entry in value) or "none"
     return "–" if value is None else str(value)

@@ -206,7 +206,7 @@ def shown(value: object) -> str:
     """A value as text.
 
     >>> shown(0.08647123), shown(-1e-17), shown(None), shown(True), shown(1234567), shown("k")
-    ('0.08647', '0', '–', 'yes', '1,234,567', 'k')
+    ('0.0865', '0', '–', 'yes', '1,234,567', 'k')
     >>> shown(Spread(0.5, 0.0123)), shown(Spread(0.5, None))
     ('0.500 ± 0.012', '0.5')
     >>> shown(Spread(0.110712, 0.003651)), shown(Spread(1234.5, 21.0)), shown(Spread(0.5, 0.0))
@@ -230,7 +230,8 @@ def shown(value: object) -> str:
             enough = max(0, 3 - math.floor(math.log10(abs(mean)))) if mean else digits
             return f"{mean:.{digits}f} ± {std:.{digits}f}" if digits <= enough else f"{mean:.{enough}f} ± {std:.2g}"
         case float():
-            return f"{value:.4g}" if abs(value) > 1e-15 else "0"  # rest of a rounding
+            digits = 0 if abs(value) <= 1e-15 else 3 if abs(value) < 1000 else 4  # 0: the rest of a rounding
+            return f"{value:.{digits}g}" if digits else "0"
         case int():
             return f"{value:,}"
         case list() | tuple():

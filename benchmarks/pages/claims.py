@@ -12,9 +12,7 @@ from benchmarks.pages.markdown import as_markdown
 
 _INTRODUCTION = """# Claims
 
-Every numbered statement of a paper, paraphrased, with a verdict and the numbers behind it. Every verdict is computed by
-a function. `make claims` measures all claims again and rewrites this page; `anyorder claims` measures them and exits
-with 1 if a verdict differs from the record, or a number differs by more than its tolerance.
+Every numbered statement of four papers, paraphrased, with a computed verdict and the numbers behind it.
 
 ```sh
 anyorder claims list                  # ids and statements
@@ -24,21 +22,37 @@ anyorder claims thm-second-order      # all claims whose ids start with this
 anyorder claims --results DIR         # include claims about trained models; `anyorder reproduce` fills DIR
 ```
 
-- *consistent with*: the measurement agrees, but could not have refuted the statement, which leaves a constant open.
-- *holds with a correction*: the statement holds once an error of the paper is corrected; [errata](errata.md) lists all.
-- *trend holds, values differ*: a reproduction shows the stated trend, but some printed number lies outside its error.
-- *vacuous*: no case meets the assumption; the note describes the conclusion elsewhere.
+| verdict | meaning |
+|---|---|
+| holds | the measurement could have refuted the statement and does not |
+| consistent with | the measurement agrees, but could not have refuted the statement, which leaves a constant open |
+| holds with a correction | the statement holds once an error of the paper is corrected; [errata](errata.md) lists all |
+| trend holds, values differ | a reproduction shows the stated trend, but some printed number lies outside its error |
+| fails | the measurement refutes the statement; the note says where it holds |
+| vacuous | no case meets the assumption; the note describes the conclusion elsewhere |
+| not testable | the statement leaves open what would have to be measured |
 
-Reversible chains of orders two and three have a return count that decreases with the lag, unless an entry says
-otherwise: the prior `Reversible` rejects all others.
+Each entry names its place in the paper, paraphrases the statement, and has the verdict with a note, the measured
+numbers and the CPU time. Symbols are those of the [glossary](glossary.md). The function that measures a claim is in
+`anyorder/papers/<paper>/claims`. Chains called reversible, of orders two and three, also have a return count that
+decreases with the lag, unless an entry says otherwise: the prior `Reversible` rejects all others.
 
+"""
+
+_END = """
+## What can go wrong
+
+- *`anyorder claims` exits with 1*: a verdict differs from the record, or a number by more than its tolerance (0.1 %
+  unless the claim sets another). The report names it. Other processors and versions of JAX can move a number slightly.
+- *You disagree with a verdict*: `anyorder claims ID` shows its numbers, and [errata](errata.md) the reading behind it.
+  Open an issue with the id; an unfair verdict is a bug. `make claims` measures all claims again and rewrites this page.
 """
 
 
 def claims_page() -> str:
     """docs/claims.md as Markdown: the recorded ledgers of all papers."""
     parts = [_paper(name, ledger) for name, ledger in ledgers().items() if ledger.recorded()]
-    return _INTRODUCTION + "\n".join(parts).rstrip() + "\n"
+    return _INTRODUCTION + "\n".join(parts).rstrip() + "\n" + _END
 
 
 def _paper(name: str, ledger: Ledger) -> str:
@@ -68,7 +82,7 @@ def _summary(ledger: Ledger, records: Mapping[str, Finding]) -> str:
 
 def _entry(entry: Claim, record: Finding, prefix: str) -> str:
     detail = f": {record.detail}" if record.detail else ""
-    measured = "; ".join(f"{name}: {shown(value)}" for name, value in record.numbers.items())
+    measured = "; ".join(f"{name}: {shown(value, 3)}" for name, value in record.numbers.items())
     cost = f"{_rounded(record.seconds)} CPU s" + ("" if entry.quick else ", not in the quick set")
     lines = [
         f"**`{prefix}{entry.id}`** ({entry.where}) {entry.says}",
@@ -93,9 +107,18 @@ _HEADINGS = {
 }
 _ERRATA = """# Errata of the paper, readings and remarks
 
-Most statements of the paper hold: see [claims](claims.md). `anyorder claims E9` measures the claims behind erratum E9
-again. Places are given by section and equation. This page is generated from `anyorder/papers/two_can/errata.toml` by
-`make claims`.
+```sh
+anyorder claims E9     # measure the claims behind erratum E9
+anyorder claims list   # ids and statements of all claims
+```
+
+Most statements of [the paper](references.md) hold: see [claims](claims.md). Places are given by section and equation.
+Symbols are those of the paper ([glossary](glossary.md)). E1, E2, … are errors, N1, N3, … readings and remarks. This
+page is generated from `anyorder/papers/two_can/errata.toml` by `make claims`.
+"""
+
+_NEXT = """Next: [assumptions](assumptions.md) has the proofs behind E15, E16 and E25, [rules](rules.md) the thresholds
+for trained models.
 """
 
 
@@ -110,7 +133,7 @@ def errata_page(errata: Mapping[str, Erratum]) -> str:
             columns, rows = [*columns[:2], "text", columns[-1]], [[*row[:2], *row[3:]] for row in rows]
         cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
         lines += [heading, as_markdown(columns, cells) + "\n"]
-    return "\n".join(lines)
+    return "\n".join([*lines, _NEXT])
 
 
 def _measured(one: Erratum) -> str:

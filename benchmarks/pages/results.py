@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from anyorder.io.atomic import Row
-from anyorder.papers.experiment import Table
+from anyorder.papers.experiment import CellValue, Table
 from anyorder.papers.paper import RESULTS, Paper
 from anyorder.papers.registry import EXPERIMENTS, papers
-from anyorder.report.tables import captioned, known, shown, words
+from anyorder.report.tables import captioned, cells, known, shown, words
 from anyorder.sweeps.analysis import Spread
 from benchmarks.pages.differences import DIFFERENCES
 from benchmarks.pages.markdown import as_markdown, rewritten
@@ -120,12 +120,20 @@ def wide(rows: list[Row], keys: tuple[str, ...], by: str, value: str) -> list[Ro
 
 
 def markdown(rows: list[Row]) -> str:
-    """Rows as a table of Markdown: mean and deviation in one column, the value of each seed left to the file.
+    """Rows as a table of Markdown: a number with its deviation or error and its verdict; the file has each seed.
 
     >>> print(markdown([{"k": 1, "loss": Spread(0.5, 0.01, [0.49, 0.51]), "loss_agrees": True}]))
-    | k | loss | loss agrees |
-    |---|---|---|
-    | 1 | 0.500 ± 0.010 | yes |
+    | k | loss |
+    |---|---|
+    | 1 | 0.500 ± 0.010 ✓ |
     """
-    names = [name for name in rows[0] if any(known(row[name]) for row in rows)]
-    return as_markdown([words(name) for name in names], [[shown(row[name]) for name in names] for row in rows])
+    found = [cells(row) for row in rows]
+    names = [name for name in found[0] if any(known(row[name].value) for row in found)]
+    marks = {None: "", True: " ✓", False: " ✗"}
+    body = [[_digits(name, row[name].value) + marks[row[name].agrees] for name in names] for row in found]
+    return as_markdown([words(name) for name in names], body)
+
+
+def _digits(name: str, value: CellValue) -> str:
+    """A value as text; floors have a digit more, since excesses lie just above them."""
+    return f"{value:.4g}" if name == "floor" and isinstance(value, float) and value > 1e-15 else shown(value)

@@ -38,7 +38,7 @@ def test_a_table_escapes_words_and_sets_numbers_to_the_right():
     assert '<th scope="col" class="number">loss</th>' in html
     assert "<td>a &lt; b</td>" in html
     assert "<td>&quot;c&quot;, <code>d</code></td>" in html
-    assert '<td class="number">0.1235</td>' in html
+    assert '<td class="number">0.123</td>' in html
     assert '<td class="number">–</td>' in html
     assert "all " not in html
 
@@ -54,7 +54,7 @@ def test_a_mean_its_deviation_its_verdict_and_its_seeds_are_one_cell():
     assert "0.11466736" not in html
     dots = re.search(r'<svg class="seeds".*?</svg>', html)[0]
     assert [float(x) for x in re.findall(r'cx="([\d.]+)"', dots)] == [56.0, 4.0]
-    assert "seeds: 0.1147, 0.1067" in dots
+    assert "seeds: 0.115, 0.107" in dots
     assert "0.08640 ± 0.00060" in html
 
 

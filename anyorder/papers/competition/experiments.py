@@ -174,9 +174,9 @@ def course(task: Task, setting: Setting) -> list[Row]:
 
 
 WEIGHTS = (
-    "Weights of the four predictors in the mixture that is nearest to the models, by pool size and step, mean ± "
-    "standard deviation over seeds. `pool_gap` is the loss above bigram retrieval, the Bayes predictor of the pool, "
-    "and `novel_gap` that above bigram inference on chains outside the pool, in nats per token."
+    "Weights of the four predictors in the mixture that is nearest to the models, by pool size N (`chains`) and step, "
+    "mean ± standard deviation over seeds. `pool_gap` is the loss above bigram retrieval, the Bayes predictor of the "
+    "pool, and `novel_gap` that above bigram inference on chains outside the pool, in nats per token."
 )
 
 

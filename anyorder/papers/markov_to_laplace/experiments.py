@@ -82,8 +82,9 @@ def shorter(reference: Reference, order: int) -> float:
 
 
 SHARES = (
-    "Gap to the Bayes floor in nats per token, and its `share` of the gap of the predictor of order k - 1, mean ± "
-    "standard deviation over seeds. `taps` is the number w of tokens that the convolution sees; with 1 there is no "
+    "Gap to the Bayes floor in nats per token, and `share`, the gap divided by that of the predictor of order k - 1 "
+    "(`shorter_order`), mean ± standard deviation over seeds; `gap_error` is the largest standard error of a gap over "
+    "the held-out sequences. `taps` is the number w of tokens that the convolution sees; with 1 there is no "
     "convolution. The last rows are constructions, not trained."
 )
 
@@ -212,8 +213,9 @@ def beta(task: Task) -> Result:
         if shown is None or (order, prior) == (1, 1.0):
             shown = prior, tokens[0], [np.asarray(predicted[0, :, 1]) for predicted in each]
     caption = (
-        "The β whose add-β smoothing is nearest to a model, mean ± standard deviation over seeds, and D(add-β ‖ model) "
-        "in nats there and at the β of the prior. Beside it the gap of the predictor of order k - 1."
+        "The β whose add-β smoothing is nearest to a model, and D(add-β ‖ model) in nats there (`distance`) and at "
+        "the β of the prior, mean ± standard deviation over seeds. `shorter_order` is the gap of the predictor of "
+        "order k - 1 to the Bayes floor."
     )
     return Result(
         {"beta": Table(caption, rows)},

@@ -183,14 +183,15 @@ def arrives(found: Course) -> list[float | None]:
 
 
 STAGES = (
-    "Seeds that pass through all strategies in their order, with the 95% interval of that share; for each strategy the "
-    "share of the run in which it is the nearest, the seeds in which it has a stage, the step at which its longest "
-    "stage begins in these seeds, and the least D(strategy ‖ model) in nats. Mean ± standard deviation over seeds."
+    "Seeds that pass through all strategies in their order, and the 95% interval of their share (`share_from`, "
+    "`share_to`). For each strategy: the share of the run in which it is the nearest, the seeds in which it has a "
+    "stage, the step at which its longest stage begins in these seeds, and the smallest D(strategy ‖ model) in nats "
+    "(`closest`). Mean ± standard deviation over seeds."
 )
 LAYERS = (
-    "Order 1: the step at which each layer completes half of its rise: attention of layer 1 on the last token, and the "
-    "alignment of layer 2, the score of a key that holds the query's token above that of other keys. At the end: both "
-    "measures. Mean ± standard deviation over seeds; `layer_2_later` is the difference within a seed, in steps."
+    "Order 1: the step at which each layer has formed, and its measure at the end. The measure of layer 1 is its "
+    "attention on the last token; that of layer 2 is the score of a key that holds the query's token minus that of "
+    "other keys. Mean ± standard deviation over seeds; `layer_2_later` is the difference within a seed, in steps."
 )
 
 
@@ -277,8 +278,9 @@ def _chart(found: Course, title: str) -> Chart:
 
 
 ARRIVALS = (
-    "The first step at which D(order-1 ‖ model) is at most half of D(order-1 ‖ uniform) (arrival), and the share of "
-    "the run in which the unigram is the nearest strategy; mean ± standard deviation over the seeds that arrive."
+    "The first step at which D(order-1 ‖ model) is at most half of D(order-1 ‖ uniform) (`arrives`), the share of the "
+    "run in which the unigram is the nearest strategy, and D(order-1 ‖ model) at the end (`end`), in nats; mean ± "
+    "standard deviation over the seeds that arrive."
 )
 
 

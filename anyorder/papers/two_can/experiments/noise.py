@@ -41,10 +41,11 @@ OTHER = (
     "probability p_n/2. "
 )
 CAPTION = (
-    "Loss over the true loss, in nats per token, mean ± standard deviation over seeds, by all readings; for reading A "
-    "the Bayes floor of a predictor that does not know the kernel, and under token noise the filter that knows it; "
-    "attention of layer 2 on the matching positions, next to chance, and its Frobenius distance to the "
-    "pseudo-attention map, next to that of uniform attention."
+    "Loss minus the true loss by readings A (excess), B (over clean) and C (on clean), in nats per token, mean ± "
+    "standard deviation over seeds. For reading A, `floor` is the excess of the Bayes predictor, and `kernel_known` "
+    "that of the exact filter, which knows the kernel. `clean_less_true` is A minus B. `matching_mass` is the "
+    "attention of layer 2 on the matching positions, and `distance` its Frobenius distance to the pseudo-attention "
+    "map; `chance_mass` and `uniform_distance` are those of uniform attention."
 )
 #: Sequences for the references under token noise, and points for each row of the kernel; 17 are exact at T = 32.
 REFERENCE: dict[Budget, tuple[int, int]] = {"tiny": (16, 4), "quick": (512, 12), "paper": (2048, 12)}
