@@ -14,6 +14,7 @@ LEGEND = """\
 state: bits kept while T tokens are streamed   needs: certified mantissa bits
 pays: the quantity named above the table, with its lower bound; docs/price.md
 has the assumptions of each bound, in particular of Theorem 2 on mantissa bits
+parameters: by the paper's rules, with T key positions in every attention head
 """
 
 

@@ -22,7 +22,12 @@ def following(tokens, order, symbols):
 
 
 def hidden(order, symbols, values, asked):
-    """The sequence of Theorem A with its values, and a question for one of them; and where the values stand."""
+    """The sequence of Theorem A with its values, and a question for one of them."""
+    return placed(order, symbols, values, asked)[0]
+
+
+def placed(order, symbols, values, asked):
+    """The sequence of Theorem A, and the places of its values."""
     marker = symbols - 1
     if symbols > 2:
         tokens, before, block = [0] * (order - 1), 1, lambda chosen, value: [marker if chosen else 0, value]
@@ -58,8 +63,8 @@ def test_every_two_lists_of_values_are_told_apart(order, symbols, count):
     lists = list(itertools.product(range(max(2, symbols - 1)), repeat=count))
     for first, second in itertools.combinations(lists, 2):
         asked = next(place for place in range(count) if first[place] != second[place])
-        one, places = hidden(order, symbols, first, asked)
-        other, _ = hidden(order, symbols, second, asked)
+        one, places = placed(order, symbols, first, asked)
+        other = hidden(order, symbols, second, asked)
         # The one who asks knows the values before, and writes the same tokens in both.
         assert {place for place in range(len(one)) if one[place] != other[place]} <= set(places)
         apart = max(abs(a - b) for a, b in zip(*(following(x, order, symbols) for x in (one, other)), strict=True))
@@ -130,16 +135,21 @@ def test_one_layer_pays_the_price_and_fails_below_it():
     assert bounds.attention_heads_exact_sums(**asked, word=16) == needed  # Theorem B
     assert bounds.attention_heads_real(**asked, depth=1, width=symbols) == needed  # Theorem C, a small MLP
     assert max(needed, bounds.attention_heads_real(**asked, **own)) <= len(model.layers[0].heads) == 28
-    first, second = [0] * 82, [0] * 81 + [1]
-    inputs = [np.array(hidden(order, symbols, values, 81)[0]) for values in (first, second)]
-    assert [model(tokens)[-1].argmax() for tokens in inputs] == [0, 1]
-    (one, *rest), layer = model.layers[0].heads, model.layers[0]
+    # Theorem G with one tap: both heads are needed too. A head that is left passes on 80 bits.
+    assert (symbols + 2) * 16 == 80 < bounds.short_convolution_bits(order, symbols, length, 1) == 82
+    (kept_head, *rest), layer = model.layers[0].heads, model.layers[0]
     silent = [dataclasses.replace(head, projection=0 * head.projection) for head in rest]
-    cut = dataclasses.replace(model, layers=(dataclasses.replace(layer, heads=(one, *silent)),))
-    assert cut(inputs[0])[-1].tolist() == cut(inputs[1])[-1].tolist()
-    # The MLP reads the same row, so that no other MLP could tell them apart.
-    rows = [np.asarray(cut.trace(tokens).stream("attention 1"))[-1].tolist() for tokens in inputs]
-    assert rows[0] == rows[1]
+    cut = dataclasses.replace(model, layers=(dataclasses.replace(layer, heads=(kept_head, *silent)),))
+    for sequence, count in ((hidden, 82), (overwritten, 163)):  # Theorems A and G; Theorems B and C
+        lists = [0] * count, [0] * (count - 1) + [1]
+        inputs = [np.array(sequence(order, symbols, values, count - 1)) for values in lists]
+        assert [len(tokens) for tokens in inputs] == [length] * 2
+        assert [model(tokens)[-1].argmax() for tokens in inputs] == [0, 1]
+        one, other = (cut.trace(tokens) for tokens in inputs)
+        assert one.probabilities[-1].tolist() == other.probabilities[-1].tolist()
+        # The MLP reads the same row, so that no other MLP could tell them apart.
+        rows = [np.asarray(trace.stream("attention 1"))[-1].tolist() for trace in (one, other)]
+        assert rows[0] == rows[1]
 
 
 @pytest.mark.parametrize(("symbols", "factor"), [(3, 14.5), (4, 11.0)])
@@ -153,17 +163,25 @@ def test_packed_positions_are_within_a_constant_of_theorem_a(symbols, factor):
         assert bits / bounds.attention_bits(**asked) == pytest.approx(factor, rel=0.01)
 
 
+def listed(order, symbols, chosen):
+    """Theorem D: `# c b_c` for all contexts of the other symbols; the separator # is the last symbol."""
+    contexts = itertools.product(range(symbols - 1), repeat=order)
+    return [x for context, b in zip(contexts, chosen, strict=True) for x in (symbols - 1, *context, b)]
+
+
 @pytest.mark.parametrize(("order", "symbols"), [(1, 3), (2, 3), (1, 4)])
 def test_the_state_knows_a_symbol_for_every_context(order, symbols):
     separator = symbols - 1
-    contexts = list(itertools.product(range(symbols - 1), repeat=order))
+    contexts = list(itertools.product(range(separator), repeat=order))
     for chosen in itertools.product(range(symbols), repeat=len(contexts)):
-        told = [x for context, b in zip(contexts, chosen, strict=True) for x in (separator, *context, b)]
+        told = listed(order, symbols, chosen)
         for context, b in zip(contexts, chosen, strict=True):
             row = following([*told, separator, *context], order, symbols)
             others = [s for s in range(separator) if row[s] >= Fraction(1, symbols)]
             assert others == ([] if b == separator else [b])
             assert sum(row[s] > 0 for s in range(separator)) == len(others)
+            smoothed = oracles.add_beta([*told, separator, *context], len(told) + order, order, symbols)
+            assert all((smoothed[s] >= Fraction(1, symbols)) == (s == b) for s in range(separator))
     assert bounds.state_bits(order, symbols, len(told) + order + 1) >= math.log2(symbols ** len(contexts))
 
 
@@ -197,26 +215,55 @@ def circuit(edges, start):
     return found[::-1][1:]
 
 
-@pytest.mark.parametrize(("order", "symbols"), [(1, 2), (2, 2), (1, 3)])
-def test_the_state_knows_a_symbol_for_every_context_without_a_separator(order, symbols):
-    """Theorem D′: an Euler circuit for every choice of symbols, gone around often enough."""
-    contexts, rare = list(itertools.product(range(symbols), repeat=order)), Fraction(1, 8)
+def circled(order, symbols, chosen, length):
+    """Theorem D′: zeros, and an Euler circuit for this choice of symbols, gone around as often as the length allows."""
+    contexts, rare = list(itertools.product(range(symbols), repeat=order)), Fraction(1, 3)
+    law = {
+        (c, s): 1 - rare if s == f else rare / (symbols - 1)
+        for c, f in zip(contexts, chosen, strict=True)
+        for s in range(symbols)
+    }
+    rows = [[sum(law[c, s] for s in range(symbols) if (*c[1:], s) == d) for d in contexts] for c in contexts]
+    flow = {(c, s): stationary(rows)[contexts.index(c)] * p for (c, s), p in law.items()}
+    whole = math.lcm(*(part.denominator for part in flow.values()))
+    edges = {edge: int(part * whole) for edge, part in flow.items()}
+    around = circuit(edges, (0,) * order)
+    assert len(around) == sum(edges.values()) <= length - order
+    told = around * ((length - order) // len(around))
+    return [0] * (length - len(told)) + told
+
+
+@pytest.mark.parametrize(("order", "symbols", "length"), [(1, 2, 600), (2, 2, 1900), (1, 3, 4400)])
+def test_the_state_knows_a_symbol_for_every_context_without_a_separator(order, symbols, length):
+    contexts = list(itertools.product(range(symbols), repeat=order))
     for chosen in itertools.product(range(symbols), repeat=len(contexts)):
-        law = {
-            (c, s): 1 - rare if s == f else rare / (symbols - 1)
-            for c, f in zip(contexts, chosen, strict=True)
-            for s in range(symbols)
-        }
-        rows = [[sum(law[c, s] for s in range(symbols) if (*c[1:], s) == d) for d in contexts] for c in contexts]
-        flow = {(c, s): stationary(rows)[contexts.index(c)] * p for (c, s), p in law.items()}
-        whole = math.lcm(*(part.denominator for part in flow.values()))
-        edges = {edge: int(part * whole) for edge, part in flow.items()}
-        around = circuit(edges, (0,) * order)
-        assert len(around) == sum(edges.values())
-        told = [*[0] * order, *around * max(1, 2000 // len(around))]
-        assert told[-order:] == [0] * order
+        told = circled(order, symbols, chosen, length)
+        assert told[:order] == told[-order:] == [0] * order
         for context, f in zip(contexts, chosen, strict=True):
-            assert following([*told, *context], order, symbols)[f] > Fraction(3, 4)
+            assert following([*told, *context], order, symbols)[f] > Fraction(11, 20)
+
+
+@pytest.mark.parametrize("separated", [True, False])
+def test_a_table_without_one_context_confuses_two_inputs(separated):
+    """Theorems D and D′: inputs that differ in the symbol of context 0, and a table of S^k - 1 rows."""
+    order, symbols, first, second = (1, 3, (0, 1), (2, 1)) if separated else (1, 2, (0, 1), (1, 1))
+    told = [
+        listed(order, symbols, chosen) if separated else circled(order, symbols, chosen, 160)
+        for chosen in (first, second)
+    ]
+    inputs = [[*tokens, *([symbols - 1] if separated else []), 0] for tokens in told]
+    expected = [following(tokens, order, symbols) for tokens in inputs]
+    assert abs(expected[0][0] - expected[1][0]) >= (Fraction(1, symbols) if separated else Fraction(1, 4))
+    length = len(inputs[0])
+    model = construct("recurrent", order=order, alphabet_size=symbols, length=length)
+    least = bounds.state_bits(order, symbols, length) if separated else symbols**order * math.log2(symbols)
+    assert least < (kept(model, length) - order * model.dimension) * math.log2(length - order + 1)
+    answers = [model(np.array(tokens))[-1].tolist() for tokens in inputs]
+    assert answers == [pytest.approx([float(x) for x in row]) for row in expected]
+    head = model.layers[0].heads[0]
+    cut = dataclasses.replace(head, key=head.key.at[0].set(-1.0))  # nothing is written under context 0
+    less = dataclasses.replace(model, layers=(dataclasses.replace(model.layers[0], heads=(cut,)),))
+    assert less(np.array(inputs[0]))[-1].tolist() == less(np.array(inputs[1]))[-1].tolist()
 
 
 def table(tokens, order):
@@ -312,6 +359,35 @@ def test_windows_of_a_short_convolution_hold_the_marker_or_the_value(order, taps
         bounds.short_convolution_bits(order, symbols, len(tokens), order + 1)
 
 
+@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize(("order", "taps"), [(1, 1), (2, 1), (3, 2)])
+def test_a_state_of_fewer_bits_confuses_two_lists(order, taps, gated):
+    """Theorems G and G′: one exact number h ← a h + b tells all lists apart, and not with fewer bits."""
+    symbols, count, states = 3, 8, {}
+    for values in itertools.product(range(symbols - 1), repeat=count):
+        state, tokens = Fraction(0), [x for v in values for x in (*[0] * order, v, *[0] * (taps - 1))]
+        for end, token in enumerate(tokens):
+            gate = Fraction(1, 4 if gated and any(tokens[max(0, end - taps + 1) : end + 1]) else 3)
+            state = gate * state + token
+        states[values] = state
+    assert len(set(states.values())) == (symbols - 1) ** count
+    length = count * (order + taps) + order
+    bits = math.ceil(bounds.short_convolution_bits(order, symbols, length, taps, gated=gated)) - 1
+    shared = {}
+    for values, state in states.items():  # Bob may also know how often each value occurs, if the gates depend on it
+        cell = math.floor(state / Fraction(3, 2) * 2**bits)
+        assert 0 <= cell < 2**bits
+        shared.setdefault((cell, sum(values) if gated else None), []).append(values)
+    first, second = next(lists for lists in shared.values() if len(lists) > 1)[:2]
+    asked = next(place for place in range(count) if first[place] != second[place])
+    for values in (first, second):
+        tokens = []
+        for place, value in enumerate(values):
+            tokens += [2 if place == asked else 0, *[0] * (order - 1), value, *[0] * (taps - 1)]
+        row = following([*tokens, 2, *[0] * (order - 1)], order, symbols)
+        assert row == [int(s == values[asked]) for s in range(symbols)]
+
+
 @pytest.mark.parametrize(("order", "taps"), [(1, 1), (2, 1), (3, 2)])
 def test_gates_that_commute_let_the_one_who_asks_move_the_marker(order, taps):
     """Theorem G′ in fractions: the state with all κ = 0 and the number of each value give that of every question."""
@@ -347,6 +423,14 @@ def test_gates_that_commute_let_the_one_who_asks_move_the_marker(order, taps):
             product *= gates[tuple([-1] * (taps - len(window)) + window)][0]
         moved = run(told(None)) + product * (run(before[0]) - run(before[1]))
         assert moved == run(told(asked))
+
+
+@pytest.mark.parametrize("order", range(1, 5))
+def test_every_two_contexts_are_told_apart(order):
+    """Theorem 2: in c 2 c′ 3 c and c′ 2 c 3 c the answers are 2 and 3."""
+    for one, other in itertools.permutations(itertools.product((0, 1), repeat=order), 2):
+        assert following([*one, 2, *other, 3, *one], order, 4) == [0, 0, 1, 0]
+        assert following([*other, 2, *one, 3, *one], order, 4) == [0, 0, 0, 1]
 
 
 def test_a_head_of_too_few_bits_confuses_two_contexts():

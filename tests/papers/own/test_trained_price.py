@@ -86,6 +86,8 @@ def test_the_page_says_what_is_on_record():
         cells.setdefault(cell, []).append(f" {min(seeds):.4f} to {max(seeds):.4f}, {row['verdict']} |")
         paid = [f"{row[name]:,}" for name in ("at_least", "trained", "certified")]
         assert f" {' / '.join(paid)} |" in page
+        if row["order"] == 4:
+            assert f"{row['gap_from']:.4f} to {row['gap_to']:.4f} for" in page
     lines = page.splitlines()
     for begins, found in cells.items():
         assert any(line.startswith(begins) and all(one in line for one in found) for line in lines), begins

@@ -269,6 +269,6 @@ def claim_one_layer() -> Finding:
         note='reading "exponentially" as linear in T versus log T (N21): one layer of h heads, each with m values of '
         "W bits, needs h(m + 2)W ≥ N log₂(S - 1), N = ⌊(T + 1)/2⌋ - 1, if its sums merge (Theorem A of docs/price.md; "
         "B and C are for exact sums and for real numbers). The width of the two-layer model is constant, and its "
-        "numbers need about log₂ T bits. Linear size suffices: `one-layer` has about T heads. At T = 32 the bound is "
-        "15 bits, less than one float32 number, and does not explain trained models (tab-depth)",
+        "counts fit into about log₂ T bits. Linear size suffices: `one-layer` has about T heads. At T = 32 the bound "
+        "is 15 bits, less than one float32 number, and does not explain trained models (tab-depth)",
     )
