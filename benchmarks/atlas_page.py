@@ -35,7 +35,7 @@ def comparing(report):
 
 
 def interval(count, total):
-    """Share with its 95 % interval (Clopper and Pearson)."""
+    """Share with its 95% interval (Clopper and Pearson)."""
     low = stats.beta.ppf(0.025, count, total - count + 1) if count else 0.0
     high = stats.beta.ppf(0.975, count + 1, total - count) if count < total else 1.0
     return f"{count} of {total} ({low:.0%} to {high:.0%})"

@@ -34,17 +34,19 @@ def _mamba(order: int, **changes: object) -> Config:
 
 #: By name, the cheap ones first.
 ROWS = {
-    **{f"mamba, order {k}, {k + 1} taps": Row(_mamba(k), "≤ .0015") for k in (1, 2)},
-    **{f"mamba, order {k}, {k} taps": Row(_mamba(k, taps=k), "≥ .01") for k in (1, 2)},
-    "attention, rotary positions, order 2": Row(preset(rotary_positions=True, seeds=SEEDS), "≤ .001"),
+    **{f"mamba, order {k}, {k + 1} taps": Row(_mamba(k), "≤ 0.0015") for k in (1, 2)},
+    **{f"mamba, order {k}, {k} tap{'s' * (k > 1)}": Row(_mamba(k, taps=k), "≥ 0.01") for k in (1, 2)},
+    "attention, rotary positions, order 2": Row(preset(rotary_positions=True, seeds=SEEDS), "≤ 0.001"),
     **{f"decay one, order {k}, {k + 1} taps": Row(_mamba(k, decay="one"), "measured") for k in (1, 2)},
     "convolution and attention, one layer, order 2": Row(
         preset(mixer="convolution", layers=1, seeds=SEEDS), "measured"
     ),
-    "mamba, order 3, 4 taps": Row(_mamba(3), "≤ .0015"),
-    "mamba, order 3, 3 taps": Row(_mamba(3, taps=3), "≥ .01"),
+    "mamba, order 3, 4 taps": Row(_mamba(3), "≤ 0.0015"),
+    "mamba, order 3, 3 taps": Row(_mamba(3, taps=3), "≥ 0.01"),
     "decay one, order 3, 4 taps": Row(_mamba(3, decay="one"), "measured"),
-    "attention, six layers, order 3": Row(preset(layers=6, order=3, length=64, seeds=SEEDS, targets="exact"), "≤ .001"),
+    "attention, six layers, order 3": Row(
+        preset(layers=6, order=3, length=64, seeds=SEEDS, targets="exact"), "≤ 0.001"
+    ),
 }
 
 

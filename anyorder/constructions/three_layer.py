@@ -1,7 +1,7 @@
 """`three-layer`: Rajaraman et al., the paper's Theorem 1: u_n in layer one, v_n in two, the match in three.
 
 Each layer has two MLP layers, as in the parameter table of App. I; one of each pair is the identity.
-Key positions are i·log 3 + kappa: with kappa·(i + 1)·log 3, as often quoted, attention is one-hot (note N2).
+Key positions are i·log 3 + kappa: with kappa·(i + 1)·log 3, as often quoted, attention is one-hot.
 """
 
 from __future__ import annotations

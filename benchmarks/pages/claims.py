@@ -42,7 +42,7 @@ decreases with the lag, unless an entry says otherwise: the prior `Reversible` r
 _END = """
 ## What can go wrong
 
-- *`anyorder claims` exits with 1*: a verdict differs from the record, or a number by more than its tolerance (0.1 %
+- *`anyorder claims` exits with 1*: a verdict differs from the record, or a number by more than its tolerance (0.1%
   unless the claim sets another). The report names it. Other processors and versions of JAX can move a number slightly.
 - *You disagree with a verdict*: `anyorder claims ID` shows its numbers, and [errata](errata.md) the reading behind it.
   Open an issue with the id; an unfair verdict is a bug. `make claims` measures all claims again and rewrites this page.

@@ -49,7 +49,7 @@ def test_the_page_says_what_is_on_record():
     models = 8 * len({tuple(row[name] for name in Setting._fields) for row in stages})
     said, (one, every) = " ".join(page.split()), (100 * wilson(0, count)[1] for count in (8, models))
     assert f"None of {models} models pauses at a shorter order" in said
-    assert f"at most {one:.0f} % of the models of one setting do, and at most {every:.0f} % of all models" in said
+    assert f"at most {one:.0f}% of the models of one setting do, and at most {every:.0f}% of all models" in said
     for row in tables["born"]["rows"]:
         if row["match_length"] == row["order"]:
             came = f"| {row['step_mean']:.0f} ± {row['step_std']:.0f} ({row['seeds_where_it_came']} of 8) |"

@@ -189,7 +189,7 @@ CAPTIONS = {
     "map.",
     "offsets": "Weight of layer 1 at each offset: mean, standard deviation and each seed.",
     "spectrum": "Attention of layer 2 by match length, relative to uniform attention; the last length is that or more.",
-    "base": "Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, with its 95 % confidence "
+    "base": "Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, with its 95% confidence "
     "interval over seeds; App. B has 3.",
     "overlap": "Numbers of pairs of contexts: all, those whose codes overlap, so that layer 2 may confuse them, and "
     "those that it confuses.",

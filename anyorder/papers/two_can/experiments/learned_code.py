@@ -73,7 +73,7 @@ def uniform_distances(tokens: Int[Array, "count length"], order: int) -> Float[n
 
 
 def fitted_base(weights: Float[np.ndarray, "seeds offsets"], order: int) -> Row:
-    """Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, and its 95 % interval over seeds."""
+    """Base b of weights ∝ b^i at offsets 1 … k, by least squares of logarithms, and its 95% interval over seeds."""
     offsets = np.arange(1, order + 1)
     slopes = np.array([np.polyfit(offsets, np.log(row[1 : order + 1]), 1)[0] for row in weights])
     low, high = np.exp(spread(slopes).interval).tolist() if len(slopes) > 1 else (None, None)
