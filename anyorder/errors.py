@@ -1,7 +1,7 @@
-"""Errors that the user can correct: `InputError`, one line that names the value, the limit and the way out.
+"""Errors that the user can correct: `InputError`, one line that names the value, the limit and a remedy.
 
 Messages show options as Python arguments in backquotes: `name=value`, or `name=` where any value will do. The command
-line replaces them by its own flags: `in_flags`.
+line rewrites them as flags (`in_flags`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class InputError(ValueError):
 
 
 def in_flags(message: str) -> str:
-    """A message with the options of Python written as flags of the command line.
+    """A message with its Python options rewritten as command-line flags.
 
     >>> in_flags("pass `alphabet_size=2` or more, `tied=False`, `force=True`, or a smaller `batch=`")
     'pass --alphabet-size 2 or more, --no-tied, --force, or a smaller --batch'
@@ -46,7 +46,7 @@ def require(condition: bool, message: str) -> None:
 
 
 def in_one_line(message: str) -> str:
-    """A message whose line breaks and other characters that cannot be printed, as of names of files, are escaped.
+    """A message with line breaks and other unprintable characters, as in file names, escaped.
 
     >>> print(in_one_line("no file a\\nb"))
     no file a\\nb
@@ -80,7 +80,7 @@ def shown(value: object) -> str:
     >>> shown("a" * 100), shown(10**5000), shown([1.5])
     ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaa…", 'about 10^5000', '[1.5]')
     """
-    if isinstance(value, int) and abs(value) >= 10**24:  # Python refuses to write more than some thousand digits
+    if isinstance(value, int) and abs(value) >= 10**24:  # Python refuses to print more than a few thousand digits
         return f"about {'-' * (value < 0)}10^{int(value.bit_length() * math.log10(2))}"
     try:
         text = " ".join(repr(value).split())
@@ -90,7 +90,7 @@ def shown(value: object) -> str:
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is an integer, of Python or NumPy; True, False and arrays are none.
+    """Whether a value is an integer of Python or NumPy; booleans and arrays are not.
 
     >>> is_whole(2), is_whole(2.0), is_whole("2"), is_whole(True)
     (True, False, False, False)
@@ -99,7 +99,7 @@ def is_whole(value: object) -> bool:
 
 
 def as_number(name: str, value: object) -> float:
-    """A real number, of Python or NumPy, as a float; True, False, NaN, fractions and numbers beyond floats are none.
+    """A real number of Python or NumPy as a float; booleans, NaN, fractions and numbers beyond floats are rejected.
 
     >>> as_number("kappa", 3)
     3.0
@@ -114,7 +114,7 @@ def as_number(name: str, value: object) -> float:
 
 
 def check_whole(**values: object) -> None:
-    """Refuse values that are not integers.
+    """Reject values that are not integers.
 
     >>> check_whole(order=2, alphabet_size=2.5)
     Traceback (most recent call last):
@@ -125,7 +125,7 @@ def check_whole(**values: object) -> None:
 
 
 def check_seed(seed: int, name: str = "seed") -> None:
-    """Refuse seeds that are not numbers of 63 bits.
+    """Reject seeds that are not 63-bit integers.
 
     >>> check_seed(-1)
     Traceback (most recent call last):
@@ -137,7 +137,7 @@ def check_seed(seed: int, name: str = "seed") -> None:
 
 
 def check_order(order: int, length: int | None = None) -> None:
-    """Refuse orders below one and, where a length is given, sequences without a token that has a full context.
+    """Reject orders below one and, given a length, sequences too short for a full context.
 
     >>> check_order(3, length=3)
     Traceback (most recent call last):

@@ -213,7 +213,7 @@ class Ring:
             if code == 0 and self.jobs[name].once:
                 break
         code, said = self.run(name, out, None)
-        done = self.jobs[name].once and "already holds an export" in said
+        done = self.jobs[name].once and "already contains an export" in said
         if code != 0 and not done:
             return f"{name}: {'; '.join(story)}; going on -> {code}: {said[-400:]}"
         differs = difference(contents(out), self.expected[name])

@@ -74,7 +74,7 @@ TRIED = {
         "the model has 3 symbols, the evaluation set 2"
     ),
     "anyorder.evaluate(anyorder.estimators.floor(SET.source), SET)": "gap to the floor -0.00000",
-    "anyorder.evaluate(len, SET.source, floor='kgram')": "the floor gives NaN, or zero to a possible token, at",
+    "anyorder.evaluate(len, SET.source, floor='kgram')": "the floor is NaN, or zero for a possible token, at",
     "anyorder.evaluate(len, SET.source, floor=3)": "the floor is a int, must map tokens to rows (T, S)",
     "anyorder.train(model=3)": "the model is a int, must be an Architecture, an Equinox module from tokens to logits",
     "anyorder.probe(len)": "the function returns a int, must return attention by layer, or attention and logits",

@@ -1,6 +1,6 @@
 """Chains of any order: kernels, priors over them, sampling and noise.
 
-A source can be described without JAX: names are loaded when they are first used.
+Importing this package does not import JAX: names are loaded when they are first used.
 """
 
 import lazy_loader

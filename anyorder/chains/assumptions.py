@@ -44,9 +44,9 @@ def check_first_order(
 ) -> list[Check]:
     """App. C, Assumption 1, on `count` kernels drawn from a prior.
 
-    The first two are statements about every kernel and are checked on each. Permutation invariance and a
-    uniform mean are statements about the distribution: the largest deviation of a moment, in standard
-    errors, is compared with the Bonferroni-corrected normal quantile at the given confidence.
+    The first two are about every kernel and are checked on each. Permutation invariance and a uniform mean are about
+    the distribution: the largest deviation of a moment, in standard errors, is compared with the
+    Bonferroni-corrected normal quantile at the given confidence.
 
     >>> from anyorder.chains import Dirichlet
     >>> [check.holds for check in check_first_order(Dirichlet(1, 3), 0.2)]
@@ -78,8 +78,8 @@ def check_first_order(
 def check_second_order(kernel: Kernel, newest_first: bool = False) -> list[Check]:
     """App. D, Assumption 2, for one second-order binary kernel, with both readings of its first part.
 
-    As printed, a word of three tokens is as probable as its cyclic shift; its name is time reversibility, which every
-    such chain has. Contexts of the transition preference are read oldest token first or, as in the proofs, newest
+    As printed, a word of three tokens is as probable as its cyclic shift. As named, the chain is time-reversible, which
+    every such chain is. Contexts of the transition preference are read oldest token first or, as in the proofs, newest
     token first.
 
     >>> from anyorder.chains import ReversibleBinary
@@ -109,10 +109,10 @@ def check_second_order(kernel: Kernel, newest_first: bool = False) -> list[Check
 
 
 def check_any_order(kernel: Kernel) -> list[Check]:
-    """App. D, Assumption 3, for one kernel of any order, as printed and, in the last two rows, as it may be meant.
+    """App. D, Assumption 3, for one kernel of any order, as printed and, in the last two rows, as possibly intended.
 
-    As printed, it requires that the lifted chain is self-adjoint, which no irreducible chain above order one is,
-    and that β_m > 0 for all m, where β_m = 0 for m ≥ 2 whatever the chain: φ_m is orthogonal to constants.
+    As printed, it requires a self-adjoint lifted chain, which no irreducible chain above order one has, and β_m > 0 for
+    all m, although β_m = 0 for all m ≥ 2 and every chain, because φ_m is orthogonal to constants.
 
     >>> from anyorder.chains import Reversible
     >>> kernel = Kernel(Reversible(order=1, alphabet_size=3).draw(jax.random.key(0)))
@@ -142,7 +142,7 @@ def check_any_order(kernel: Kernel) -> list[Check]:
         Check("spectral assumptions: self-adjoint", defect < 1e-9, defect, 0.0,
               "largest |μ(a)P(a→b) - μ(b)P(b→a)| on contexts"),
         Check("spectral assumptions: positive", real and smallest > 0, smallest, 0.0,
-              "smallest eigenvalue of the lifted chain, NaN where some are complex"),
+              "smallest eigenvalue of the lifted chain, NaN if some are complex"),
         Check("non-degenerate projection", bool(printed > 1e-9), printed, 0.0,
               "smallest β_m as printed, NaN where P is not self-adjoint"),
         Check("corrected projection", bool(corrected > 1e-9), corrected, 0.0,
@@ -156,7 +156,7 @@ def check_any_order(kernel: Kernel) -> list[Check]:
 def conditions(prior: Prior, gamma: float, key: Seed = 0, *, count: int = 16) -> list[Check]:
     """Check the assumptions of App. C (order one) or App. D (higher orders) on `count` kernels of the prior.
 
-    For several kernels `measured` is that of the worst one, and the detail says how many fail.
+    For several kernels `measured` is the worst value, and the detail states how many fail.
 
     >>> from anyorder.chains import Floored
     >>> all(check.holds for check in conditions(Floored(1, 3, gamma=0.2), 0.2, jax.random.key(0)))
@@ -174,7 +174,7 @@ def conditions(prior: Prior, gamma: float, key: Seed = 0, *, count: int = 16) ->
 
 
 def _worst(same: tuple[Check, ...]) -> Check:
-    """Combine one check of many kernels: the result of the kernel furthest beyond the limit, if any fails."""
+    """Combine one check over many kernels: the result furthest beyond the limit, if any fails."""
     failing = [check for check in same if not check.holds]
     # Failing kernels lie on the wrong side of the limit; the worst is the furthest from it.
     worst = max(failing, key=lambda check: abs(check.measured - check.limit)) if failing else same[0]

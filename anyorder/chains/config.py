@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _prior_name(variable: str, value: object) -> str | None:
-    """The `name` that the class defines itself; an inherited one belongs to its base class."""
+    """The `name` defined by the class itself, not an inherited one."""
     if not isinstance(value, type):
         return None
     from anyorder.chains.priors import Prior
@@ -52,14 +52,14 @@ class SourceConfig:
     """The config of a source of sequences, without their length."""
 
     order: int = 2
-    """Order k: number of past tokens that the next one depends on. The priors order-mixture and tree have their own."""
+    """Order k: number of past tokens that the next one depends on. The priors order-mixture and tree set it."""
     alphabet_size: int = 2
     """Number of symbols S."""
     prior: Annotated[str, PRIORS] = "dirichlet"
-    """The prior over kernels: Dirichlet rows, rows with a floor, reversible kernels, binary ones of order 2 that
-    satisfy the second-order assumption with contexts read oldest or newest token first, kernels that depend on the bag
-    of the last k tokens, kernels of a random order, random context trees, a finite pool of kernels, doubly stochastic
-    kernels, or no kernels but key-value recall."""
+    """The prior over kernels, in the order listed: Dirichlet rows; rows with a floor; reversible kernels; binary
+    kernels of order 2 that satisfy the second-order assumption with contexts read oldest or newest token first; kernels
+    that depend on the bag of the last k tokens; kernels of a random order; random context trees; a finite pool of
+    kernels; doubly stochastic kernels; and key-value recall, which has no kernels."""
     concentration: float = 1.0
     """Dirichlet parameter of each row; 1 is uniform on the simplex."""
     gamma: float = 0.2
@@ -69,7 +69,7 @@ class SourceConfig:
     max_order: int = 3
     """Largest order of the prior order-mixture, which draws the order of each kernel uniformly."""
     depth: int = 3
-    """Full depth of the prior tree: a node above it is a leaf with probability ½."""
+    """Largest depth of the prior tree: each node above it is a leaf with probability ½."""
     chains: int = 16
     """Number of kernels in the prior pool."""
     pool_seed: int = 0
@@ -79,7 +79,7 @@ class SourceConfig:
     token_noise: float = 0.0
     """Probability with which each token is replaced by a different one."""
     transition_noise: float = 0.0
-    """Weight of a fresh random kernel in every step."""
+    """Weight of a random kernel that is drawn anew at every step."""
 
     @property
     def window(self) -> int:

@@ -113,8 +113,8 @@ def leading_eigenvalues(matrix: Matrix) -> Complex[np.ndarray, "leading"]:
     if isinstance(matrix, np.ndarray):
         values = scipy.linalg.eigvals(matrix)
     else:
-        # A fixed start keeps the answer the same from run to run. Ones would be the first eigenvector itself, where
-        # ARPACK starts again at random; and few vectors miss eigenvalues whose moduli are close.
+        # A fixed start vector makes the result reproducible. Ones would be the first eigenvector itself, from which
+        # ARPACK restarts at random; and few Lanczos vectors miss eigenvalues of similar modulus.
         size = matrix.shape[0]
         start = np.random.default_rng(0).normal(size=size)
         values = scipy.sparse.linalg.eigs(matrix, k=6, v0=start, ncv=min(64, size), return_eigenvectors=False)

@@ -23,7 +23,7 @@ def _check_probability(name: str, value: float | Array) -> None:
 
 
 class TokenNoise(eqx.Module):
-    """Each token is replaced, with the given probability, by a *different* one, uniform among the others."""
+    """Each token is replaced, with the given probability, by a *different* token, uniform among the others."""
 
     probability: float | Float[Array, ""]
 

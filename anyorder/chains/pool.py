@@ -48,7 +48,7 @@ class Pool(Prior):
         numbers = f"{chains} kernels of order {order} over {alphabet_size} symbols"
         check_memory(16 * chains * math.prod(shape), numbers, "pass a smaller `chains=` or `order=`")
         if kernels is None:
-            # In float64 whatever the caller's type: training and evaluation must have the same pool.
+            # Always in float64: training and evaluation must have the same pool.
             keys = split(as_key(pool_seed), chains)
             kernels = jax.vmap(lambda key: dirichlet_rows(key, shape, concentration, jnp.float64))(keys)
         require(

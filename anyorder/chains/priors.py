@@ -1,7 +1,7 @@
 """Priors over kernels, from which fresh chains are drawn.
 
-A prior is a small pytree with one method, `draw(key, dtype)`, that returns one kernel array of shape
-(S,)*k + (S,); callers make keys of integer seeds and use `vmap`. Numbers such as γ are leaves, so changing them does
+A prior is a small pytree with one method, `draw(key, dtype)`, which returns one kernel array of shape
+(S,)*k + (S,); callers turn integer seeds into keys and use `vmap`. Numbers such as γ are leaves, so changing them does
 not recompile.
 """
 
@@ -39,7 +39,7 @@ class Prior(eqx.Module):
     def floor(self, tokens: Int[Array, "length"]) -> Any:
         """The Bayes predictor's rows (length, S) on one sequence, for a uniform start without noise.
 
-        A user-defined prior may override it; None: unknown.
+        A user-defined prior may override it; None means unknown.
         """
         return None
 
@@ -89,7 +89,7 @@ def dirichlet_rows(
 
 
 class Dirichlet(Prior):
-    """Independent rows from Dirichlet(α, …, α); α = 1, uniform on the simplex, is the paper's data (Sec. 2.1).
+    """Independent rows from Dirichlet(α, …, α); the paper's data have α = 1, uniform on the simplex (Sec. 2.1).
 
     >>> Dirichlet(order=2, alphabet_size=3).draw(jax.random.key(0)).shape
     (3, 3, 3)
@@ -107,9 +107,9 @@ class Floored(Prior):
     """(1 - γ)·Dirichlet(1) + γ/S rows: every transition has probability at least γ/S.
 
     With `mixing` (the default) kernels whose rows are too similar are redrawn, so that all four
-    assumptions of App. C hold. The test is Σ_s ‖π(·|s) - π̄‖² ≥ γ²/S around the plain mean row π̄. It implies
-    the paper's second assumption, because the mean row minimises that sum; and it does not change when
-    symbols are renamed in rows or columns, so that E[π] stays uniform.
+    assumptions of App. C hold. The test is Σ_s ‖π(·|s) - π̄‖² ≥ γ²/S around the unweighted mean row π̄. It implies
+    the paper's second assumption, because the mean row minimises that sum; and it is invariant under renaming symbols
+    in rows or columns, so that E[π] stays uniform.
 
     >>> bool((Floored(order=1, alphabet_size=3, gamma=0.2).draw(jax.random.key(0)) > 0.2 / 3).all())
     True
@@ -128,8 +128,7 @@ class Floored(Prior):
             largest = 0.99 / (1 + inverse)
             require(
                 not self.mixing or self.gamma < largest,
-                f"gamma is {self.gamma}, rows this similar never mix as App. C requires; "
-                f"pass a `gamma=` below {largest:.3f}",
+                f"gamma is {self.gamma}, no rows are different enough for App. C; pass a `gamma=` below {largest:.3f}",
             )
 
     @eqx.filter_jit
@@ -151,16 +150,16 @@ class Floored(Prior):
 
 
 class ReversibleBinary(Prior):
-    """Second-order binary kernels that meet Assumption 2 of App. D with its first part read as time reversibility.
+    """Second-order binary kernels that satisfy Assumption 2 of App. D with its first part read as time reversibility.
 
-    As printed, that part requires bag-symmetric kernels: see `BagSymmetric`, and docs/assumptions.md.
+    As printed, that part requires bag-symmetric kernels; see `BagSymmetric` and docs/assumptions.md.
 
     The four free numbers are π(0|s_1 s_2). They are drawn uniformly, ordered so that the transition
     preference holds (π(0|00) > π(0|10) and π(1|11) > π(1|01)), and redrawn while the second-hop
     likelihood Σ_s π²(s|s,s) is below 1. Time reversibility is no restriction: for a binary alphabet
     μ(001) = μ(00) - μ(000) = μ(100), and likewise for 011, so every such chain is reversible.
-    Contexts of the preference are read oldest token first, as everywhere here; with `newest_first` they are read as
-    the gradient analysis and the proofs of App. D and F write them (x_n = s_1, x_{n-1} = s_2).
+    Contexts of the preference are read oldest token first, as everywhere in this package; with `newest_first` they are
+    read as in the gradient analysis and the proofs of App. D and F (x_n = s_1, x_{n-1} = s_2).
 
     >>> ReversibleBinary().draw(jax.random.key(0)).shape
     (2, 2, 2)
@@ -219,8 +218,8 @@ class Reversible(Prior):
     word and its mirror image, and the weight exp(energy). The kernel is the Gibbs measure of these weights:
     with M the transfer matrix on contexts and r its leading right eigenvector,
     π(s|a) = M(a,b) r(b) / (λ r(a)). The stationary process is reversible by construction and every transition
-    is possible. For order one the kernel is made lazy, (I + π)/2, which makes its spectrum positive. Kernels
-    are redrawn until their return counts decrease, the property for which App. D needs its assumptions;
+    is possible. For order one the kernel is made lazy, (I + π)/2, so its spectrum is positive. Kernels are redrawn
+    until their return counts decrease, the property that App. D derives from its assumptions;
     docs/assumptions.md discusses positive spectra above order one.
 
     >>> Kernel(Reversible(order=3, alphabet_size=2).draw(jax.random.key(0))).reversible

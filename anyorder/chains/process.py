@@ -1,4 +1,4 @@
-"""Sources other than Markov chains: each sequence is drawn as a whole, with the distribution of every token."""
+"""Sources other than Markov chains: a whole sequence is drawn at once, with the distribution of every token."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from anyorder.io.gates import check_fields
 
 
 class Process(Prior):
-    """A prior over sequences instead of kernels: hidden Markov models, switching chains, recall.
+    """A prior over sequences instead of kernels, such as hidden Markov models, switching chains or recall.
 
-    Subclasses override `sequence`, not `draw`. `order` is the number of tokens before the first prediction that counts.
+    Subclasses override `sequence`, not `draw`. `order` is the number of tokens before the first scored prediction.
     """
 
     def sequence(
@@ -36,8 +36,8 @@ class Recall(Process):
 
     0^(k-1), then pairs κ_j v_j for j = 1 … N, then the k tokens up to the marked key again, then its value. The
     marker is the last symbol S - 1; the key is the marker at one uniform place and 0 at all others, and values are
-    uniform among the other symbols. The order-k window before the last token occurred once before, so that the
-    k-gram is certain of it. N is as large as the length allows, and a spare token is a leading 0.
+    uniform among the other symbols. The order-k window before the last token occurred exactly once before, so that the
+    k-gram predicts it with certainty. N is as large as the length allows; spare tokens are leading zeros.
 
     >>> tokens, truth = Recall(order=1, alphabet_size=4).sequence(jax.random.key(0), 8)
     >>> tokens.tolist(), truth[-1].tolist()  # 3 marks the value 1
@@ -55,14 +55,17 @@ class Recall(Process):
         )
 
     def pairs(self, length: int) -> int:
-        """N, the pairs in a sequence of this many tokens.
+        """N, the number of pairs in a sequence of `length` tokens.
 
         >>> Recall(order=2, alphabet_size=3).pairs(20)
         8
         """
         found = length // 2 - self.order
         least = 2 * self.order + 2
-        require(found >= 1, f"{length} tokens hold no pair; recall of order {self.order} needs at least {least}")
+        require(
+            found >= 1,
+            f"length is {length}, recall of order {self.order} needs {least} or more",
+        )
         return found
 
     def sequence(

@@ -1,8 +1,8 @@
-"""Random numbers: JAX's generator, written so that a CPU computes them in one pass.
+"""Random numbers: JAX's generator in a form that a CPU computes in one pass.
 
 `jax.random` compiles the twenty rounds of Threefry as a loop that stores its state after every four of them, and
-keeps half of the bits for 32-bit numbers. Sampling is bound by exactly this, so here the rounds are unrolled and
-all bits are used. The bits are those of `jax.random.bits(key, (count,), uint64)`.
+uses half of the bits for 32-bit numbers. This is the bottleneck of sampling, so here the rounds are unrolled and all
+bits are used. The bits are those of `jax.random.bits(key, (count,), uint64)`.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def uniforms(key: PRNGKeyArray, shape: tuple[int, ...], dtype: DTypeLike = jnp.f
 def uniform_pairs(key: PRNGKeyArray, shape: tuple[int, ...]) -> Complex64[Array, "*shape"]:
     """Two uniform numbers in [0, 1), multiples of 2^-24, in the real and the imaginary part of each element.
 
-    The two words of a Threefry counter are two numbers. As one array of complex numbers they come out of one pass over
-    32-bit lanes; as two arrays the rounds would run twice, and as 64-bit words in half as many lanes.
+    The two words of a Threefry counter give the two numbers. One array of complex numbers needs one pass over 32-bit
+    lanes; with two arrays the rounds would run twice, and 64-bit words would use half as many lanes.
 
     >>> pairs, key = uniform_pairs(jax.random.key(0), (2,)), jax.random.key(0)
     >>> [pairs[0].real, pairs[0].imag, pairs[1].real] == uniforms(key, (3,)).tolist()

@@ -33,7 +33,7 @@ def named_prior(
     chains: int = 16,
     pool_seed: int = 0,
 ) -> Prior:
-    """The prior of this name or class; of the given numbers it takes those that are its parameters.
+    """The prior of this name or class; numbers that are not its parameters are ignored.
 
     >>> named_prior("tree", 1, 4, depth=2).order
     2

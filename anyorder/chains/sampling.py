@@ -24,11 +24,11 @@ def walk(
     pairs: Complex64[Array, "length half"],
     fresh: Float[Array, "count length symbols"] | None = None,
 ) -> tuple[Int[Array, "count length"], Int[Array, "count length"]]:
-    """The tokens of every sequence, and the rows that they were drawn from: of `openings` first, of `rows` from k on.
+    """The tokens of every sequence and their distributions: rows of `openings` for the first k, then rows of `rows`.
 
-    The state is the past read as a number in base S, of which the last k digits are kept. Pasts of t < k tokens have
-    the S^t rows of `openings` that follow those of all shorter ones. Element j of `pairs` holds the uniform numbers of
-    the sequences 2j and 2j + 1.
+    The state is the past as a number in base S, truncated to its last k digits. Pasts of t < k tokens have S^t rows in
+    `openings`, after those of all shorter pasts. Element j of `pairs` contains the uniform numbers of the sequences 2j
+    and 2j + 1.
 
     >>> openings, rows = jnp.array([[[0.5, 0.5]]]), jnp.array([[[0.0, 1.0], [1.0, 0.0]]])  # order 1: 0 → 1 → 0 → …
     >>> [part.tolist() for part in walk(openings, rows, 1, jnp.full((4, 1), 0.7 + 0j, jnp.complex64))]
@@ -41,8 +41,8 @@ def walk(
     shorter = jnp.array([sum(size**s for s in range(t)) for t in range(order)], index)
     perturbations = None if fresh is None else cumulative(fresh).swapaxes(0, 1)
     narrow = jnp.int8 if size <= 128 else jnp.int32  # the transpose at the end is bound by memory
-    # One gather from one table for the whole batch: a gather per sequence compiles to slower code. The opening has a
-    # table of its own: joining the two would draw the kernels inside the copy, one number at a time.
+    # One gather from one table for the whole batch: a gather per sequence compiles to slower code. The opening has its
+    # own table: if the two were joined, the kernels would be drawn inside the copy, one number at a time.
     opening_table, table = (cumulative(part).reshape(-1, size - 1) for part in (openings, rows))
 
     def step(
@@ -72,8 +72,8 @@ def cumulative(rows: Float[Array, "*rows symbols"]) -> Float32[Array, "*rows bou
     """The cumulative sums of every row without the last one, to be compared with a uniform number.
 
     The symbol is the number of sums at or below the uniform number. The last sum is not compared, so the last symbol
-    takes the rest and rows need no exact sum. The uniform numbers are multiples of 2^-24: sums that are finer than
-    float32 would change nothing.
+    takes the remaining probability and rows need not sum to exactly 1. The uniform numbers are multiples of 2^-24, so
+    sums more precise than float32 would change nothing.
 
     >>> cumulative(jnp.array([0.25, 0.5, 0.25])).tolist()
     [0.25, 0.75]
@@ -104,7 +104,7 @@ def stationary_contexts(rows: Float[Array, "contexts symbols"]) -> Float[Array, 
     contexts, size = rows.shape
     require(
         contexts <= DENSE_STATES,
-        f"a stationary start needs the {contexts} contexts' distribution, the limit is {DENSE_STATES}; "
+        f"a stationary start over {contexts} contexts, the limit is {DENSE_STATES}; "
         "use a uniform start or a lower order",
     )
     matrix = jnp.zeros((contexts, contexts), rows.dtype)

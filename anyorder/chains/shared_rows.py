@@ -1,7 +1,7 @@
 """Priors under which contexts share rows: by bag, by an order below the longest, or by a random context tree.
 
 The kernels have the longest order, with equal rows for contexts that share one, so every function of kernels
-accepts them. A row for each context of the last tokens broadcasts over the axes of older ones.
+accepts them. Rows for shorter contexts are broadcast over the axes of older tokens.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class OrderMixture(Prior):
 class Tree(Prior):
     """Random context trees, the prior of context-tree weighting, with a Dirichlet row at every leaf.
 
-    A node above the full depth is a leaf with probability ½; otherwise it has a child for each value of the next
-    older token. The next token has the row of the leaf that the last tokens lead to, newest first.
+    A node above the largest depth is a leaf with probability ½; otherwise it has a child for each value of the next
+    older token. The next token has the row of the leaf reached from the root by the last tokens, newest first.
 
     >>> Tree(alphabet_size=2, depth=3).draw(jax.random.key(0)).shape
     (2, 2, 2, 2)

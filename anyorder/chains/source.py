@@ -1,7 +1,7 @@
 """`Source`: prior, noise, opening and length of sequences as one pytree with a method `sample`.
 
-Its numbers, such as γ and the level of the noise, are leaves: a compiled program takes the source as an input, and
-another level compiles nothing. Everything here is a pure function of a key and can be called inside another program.
+Its numbers, such as γ and the noise level, are leaves: a compiled program takes the source as an input, so changing
+them does not recompile. Everything here is a pure function of a key and can be called inside compiled programs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from anyorder.io.gates import check_fields, check_memory, gated
 from anyorder.io.notebook import as_html
 from anyorder.io.tokens import check_tokens
 
-#: Numbers that one call may draw, as kernels or as distributions of tokens: 2 GiB in float64.
+#: Most numbers that one call may draw, as kernels or as distributions of tokens: 2 GiB in float64.
 MOST_NUMBERS = 1 << 28
 #: Sequences and tokens that a notebook shows.
 SHOWN = 4, 32
@@ -57,7 +57,7 @@ class Chains(NamedTuple):
 
 
 def as_prior(given: Prior | Kernel) -> Prior:
-    """The prior itself, or for a kernel the prior that always draws it."""
+    """The prior itself, or, for a kernel, the prior that always draws it."""
     prior = PointMass(given) if isinstance(given, Kernel) else given
     require(
         isinstance(prior, Prior),
@@ -67,7 +67,7 @@ def as_prior(given: Prior | Kernel) -> Prior:
 
 
 class Source(eqx.Module):
-    """A prior over kernels, noise, the distribution of the opening, the length, and the sequences of each kernel.
+    """A prior over kernels, noise, the distribution of the opening, the length, and the sequences per kernel.
 
     `length` counts tokens; the length T of a training run means T + 1 of them. A `Kernel` in place of the prior is the
     kernel of every sequence. The first k tokens are uniform (the paper's choice) or come from the stationary
@@ -100,7 +100,7 @@ class Source(eqx.Module):
             f"the prior {self.prior.name} has no kernels; drop `start=`, `per_kernel=` and transition noise",
         )
         if not type(self.prior).__module__.startswith("anyorder."):
-            with jax.ensure_compile_time_eval():  # also where a compiled function makes the source
+            with jax.ensure_compile_time_eval():  # also if a compiled function creates the source
                 _check_draw(self.prior, self.length)
 
     @property
@@ -128,7 +128,7 @@ class Source(eqx.Module):
         require(count >= 1, f"count is {count}, must be at least 1")
         require(
             count % self.per_kernel == 0,
-            f"count is {count}, must be a multiple of the {self.per_kernel} sequences per kernel",
+            f"count is {count}, must be a multiple of {self.per_kernel}, the sequences per kernel",
         )
         numbers = count * self.alphabet_size * max(self.length, self.alphabet_size**self.order)
         require(
@@ -142,7 +142,7 @@ class Source(eqx.Module):
 
 @gated
 def as_source(given: Source | Prior | Kernel, length: int = 33) -> Source:
-    """The source itself, or for a prior or a kernel its source of sequences of this many tokens, without noise.
+    """The source itself, or, for a prior or a kernel, its noiseless source of sequences of `length` tokens.
 
     >>> as_source(Kernel([[0.9, 0.1], [0.5, 0.5]])).length
     33
@@ -151,7 +151,7 @@ def as_source(given: Source | Prior | Kernel, length: int = 33) -> Source:
 
 
 def _check_draw(prior: Prior, length: int) -> None:
-    """Refuse a prior whose first draw is not a distribution in every row."""
+    """Reject a prior whose first draw is not a distribution in every row."""
     if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(prior)):
         return
     name, key = type(prior).__name__, jax.random.key(0)
@@ -170,7 +170,7 @@ def _check_draw(prior: Prior, length: int) -> None:
     except Exception as error:
         method = "sequence(key, length, dtype)" if isinstance(prior, Process) else "draw(key, dtype)"
         raise InputError(f"{name}.{method} fails: {in_a_line(error)}") from error
-    require(same, f"{name} gives two results for one key; let the key be the only source of randomness")
+    require(same, f"{name} returns different results for equal keys; make the key the only source of randomness")
     if not isinstance(prior, Process):
         drawn, shape = first, (prior.alphabet_size,) * (prior.order + 1)
         require(jnp.shape(drawn) == shape, f"{name} draws kernels of shape {jnp.shape(drawn)}, must be {shape}")

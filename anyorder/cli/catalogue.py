@@ -1,6 +1,6 @@
 """The contents of the registries as plain data: lists and `--help` appear at once, without importing JAX.
 
-A list is made from its registry once, and kept until a file of the package changes: `cache.kept`.
+A list is generated from its registry once and cached until a file of the package changes (`cache.kept`).
 """
 
 from __future__ import annotations

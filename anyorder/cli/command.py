@@ -41,7 +41,7 @@ class Command(abc.ABC):
     """Flags that every command has. Every subclass is a frozen dataclass with keywords only."""
 
     json: bool = False
-    """Print exactly one JSON object on standard output, and nothing else there."""
+    """Print one JSON object and nothing else on standard output."""
     plugin: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE"), Gate("read")] = ()
     """Load a plug-in: a Python file or folder with priors, constructions, presets, papers and so on; repeatable."""
 
@@ -53,7 +53,7 @@ class Command(abc.ABC):
 
     @classmethod
     def default(cls, given: Mapping[str, Any]) -> Command | None:
-        """Defaults that depend on the flags that were given; None: the fields' own defaults."""
+        """Defaults that depend on the given flags; None for the fields' own defaults."""
         return None
 
     @classmethod
@@ -91,14 +91,14 @@ class SequenceCommand(Command):
     alphabet_size: int | None = None
     """Number of symbols; by default the largest token plus one."""
     alphabet: str | None = None
-    """Characters in the order of their numbers, or auto: distinct characters by first appearance. FASTA has ACGT."""
+    """Characters in token order, or auto: distinct characters by first appearance. FASTA uses ACGT by default."""
     line_ends: Literal["keep", "space", "drop", "split"] = "drop"
-    """The meaning of a line end in text: a symbol, a space, nothing, or the end of a sequence."""
+    """Treat a line end in text as a symbol, as a space, as nothing, or as the end of a sequence."""
     row: int | None = None
-    """Only this sequence of a file that holds several: row of the .npy, line of the text, record of FASTA."""
+    """Read only this sequence of the file: a row of .npy, a line of text, or a record of FASTA."""
 
     def next_step(self, report: Mapping[str, object]) -> str:
-        """FILE is replaced by this file and its alphabet, unless standard input was read."""
+        """The suggested next command, with FILE replaced by this file and its alphabet unless it is standard input."""
         alphabet = () if self.alphabet is None else ("--alphabet", self.alphabet)
         words = "FILE" if self.file == "-" else shlex.join((self.file, *alphabet))
         return super().next_step(report).replace("FILE", words, 1)
@@ -111,7 +111,7 @@ class SequenceCommand(Command):
 
 
 def check_kernel_alone(given: Mapping[str, Any]) -> None:
-    """Refuse flags that contradict a given kernel."""
+    """Reject flags that contradict a given kernel."""
     beside = [f"--{name.replace('_', '-')}" for name in ("prior", "order", "alphabet_size") if name in given]
     alone = "kernel" not in given or not beside
     require(alone, f"the kernel has its own order and alphabet; drop {' and '.join(beside)}, or --kernel")
@@ -127,7 +127,7 @@ def facts(source: object, *names: str) -> dict[str, object]:
 
 
 def progress(*numbers: ProgressColumn) -> Progress:
-    """A progress bar on standard error, removed at the end and silent if that is no terminal.
+    """A progress bar on standard error, removed at the end; silent without a terminal.
 
     numbers: columns after the bar; by default the count and the remaining time.
     """
@@ -143,7 +143,7 @@ def working(description: str) -> Status:
 
 
 def table(columns: Mapping[str, str], rows: Iterable[Iterable[object]], title: str | None = None) -> Table:
-    """Rows under headings, each with the format of its cells; `<` is left-aligned text. None becomes a dash.
+    """A table with a format for each heading: `<` is left-aligned text. None becomes a dash.
 
     The first column is never cut.
     """

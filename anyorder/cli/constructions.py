@@ -32,9 +32,9 @@ class Chosen(Command):
     dtype: Dtype = "float64"
     """Type of the weights, the activations, the scores and the softmax."""
     target_error: float | None = None
-    """Target error of a probability, which determines kappa; by default 1e-5, more in 16-bit dtypes."""
+    """Target error of the probabilities, which determines kappa; by default 1e-5, or more in 16-bit dtypes."""
     kappa: float | None = None
-    """Inverse temperature of layer two, instead of that for the target error."""
+    """Inverse temperature of layer two; by default derived from the target error."""
     force: bool = False
     """Build even if the order exceeds the precision of the dtype, to study the failure."""
 
@@ -57,7 +57,7 @@ class Chosen(Command):
         return {name: value for name, value in given.items() if value is not None}
 
     def planned(self, name: str, size: int, length: int) -> anyorder.constructions.Plan:
-        """The options that the flags set for a construction over this many symbols."""
+        """The construction's options given by flags, for an alphabet of this size."""
         return anyorder.plan(
             name, order=self.order, alphabet_size=size, length=length, dtype=self.dtype, **self.options()
         )
@@ -82,26 +82,26 @@ class Verify(Chosen):
     alphabet_size: int = 2
     """Number of symbols S."""
     length: int = 1024
-    """Tokens in each sequence."""
+    """Tokens per sequence."""
     sequences: int = 8
-    """Sequences: random, periodic with flips, sparse and de Bruijn in turn."""
+    """Number of sequences, by turns random, periodic with flips, sparse and de Bruijn."""
     seed: int = 0
-    """The same seed gives the same sequences."""
+    """Random seed; equal seeds give equal sequences."""
     exhaustive: int | None = None
     """Check all sequences of this length, in place of --length and --sequences."""
 
     @classmethod
     def check_words(cls, words: Sequence[str]) -> None:
-        """Refuse a file before its order is asked for."""
+        """Reject a model file before the parser reports a missing --order."""
         for name in words:
             require(
                 not name.endswith(".safetensors"),
-                f"{name} is a file, verify takes the name of a construction and builds it; anyorder probe {name} reads "
-                f"the heads of the file, and anyorder.load({name!r}).certificate is its certificate",
+                f"{name} is a file, verify needs the name of a construction; for the heads of the file run anyorder "
+                f"probe {name}, for its certificate read anyorder.load({name!r}).certificate",
             )
 
     def next_step(self, report: Mapping[str, object]) -> str:
-        """Builds the construction with the options that were verified."""
+        """The command that builds the construction with the verified options."""
         given = {**self.options(), **({"force": True} if self.force else {})}
         flags = ""
         for name, value in given.items():
@@ -134,7 +134,7 @@ class Predict(Chosen, SequenceCommand):
     construction: str = "unrolled"
     """The construction; `anyorder constructions` lists them."""
     limit: int | None = None
-    """Only the first N tokens of a long file."""
+    """Read only the first N tokens."""
     out: Annotated[str | None, Gate("write")] = None
     """Write the model's distributions: .npy, or JSON lines."""
 
@@ -150,7 +150,7 @@ class Predict(Chosen, SequenceCommand):
             tokens, size = sequences.one(self.limit), sequences.alphabet_size
         require(
             len(tokens) <= LONGEST_PREDICTION,
-            f"the sequence has {len(tokens)} tokens, a transformer is run on at most {LONGEST_PREDICTION}; "
+            f"the sequence has {len(tokens)} tokens, predict runs a transformer on at most {LONGEST_PREDICTION}; "
             f"pass `limit={LONGEST_PREDICTION}`, or use anyorder estimate",
         )
         with working(f"{self.construction} on {len(tokens)} tokens"):
@@ -250,7 +250,7 @@ class Export(Command):
     """Seed of these sequences."""
 
     def run(self) -> Outcome:
-        """Write the weights, measure them, and write the results."""
+        """Write the weights, measure their errors, and write these too."""
         asked = facts(self, "order", "alphabet_size", "length", "beta", "sequences", "seed")
         with working(f"exporting {self.name}"):
             made = anyorder.export(self.name, self.out, **asked)  # type: ignore[arg-type]
@@ -298,7 +298,7 @@ class Parameters(Command):
     length: int
     """Sequence length T."""
     dimension: int = 256
-    """The d of Bietti et al., which they leave free."""
+    """The free dimension d of Bietti et al."""
 
     def run(self) -> Outcome:
         """Evaluate the formulas and count the arrays."""
@@ -320,10 +320,10 @@ def _table_one(entries: Sequence[Entry]) -> Group:
 
 def _breakdown(breakdown: Breakdown) -> Group:
     title = f"\nApp. I: {breakdown.construction}, printed total {breakdown.formula}"
-    columns = {"component": "<", "formula": "<", "printed": ",", "our model, counted so": ","}
+    columns = {"component": "<", "formula": "<", "printed": ",", "our model": ","}
     shown = table(columns, ((row.component, row.formula, row.paper, row.counted) for row in breakdown.components))
     shown.add_section()
     shown.add_row("sum of the rows", "", f"{breakdown.sum_of_rows:,}", f"{breakdown.counted:,}")
     shown.add_row("printed total", "", f"{breakdown.printed_total:,}")
     left_out = ", ".join(f"{what} {number:,}" for what, number in breakdown.uncounted.items())
-    return Group(title, shown, f"{breakdown.note}; not counted there: {left_out}")
+    return Group(title, shown, f"{breakdown.note}; not counted: {left_out}")

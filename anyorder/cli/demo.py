@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 LEGEND = """\
-excess loss: nats per token over the true loss, ± standard error    to floor: over the Bayes predictor
-missed: probability of tokens given probability zero    distance: total variation to the true distribution
+excess loss: nats per token above the true loss, ± standard error    to floor: above the Bayes predictor
+missed: true probability of tokens predicted with probability zero    distance: total variation to the truth
 """
 NEXT = """
   anyorder explore                                      look inside every model of this page, in a browser
@@ -30,7 +30,7 @@ NEXT = """
   anyorder train                                        three models to the Bayes floor
   anyorder order examples/alice.txt --alphabet auto     which Markov order describes a text?
   anyorder reproduce                                    every table and figure of the paper
-the command is .venv/bin/anyorder; after `source .venv/bin/activate` it is plain anyorder"""
+the command is .venv/bin/anyorder, or anyorder after `source .venv/bin/activate`"""
 
 
 class Demo(Command):
@@ -45,15 +45,15 @@ class Demo(Command):
     out: Annotated[str, Gate("fill")] = "demo"
     """Folder for index.html, figures and tables."""
     orders: tuple[int, ...] = (1, 2, 3)
-    """Orders of the chains that estimators are compared on."""
+    """Orders of the chains on which estimators are compared."""
     length: int = 65
-    """Tokens in each of their sequences."""
+    """Tokens per sequence."""
     count: int = 4096
-    """Sequences of each order, each from a kernel of its own."""
+    """Sequences of each order, each from its own kernel."""
     steps: int = 1000
-    """Training steps of the model of order 2."""
+    """Training steps of the order-2 model."""
     seed: int = 0
-    """The same seed gives the same numbers."""
+    """Random seed; equal seeds give equal numbers."""
 
     def run(self) -> Outcome:
         """Measure, certify, train, descend, write the page."""

@@ -39,10 +39,10 @@ class Dynamics(TwoStage, Preconditioned, Command):
     out: Annotated[str, Gate("fill")] = "dynamics"
     """Folder for trajectory.npz, index.html and run.png (and sweep.png)."""
     prior: Annotated[str, PRIORS] = "floored"
-    """The prior over kernels; preconditioned: reversible. A prior that violates an assumption still runs. The binary
-    ones satisfy the second-order assumption, with contexts read oldest or newest token first."""
+    """The prior over kernels; preconditioned: reversible. A prior that violates an assumption still runs. The priors
+    named binary satisfy the second-order assumption, with contexts read oldest or newest token first."""
     kernel: Annotated[str | None, Gate("read")] = None
-    """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
+    """One kernel for all chains: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
     order: int = 1
     """Order k of the chains; preconditioned: 2."""
     alphabet_size: int = 3
@@ -50,13 +50,13 @@ class Dynamics(TwoStage, Preconditioned, Command):
     gamma: float = 0.2
     """γ of the floored prior and of the assumptions of App. C."""
     sweep: tuple[int, ...] = ()
-    """Also run the two-stage algorithm at these T and fit exponents; the six of the example take minutes."""
+    """Also run the two-stage algorithm at these T and fit exponents; the six T of the example take minutes."""
     jointly: bool = False
     """Also train both heads and a_2 jointly: from p = 0, from the run's end, and from dyadic and triadic codes."""
 
     @classmethod
     def default(cls, given: Mapping[str, Any]) -> Dynamics:
-        """Algorithm 2 is about higher orders: its own defaults.
+        """Defaults of Algorithm 2, which is for higher orders.
 
         >>> Dynamics.default({"algorithm": "preconditioned"}).order
         2
@@ -163,7 +163,7 @@ def described_run(
     mass = ", ".join(f"{row[offset]:.4f}" for offset in range(1, order + 1))
     shown: list[RenderableType] = [
         assumed if violated else f"all {len(checks)} assumptions on the prior hold",
-        f"softmax(p) at offsets 1 … {order}: {mass} (aim {1 / order:.4f} each); "
+        f"softmax(p) at offsets 1 … {order}: {mass} (target {1 / order:.4f} each); "
         f"{'ahead' if trajectory.leads else 'NOT ahead'} of all others at every step"
         + (f"; largest relative difference among them {trajectory.spread:.1e}" if order > 1 else ""),
         f"a_2: {trajectory.a_2[0]:.3g} → {trajectory.a_2[-1]:.3g};  L* = {trajectory.true_loss:.4f} nats",
@@ -174,7 +174,7 @@ def described_run(
     if limit is not None:
         report["limit"] = limit
         shown.append(
-            "with norms and a_2 → ∞, total variation on contexts that were seen: "
+            "with norms and a_2 → ∞, total variation on contexts seen before: "
             f"{limit.to_bag:.4f} to the bag of k, {limit.to_kgram:.4f} to the k-gram "
             f"(these two are {limit.kgram_to_bag:.4f} apart)"
         )

@@ -21,7 +21,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 
 
 def check_environment(variables: Mapping[str, str] = os.environ) -> None:
-    """Refuse variables that would make commands fail later or change the chains of a seed.
+    """Reject variables that would make commands fail later or change the chains of a seed.
 
     >>> check_environment({"JAX_NUMPY_RANK_PROMOTION": "raise"})
     Traceback (most recent call last):
@@ -40,8 +40,8 @@ def unusable(variables: Mapping[str, str] = os.environ) -> str | None:
     try:
         import jax
 
-        jax.device_put(0)  # on the default device, which must be there
+        jax.device_put(0)  # fails without the default device
     except Exception as error:
-        said = (str(error).splitlines() or ["it has no such device"])[0]
-        return f"JAX cannot start with {given} ({said}); unset what it cannot use"
+        said = (str(error).splitlines() or ["no such device"])[0]
+        return f"JAX cannot start with {given} ({said}); unset the variables that it cannot use"
     return None

@@ -32,13 +32,13 @@ class EstimateCommand(SequenceCommand):
     estimator: Annotated[str, tyro.conf.arg(metavar="NAME")] = "kgram"
     """One of the estimators listed above."""
     beta: float | None = None
-    """β of the estimators that smooth; by default 1, for ctw 0.5."""
+    """Smoothing β, for estimators that smooth; by default 1, or 0.5 for ctw."""
     out: Annotated[str | None, Gate("write")] = None
     """Write the distributions: .npy (NaN rows where undefined) or JSON lines (null where undefined)."""
 
     @classmethod
     def description(cls) -> str:
-        """With every estimator of the registry."""
+        """The opening of `--help`, with every estimator of the registry."""
         entries = [f"  {name}: {meaning}" for name, meaning in listed("estimators").items()]
         return "\n".join([super().description(), "", "Estimators:", *entries])
 

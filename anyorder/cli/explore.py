@@ -32,9 +32,9 @@ class Explore(Command):
     browser: bool = True
     """Open the page in a browser."""
     export: Annotated[str | None, Gate("fill")] = None
-    """Write the page to this folder instead, as plain files that need no server: open its index.html."""
+    """Write the page to this folder instead, as plain files that need no server; open index.html there."""
     tour: Annotated[str | None, Gate("read")] = None
-    """A guided tour of your own, .md or .json, that the page opens with; docs/teaching.md shows how to write one."""
+    """Open the page with your own guided tour, .md or .json; docs/teaching.md shows how to write one."""
 
     def run(self) -> Outcome:
         """Open the socket, print the address, then serve; or write the folder."""

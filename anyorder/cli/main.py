@@ -1,4 +1,4 @@
-"""Parse, run, print, exit: 0 on success, 1 when a check fails, 2 on bad input with one line that says why."""
+"""Parse, run, print, exit: 0 on success, 1 when a check fails, 2 on bad input, with a one-line message."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "order": ("order", "OrderCommand", "find the Markov order that describes a sequence best"),
     "constructions": ("constructions", "Constructions", "list the constructions"),
     "parameters": ("constructions", "Parameters", "count the parameters of a construction"),
-    "price": ("price", "PriceCommand", "compare the cost of all constructions with lower bounds for their kind"),
+    "price": ("price", "PriceCommand", "compare the cost of all constructions with lower bounds"),
     "verify": ("constructions", "Verify", "compare a construction with the exact estimator"),
     "predict": ("constructions", "Predict", "run a construction on your own sequence"),
     "build": ("constructions", "Build", "write a construction to a file"),
@@ -77,12 +77,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if full:
             _leave_stdout()
         what = "standard output" if full else error.filename or "a file"
-        return _refused(f"cannot use {what}: {error.strerror or error}; name another")
+        return _refused(f"cannot use {what}: {error.strerror or error}; choose another")
     except (MemoryError, RecursionError) as error:
-        return _refused(f"out of memory ({str(error) or type(error).__name__}); ask for less at once")
+        return _refused(f"out of memory ({str(error) or type(error).__name__}); use shorter sequences or fewer at once")
     except Exception as error:
         if "RESOURCE_EXHAUSTED" in str(error):  # of XLA
-            return _refused(f"out of memory ({in_a_line(error)}); ask for less at once")
+            return _refused(f"out of memory ({in_a_line(error)}); use shorter sequences or fewer at once")
         if (reason := unusable()) is None:
             raise
         return _refused(reason)
@@ -108,7 +108,7 @@ def _open_streams() -> None:
     """Replace closed standard streams by the null device, and escape characters that a stream cannot encode."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         while os.open(os.devnull, os.O_RDWR) <= 2:
-            pass  # a file that is opened later must not take the number of a standard stream
+            pass  # a file opened later must not take the descriptor of a standard stream
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
@@ -128,9 +128,9 @@ def _refused(message: str) -> int:
 
 
 def _say(message: str) -> None:
-    """Print an error or a warning as one line, even if it contains names of files with line breaks."""
+    """Print an error or a warning as one line, even if file names in it contain line breaks."""
     line = re.sub(r"(\S{60})\S{140,}(\S{20})", r"\1…\2", in_one_line(in_flags(message)))
-    with contextlib.suppress(OSError):  # nobody can read it
+    with contextlib.suppress(OSError):  # standard error is closed
         print(f"anyorder: {line}", file=sys.stderr, flush=True)
 
 

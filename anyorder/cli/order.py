@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from anyorder.estimators.order_scores import OrderReport
     from anyorder.io.sequence_files import SequenceFile
 
-#: Smoothing for which the answer is shown too.
+#: Further values of β for which the selected order is shown.
 BETAS = (0.05, 0.25, 0.5, 1.0, 2.0)
 
 
@@ -27,8 +27,8 @@ class OrderCommand(SequenceCommand):
       anyorder order examples/alice.txt --alphabet auto --max-order 6 --figure orders.png
       anyorder sample --order 2 --length 2000 | anyorder order - --max-order 5 --json
 
-    All orders predict the same symbols, those from position K on, from the counts so far: a higher order must learn
-    more rows. Several sequences in one file (records of FASTA, rows of .npy) share their counts.
+    All orders are scored on the same symbols, from position K on. Each predicts from the counts so far, so a higher
+    order pays for the rows it has to learn. Sequences in one file (records of FASTA, rows of .npy) share their counts.
     """
 
     next = "anyorder estimate FILE --order {selected} --estimator bayes"
@@ -37,7 +37,7 @@ class OrderCommand(SequenceCommand):
     beta: float = 0.5
     """Concentration β of the Dirichlet prior over rows, for all orders and context trees."""
     figure: Annotated[str | None, Gate("write", FIGURES)] = None
-    """Draw bits per symbol over the order, and the posterior as the sequence grows: .png, .svg or .pdf."""
+    """Plot bits per symbol against the order, and the posterior as the sequence grows: .png, .svg or .pdf."""
     compressors: bool = True
     """Compare with gzip, bzip2 and xz, which takes most of the time on long files."""
 
@@ -99,7 +99,7 @@ class OrderCommand(SequenceCommand):
 
 
 def _next_best(report: OrderReport) -> dict[str, int | float | None]:
-    """The order with the second highest posterior, and its loss against the best, in bits over all symbols and odds."""
+    """The order with the second-highest posterior, and its excess over the best: total bits, and odds."""
     if report.max_order == 0:
         return {"next_best": None, "next_best_bits": None, "next_best_odds": None}
     odds = 2**report.lead if report.lead < 1000 else math.inf
@@ -145,7 +145,7 @@ def _sentence(report: OrderReport, count: int) -> str:
     several = f" of {count:,} sequences" if count > 1 else ""
     counted = f"{report.positions:,} symbols{several} over an alphabet of {report.alphabet_size}"
     if report.max_order == 0:
-        return f"Order 0 is the only one that was asked for: {counted}."
+        return f"Only order 0 was scored: {counted}."
     against = f"order {report.ranked[1].order} needs {report.lead:,.1f} bits more (odds {_odds(report.lead)})"
     return f"Order {report.selected} describes {counted} best; {against}."
 

@@ -37,7 +37,7 @@ class Papers(Command):
     next = "anyorder reproduce list"
 
     def run(self) -> Outcome:
-        """A few lines for each."""
+        """Print a few lines for each paper."""
         found = listed("papers")
         shown = []
         for paper in found:
@@ -86,7 +86,7 @@ class Claims(Command):
         }
         require(
             self.results is None or any(results.values()),
-            f"--results {self.results} holds no tables of experiments; pass the --out of anyorder reproduce",
+            f"--results {self.results} contains no tables of experiments; pass the --out of anyorder reproduce",
         )
         count = sum(map(len, chosen.values()))
         require(count > 0, f"none of {', '.join(self.ids)} is in the quick set; drop --quick")

@@ -1,6 +1,6 @@
 """Parse words into a command: tyro reads the flags once, its help is shortened, and its errors become one line.
 
-Flags are read without defaults, so that a command knows which were given and can derive the others from them
+Flags are read without defaults, so that a command knows which flags were given and can derive the others from them
 (`Command.default`). Errors come from the events of `tyro._errors`, an experimental hook: where a version of tyro has
 none, the line only points to --help.
 """
@@ -67,7 +67,7 @@ def parsed(name: str, command: type[Command], words: list[str]) -> Command:
 
 
 def _values(found: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Name, annotation and value of every flag; flags of nested dataclasses too, and each of several values."""
+    """Name, annotation and value of every flag, including nested dataclasses and each of several values."""
     for name, kind in get_type_hints(type(found), include_extras=True).items():
         value = getattr(found, name)
         if dataclasses.is_dataclass(value):
@@ -77,7 +77,7 @@ def _values(found: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _print_help(name: str, command: type[Command], words: list[str]) -> None:
-    """Print the help, with the defaults that follow from the other words, and exit."""
+    """Print the help, with defaults that depend on the other flags, and exit."""
     default = None
     with contextlib.suppress(InputError):
         default = command.default(_given(name, command, words))
@@ -167,7 +167,7 @@ def _registry(change: Callable[[StructConstructorSpec, StructTypeInfo], StructCo
     def rule(info: StructTypeInfo) -> StructConstructorSpec | None:
         if asked or not dataclasses.is_dataclass(info.type):
             return None
-        asked.append(info)  # so that this time tyro's own rule answers
+        asked.append(info)  # so that tyro's own rule applies this time
         try:
             found = ConstructorRegistry.get_struct_spec(info)
         finally:

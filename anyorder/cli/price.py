@@ -12,14 +12,14 @@ from anyorder.io.gates import FIGURES, Dtype, Gate
 _NUMBERS = ("d", "parameters", "state", "needs", "pays")
 LEGEND = """\
 state: bits kept while T tokens are streamed   needs: certified mantissa bits
-pays: the quantity named above the table, with its lower bound; docs/price.md
-has the assumptions of each bound, in particular of Theorem 2 on mantissa bits
+pays: the quantity named above the table, with its lower bound; docs/price.md lists
+the assumptions of each bound, in particular of Theorem 2 on mantissa bits
 parameters: by the paper's rules, with T key positions in every attention head
 """
 
 
 class PriceCommand(Command):
-    """Print the cost of every construction, next to the lower bound for models of its kind; nothing is built.
+    """Compare the cost of every construction with the lower bound for its kind of model, without building it.
 
     Examples:
       anyorder price --order 3 --alphabet-size 2 --length 1024
@@ -33,11 +33,11 @@ class PriceCommand(Command):
     alphabet_size: int = 2
     """Number of symbols S."""
     length: int = 1024
-    """Tokens in the sequence, T."""
+    """Sequence length T."""
     dtype: Dtype = "float64"
-    """Type of all numbers."""
+    """Floating-point type of weights and activations."""
     figure: Annotated[str | None, Gate("write", FIGURES)] = None
-    """Draw the price over the order and over the length: .png, .svg or .pdf."""
+    """Plot the price against the order and against the length: .png, .svg or .pdf."""
 
     def run(self) -> Outcome:
         """Evaluate the formulas and the bounds, draw."""

@@ -20,7 +20,7 @@ from anyorder.io.gates import Gate
 if TYPE_CHECKING:  # JAX takes a second to import: not for --help
     from anyorder.papers.experiment import TableRow
 
-#: Heads that the table shows.
+#: Number of heads in the table.
 SHOWN = 20
 
 
@@ -40,17 +40,17 @@ class Probe(Command):
     model: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL"), Gate("read")]
     """The model to probe."""
     sequences: int = 48
-    """Test sequences; errors are over these."""
+    """Number of test sequences, over which standard errors are taken."""
     length: int | None = None
-    """Tokens in each; by default 192, or the length that the model was trained for or has positions for."""
+    """Tokens per sequence; by default 192, or the model's training length or number of positions."""
     symbols: int | None = None
-    """Distinct tokens in a sequence; by default the most, up to 4, with which every agreement pattern is frequent."""
+    """Distinct tokens in a sequence; by default as many, up to 4, as leave every agreement pattern frequent."""
     max_length: int | None = None
-    """Largest offset K to compare; by default 5, for a construction its order plus one; less on short sequences."""
+    """Largest offset K to compare; by default 5, or a construction's order plus one; less for short sequences."""
     layers: tuple[int, ...] | None = None
     """Layers to probe, counted from 0; all by default."""
     ablate: bool = False
-    """Also ablate the strongest heads, and random ones, and measure the loss on repeated tokens."""
+    """Also ablate the strongest heads, then random heads, and measure the loss on repeated tokens."""
     paths: bool = False
     """Also find, by path patching, the earlier heads that supply tokens to the eight strongest heads."""
     order: int | None = None
@@ -58,9 +58,9 @@ class Probe(Command):
     alphabet_size: int = 4
     """Symbols of a construction."""
     member: int = 0
-    """Index of the model in a run folder; 0 is that of the first seed."""
+    """Index of the model in a run folder; 0 is the first seed."""
     seed: int = 0
-    """The same seed gives the same sequences."""
+    """Random seed; equal seeds give equal sequences."""
     out: Annotated[str | None, Gate("fill")] = None
     """Folder for index.html, probe.png, and probe.json with attention maps for the explorer."""
 
@@ -93,7 +93,7 @@ class Probe(Command):
 
             require(
                 not (self.ablate or self.paths),
-                f"{self.model} has attention that was recorded, no model to run; leave out --ablate and --paths",
+                f"{self.model} contains recorded attention but no model to run; drop --ablate and --paths",
             )
             return probe_recorded(self.model, max_length=longest, layers=self.layers)
         settings = anyorder.probing.Settings(self.sequences, self.length, self.symbols, longest, self.layers, self.seed)
@@ -105,7 +105,7 @@ class Probe(Command):
             longest = settings.decided(model).max_length
             require(
                 self.max_length in (None, longest),
-                f"max length is {self.max_length}, these sequences compare at most {longest} offsets; "
+                f"max length is {self.max_length}, sequences of this length allow at most {longest}; "
                 f"pass `max_length={longest}`, or a larger `length=`",
             )
             bar.update(task, description="probing")
@@ -140,7 +140,7 @@ def _rows(result: anyorder.probing.Probed) -> list[TableRow]:
 
 
 def _table(result: anyorder.probing.Probed) -> Table:
-    """The rows in the terminal, with the numbers of a list one after the other."""
+    """The rows as a terminal table, with the numbers of a tuple in one cell."""
     rows = [
         [" ".join(f"{value:.1f}" for value in cell) if isinstance(cell, tuple) else cell for cell in row.values()]
         for row in _rows(result)
@@ -154,7 +154,7 @@ def _notes(result: anyorder.probing.Probed) -> list[str]:
     notes = [
         "attention, relative to the mean of the row, on keys where all K offsets agree, all but one, one or none; "
         f"K is {result.max_length}, sequences have {settings['length']} tokens"
-        + (f", more than the {settings['made_for']} that the model was made for" if settings.get("beyond") else "")
+        + (f", more than the model's {settings['made_for']}" if settings.get("beyond") else "")
     ]
     if not result.strongest:
         notes.append("no head has an order")

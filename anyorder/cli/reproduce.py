@@ -38,7 +38,7 @@ class Reproduce(Command):
     """Ids of experiments, PAPER/ID, or names of papers; by default all.
     `anyorder reproduce list` names them."""
     budget: Literal["tiny", "quick", "paper"] = "quick"
-    """quick: all in half an hour on two free cores. paper: the published steps. tiny: a smoke test."""
+    """quick: all experiments in half an hour on two free cores. paper: the published steps. tiny: a smoke test."""
     seeds: int | None = None
     """Number of seeds; by default 3 for quick, 5 for paper, 1 for tiny."""
     out: Annotated[str, Gate("fill")] = "reproduce"
@@ -66,7 +66,7 @@ class Reproduce(Command):
                     sections.append(reproduce.section(folder, one))
                     page = reproduce.write_report(folder, sections, self.next_step({}), self.budget)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"interrupted; the same command resumes what is in {folder}") from None
+            raise KeyboardInterrupt(f"interrupted; the same command resumes in {folder}") from None
         report = {
             "out": self.out,
             "page": str(page),
@@ -94,7 +94,7 @@ def _listed() -> Outcome:
     for one in found:
         minutes = (f"{one['minutes'][name]:g} min" for name in ("quick", "paper"))
         rows.append((one["id"], f"{one['title']} ({one['where']})", *minutes))
-    columns = {"id": "<", "what and where": "<", "quick": "", "paper": ""}
+    columns = {"id": "<", "experiment": "<", "quick": "", "paper": ""}
     return Outcome({"experiments": found}, table(columns, rows))
 
 
@@ -111,7 +111,7 @@ def _table(ran: list[papers.Ran]) -> Table:
 def _bars(
     experiments: list[papers.Experiment], budget: papers.experiment.Budget
 ) -> Iterator[tuple[Callable[[papers.Experiment], None], papers.TaskWatcher]]:
-    """One bar for all and one for the running experiment; plain lines where there is no terminal."""
+    """One bar for all experiments and one for the running one; plain lines without a terminal."""
     console = Console(stderr=True)
     minutes = {one.id: one.minutes[budget] for one in experiments}
     console.print(
@@ -121,7 +121,7 @@ def _bars(
     with progress(TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()) as bars:
         overall = bars.add_task("all", total=sum(minutes.values()))
         running = bars.add_task("", total=1.0)
-        done = [0.0, 0.0]  # minutes of what is finished, and of what is running
+        done = [0.0, 0.0]  # minutes of the finished experiments, and of the running one
         name = [""]
 
         def begin(experiment: papers.Experiment) -> None:

@@ -13,7 +13,7 @@ from anyorder.io.gates import Gate
 
 
 class Sample(SourceConfig, Command):
-    """Sample sequences, each from a kernel of its own, or all from a given kernel.
+    """Sample sequences, each from its own random kernel, or all from a given kernel.
 
     Examples:
       anyorder sample --order 2 --alphabet-size 3 --length 100 --seed 7
@@ -24,28 +24,28 @@ class Sample(SourceConfig, Command):
 
     next = "anyorder order {out} --alphabet-size {alphabet_size}"
     length: int = 64
-    """Tokens in each sequence."""
+    """Tokens per sequence."""
     count: int = 1
-    """Sequences, each from an independent kernel."""
+    """Number of sequences."""
     per_kernel: int = 1
     """Number of consecutive sequences that share a kernel; must divide the count."""
     seed: int = 0
-    """The same seed gives the same sequences."""
+    """Random seed; equal seeds give equal sequences."""
     out: Annotated[str, Gate("write", stream=True)] = "-"
     """Output: .npy (count × length), any other name for text with one sequence per line, - for standard output."""
     kernel: Annotated[str | None, Gate("read")] = None
-    """Use this kernel for all: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
+    """One kernel for all sequences: .npy of shape (S,)*k + (S,), oldest token first. Sets order and alphabet."""
     kernels: Annotated[str | None, Gate("write", (".npy",))] = None
     """Also write the kernels, as .npy of shape (count,) + (S,)*k + (S,)."""
 
     @classmethod
     def default(cls, given: Mapping[str, Any]) -> Sample:
-        """Priors with an order of their own determine it; a given kernel determines the whole source."""
+        """Defaults from the prior, if it fixes the order, or from a given kernel, which fixes the whole source."""
         check_kernel_alone(given)
         return cls(order=cls(**given).window)
 
     def next_step(self, report: Mapping[str, object]) -> str:
-        """None if the tokens are on standard output, which another command may read."""
+        """No suggestion if the tokens are on standard output, which another command may read."""
         return "" if self.out == "-" else super().next_step(report)
 
     def run(self) -> Outcome:

@@ -40,7 +40,7 @@ def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Let both signals raise `KeyboardInterrupt`; in a finaliser, where Python cannot raise, shortly after it."""
+    """Let both signals raise `KeyboardInterrupt`; during a finaliser, where Python cannot raise, shortly afterwards."""
     before = sys.unraisablehook
 
     def again(lost: sys.UnraisableHookArgs) -> None:

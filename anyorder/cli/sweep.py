@@ -43,7 +43,7 @@ class SweepCommand(Command):
     source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE|NAME"), Gate("read")]
     """A TOML file (see docs/sweeps.md), or paper-grid, phase or learning-rate."""
     out: Annotated[str | None, Gate("fill")] = None
-    """Folder for sweep.json and runs.jsonl: new, empty, or that of the same sweep."""
+    """Folder for sweep.json and runs.jsonl: new, empty, or already used by this sweep."""
     engine: Literal["local", "ray"] = "local"
     """local: one worker process per core. ray: tasks on a Ray cluster."""
     address: str | None = None
@@ -51,7 +51,7 @@ class SweepCommand(Command):
     workers: int | None = None
     """Concurrent runs on this machine; by default one for each core."""
     budget: int | None = None
-    """At most this many runs, spread over the grid; a larger budget later keeps them."""
+    """Largest number of runs, spread over the grid; a larger budget later adds runs."""
     retry_failed: bool = False
     """Also repeat failed runs; diverged runs would diverge again."""
     dry_run: bool = False
@@ -60,7 +60,7 @@ class SweepCommand(Command):
     """Allow more than a million runs."""
 
     def next_step(self, report: Mapping[str, object]) -> str:
-        """After a dry run the sweep itself."""
+        """The suggested next command; after a dry run, the sweep itself."""
         if self.dry_run:
             return f"anyorder sweep {self.source} --out {self.out or report['sweep']}" + plugins.flags()
         return super().next_step(report)
@@ -90,7 +90,7 @@ class SweepCommand(Command):
         console = Console(stderr=True)
         rows = [planned.table.rows[run.number] for run in planned.runs if run.number in planned.table.rows]
         if planned.missing or io.atomic.interrupted(folder):  # a killed command may have left its table unsorted
-            with io.atomic.locked(folder):  # one that is in use is refused before workers start
+            with io.atomic.locked(folder):  # a folder in use is rejected before workers start
                 pass
             try:
                 # If no cluster answers, print that error alone.

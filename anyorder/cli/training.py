@@ -40,7 +40,7 @@ class Train(Command):
     """Folder for index.html, figures, config, metrics, checkpoint, models and summary, new or empty; by default a new
     one under runs."""
     preset: str = "fast"
-    """Defaults of all flags below: fast (the shortest time to the floor; steps and rate by the order), floor (the
+    """Defaults of all flags below: fast (reaches the floor soonest; steps and rate depend on the order), floor (the
     recipe of the recorded results), paper (the paper's text), published (the authors' code) or gpt2."""
     config: Annotated[str | None, Gate("read")] = None
     """Take these defaults from a JSON file instead, such as the config.json of a run."""
@@ -49,13 +49,13 @@ class Train(Command):
     settings: Annotated[Config, tyro.conf.OmitArgPrefixes, tyro.conf.arg(name="")] = dataclasses.field(
         default_factory=Config
     )
-    """One model for every learning rate and seed, all else in common."""
+    """One model for every learning rate and seed, with all other settings in common."""
 
     @classmethod
     def default(cls, given: Mapping[str, Any]) -> Train:
         """The config that the flags of this call change: of a run, of a file, or of a preset."""
         whole = [f"--{flag}" for flag in ("resume", "config", "preset") if flag in given]
-        require(len(whole) <= 1, f"{' and '.join(whole)} together; each brings a whole config, choose one")
+        require(len(whole) <= 1, f"{' and '.join(whole)} together; each sets the whole config, choose one")
         if "resume" in given:
             return cls(settings=training.read_config(Path(given["resume"])))
         if "config" in given:
@@ -134,7 +134,7 @@ def models_table(summary: training.Summary) -> Group:
     columns |= {"matching mass": "", "at 1 … k": ""}
     kgram = reference.kgram
     notes = [
-        f"nearest predictor: the one of {', '.join(reference.predictors)} with the least D(predictor ‖ model), in nats",
+        f"nearest predictor: of {', '.join(reference.predictors)}, that of least D(predictor ‖ model), in nats",
         "matching mass: attention on the matching positions in layer 1, 2, … (heads separated by /); uniform attention "
         f"has {reference.chance_matching_mass:.2f}. at 1 … k: attention of layer 1 at offsets 1 … k",
         f"k-gram: defined at {kgram.coverage:.1%} of the positions; there the next token had "
@@ -170,9 +170,9 @@ class Evaluate(Command):
     transition_noise: float | None = None
     """Weight of a fresh random kernel in every step."""
     count: int | None = None
-    """Sequences to measure on."""
+    """Number of evaluation sequences."""
     seed: int | None = None
-    """Seed of the sequences."""
+    """Seed of the evaluation sequences."""
 
     def run(self) -> Outcome:
         """Read the checkpoint, measure, and tabulate."""
@@ -200,21 +200,21 @@ class Show(Command):
       anyorder show run --model 2 --out figures
       anyorder show sweep
 
-    Of a sweep: its metric over the axes, and the best config as a command to copy.
+    For a sweep: its metric over the axes, and the best config as a command to copy.
     """
 
     next = "anyorder probe {run_folder}"
     run_folder: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="DIR"), Gate("read")]
     """The --out folder of a training run or a sweep, finished or not."""
     out: Annotated[str | None, Gate("fill")] = None
-    """Folder for index.html and the figures; by default that of the run."""
+    """Folder for index.html and the figures; by default DIR."""
     model: int = 0
-    """Index of the model whose attention is drawn; 0 is that of the first seed."""
+    """Index of the model whose attention is drawn; 0 is the first seed."""
     sequence: int | None = None
-    """Index of the evaluation sequence on which it is drawn; by default one whose last tokens occurred before."""
+    """Index of the evaluation sequence for the attention map; by default one whose last tokens occurred before."""
 
     def next_step(self, report: Mapping[str, object]) -> str:
-        """After a sweep the command of its best config."""
+        """The suggested next command; after a sweep, the command of its best config."""
         return str(report["command"] or "") if "sweep" in report else super().next_step(report)
 
     def run(self) -> Outcome:

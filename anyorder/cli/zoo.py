@@ -22,7 +22,7 @@ class Zoo(Command):
     """
 
     names: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[NAME …]")] = ()
-    """Models to list; all by default. For a single one the whole card is printed."""
+    """Models to list; all by default. A single name prints the model's whole card."""
 
     def next_step(self, report: Mapping[str, object]) -> str:
         """The command that probes the listed model."""
@@ -38,7 +38,7 @@ class Zoo(Command):
             (name, *(one[key] for key in ("order", "gap", "gap_error", "follows")), _orders(one), one["bytes"] / 1000)
             for name, one in cards.items()
         )
-        legend = "k: order; gap: loss above the Bayes floor, nats; follows: nearest reference; orders: of heads"
+        legend = "k: order; gap: loss above the Bayes floor, nats; follows: nearest predictor; orders: of the heads"
         return Outcome({"models": cards}, Group(table(forms, rows), legend))
 
 

@@ -1,4 +1,4 @@
-"""Constructions: transformers whose weights are written down, each with a certificate that bounds its error."""
+"""Constructions: transformers with explicit weights, each with a certificate that bounds its error."""
 
 from anyorder.constructions.construction import Construction, Option
 from anyorder.constructions.registry import CONSTRUCTIONS, Plan, construct, plan

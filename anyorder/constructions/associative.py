@@ -1,7 +1,7 @@
-"""`associative`: Bietti et al., order 1. Tokens and positions are random vectors, weights sums of products.
+"""`associative`: Bietti et al., order 1. Tokens and positions are random vectors, weights sums of outer products.
 
-Nothing is exactly orthogonal, so the error falls like 1/√d instead of being zero. The matrices
-Σ_t p_t p_{t-1}^T and Σ_s e_s (W_1 e_s)^T are kept as their two factors: the queries and keys of the heads.
+Random vectors are not exactly orthogonal, so the error falls like 1/√d instead of being zero. The matrices
+Σ_t p_t p_{t-1}^T and Σ_s e_s (W_1 e_s)^T are stored as their two factors: the queries and keys of the heads.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def associative(request: Request, kappa: float, dimension: int = 1024, seed: int
         return rng.normal(size=(rows, d)) / math.sqrt(d)  # rows of length about 1, nearly orthogonal
 
     tokens, places, first, second = draw(s), draw(t), draw(d), draw(d)
-    # W_K^(1) = Σ_t p_{t-1} p_t^T: each position asks for the one before it; the value is W_1 x
+    # W_K^(1) = Σ_t p_{t-1} p_t^T: each position attends to the previous one; the value is W_1 x
     previous = Head(query=_PULL * places[1:], key=places[:-1], value=first)
     # W_K^(2) = Σ_s (W_1 e_s) e_s^T: attend to positions preceded by the current token; the value is W_2 x
     match = Head(query=kappa * tokens, key=tokens @ first.T, value=second)
@@ -75,7 +75,7 @@ def proof(request: Request, dimension: int = 1024, seed: int = 0) -> tuple[Step,
             title="Find earlier occurrences of the token",
         ),
         Step(
-            "Read what came next",
+            "Read the next token",
             "The output memory turns the remapped token back into its symbol.",
             "W_o = Σ_s e_s (W_2 e_s)^T",
             "Bietti et al., output",
@@ -90,7 +90,7 @@ ASSOCIATIVE = Construction(
     name="associative",
     title="random embeddings, error falls with d",
     source="Bietti et al.",
-    advice="Use it to study an associative memory: approximate by design, without a certificate.",
+    advice="Use it to study an associative memory; it is approximate by design and has no certificate.",
     exactness="approximate",
     dimension="any",
     parameters="9d² + dS + Td",

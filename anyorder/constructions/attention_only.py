@@ -1,10 +1,10 @@
 """`attention-only`: two attention layers, no MLP, d = 3S + 1.
 
-Give the *most recent* token the largest weight, v_n = Σ_{i=1..k} b^(k-i) e_{x_{n-i}}. The query needs no
+The *most recent* token has the largest weight, v_n = Σ_{i=1..k} b^(k-i) e_{x_{n-i}}. The query needs no
 second representation: q_n = b^k e_{x_n} + v_n = b·u_n + e_{x_{n-k}}, where u_n has the form of a key, and
 with normalised Q and K the cosine of q_n and v_i is largest exactly where v_i = u_n, for every base b > 2.
-The integers of the code are made exact by an anchor in the stream, as in `dyadic`; here W_Q and W_K
-subtract it through the one-hot token, whose coordinates add up to one.
+An anchor in the stream makes the integers of the code exact, as in `dyadic`; here W_Q and W_K
+subtract it through the one-hot token, whose coordinates sum to one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def analyse(request: Request) -> Analysis:
     c = code_total(request.order)
     return Analysis(
         margin=(BASE - 2) / (2 * c * (BASE * c + 1)),
-        # the error of a query meets a difference of directions that the margin outgrows: 3/C units of it are left
+        # the query's error is multiplied by a difference of directions below the margin: 3/C units of it are left
         miss_units=cosine_units(min(request.alphabet_size, request.order), 0.0) + 3 / c,
         measured=(6.0, 0.0),
         code_bits=math.ceil(request.order * math.log2(BASE)) + 4,

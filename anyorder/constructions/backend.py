@@ -1,7 +1,7 @@
-"""The assumptions that certificates make about the arithmetic, and checks of them at the start of a verification.
+"""Assumptions of certificates about the backend's arithmetic, and their checks at the start of a verification.
 
-An exact certificate rests on how the backend computes, and not only on the weights. `equal scores` is what every
-construction with bit-identical keys needs; others bring their own assumptions.
+An exact certificate depends on the arithmetic of the backend, not only on the weights. Every construction with
+bit-identical keys assumes `equal scores`; others have further assumptions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _run = eqx.filter_jit(Head.__call__)
 
 
 def equal_scores(model: Transformer, request: Request) -> bool:
-    """Whether equal keys at all positions get bit-identical attention, so that products are summed in one order.
+    """Whether equal keys at all positions get bit-identical attention: products are summed in the same order.
 
     >>> from anyorder.constructions import plan
     >>> made = plan("bigram", order=1, alphabet_size=2, length=32)

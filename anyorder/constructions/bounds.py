@@ -15,16 +15,16 @@ from anyorder.io.gates import check_number, gated
 
 @gated
 def attention_bits(order: int, alphabet_size: int, length: int, wrong: float = 0.0) -> float:
-    """Theorem A: bits that the heads of a single attention layer pass on, if their sums merge.
+    """Theorem A: bits that the heads of a single attention layer must carry, if their sums merge.
 
-    wrong: the share of questions that may be answered wrongly.
+    wrong: the allowed fraction of wrong answers.
 
     >>> attention_bits(1, 3, 4201)
     2100.0
     """
     _check(order, alphabet_size, length)
     most = 1 - 1 / max(2, alphabet_size - 1)
-    require(0 <= wrong < most, f"wrong is {wrong}, must be at least 0 and below {most:.3g}, the share of guesses")
+    require(0 <= wrong < most, f"wrong is {wrong}, must be at least 0 and below {most:.3g}, the error rate of guessing")
     return max(0, _values(order, alphabet_size, length)) * _bits_each(alphabet_size, wrong)
 
 
@@ -70,8 +70,8 @@ def attention_heads_real(order: int, alphabet_size: int, length: int, *, value: 
 def state_bits(order: int, alphabet_size: int, length: int) -> float:
     """Theorems D and E: bits of the state of a recurrence that is correct on every sequence of this many tokens.
 
-    D: one of S symbols for each context without the separator, (S - 1)^k of them, or as many as fit.
-    E: counts of S^k(S - 1) independent cycles. The length includes the question, at most 2k + 1 tokens.
+    D: one of S symbols for each of the (S - 1)^k contexts without the separator, or for as many as fit.
+    E: counts of S^k(S - 1) independent cycles. The length includes the question of at most 2k + 1 tokens.
 
     >>> state_bits(1, 2, 1003)  # two cycles of three tokens, 333 in all
     15.77...
@@ -84,7 +84,7 @@ def state_bits(order: int, alphabet_size: int, length: int) -> float:
 
 @gated
 def taps(order: int) -> int:
-    """Theorem F: the least number of taps, if the layers after the convolution do not know positions.
+    """Theorem F: the least number of taps, if the layers after the convolution have no positions.
 
     >>> taps(3)
     4
@@ -95,7 +95,7 @@ def taps(order: int) -> int:
 
 @gated
 def short_convolution_bits(order: int, alphabet_size: int, length: int, taps: int, *, gated: bool = False) -> float:
-    """Theorem G: bits that heads with positions, or states of fixed decay, pass on after 1 … k taps; S ≥ 3.
+    """Theorem G: bits that heads with positions, or states of fixed decay, must carry after 1 … k taps; S ≥ 3.
 
     gated: Theorem G′, for a recurrence whose decays depend on the window, as in Mamba.
 
@@ -111,7 +111,7 @@ def short_convolution_bits(order: int, alphabet_size: int, length: int, taps: in
 
 @gated
 def largest_order(heads: int, mantissa_bits: int) -> int:
-    """Theorem 2: the last order whose contexts H heads of layer one can tell apart in floating point.
+    """Theorem 2: the largest order whose contexts H heads of layer one can distinguish in floating point.
 
     >>> [largest_order(1, bits) for bits in (8, 11, 24, 53)]
     [11, 14, 28, 57]
@@ -120,7 +120,7 @@ def largest_order(heads: int, mantissa_bits: int) -> int:
     require(2 <= mantissa_bits <= 1 << 20, f"mantissa_bits is {mantissa_bits}, must be between 2 and 2^20")
 
     def too_many(free: int) -> bool:
-        """Whether the windows of so many free tokens outnumber the pairs of stored numbers that heads output."""
+        """Whether there are more windows of `free` tokens than values of the pairs of numbers that heads output."""
         return free > heads * (mantissa_bits + math.log2(math.log2(free + 1) + 0.0861 + 3 * 2.0**-mantissa_bits))
 
     return 2 * heads + bisect.bisect_left(range(1, heads * (mantissa_bits + 64)), True, key=too_many)
@@ -128,7 +128,7 @@ def largest_order(heads: int, mantissa_bits: int) -> int:
 
 @gated
 def code_bits(order: int, heads: int) -> int:
-    """Theorem 2, inverted: the least number of mantissa bits, at least 2, with which H heads carry an order.
+    """Theorem 2, inverted: the least number of mantissa bits, at least 2, with which H heads can encode an order.
 
     >>> code_bits(28, 1), code_bits(29, 1), code_bits(4, 4)
     (24, 25, 2)
@@ -138,7 +138,7 @@ def code_bits(order: int, heads: int) -> int:
 
 
 def _values(order: int, alphabet_size: int, length: int) -> int:
-    """N, the number of values in a sequence: two tokens each, or over two symbols four, three at order 1."""
+    """N, the number of values in a sequence, of two tokens each; over two symbols of four, or three at order 1."""
     if alphabet_size > 2:
         return (length + 1) // 2 - order
     return (length - 1) // 3 if order == 1 else (length - 2 * order + 2) // 4

@@ -1,8 +1,8 @@
 """Certificates: margin → kappa → bound on the error → bits. docs/certificates.md has the derivations.
 
 Attention weights are exp(kappa · s) with s the score of a key. A miss is at least `margin` below a match, so
-all misses together weigh at most T · exp(-kappa · margin) against one match. Rounding moves a score by some
-multiple of u = 2^-p, p the mantissa bits of the dtype; the rest of the margin must still separate them.
+all misses together weigh at most T · exp(-kappa · margin) relative to one match. Rounding changes a score by some
+multiple of u = 2^-p, with p the mantissa bits of the dtype; the rest of the margin must still separate them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from anyorder.io.numerics import DTYPES, mantissa_bits
 from anyorder.models import Certificate
 
-#: kappa grows with the logarithm only, so leakage may use a hundredth of the target and rounding the rest.
+#: Fraction of the target error that leakage may use, the rest being for rounding: kappa grows only logarithmically.
 LEAKAGE_SHARE = 0.01
-#: The margin that must remain after rounding, in units of u, for an order to count as held.
+#: The margin that must remain after rounding, in units of u, for an order to count as supported.
 SPARE_UNITS = 2.0
-#: Where the units of rounding come from: see docs/certificates.md, Rounding.
+#: Origins of the units of rounding; see docs/certificates.md, Rounding.
 DERIVED = "derived"
 EXTRAPOLATED = "extrapolated from all windows in float16 and bfloat16"
 #: Assumptions of certificates about the backend.
@@ -28,7 +28,7 @@ WHOLE_SUMS = "the weights of a window add up to its number within 1/2"
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A request: every construction is built from this and from its own options."""
+    """A request, from which every construction is built together with its own options."""
 
     order: int
     alphabet_size: int
@@ -43,12 +43,12 @@ class Analysis:
 
     `miss_units`: a derived bound, in u, on the rounding of the difference between a match and a miss.
     `match_units`: the same between two scores that should be equal; zero where equal windows have
-    bit-identical keys. `measured`: smaller units for the two, which all windows of small orders kept in float16 and
-    bfloat16; a promise rests on them where the derived ones do not meet the target.
-    `sensitivity`: error of a probability for a relative error of a weight.
+    bit-identical keys. `measured`: smaller units for both, satisfied by all windows of small orders in float16 and
+    bfloat16; the certificate uses them where the derived ones do not meet the target.
+    `sensitivity`: error of a probability per relative error of a weight.
     `size`: the largest score. `code_bits`: bits for the numbers of the code.
-    `output_units`: rounding of the output; a count over a count has two stored sums and a division.
-    `whole`: kappa becomes a power of two. `tempered`: False where no softmax has to be sharp; then kappa is 1.
+    `output_units`: rounding of the output; a quotient of counts has two stored sums and a division.
+    `whole`: kappa is rounded to a power of two. `tempered`: False if no softmax has to be sharp; then kappa is 1.
     `estimator`: the estimator that is computed, as in `anyorder estimate`.
     `assumes`: assumptions about the backend, which `backend` checks.
     """
@@ -111,9 +111,9 @@ def certify(
     kappa: float | None = None,
     options: Mapping[str, bool | int | float] | None = None,
 ) -> Certificate:
-    """The certificate of one construction at one dtype; `kappa` None: the least that meets the target error.
+    """The certificate of one construction at one dtype; `kappa` None takes the least that meets the target error.
 
-    If the code does not fit into the mantissa, windows are confused whatever the margin is: the bound is 1.
+    If the code does not fit into the mantissa, different windows are confused at any margin, and the bound is 1.
     """
     if not analysis.tempered:
         kappa = 1.0
@@ -152,8 +152,8 @@ def error_bound(request: Request, analysis: Analysis, kappa: float, miss_units: 
 def cosine_units(shared: int, margin: float, query_units: float = 3.0) -> float:
     """Rounding, in u, of the difference of two cosines of exact integer codes with `shared` symbols in common.
 
-    Two keys, each with a rounded length and rounded quotients, two dot products of as many terms, and the query, whose
-    error meets the difference of two directions.
+    Rounding affects two keys (length and quotients), two dot products of `shared` terms, and the query, whose error is
+    multiplied by the difference of two directions.
 
     >>> round(cosine_units(2, nearest_miss(2**10 - 1)), 3)
     8.003

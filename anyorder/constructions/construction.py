@@ -22,8 +22,8 @@ OptionValue = bool | int | float
 class Option:
     """An option that only some constructions have; its type is that of its default.
 
-    `above` is a limit that the value must exceed, `least` and `most` are limits that it may reach. With `relieves`
-    a larger value, up to the order or to the length, needs fewer bits, so that a refusal may propose one.
+    `above` is an exclusive lower limit, `least` and `most` are inclusive limits. With `relieves` a larger value, up to
+    the order or to the length, needs fewer bits, so that an error message can propose one.
 
     >>> Option("beta", 1.0, "smoothing", above=0, usual="1 is usual").checked(2)
     2.0
@@ -39,7 +39,7 @@ class Option:
     relieves: Literal["", "order", "length"] = ""
 
     def checked(self, value: object) -> OptionValue:
-        """The value in the option's type, or an `InputError` that names value, limit and way out."""
+        """The value in the option's type, or an `InputError` that names value, limit and remedy."""
         value = value.item() if isinstance(value, np.generic) else value
         kind = type(self.default)
         end = f"; {self.usual}" if self.usual else ""
@@ -71,16 +71,16 @@ class Construction:
 
     `title`, `advice`: a description, and when to use it.
     `heads` (by layer), `dimension`, `mlp` (depth, width), `parameters`: its size, counted as in App. I and Table 1.
-    `state`: how many numbers it keeps while it reads T tokens: keys and values of every head, or tables and the rows of
-    a convolution.
-    `bounded`: the quantity that `anyorder.constructions.bounds` bounds from below for models of its kind: the mantissa
-    bits of the codes of layer one, the bits that all heads pass on, the taps of the convolution, the bits of the state.
+    `state`: how many numbers it stores while it reads T tokens: keys and values of every head, or tables and the rows
+    of a convolution.
+    `bounded`: the quantity with a lower bound for models of its kind in `anyorder.constructions.bounds`: mantissa bits
+    of the codes of layer one, bits through all heads, taps of the convolution, or bits of the state.
     `analyse`: None without a certificate; then `default_kappa` is needed.
     `width`: the side of its largest matrix, if that grows with the length of sequences.
     `kappa_power`: p, if every weight is a + b · kappa^p with constants a and b; 1 or 1/2.
     `opening`: positions after the first full window that the certificate does not cover.
-    `last_order` and `measured_length` limit the search for the largest exact order; `variants` are settings of its
-    options that are measured too. `instead` names constructions to propose if this one is refused, best first.
+    `last_order` and `measured_length` limit the search for the largest exact order; `variants` are option settings
+    that are measured too. `instead` names constructions to propose if this one is rejected, best first.
     """
 
     name: str
@@ -116,7 +116,7 @@ class Construction:
         return self.heads.count(",") + 1
 
     def settings(self, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-        """All options with their values, those given checked; an option of another construction is refused."""
+        """All options with their values; given ones are checked, and options of other constructions rejected."""
         own = {option.name: option for option in self.options}
         unknown = sorted(set(given) - set(own))
         if unknown:

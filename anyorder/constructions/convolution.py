@@ -1,9 +1,9 @@
-"""`convolution`: k shifts, then one attention layer. A convolution of k + 1 taps does what layer one of `k-head` does.
+"""`convolution`: k shifts, then one attention layer. A convolution of k + 1 taps replaces layer one of `k-head`.
 
 The embedding has the token in k + 1 blocks, and the convolution delays the block `back_j` by j tokens: every row that
-the head reads holds its last k tokens, each in a block of its own. Nothing is packed, so that every number type holds
-every order. Rows before the first are zero, so that a position without a full window has fewer than k agreements and
-never matches: there is no gate.
+the head reads has its last k tokens in separate blocks. Nothing is packed, so every dtype supports every order. Rows
+before the first are zero, so that a position without a full window has fewer than k agreements and never matches:
+there is no gate.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def blocks(request: Request) -> Stream:
 
 
 def copies(request: Request) -> dict[str, Float[np.ndarray, "symbols symbols"]]:
-    """The one-hot token, again in every block that is delayed."""
+    """The one-hot token, repeated in every delayed block."""
     return {f"back_{j}": np.eye(request.alphabet_size) for j in range(1, request.order + 1)}
 
 
@@ -58,8 +58,8 @@ def delay_step(order: int) -> Step:
     """The proof step of the convolution, shared with `recurrent`."""
     return Step(
         "Delay the token by 1 … k",
-        "The embedding holds the token k + 1 times. A causal convolution delays copy j by j tokens, with zeros before "
-        "the sequence: every position has its last k tokens in blocks of their own, without any attention.",
+        "The embedding has the token k + 1 times. A causal convolution delays copy j by j tokens, with zeros before "
+        "the sequence: every position has its last k tokens in separate blocks, without any attention.",
         "back_j(n) = e_{x_{n-j}},   j = 1 … k",
         "ours",
         {

@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """Digits `low` + 1 … `high` of the code of one head, read at once; `offset` is the one before its first."""
+    """Digits `low` + 1 … `high` of the code of one head, read at once; its offsets begin at `offset` + 1."""
 
     head: int
     offset: int
@@ -25,7 +25,7 @@ class Group:
         return {value: f"reach_{span}_{value}" for value in range(1, 2 ** (self.high - self.low))}
 
     def digits(self) -> Iterator[tuple[int, list[tuple[str, float]]]]:
-        """Each offset of the group with its token as a sum of blocks: a digit changes where a value is reached."""
+        """Each offset of the group with its token as a sum of blocks: a digit changes at thresholds of the value."""
         for place in range(self.high - self.low):
             changes = {value: (value >> place & 1) - (value - 1 >> place & 1) for value in self.blocks()}
             yield (
@@ -45,7 +45,7 @@ def shares(order: int, heads: int) -> list[tuple[int, int]]:
 
 
 def groups(order: int, heads: int, group: int) -> list[list[Group]]:
-    """The groups of digits that are read together, from the top digits down; none if every code is a single digit."""
+    """The groups of digits read together, from the top digits down; none if every code is a single digit."""
     own = shares(order, heads)
     if own[0][1] == 1:
         return []

@@ -1,8 +1,8 @@
 """`disentangled`: the construction of Nichani et al. as published: one-hot tokens and positions, concatenated streams.
 
-Every head writes to a place of its own, so nothing is ever added to anything: x_n = [e_{x_n}, e_n] has S + T
+Every head writes to separate coordinates, so outputs are appended, never added: x_n = [e_{x_n}, e_n] has S + T
 coordinates, layer one appends k copies, layer two doubles that. The matrix of layer two has ((k + 1)(S + T))²
-entries, which is why this one stays small. Agreements are counted as in `k-head`: margin 1 whatever k is.
+entries, which limits the size. Agreements are counted as in `k-head`: margin 1 for every k.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def disentangled(request: Request, kappa: float) -> Transformer:
     stream = Stream(**dict(first.blocks), **{_output(name): width for name, width in first.blocks})
 
     def copying(j: int) -> Head:
-        # A^(1)_j: position n asks for position n - j
+        # A^(1)_j: position n attends to position n - j
         ask = vanishing_pull(request) * np.eye(t, k=j)
         return Head(
             query=stream.map(("place", "place", ask), to=base),
@@ -83,8 +83,8 @@ def proof(request: Request) -> tuple[Step, ...]:
             "token",
             "Nichani et al.: A^(1)_j",
             {
-                "layers.0.heads.0.query": "position n asks for position n - 1; head j for n - j",
-                "layers.0.heads.0.projection": "appends token and position to blocks of their own",
+                "layers.0.heads.0.query": "position n attends to n - 1; head j to n - j",
+                "layers.0.heads.0.projection": "appends token and position as separate blocks",
             },
         ),
         steps.match(
@@ -92,7 +92,7 @@ def proof(request: Request) -> tuple[Step, ...]:
             "score(n, i) = kappa · #{j : x_{i-j} = x_{n-j+1}} - kappa (k + 1) · 1[i < k]",
             "Nichani et al.: A^(2)",
             before="attention 1",
-            query="block j - 1 asks for block j; asks against positions below k",
+            query="matches block j - 1 with block j; masks positions below k",
             key="the whole stream",
         ),
         steps.count("Nichani et al.; Definition 2"),

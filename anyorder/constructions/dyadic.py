@@ -1,8 +1,8 @@
 """`dyadic`: Theorem 3 adapted to floating point: base 2, a gate inside the MLP, codes that are exact integers.
 
-The architecture is that of `two-layer`: two layers, one head each, three MLP layers, d = 6S + 3. New are
+The architecture is that of `two-layer`: two layers, one head each, three MLP layers, d = 6S + 3. The changes are
 
-* the base: 2^(k-1) > 2^(k-2) + … + 1 is all that isolating the oldest token needs, and codes stay smaller;
+* the base: 2^(k-1) > 2^(k-2) + … + 1 suffices to isolate the oldest token, and codes are smaller;
 * the unit: W_V is scaled by C = 2^k - 1, so that v_n = Σ_{i=1..k} 2^(i-1) e_{x_{n-i}} is integer;
 * an anchor M in the embedding of the blocks that attention writes: M + v_n is so large that the last stored
   bit is 1/2, the residual addition itself rounds the softmax's small errors away, and every reader subtracts
@@ -66,7 +66,7 @@ def isolate_and_normalise(request: Request, stream: Stream) -> tuple[MLPLayer, .
     """The MLP of App. B.1, in units of 1/C and with the anchor subtracted by the biases."""
     k, m = request.order, anchor(request)
     return (
-        # c = LN(ReLU(v - (2^(k-1) - 1))): only the oldest symbol has 2^(k-1) or more, all others together less.
+        # c = LN(ReLU(v - (2^(k-1) - 1))): only the oldest symbol has at least 2^(k-1), all others together less.
         direction(stream, ("window", "oldest", 1.0), skip=0, oldest=-(m + 2.0 ** (k - 1) - 1)),
         # u_n = e_{x_n} + 2 v_n - 2^k e_{x_{n-k}} = Σ_{i=0..k-1} 2^i e_{x_{n-i}}
         direction(
@@ -95,8 +95,7 @@ def matching_head(stream: Stream, kappa: float) -> Head:
 def analyse_bayes(request: Request, beta: float = 1.0) -> Analysis:
     """As for `dyadic`, but the sink competes with rounded matches, and p changes by 1/4 of a weight's relative error.
 
-    A match has two roundings of its key, four of its query and as many of the dot product as it has symbols, the sink
-    two.
+    A match has two roundings in its key, four in its query and one per symbol in the dot product; the sink has two.
     """
     derived = 8.0 + min(request.alphabet_size, request.order)
     return dataclasses.replace(
@@ -108,13 +107,13 @@ def bayes(request: Request, kappa: float, beta: float = 1.0) -> Transformer:
     """A beginning token as a sink: softmax gives (count(s) + β) / (count + β S), 1/S for a context never seen.
 
     In layer 2 the key of the beginning token scores as an exact match plus log(β S), and its value is uniform. Windows
-    that contain it are gated out. log(β S) is added to a score of size kappa, and resolving it costs bits;
+    that contain it are gated out. log(β S) is added to a score of size kappa, so resolving it costs bits;
     `k-head-bayes` has exact scores and avoids this cost.
     """
     s, m = request.alphabet_size, anchor(request)
     stream = Stream(gate=1, beginning=1, unused=1, token=s, oldest=s, query=s, window=s, key=s, output=s)
     first = first_head(request, stream)
-    # A window with the beginning token at offset k has gate 2^k - 2^k = 0, nearer than that a negative one.
+    # A window with the beginning token at offset k has gate 2^k - 2^k = 0, at smaller offsets a negative gate.
     opening = stream.map(("beginning", "gate", -2.0 * (2**request.order - 1)))
     first = dataclasses.replace(first, value=first.value + opening)
     return assemble(
@@ -185,7 +184,7 @@ def proof(request: Request) -> tuple[Step, ...]:
 def proof_bayes(request: Request, beta: float = 1.0) -> tuple[Step, ...]:
     """The proof steps of `dyadic`, with a sink."""
     return (
-        *code_steps(request.order, "p^V_k in `gate`; the beginning token, seen in a window, takes it away again"),
+        *code_steps(request.order, "p^V_k in `gate`; a beginning token in the window cancels it"),
         steps.match(
             "The beginning token ⊢ is a sink: its key scores as an exact match plus log(β S). Next to N matches it "
             "weighs β S, and in a context never seen it gets all attention.",

@@ -1,7 +1,7 @@
 """The largest order at which each construction is exact in measurements, by dtype, next to its certified order.
 
-Measuring all of them takes long, so the numbers are kept in `exact_orders.json` beside this file, written by
-`python -m benchmarks.exact_orders --write`; tests measure a part of them again. Exact means an error of at most
+Measuring all of them takes long, so the results are recorded in `exact_orders.json` beside this file by
+`python -m benchmarks.exact_orders --write`; tests repeat some of the measurements. Exact means an error of at most
 1e-5, or of four units of roundoff in dtypes that cannot resolve 1e-5.
 """
 
@@ -23,7 +23,7 @@ from anyorder.io.numerics import DTYPES
 PATH = Path(__file__).with_name("exact_orders.json")
 TOLERANCE = 1e-5
 ALPHABET_SIZES = (2, 4)
-#: Up to this many orders are tried one by one from the first.
+#: Most orders for a search that tries all of them from the first.
 STEPWISE = 32
 
 
@@ -53,8 +53,8 @@ def resolution(dtype: str) -> float:
 def measure(name: str, dtype: str, *, length: int | None = None, **options: OptionValue) -> ExactOrder:
     """Build increasing orders by force until one is not exact; with H heads every H-th order.
 
-    The search starts at order 1, or, with more than `STEPWISE` orders, at the certified one: with margin 1 an
-    order either works or fails, and the benchmark tests lower orders separately.
+    The search starts at order 1 or, with more than `STEPWISE` orders, at the certified one: with margin 1 an order
+    either works or fails, and the benchmark tests lower orders separately.
     """
     entry, heads = find(name), int(options.get("heads", 1))
     length, tried = length or entry.measured_length, min(entry.last_order * heads, LARGEST_ORDER)
@@ -104,7 +104,7 @@ def label(entry: Construction, options: Mapping[str, OptionValue]) -> str:
 
 
 def certified(name: str, dtype: str, **options: OptionValue) -> int:
-    """The largest order, up to the last one tried, that is built without force; 0 if there is none.
+    """The largest order, up to the last one tried, that can be built without force; 0 if there is none.
 
     >>> certified("dyadic", "float32"), certified("unrolled", "float32", heads=2)
     (10, 44)

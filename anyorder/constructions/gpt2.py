@@ -24,11 +24,11 @@ from anyorder.io.gates import check_memory, gated
 
 #: Files of an export, except the last.
 _PARTS = ("model.safetensors", "config.json", "README.md")
-#: Largest error of a probability with which a model is written.
+#: Largest error of a probability for a model to be written.
 TOLERANCE = 1e-3
 #: Longest sequence and order of an export: positions are known modulo four periods.
 LONGEST, LARGEST_ORDER = 256, 8
-#: Hard sequences on which the promises of a card are measured, at most.
+#: Most hard sequences on which the errors in a card are measured.
 MOST_SEQUENCES = 4096
 #: Constructions that GPT-2 can represent, and why it cannot represent the others.
 HELD = {"k-head": "kgram", "bigram": "kgram", "k-head-bayes": "bayes"}
@@ -72,7 +72,7 @@ def export(
     """Write a construction as a Hugging Face folder of a plain GPT-2, with `ground_truth.json` and a model card.
 
     beta: smoothing of `k-head-bayes`; 1 by default.
-    sequences, seed: the hard sequences on which the promises of the card are measured.
+    sequences, seed: the hard sequences on which the errors in the card are measured.
 
     >>> import tempfile
     >>> made = export("k-head", Path(tempfile.mkdtemp()) / "gpt2", order=2, alphabet_size=3, length=32)
@@ -83,12 +83,12 @@ def export(
         1 <= sequences <= MOST_SEQUENCES,
         f"sequences is {sequences}, must be 1 to {MOST_SEQUENCES}; 8 shows every kind twice",
     )
-    # Without the last file they are from a killed export, or another model.
+    # Without the last file they are from an interrupted export, or of another model.
     done = holds(folder, "ground_truth.json", own=_PARTS if interrupted(folder) else ())
     if done and interrupted(folder):  # it became read-only before the lock file was removed
         with locked(folder):
             pass
-    require(not done, f"{folder} already holds an export; choose another folder")
+    require(not done, f"{folder} already contains an export; choose another folder")
     made = gpt2(name, order=order, alphabet_size=alphabet_size, length=length, beta=beta)
     measured = measure(made, sequences=sequences, seed=seed)
     error = max(measured["prediction_error"], measured["unseen_error"])
@@ -149,7 +149,7 @@ def _config(asked: Request, stream: Stream, width: int, inner: int) -> dict[str,
 
 
 def _truth(name: str, asked: Request, beta: float | None, stream: Stream) -> dict[str, Any]:
-    """The ground truth for scoring interpretability tools: the role of each head, and the contents of the stream."""
+    """Ground truth for scoring interpretability tools: the role of each head, and the contents of the stream."""
     order, offsets = asked.order, range(1, asked.order + 1)
     blocks = {block: stream.place(block) for block, _ in stream.blocks}
     meaning: dict[str, dict[str, str | None]] = {
@@ -270,7 +270,7 @@ def ideal_attention(
 
 
 def card(made: GPT2) -> str:
-    """The model card: how to load it, its mechanism, what was measured, and what GPT-2 cannot do exactly."""
+    """The model card: how to load it, its mechanism, the measured errors, and the limits of GPT-2."""
     truth, found = made.truth, made.truth["measured"]
     order, size, length, beta = (truth[name] for name in ("order", "alphabet_size", "length", "beta"))
     target = f"the k-gram of order {order}" if beta is None else f"add-β smoothing of order {order} with β = {beta:g}"
@@ -289,7 +289,7 @@ tags: [interpretability, ground-truth, induction-heads, markov-chains]
 ---
 # {truth["construction"]}, order {order}, {size} symbols, in GPT-2
 
-A GPT-2 whose weights are written down: it predicts by {target}, from the sequence itself. Symbol s is token id s;
+A GPT-2 with explicit, untrained weights: it predicts in context by {target}. Symbol s is token id s;
 every sequence begins with the token id {size} and has at most {length} symbols after it.
 
 ```py
@@ -309,11 +309,11 @@ Largest errors on {found["sequences"]} hard sequences of {length} symbols (rando
 |---|---|
 {table}
 
-What GPT-2 cannot do exactly:
+GPT-2 is inexact in these respects:
 
 {zero}- The MLP approximates the logarithm with {KNOTS + 1} GELUs per symbol.
 - A layer norm is linear only up to rounding: two coordinates of ±{LEVEL:g} keep its scale constant.
-- Nothing is promised in 16 bits, without the beginning token, or beyond {length} symbols.
+- There is no guarantee in 16 bits, without the beginning token, or beyond {length} symbols.
 
 Made with anyorder: `{command(truth)}`
 """

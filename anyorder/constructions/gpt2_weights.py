@@ -5,9 +5,9 @@ ends in a softmax. The architecture of GPT-2 requires four tricks:
 
 - Positions are absolute: each is known by its residues modulo 3, 4, 5 and 7, as points on four circles. A rotation
   moves position i to i + j, and every other position is at least a margin away.
-- Layer norms divide by a scale that depends on the row. Two coordinates ±C make it constant, and the gain undoes it.
-- Layer norms subtract the mean. A coordinate that is zero before the norm is minus the mean after it, and every weight
-  subtracts it.
+- Layer norms divide by a scale that depends on the row. Two coordinates ±C make it constant, and the gain cancels it.
+- Layer norms subtract the mean. A coordinate that is zero before the norm equals minus the mean after it, and every
+  weight matrix subtracts it.
 - Position 0 is the beginning token: heads that find nothing attend to it.
 """
 
@@ -24,9 +24,9 @@ Weights = dict[str, Array]
 #: Coprime periods of the positions, and the margin between two of them.
 PERIODS = (3, 4, 5, 7)
 MARGIN = 1 - np.cos(2 * np.pi / max(PERIODS))
-#: C, and the nats by which the score of the beginning token falls short of a match, where it stands for "no match".
+#: C, and the nats by which the beginning token, which represents "no match", scores below a match.
 LEVEL, SINK = 2.0**15, 16.0
-#: Hidden units for the logarithm of one probability, their width in spacings, and the logarithm of zero.
+#: Hidden units for the logarithm of one probability, their width in spacings, and the value for log 0.
 KNOTS, WIDTH, LOG_ZERO = 48, 0.7, -16.0
 #: Logit of the beginning token, which is never predicted.
 NEVER = -40.0

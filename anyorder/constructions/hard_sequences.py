@@ -1,4 +1,4 @@
-"""Test sequences for constructions: hard ones, each from an explicit generator, or all sequences of a length.
+"""Test sequences for constructions: hard ones, from an explicit random generator, or all sequences of a length.
 
 Random sequences contain many contexts, periodic ones with flips repeat long contexts and near misses of them,
 sparse ones contain the nearest miss (a run of one symbol, and the run with its newest token changed), and
@@ -14,7 +14,7 @@ from jaxtyping import Int
 
 from anyorder.errors import check_seed, require
 
-#: More sequences than this are not enumerated: a quarter of them take a minute or two.
+#: Most sequences that are enumerated; a quarter of them takes a minute or two.
 MOST_SEQUENCES = 1 << 20
 BATCH = 1 << 12
 
@@ -27,7 +27,7 @@ def uniform(rng: np.random.Generator, length: int, symbols: int, order: int) -> 
 
 
 def periodic(rng: np.random.Generator, length: int, symbols: int, order: int) -> Int[np.ndarray, "length"]:
-    """A random word of up to 2k + 4 tokens, repeated, with three in a hundred tokens redrawn."""
+    """A random word of up to 2k + 4 tokens, repeated, with 3% of the tokens redrawn."""
     word = rng.integers(0, symbols, rng.integers(2, 2 * order + 5))
     return np.where(rng.random(length) < 0.03, rng.integers(0, symbols, length), np.resize(word, length))
 
@@ -51,7 +51,7 @@ def de_bruijn(rng: np.random.Generator, length: int, symbols: int, order: int) -
 
 
 def de_bruijn_cycle(symbols: int, order: int) -> Int[np.ndarray, "windows"]:
-    """Each word of `order` symbols once, around a circle: greedily the largest symbol that gives a new word.
+    """A cyclic sequence with each word of `order` symbols once: greedily the largest symbol that gives a new word.
 
     >>> de_bruijn_cycle(2, 3).tolist()
     [1, 1, 1, 0, 1, 0, 0, 0]
@@ -75,7 +75,7 @@ KINDS: dict[str, Maker] = {"random": uniform, "periodic": periodic, "sparse": sp
 def hard_sequences(
     *, count: int, length: int, alphabet_size: int, order: int, seed: int
 ) -> Int[np.ndarray, "count length"]:
-    """`count` sequences, the kinds in turn.
+    """`count` sequences, of the four kinds in turn.
 
     >>> hard_sequences(count=5, length=7, alphabet_size=2, order=1, seed=0).shape
     (5, 7)
@@ -87,7 +87,7 @@ def hard_sequences(
 
 
 def all_sequences(alphabet_size: int, length: int) -> Iterator[Int[np.ndarray, "batch length"]]:
-    """All sequences in the order of their numbers in base S, some thousand at a time; the last batch may be short.
+    """All sequences in the order of their numbers in base S, in batches; the last batch may be smaller.
 
     >>> next(all_sequences(2, 2)).tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -100,7 +100,7 @@ def all_sequences(alphabet_size: int, length: int) -> Iterator[Int[np.ndarray, "
 
 
 def check_count(alphabet_size: int, length: int) -> None:
-    """Refuse lengths with more sequences than are enumerated, and lengths below 2.
+    """Reject lengths with more sequences than are enumerated, and lengths below 2.
 
     >>> check_count(2, 30)
     Traceback (most recent call last):

@@ -1,16 +1,16 @@
 """`one-layer`: a single attention layer and an MLP that counts, with a head for every position, or for every p - 2.
 
-One head cannot find the matches: the stream at a key knows its own token and nothing before it. So heads carry the
-whole sequence to every position, and the MLP does the rest:
+One head cannot find the matches: the stream at a key contains only its own token. So heads copy the whole sequence to
+every position, and the MLP does the rest:
 
-* the head of position t attends to t, or to the beginning token ⊢ before t is reached, and writes e_{x_t} to `at_t`;
-* k - 1 further heads copy the tokens at offsets 1 … k-1: the window up to n, each token in a block of its own;
-* the MLP compares the window with every earlier one, counts by symbol what followed the equal ones, N_s, and divides:
-  Σ_q ReLU(N_s/q - 2|N - q|) = N_s/N, since N_s/q ≤ N/q ≤ 2|N - q| for every whole q ≠ N.
+* the head of position t attends to t, or to the beginning token ⊢ at positions before t, and writes e_{x_t} to `at_t`;
+* k - 1 further heads copy the tokens at offsets 1 … k-1: the window up to n, each token in a separate block;
+* the MLP compares the window with every earlier one, counts the successors s of equal windows, N_s, and divides:
+  Σ_q ReLU(N_s/q - 2|N - q|) = N_s/N, since N_s/q ≤ N/q ≤ 2|N - q| for every integer q ≠ N.
 
-With `heads` = H each head carries ⌈T/H⌉ positions as the digits of a number, the earliest on top, and the MLP reads
-them as in `unrolled`: m = p - 2 positions fit. Digits of positions that are yet to come are zero, and ⊢ weighs as much
-as the last digit that is there, so that the weights add up to 2 at every position.
+With `heads` = H each head encodes ⌈T/H⌉ positions as the digits of a number, the earliest on top, and the MLP reads
+them as in `unrolled`: m = p - 2 positions fit. Digits of future positions are zero, and ⊢ has the weight of the lowest
+known digit, so that the weights add up to 2 at every position.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from anyorder.constructions.unrolled import anchored, reading
 from anyorder.errors import require
 from anyorder.models import Head, Layer, MLPLayer, Transformer
 
-#: Numbers in the weights, and in the attention maps of one sequence: a quarter of a gigabyte in float64.
+#: Most numbers in the weights, and in the attention maps of one sequence: 256 MiB in float64.
 LARGEST = 1 << 25
 #: Digits that the MLP reads at once.
 GROUP = 2
@@ -43,7 +43,7 @@ Tokens = dict[int, list[tuple[str, float]]]
 
 
 def analyse(request: Request, heads: int = 0) -> Analysis:
-    """Counts up to T - k and the numbers of the heads are whole; two roundings in N_s · (1/q)."""
+    """Counts up to T - k and the codes of the heads are integers; two roundings in N_s · (1/q)."""
     check_heads(request, heads)
     longest = -(-request.length // heads) if heads else 1
     return Analysis(
@@ -62,7 +62,7 @@ def own_shares(request: Request, heads: int) -> list[tuple[int, int]]:
 
 
 def check_heads(request: Request, heads: int) -> None:
-    """Refuse more heads than there are positions."""
+    """Reject more heads than there are positions."""
     length = request.length
     require(heads <= length, f"heads is {heads}, must be at most the length {length}; pass `heads={length}` or less")
 
@@ -108,8 +108,8 @@ def positions(
 ) -> tuple[Float[np.ndarray, "places heads"], Float[np.ndarray, "places heads"]]:
     """The score of every position as a key of each head, and that of ⊢ for it as a query.
 
-    In its share position t weighs 2^-j, j = 0, 1, …, and with e of them there ⊢ weighs 2^(1-e): together 2. A head of
-    one position needs ⊢ only where that is yet to come.
+    In a head's share the positions weigh 2^-j, j = 0, 1, …, and once e of them are past, ⊢ weighs 2^(1-e): 2 in all. A
+    head of one position needs ⊢ only before that position.
     """
     places, none = np.arange(request.length)[:, None], vanishing_score(request)
     first, count = np.array(own).T
@@ -139,7 +139,7 @@ def position_heads(stream: Stream, own: list[tuple[int, int]]) -> tuple[Head, ..
 
 
 def window_heads(request: Request, stream: Stream) -> tuple[Head, ...]:
-    """The tokens at offsets 1 … k-1; positions that lack some of them match nothing, and nothing is promised there."""
+    """The tokens at offsets 1 … k-1; positions without some of them match nothing and have no guarantee."""
     space, symbol = Stream(score=1), Stream(symbol=request.alphabet_size)
     return tuple(
         Head(
@@ -196,7 +196,7 @@ def size(request: Request, heads: int) -> int:
 
 
 def check_size(request: Request, heads: int) -> None:
-    """Refuse a model that does not fit into memory before building it, and name the length that fits."""
+    """Reject a model that does not fit into memory before building it, and name the length that fits."""
 
     def numbers(length: int) -> int:
         asked = dataclasses.replace(request, length=length)
@@ -226,10 +226,10 @@ def proof(request: Request, heads: int = 0) -> tuple[Step, ...]:
 def _copy_steps() -> tuple[Step, ...]:
     return (
         Step(
-            "Carry every position, one head each",
-            "A key knows its own token and nothing before it, so no head can find a match. Instead there is a head for "
-            "every position: it copies the token at this position, and attends to the beginning token ⊢ before the "
-            "position is reached. The longer the sequence, the more heads.",
+            "Copy every position, one head each",
+            "A key contains only its own token, so no head can find a match. Instead there is a head for every "
+            "position: it copies the token there and, at earlier positions, attends to the beginning token ⊢. The "
+            "longer the sequence, the more heads.",
             "att_t(n, t) = 1 for t ≤ n,   at_t = e_{x_t}",
             "ours",
             {
@@ -252,9 +252,9 @@ def _code_steps(request: Request, own: list[tuple[int, int]]) -> tuple[Step, ...
     return (
         Step(
             "Carry the positions as numbers",
-            "A key knows its own token and nothing before it, so no head can find a match. Instead each head carries a "
-            "share of all positions, as the digits of one number for every symbol, the earliest on top. Before all of "
-            "them are reached, the beginning token ⊢ has the weight of the rest." + steps.ANCHORED,
+            "A key contains only its own token, so no head can find a match. Instead each head encodes a share of all "
+            "positions, as the digits of one number for every symbol, the earliest on top. The beginning token ⊢ has "
+            "the weight of the positions that are still to come." + steps.ANCHORED,
             "att(n, t) = 2^-(1 + t - a) for t = a … a + m - 1,   code = Σ_t 2^(a + m - 1 - t) e_{x_t},   m = ⌈T/H⌉",
             "ours, after `unrolled`",
             {

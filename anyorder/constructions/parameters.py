@@ -1,7 +1,7 @@
 """Counting parameters: Table 1 and the two breakdowns of App. I, next to the arrays of our models.
 
 The paper's accounting: every head has a table of T key positions of its own width, whether or not it is zero;
-value positions and b_o are not counted; a layer norm has parameters although v/‖v‖ has none (two vectors
+value positions and b_o are not counted; a layer norm counts parameters although v/‖v‖ has none (two vectors
 per norm in the first breakdown, one in the second). `account` applies these rules to a model's arrays.
 """
 
@@ -16,7 +16,7 @@ from anyorder.constructions.construction import OptionValue, evaluated
 from anyorder.constructions.registry import construct, find, plan
 from anyorder.models import Layer, Recurrence, Transformer
 
-#: A model with a larger matrix than this is not built to be counted: it would fill the memory.
+#: Largest matrix of a model that is built to be counted: larger ones would fill the memory.
 LARGEST_WIDTH = 1024
 
 
@@ -32,7 +32,7 @@ class Component:
 
 @dataclasses.dataclass(frozen=True)
 class Breakdown:
-    """A table of App. I; `uncounted`: parameters that the construction needs and the table omits."""
+    """A table of App. I; `uncounted` are parameters that the construction needs but the table omits."""
 
     construction: str
     components: tuple[Component, ...]
@@ -46,7 +46,7 @@ class Breakdown:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A row of Table 1; `alternative` is a second count where two are defensible, `stored` our arrays' entries."""
+    """A row of Table 1; `alternative` is a second defensible count, `stored` the number of entries of our arrays."""
 
     work: str
     construction: str

@@ -1,4 +1,4 @@
-"""Parts that constructions share: the head of a window, directions, exact integers in the stream, the frame."""
+"""Parts shared by constructions: the head of a window, directions, exact integers in the stream, the frame."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from anyorder.models import Head, Layer, MLPLayer, Transformer, UnitNorm
 
 
 def fitting(request: Request, stream: Stream) -> Stream:
-    """The stream of a model whose head compares k tokens, or an `InputError` where its matrices fill the memory.
+    """The stream of a model whose head compares k tokens, or an `InputError` if its matrices fill the memory.
 
-    Two matrices are nearly square. With their copies they take 40 bytes an entry.
+    Two matrices are nearly square. With their copies they take 40 bytes per entry.
     """
     k, s, width = request.order, request.alphabet_size, stream.dimension
     needed, free = 40 * width**2, free_memory()
@@ -67,12 +67,12 @@ def direction(stream: Stream, *routes: Route, skip: int, **bias: Value) -> MLPLa
 
 
 def vanishing_pull(request: Request) -> float:
-    """A pull at which all other offsets together weigh at most u², so that adding them to one changes nothing."""
+    """A pull at which all other offsets together weigh at most u², which has no effect when added to one."""
     return math.log(request.length + 1) - 2 * math.log(unit_roundoff(request.dtype))
 
 
 def vanishing_score(request: Request, halvings: int = 2) -> float:
-    """An integer score whose exponential is zero next to that of the score (2 - halvings)·log 2."""
+    """An integer score whose exponential underflows to zero next to that of the score (2 - halvings)·log 2."""
     smallest = float(jnp.finfo(DTYPES[request.dtype]).smallest_subnormal)
     return float(math.floor(math.log(smallest) - halvings * math.log(2)))
 
@@ -80,14 +80,14 @@ def vanishing_score(request: Request, halvings: int = 2) -> float:
 def anchor(request: Request) -> float:
     """M = 3 · 2^(p-3): stored numbers between M and 4M/3 are multiples of 1/2, and 2M + small is still exact.
 
-    A window block that holds M rounds what attention adds to it to the nearest half, and so to the integer
-    that the code means; that is `stored(M + v) - M = v` for every v within 1/4 of an integer.
+    Adding an attention output to a window block of value M rounds it to the nearest half, and hence to the integer
+    of the code: `stored(M + v) - M` is the nearest integer for every v within 1/4 of one.
     """
     return 0.75 / unit_roundoff(request.dtype) / 2
 
 
 def rounding_pull(request: Request) -> float:
-    """A pull at which all other offsets move an anchored code by less than 1/16: rounding removes that."""
+    """A pull at which all other offsets change an anchored code by less than 1/16, which rounding removes."""
     return math.log(16 * (request.length + 1))
 
 

@@ -24,9 +24,9 @@ UNITS = {
 class Price:
     """The cost of a construction, computed without building it.
 
-    parameters: by the paper's rules, T key positions in every attention head.
-    state_bits: numbers kept while T tokens are streamed, times the bits of each.
-    bits_needed: mantissa bits for the target error; None without a promise.
+    parameters: by the paper's rules, with T key positions in every attention head.
+    state_bits: numbers stored while T tokens are streamed, times the bits of each.
+    bits_needed: mantissa bits for the target error; None without a certificate.
     pays, least: the amount of `unit` that this model has, and its lower bound; None without a bound.
     """
 

@@ -2,9 +2,9 @@
 
 The convolution of `convolution` puts the last k tokens of every position side by side. One ReLU layer turns them into
 the one-hot vector φ of the context: the unit of context c counts agreements with c and subtracts k - 1. The table
-H ← H + φ(x_{n-k} … x_{n-1}) ⊗ e_{x_n} then holds the counts, and reading it with φ(x_{n-k+1} … x_n) and dividing by
-the sum gives the k-gram. `recurrent-bayes` starts from a table of β: add-β smoothing. The state has S^(k+1) counts,
-whatever the length; counts are whole numbers up to 2^p.
+H ← H + φ(x_{n-k} … x_{n-1}) ⊗ e_{x_n} then contains the counts, and reading it with φ(x_{n-k+1} … x_n) and dividing by
+the sum gives the k-gram. `recurrent-bayes` starts from a table of β: add-β smoothing. The state has S^(k+1) counts at
+any length; counts are exact integers up to 2^p.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LARGEST_TABLE = 1 << 14
 
 
 def analyse(request: Request) -> Analysis:
-    """Counts up to T - k are whole numbers, and exact; one division."""
+    """Counts up to T - k are exact integers; one division."""
     return Analysis(
         margin=1.0,
         miss_units=0.0,
@@ -43,16 +43,16 @@ def analyse(request: Request) -> Analysis:
 
 
 def analyse_bayes(request: Request, beta: float = 1.0) -> Analysis:
-    """A count plus β is rounded where it passes a power of two and when it is read: three units altogether.
+    """A count plus β is rounded when it passes a power of two and when it is read: three units altogether.
 
-    Their sum is rounded once more for each symbol, and the quotient once.
+    The sum is rounded once more for each symbol, and the quotient once.
     """
     bits, units = _bits(request.length - request.order + math.ceil(beta)), 6.0 + request.alphabet_size
     return dataclasses.replace(analyse(request), code_bits=bits, output_units=units, estimator="bayes")
 
 
 def _bits(largest: int) -> int:
-    """Bits that hold every whole number up to this one, which may be a power of two itself."""
+    """Mantissa bits that represent every integer up to this one, which may itself be a power of two."""
     return max(1, (largest - 1).bit_length())
 
 
@@ -79,7 +79,7 @@ def recurrent(request: Request, kappa: float, beta: float = 0.0) -> Transformer:
 
 
 def contexts(stream: Stream, recent: list[str]) -> Float[np.ndarray, "contexts d"]:
-    """One row for each context, oldest token first: ones where it agrees with blocks of tokens, the newest first."""
+    """One row for each context, oldest token first: its one-hot tokens as blocks, newest first."""
     size = dict(stream.blocks)["token"]
     rows = np.zeros((size ** len(recent), stream.dimension))
     for number, context in enumerate(itertools.product(range(size), repeat=len(recent))):

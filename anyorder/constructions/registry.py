@@ -52,7 +52,7 @@ class Plan:
     """One request to one construction, before anything is built.
 
     `certificate` is that of the model, None for a construction without one. `shortcoming` is the reason why the dtype
-    cannot hold it, None if it can.
+    does not support it, None if it does.
     """
 
     construction: Construction
@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def shortcoming(self) -> str | None:
-        """The reason why the dtype cannot hold the certificate, as the end of a sentence; None if it can."""
+        """The reason why the dtype does not support the certificate, as the end of a sentence; None if it does."""
         if self.analysis is None or self.certificate is None:
             return None
         promise, dtype = self.certificate, self.request.dtype
@@ -80,7 +80,7 @@ class Plan:
 
     @property
     def refusal(self) -> str | None:
-        """The whole sentence, with the ways out; None if there is nothing to refuse."""
+        """The error message, with remedies; None if the request can be built."""
         shortcoming, order, name = self.shortcoming, self.request.order, self.construction.name
         return None if shortcoming is None else f"order {order} with `{name}` {shortcoming}; use {_ways_out(self)}"
 
@@ -95,7 +95,7 @@ class Plan:
         return self.construction.steps(self.request, **self.options)
 
     def at(self, kappa: float) -> Plan:
-        """The plan of the same request at another temperature."""
+        """The plan of the same request with another kappa."""
         return _plan(self.construction, self.request, self.options, kappa, self.analysis)
 
     def build(self, force: bool = False) -> Transformer:
@@ -125,7 +125,7 @@ def plan(
     kappa: float | None = None,
     **options: OptionValue,
 ) -> Plan:
-    """The plan of a construction, by name or object: its analysis and certificate, and why it would be refused.
+    """The plan of a construction, by name or object: its analysis, certificate and possible shortcoming.
 
     >>> found = plan("unrolled", order=30, alphabet_size=2, length=1024, dtype="float32")
     >>> found.certificate.bits_needed, found.certificate.bound, found.shortcoming
@@ -151,7 +151,7 @@ def plan(
     made = _plan(entry, Request(order, alphabet_size, length, dtype, target), entry.settings(options), kappa)
     require(
         kappa is None or made.kappa == kappa,
-        f"kappa is {kappa}, `{entry.name}` has no softmax to sharpen; leave it out",
+        f"kappa is {kappa}, `{entry.name}` has no softmax to sharpen; drop it",
     )
     return made
 
@@ -169,8 +169,8 @@ def construct(
 ) -> Transformer:
     """Build a construction: a `Transformer` with a certificate; the short form of `plan(...).build()`.
 
-    `length` is the longest sequence that the certificate covers; what the dtype cannot hold is refused
-    unless `force`. `options` are those of `plan`: `target_error`, `kappa`, and the construction's own, which
+    `length` is the longest sequence that the certificate covers; requests beyond the precision of the dtype are
+    rejected unless `force`. `options` are those of `plan`: `target_error`, `kappa`, and the construction's own, which
     `CONSTRUCTIONS[name].options` lists.
 
     >>> model = construct("dyadic", order=2, alphabet_size=2, length=16)
@@ -192,7 +192,7 @@ def planned(certificate: Certificate) -> Plan:
 
 
 def find(name: str | Construction) -> Construction:
-    """The construction of that name, or an `InputError` that lists them; a construction is returned unchanged.
+    """The construction of that name, or an `InputError` that lists all; a construction is returned unchanged.
 
     >>> find("dyadic").dimension
     '6S + 3'
@@ -207,26 +207,26 @@ def _plan(
     kappa: float | None = None,
     analysis: Analysis | None = None,
 ) -> Plan:
-    """The certificate of a request at a temperature; None takes the smallest that suffices."""
+    """The plan of a request with this kappa; None takes the smallest sufficient one."""
     if analysis is None and entry.analyse is not None:
         analysis = entry.analyse(request, **options)
     if kappa is not None:
         kappa = as_number("kappa", kappa)
-        require(kappa > 0, f"kappa is {kappa}, must be above 0; leave it out to take what suffices")
+        require(kappa > 0, f"kappa is {kappa}, must be above 0; drop it for the smallest sufficient value")
     if analysis is None:
-        assert entry.default_kappa is not None, f"{entry.name} promises nothing and has no default kappa"
+        assert entry.default_kappa is not None, f"{entry.name} has neither a certificate nor a default kappa"
         return Plan(entry, request, options, kappa or entry.default_kappa(request))
     certificate = certify(entry.name, request, analysis, kappa, options)
     return Plan(entry, request, options, certificate.kappa, analysis, certificate)
 
 
 def held(entry: Construction, request: Request, options: dict[str, OptionValue]) -> bool:
-    """Whether the request would be built without force."""
+    """Whether the request can be built without force."""
     if (entry.largest_order or request.order) < request.order:
         return False
     try:
         return _plan(entry, request, options).shortcoming is None
-    except InputError:  # options that do not go with this order
+    except InputError:  # options that are invalid at this order
         return False
 
 
@@ -243,7 +243,7 @@ def _relieved(entry: Construction, request: Request, options: dict[str, OptionVa
 
 
 def _other(entry: Construction, request: Request) -> Iterator[str]:
-    """Another construction that holds the request, unchanged or with larger options."""
+    """Another construction that supports the request, unchanged or with larger options."""
     options = entry.settings({})
     if held(entry, request, options):
         yield f"`{entry.name}`"
@@ -252,7 +252,7 @@ def _other(entry: Construction, request: Request) -> Iterator[str]:
 
 
 def _ways_out(refused: Plan) -> str:
-    """Wider dtype, larger options, smaller order or length, other construction: those that work, best first."""
+    """Remedies that work, best first: wider dtype, larger options, smaller order or length, another construction."""
     entry, request, options = refused.construction, refused.request, refused.options
 
     def holds(**other: Any) -> bool:

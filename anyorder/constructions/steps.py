@@ -1,6 +1,6 @@
 """The proof of a construction as data: steps, the values that each displays, and steps shared by several proofs.
 
-A step names blocks of the residual stream, points of the model and weights; nothing is computed here. The page
+A step names blocks of the residual stream, points of the model and weights, and computes nothing. The page
 evaluates the steps at one position of a trace and draws them. Offsets count back from n: the key at position n sums
 the k tokens *before* n, the query the k tokens *up to* n, so that the token at a matching key
 is a candidate for the next one.
@@ -33,7 +33,7 @@ class Combined:
 
 @dataclasses.dataclass(frozen=True)
 class Inside:
-    """The input of the MLP's ReLU: W x + b in a block, x the stream at a point."""
+    """The input of the MLP's ReLU: W x + b in a block, with x the stream at a point."""
 
     name: str
     layer: int
@@ -52,7 +52,7 @@ class Threshold:
 
 @dataclasses.dataclass(frozen=True)
 class Attention:
-    """The weights of a head from n to every key; marked are the matches, or the tokens from one offset to another."""
+    """The weights of a head from n to every key, with marks on the matches or on a range of offsets."""
 
     name: str
     layer: int
@@ -62,7 +62,7 @@ class Attention:
 
 @dataclasses.dataclass(frozen=True)
 class Scores:
-    """The scores of a head from n to every key, in units of kappa where there is one."""
+    """The scores of a head from n to every key, in units of kappa if there is one."""
 
     name: str
     layer: int
@@ -72,7 +72,7 @@ class Scores:
 
 @dataclasses.dataclass(frozen=True)
 class Overlay:
-    """The query of a head at n drawn over the key of a match and over that of the nearest miss, both as directions."""
+    """The direction of a head's query at n, drawn over those of a match's key and of the nearest miss's key."""
 
     name: str
     layer: int
@@ -84,7 +84,7 @@ class Overlay:
 class Hidden:
     """The output of an MLP layer that does not write to the stream: a number for every symbol.
 
-    With `keys` there is one for every position from k on and symbol, drawn at that position as their sum.
+    With `keys` there is one for every symbol and position from k on; the sum over symbols is drawn at the position.
     """
 
     name: str
@@ -159,7 +159,7 @@ def copies(order: int, prefix: str, source: str, weights: Mapping[str, str], gat
     """A head for each offset."""
     return Step(
         "Copy the last k tokens, one head each",
-        "Head j attends to offset j alone and writes that token to a block of its own. No number packs several tokens: "
+        "Head j attends to offset j alone and writes that token to a separate block. No number packs several tokens: "
         "the cost is heads instead of bits.",
         "att_j(n, i) = 1 for i = n - j,   block_j = e_{x_{n-j}}",
         source,

@@ -2,8 +2,8 @@
 
 A weight is a list of routes `(read, write, scale)`: "read `token`, write `window`, times C". Between blocks
 of one width the scale multiplies the identity; from or to a block of width one it multiplies ones (a sum, or
-a copy into every coordinate); a matrix is taken as it is. All weights are NumPy's float64 here: a
-complete model is cast to its dtype and given to JAX once.
+a copy into every coordinate); a matrix is used unchanged. All weights are NumPy's float64 here: a
+complete model is cast to its dtype and passed to JAX once.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Stream:
     def table(self, entries: Mapping[int, Mapping[str, Value]]) -> Float[np.ndarray, "offsets d"]:
         """Position vectors by offset, zero by default.
 
-        The number of rows is a multiple of 32, so that models of different order are one compiled program.
+        The number of rows is a multiple of 32, so that models of different orders share a compiled program.
 
         >>> Stream(score=1).table({2: {"score": 7.0}})[:3].tolist()
         [[0.0], [0.0], [7.0]]

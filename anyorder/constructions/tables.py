@@ -12,7 +12,7 @@ from anyorder.io.numerics import DTYPES
 
 
 class Listing(NamedTuple):
-    """Headings, and rows of as many cells."""
+    """Headings, and rows with one cell for each."""
 
     headings: tuple[str, ...]
     rows: list[tuple[str, ...]]

@@ -1,4 +1,4 @@
-"""`two-head`: Theorem 2, App. A.2.1, and `two-head-qk`: App. A.2.2. A second head saves isolating a token."""
+"""`two-head`: Theorem 2, App. A.2.1, and `two-head-qk`: App. A.2.2. A second head replaces the isolation of a token."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`two-layer`: Theorem 3, App. B.1, and `two-layer-qk`: App. B.2, as printed, with errata corrected.
 
-Base 3, the gate Z_n inside the score, one kappa for both: over the reals they compute the conditional k-gram
-(B.2: a biased one, E7). In floating point the score kappa·(Z_i Z_n + cos) is of size kappa·9^k while
+With base 3, the gate Z_n inside the score and one kappa for both, they compute over the reals the conditional k-gram
+(B.2: a biased one, E7). In floating point the score kappa·(Z_i Z_n + cos) is of size kappa·9^k but
 its margin is kappa·2·9^-k, so only small orders are exact, unlike with `dyadic`.
 """
 
@@ -49,7 +49,7 @@ def analyse(request: Request) -> Analysis:
 
 
 def analyse_qk(request: Request) -> Analysis:
-    """Openings count too, and must be told apart: codes of k and of m < k tokens, on one scale C_k · C_m."""
+    """Openings are keys too and must be distinguished: codes of k and of m < k tokens, on the scale C_k · C_m."""
     k, shared = request.order, min(request.alphabet_size, request.order)
     margin = nearest_miss(code_total(k) * code_total(max(k - 1, 1)))
     keys, uneven = 4 * k + 3 * shared + 2, float(k > 2)
@@ -98,7 +98,7 @@ def shift(order: int) -> tuple[Route, ...]:
 def matching_head(stream: Stream, kappa: float) -> Head:
     """Layer 2: score kappa · Z_i Z_n + kappa · cos(v_i, u_n), with √kappa in W_Q and in W_K.
 
-    The columns are those of the blocks named; the paper's index of W_Q^(2) is off by one block of S.
+    Columns are given by the named blocks; the paper's index of W_Q^(2) is off by one block of S.
     """
     symbols = dict(stream.blocks)["token"]
     space = Stream(gate=1, code=symbols, unused=stream.dimension - 1 - symbols)
@@ -255,6 +255,6 @@ TWO_LAYER_QK = Construction(
     build=two_layer_qk,
     analyse=analyse_qk,
     steps=proof_qk,
-    # Its MLP makes the query from a full window *before* n, so it starts one position after the estimator.
+    # Its MLP computes the query from a full window *before* n, so it starts one position after the estimator.
     opening=1,
 )

@@ -1,19 +1,19 @@
 """`unrolled`: one head up to the limit of its bits. The MLP reads the code digit by digit, and digits are compared.
 
-Layer one writes the window as the number v_n = Σ_{i=1..m} 2^(i-1) e_{x_{n-i}}, one coordinate for each symbol, as
-`dyadic` does. Its digits are one-hot tokens: the MLP extracts them from the top, two layers for each group of
-digits, and layer two counts agreements: margin 1 whatever the order is. With p mantissa bits a head holds
-m = p - 2 offsets. With H heads each writes the number of its own share of the offsets, so that the order is H(p - 2);
-`k-head` is the member with one offset per head (`heads` is None): a number of one digit is that digit, so that there is
-nothing to read and no MLP, and every dtype holds every order.
+Layer one writes the window as the number v_n = Σ_{i=1..m} 2^(i-1) e_{x_{n-i}}, one coordinate for each symbol, as in
+`dyadic`. Its digits are one-hot tokens: the MLP extracts them from the top, two layers for each group of
+digits, and layer two counts agreements: margin 1 at every order. With p mantissa bits a head encodes
+m = p - 2 offsets. Each of H heads writes the number of its own share of the offsets, so that the order is H(p - 2);
+`k-head` is the case of one offset per head (`heads` is None): the code is a single digit, so that there is no MLP, and
+every dtype supports every order.
 
-Everything before layer two is a whole number below 2^p, and exact:
+All values before layer two are integers below 2^p, and exact:
 
-* the offsets of a window have the scores (i - m)·log 2, the oldest exactly 0, so that they are rounded least where
-  they weigh most; the current token has the score of the newest, which makes the weights add up to a power of two;
+* the offsets of a window have the scores (i - m)·log 2, the oldest exactly 0, so that the largest weights have the
+  smallest rounding; the current token has the score of the newest, so that the weights add up to a power of two;
 * every other offset up to T has a score whose exponential is 0;
-* an anchor M = 2^(p-1) in the block of the code: stored numbers from M to 2M are whole, so that adding what the head
-  found rounds it to the nearest whole number. The MLP subtracts M and the current token.
+* an anchor M = 2^(p-1) in the block of the code: stored numbers from M to 2M are integers, so that adding the head's
+  output rounds it to the nearest integer. The MLP subtracts M and the current token.
 
 `unrolled-bayes` has the sink of `k-head-bayes`: a match scores 0, the beginning token log(β S).
 """
@@ -39,7 +39,7 @@ from anyorder.models import Head, Layer, MLPLayer, Transformer
 
 
 def anchor(request: Request) -> float:
-    """M = 2^(p-1): from M to 2M the stored numbers are the whole ones."""
+    """M = 2^(p-1): from M to 2M the stored numbers are the integers."""
     return 0.5 / unit_roundoff(request.dtype)
 
 
@@ -59,13 +59,13 @@ def analyse(request: Request, heads: int | None = 1, group: int = 2) -> Analysis
 
 
 def analyse_bayes(request: Request, beta: float = 1.0, heads: int | None = 1, group: int = 2) -> Analysis:
-    """The sink is rounded in log(β S) and in exp, and moves p by 1/4 of that at most."""
+    """The sink is rounded in log(β S) and in exp, which changes p by at most 1/4 of that."""
     sink = (abs(math.log(beta * request.alphabet_size)) + 2) / 4
     return dataclasses.replace(analyse(request, heads, group), output_units=4 + sink, estimator="bayes")
 
 
 def unrolled(request: Request, kappa: float, heads: int | None = 1, group: int = 2) -> Transformer:
-    """`full` is 1 with a full window: one agreement more, so that no partial window reaches a full match."""
+    """`full` is 1 with a full window: one more agreement, so that no partial window scores as a full match."""
     gates = ["gate"] if heads in (None, request.order) else ["gate", "full"]
     return _member(
         request, kappa, heads, group, gates, query=[("token", "extra", kappa)], key=[(gates[-1], "extra", 1.0)]
@@ -110,7 +110,7 @@ def _member(
 
 
 def blocks(request: Request, rounds: list[list[Group]], heads: int, single: list[str]) -> Stream:
-    """`token`, the code of each head, the blocks that its digits are read into, `output`."""
+    """`token`, the code of each head, the blocks of its digits, `output`."""
     s = request.alphabet_size
     read = [block for together in rounds for one in together for block in one.blocks().values()]
     codes = [f"code_{head}" for head in range(1, heads + 1)] if rounds else []
@@ -119,14 +119,14 @@ def blocks(request: Request, rounds: list[list[Group]], heads: int, single: list
 
 
 def anchored(request: Request, stream: Stream) -> dict[str, Value]:
-    """The blocks of the stream that hold M."""
+    """The blocks of the stream with the anchor M."""
     names = [name for name, _ in stream.blocks]
     whole = [name for name in names if name.startswith("code_") or (name == "gate" and "full" in names)]
     return dict.fromkeys(whole, anchor(request))
 
 
 def window_heads(request: Request, stream: Stream, heads: int, *, gate: bool) -> tuple[Head, ...]:
-    """Layer one: head h adds up its share of the offsets; the last head also writes 1 to `gate`, if offset k is there.
+    """Layer one: head h adds up its share of the offsets; the last head also writes 1 to `gate`, if offset k exists.
 
     The weights of m offsets and of the current token are 2^(i-m) and 2^(1-m): they add up to 2, so that 2^m times
     their mean is Σ 2^(i-1) e_{x_{n-i}} + e_{x_n}.
@@ -152,7 +152,7 @@ def window_heads(request: Request, stream: Stream, heads: int, *, gate: bool) ->
 
 
 def _scores(request: Request, offset: int, count: int) -> Float[np.ndarray, "offsets 1"]:
-    """(i - m)·log 2 in the window, the newest one's at offset 0, and elsewhere up to T scores whose exp is zero."""
+    """(i - m)·log 2 in the window, the newest token's score at offset 0, and elsewhere scores whose exp is zero."""
     rows = 32 * (1 + request.length // 32)
     scores = np.full(rows, vanishing_score(request, count + 1))
     scores[offset + 1 : offset + count + 1] = np.arange(1 - count, 1) * math.log(2)
@@ -165,7 +165,7 @@ def reading(
 ) -> tuple[MLPLayer, ...]:
     """Two layers for each round: t = ReLU(τ·2^low - r), r the remainder of a code, then ReLU(1 - t) = [r ≥ τ·2^low].
 
-    All numbers are integers: t is 0 or at least 1. With `current` the current token is in the code, and subtracted.
+    All numbers are integers: t is 0 or at least 1. `current` subtracts the current token, which is in the code.
     """
     m, names, layers = anchor(request), [name for name, _ in stream.blocks], []
     for turn, together in enumerate(rounds):

@@ -1,6 +1,6 @@
 """The proof of `unrolled` as data: write the window as a number, read its digits, compare them.
 
-`k-head`, its member with one offset per head (`heads` is None), copies the digits instead.
+`k-head`, the case of one offset per head (`heads` is None), copies the digits instead.
 """
 
 from __future__ import annotations

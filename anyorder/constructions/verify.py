@@ -60,7 +60,7 @@ class Verification:
         if broken:
             return f"this backend violates the certificate's assumptions: {', '.join(broken)}"
         if self.bound >= 1:
-            return "the bound is 1: nothing is promised, whatever the error is"
+            return "the bound is 1, which is no guarantee"
         return f"the largest error {self.max_error:.3g} is above the bound {self.bound:.3g}"
 
 
@@ -69,7 +69,7 @@ MOST_SCORES = 1 << 28
 
 
 def within(error: float, bound: float | None) -> bool:
-    """Whether an error is within the bound; a bound of 1 promises nothing, and without a bound every error passes.
+    """Whether an error is within the bound; none is within a bound of 1, and without a bound every error passes.
 
     >>> within(1e-7, 1e-6), within(0.4, 1.0), within(0.4, None)
     (True, False, True)
@@ -80,7 +80,7 @@ def within(error: float, bound: float | None) -> bool:
 def expected(
     model: Transformer, tokens: Int[np.ndarray, "length"], order: int, beta: float = 1.0
 ) -> Float[np.ndarray, "length symbols"]:
-    """The distribution that a construction promises after every position, NaN where it makes no promise.
+    """The distribution that a construction must compute after every position, NaN where it has no guarantee.
 
     >>> from anyorder.constructions import construct
     >>> model = construct("bigram", order=1, alphabet_size=2, length=8)
@@ -91,14 +91,14 @@ def expected(
     if model.certificate is not None:
         estimator, opening = model.certificate.estimator, find(model.certificate.construction).opening
     rows = StreamingEstimator(order, model.alphabet_size, estimator, beta=beta).distributions(tokens)
-    rows[order - 1 : order - 1 + opening] = np.nan  # full windows at which it does not promise yet
+    rows[order - 1 : order - 1 + opening] = np.nan  # full windows that the certificate does not cover
     return rows
 
 
 def errors(
     model: Transformer, batch: Int[np.ndarray, "count length"], order: int, beta: float = 1.0
 ) -> Float[np.ndarray, "count length"]:
-    """The deviations of a model from its promised distributions, NaN where it promises nothing."""
+    """The deviations of a model from its expected distributions, NaN where it has no guarantee."""
     predicted = np.asarray(jax.vmap(model)(jnp.asarray(batch, jnp.int32)).astype(jnp.float64))
     exact = np.stack([expected(model, tokens, order, beta) for tokens in batch])
     return deviations(predicted, exact)
@@ -109,7 +109,7 @@ def deviations(
 ) -> Float[np.ndarray, "*batch length"]:
     """The largest error of a probability at every position, NaN where the exact estimator is not defined.
 
-    An output that is not a number is infinitely wrong.
+    An output of NaN is an infinite error.
 
     >>> deviations(np.array([[0.5, 0.5], [0.2, 0.8], [np.nan, 1.0]]), np.array([[np.nan] * 2, [0.0, 1.0], [0.0, 1.0]]))
     array([nan, 0.2, inf])
@@ -126,7 +126,7 @@ def worst_over(
     *,
     check: Callable[[], None] | None = None,
 ) -> tuple[float, int]:
-    """The largest error over batches of sequences, and the number of positions at which something is promised.
+    """The largest error over batches of sequences, and the number of positions with a guarantee.
 
     `check` is called before each batch and may raise an exception to stop.
     """
@@ -160,9 +160,9 @@ def verify(
 
     The subject is a construction or its name, with `order`, `alphabet_size`, `length` and the `options` of `plan`
     (`target_error`, `kappa`, and the construction's own); or a plan; or a model with a certificate, which is measured
-    as it is. With `exhaustive` the sequences are all S^T of the length T, against exact counts. What the certificate
-    assumes of the backend is checked first. With `check` the hard sequences are run one by one, and it is called before
-    each of them, as `worst_over` does.
+    unchanged. With `exhaustive` the sequences are all S^T of length T, compared with exact counts. The certificate's
+    assumptions about the backend are checked first. With `check` the hard sequences are run one by one, and it is
+    called before each of them, as in `worst_over`.
 
     >>> verify("k-head", order=2, alphabet_size=2, length=64, sequences=4).passed
     True
@@ -224,5 +224,5 @@ def _plan_of(subject: str | Construction | Plan | Transformer, dtype: str | None
     if isinstance(subject, Plan):
         return subject
     if subject.certificate is None:
-        raise InputError("the model has no certificate: nothing is promised; `anyorder.training.evaluate` measures it")
+        raise InputError("the model has no certificate to verify; measure it with `anyorder.training.evaluate`")
     return planned(subject.certificate)

@@ -40,7 +40,7 @@ Predictor = Callable[[Tokens], Estimate | WeightedEstimate]
 
 @dataclasses.dataclass(frozen=True)
 class Floor:
-    """A Bayes predictor and its name, or the reason why none is known."""
+    """The Bayes predictor of a source, or the reason why none is known."""
 
     predictor: Predictor | None
     reason: str | None = None
@@ -77,7 +77,7 @@ def floor(source: Source | Prior | Kernel) -> Floor:
         return Floor(as_predictor(prior.floor, source), name="floor")
     if not type(prior).__module__.startswith("anyorder."):
         kind = type(prior).__name__
-        return Floor(None, f"no floor was given for {kind}; write its method floor(tokens), or pass `floor=`")
+        return Floor(None, f"no floor is known for {kind}; define its method floor(tokens), or pass `floor=`")
     if isinstance(noise, TokenNoise):
         return Floor(None, "token noise hides the chain: its Bayes predictor has no closed form")
     if not uniform and (known or isinstance(prior, Pool)):
@@ -119,7 +119,7 @@ def _recalled(tokens: Tokens, source: Any) -> Estimate:
 def references(source: Source | Prior | Kernel) -> dict[str, Predictor]:
     """The reference predictors of a source by name, to compare models with; the Bayes predictor first, if known.
 
-    `order-j` is add-β smoothing of order j, for j = 0 … k; counts leave out the first k tokens. The source's own
+    `order-j` is add-β smoothing of order j, for j = 0 … k, without counts of the first k tokens. The source's own
     predictors follow.
 
     >>> from anyorder.chains import Pool
@@ -139,7 +139,7 @@ def references(source: Source | Prior | Kernel) -> dict[str, Predictor]:
 
 
 def as_predictor(function: Callable[..., Any], source: Source) -> Predictor:
-    """A function of one sequence that gives rows (length, S) or an estimate, as a predictor on this source."""
+    """A function from one sequence to rows (length, S) or an estimate, as a predictor on this source."""
 
     def predictor(tokens: Tokens) -> Estimate | WeightedEstimate:
         found = function(tokens)

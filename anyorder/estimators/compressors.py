@@ -40,7 +40,7 @@ class Compressors:
                 self._bytes[name] += size
 
     def bits_per_symbol(self) -> dict[str, float]:
-        """The size of each file, headers included, for every symbol fed; ends the files at the first call."""
+        """The size of each file, including headers, in bits per symbol fed; the first call ends the files."""
         for name, compressor in self._open.items():
             self._bytes[name] += len(compressor.flush())
         self._open = {}

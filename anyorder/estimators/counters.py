@@ -1,7 +1,7 @@
 """The counters of streaming estimators: growing stores, and three ways to count the successors of a context.
 
-`Windows` counts windows of k tokens, `Suffixes` every suffix of them in a compressed tree, `Paths` every suffix in a
-plain tree, whose nodes have room for more than counts. The compiled loops are in `hashing`.
+`Windows` counts windows of k tokens, `Suffixes` every suffix of them in a compressed tree, `Paths` every suffix in an
+uncompressed tree, whose nodes store more than counts. The compiled loops are in `hashing`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from anyorder.estimators.hashing import (
     window_keys,
 )
 
-_DENSE_SYMBOLS = 15  # up to here a context has a count of every symbol, at first of 63 // 15 = 4 bits or more
+_DENSE_SYMBOLS = 15  # up to here a context has a count of every symbol, with at least 63 // 15 = 4 bits at first
 _KEY_BITS = 63  # a context that fits is its own key; a longer one is hashed
 _HASH_BASE = 0x2545F4914F6CDD1D
 _TOGETHER = 16  # tokens whose contexts are looked up together
@@ -43,10 +43,10 @@ class Counter(Protocol):
     filler: int
 
     def feed(self, stream: np.ndarray, seen: int, chances: np.ndarray, distributions: np.ndarray) -> None:
-        """Count the tokens of `stream` after the first k, which are the tokens before them; `seen` of these exist.
+        """Count the tokens of `stream` after its first k, which are the preceding tokens; `seen` of these exist.
 
-        Write the probability that each token had before it came, and the distribution after it, where it is defined;
-        either array may be empty.
+        Write the probability that was predicted for each token, and the distribution after it, where defined; either
+        array may be empty.
         """
 
     @property
@@ -55,7 +55,7 @@ class Counter(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes in memory."""
 
     def posterior(self, tail: np.ndarray) -> Float64[np.ndarray, "orders"] | None:
         """Weights of the orders in the prediction after these k tokens; None where only one order predicts."""
@@ -63,7 +63,7 @@ class Counter(Protocol):
 
 
 class Recounted(Counter):
-    """Keeps the sequence and recomputes all predictions for every chunk; the next sequence starts without counts."""
+    """Keeps the sequence and recomputes all predictions for every chunk; a new sequence starts without counts."""
 
     dtype, filler = np.dtype(np.int32), 0
 
@@ -125,14 +125,14 @@ def _doubled(array: np.ndarray) -> np.ndarray:
 
 
 def _empty_index(capacity: int) -> np.ndarray:
-    """Zeros that begin at a cache line, so that no row of two words lies across two lines."""
+    """Zeros aligned to a cache line, so that no row of two words spans two lines."""
     memory = np.zeros(2 * capacity + 7, np.int64)
     begin = -(memory.ctypes.data // 8) % 8
     return memory[begin : begin + 2 * capacity].reshape(capacity, 2)
 
 
 class _Stores(Counter):
-    """The base of all counters: stores, the used part of each, and a method by which a compiled loop fills them."""
+    """The base of all counters: stores, the used part of each, and a method that lets a compiled loop fill them."""
 
     def __init__(self, alphabet_size: int, columns: Sequence[_Column], windows: Sequence[_Column] = ()) -> None:
         dense = alphabet_size <= _DENSE_SYMBOLS
@@ -143,7 +143,7 @@ class _Stores(Counter):
         self.stop = np.zeros(4, np.int64)
 
     def fill(self, loop: Callable[..., int], length: int, needs: tuple[int, ...], *arguments: object) -> None:
-        """Let a compiled loop count `length` tokens that need this room each; it stops where a store must grow."""
+        """Let a compiled loop count `length` tokens with these needs each; it stops where a store must grow."""
         index, rows, pairs, windows = self.stores
         place = 0
         while place < length:
@@ -155,12 +155,12 @@ class _Stores(Counter):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes in memory."""
         return sum(store.nbytes for store in self.stores)
 
 
 class Windows(_Stores):
-    """Counts of what follows each window of k tokens, found by hashing; with `bag`, of k tokens in any order.
+    """Counts of the successors of each window of k tokens, found by hashing; with `bag`, of k tokens in any order.
 
     With `early` it also counts the partial windows that a head with normalised queries and keys counts.
     """
@@ -184,11 +184,11 @@ class Windows(_Stores):
         self._count(stream, seen, chances, distributions)
 
     def _count_early(self, early: np.ndarray) -> None:
-        """Count the openings whose code has the same direction as that of a full window.
+        """Count the openings whose code has the same direction as the code of a full window.
 
-        Position i < k has the key of its i tokens, position 0 that of its own token. Its code has the
-        direction of that of the window w iff both, repeated forever, are the same word: then w is the first k
-        letters of that word, and the word must have period k, that is, survive a rotation by k.
+        Position i < k has the key of its i tokens, position 0 that of its own token. Its code is parallel to the code
+        of the window w iff both, repeated forever, are the same word: then w is the first k letters of that word, and
+        the word must have period k, that is, be invariant under a rotation by k.
         """
         for i, token in enumerate(early):
             word = early[: max(i, 1)]
@@ -215,7 +215,7 @@ class Windows(_Stores):
 
 
 class Suffixes(_Stores):
-    """Counts of what follows each suffix of each window, in a compressed tree; the longest known suffix predicts."""
+    """Counts of the successors of each suffix of each window, in a compressed tree; the longest known one predicts."""
 
     def __init__(self, order: int, alphabet_size: int, beta: float | None) -> None:
         check_order(order)
@@ -242,7 +242,7 @@ class Suffixes(_Stores):
 
 
 class Paths(_Stores):
-    """Counts of what follows each suffix of each window, order 0 included, from the first full window on.
+    """Counts of the successors of each suffix of each window, including order 0, from the first full window on.
 
     Predictions are those of the mixture of all orders or of context-tree weighting (`trees`); `counts` makes none.
     """
@@ -277,7 +277,7 @@ class Paths(_Stores):
         )  # fmt: skip
 
     def posterior(self, tail: np.ndarray) -> Float64[np.ndarray, "orders"]:
-        """Weights of the orders, or of the depths at the context that these k tokens are."""
+        """Weights of the orders, or of the depths at the context of these k tokens."""
         index, rows = self.stores[:2]
         path, weights = self.paths[0], np.empty(self.order + 1)
         known = follow(index.index, rows.arrays[0], path, tail, tail.size - 1, self.alphabet_size)
@@ -287,7 +287,7 @@ class Paths(_Stores):
     def marginals(self, beta: float) -> tuple[np.ndarray, np.ndarray, float]:
         """Log-probability of the counted tokens, under each order and under context-tree weighting; Dirichlet(β) rows.
 
-        Between the two is the largest log-likelihood of each order, with the rows that fit best.
+        Between the two is the log-likelihood of each order, maximised over rows.
         """
         _, rows, pairs, _ = self.stores
         counts, parents, _ = rows.arrays

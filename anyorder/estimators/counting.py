@@ -1,8 +1,8 @@
-"""In-context estimators: from the tokens so far, the distribution of the next one, at every position at once.
+"""In-context estimators: the distribution of the next token given the tokens so far, at all positions at once.
 
 Each handles one sequence; use `jax.vmap` for a batch, inside `jax.jit` for one compiled call. A token outside the
-alphabet is refused, or, inside such a call, makes every row from there on NaN (with `ctw` all rows). Row n of the
-result is the prediction of x_{n+1} from x_0 … x_n. A string needs `alphabet=`, its characters in order, in place of
+alphabet is rejected or, inside such a call, makes every row from there on NaN (with `ctw` all rows). Row n of the
+result is the prediction of x_{n+1} from x_0 … x_n. A string needs `alphabet=`, its characters in order, instead of
 `alphabet_size=`.
 """
 
@@ -54,7 +54,7 @@ def where_full(probabilities: Float[Array, "length symbols"], order: int) -> Est
 
 @estimator
 def kgram(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:
-    """The conditional k-gram of Definition 2: what followed earlier occurrences of the last k tokens.
+    """The conditional k-gram of Definition 2: frequencies of the tokens after earlier occurrences of the last k tokens.
 
     >>> probabilities, defined = kgram([0, 1, 0, 1, 1, 0], order=1, alphabet_size=2)
     >>> defined.tolist(), probabilities[-1].tolist()
@@ -71,7 +71,7 @@ def kgram(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alpha
 def bayes(
     tokens: Tokens, *, order: int, alphabet_size: int | None = None, beta: Number = 1.0, alphabet: str | None = None
 ) -> Estimate:
-    """Add-β smoothing of the k-gram counts: the Bayes predictor when rows are Dirichlet(β), here β = 1.
+    """Add-β smoothing of the k-gram counts: the Bayes predictor when rows are Dirichlet(β); β is 1 by default.
 
     Defined wherever the last k tokens exist, also for a context never seen (then uniform).
 
@@ -89,7 +89,7 @@ add_beta = bayes
 
 @estimator
 def bag(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alphabet: str | None = None) -> Estimate:
-    """The distribution after earlier occurrences of the last k tokens in any order: the limit of uniform weights 1/k.
+    """Frequencies after earlier occurrences of the last k tokens in any order: the limit of uniform weights 1/k.
 
     >>> bag([0, 1, 1, 0], order=2, alphabet_size=2).probabilities[-1].tolist()
     [0.0, 1.0]
@@ -156,7 +156,7 @@ def backoff(tokens: Tokens, *, order: int, alphabet_size: int | None = None, alp
 
 @partial(jax.jit, static_argnames=("order", "alphabet_size"))
 def _after_longest_suffix(tokens: Int[Array, "length"], order: int, alphabet_size: int) -> Int[Array, "length symbols"]:
-    """Counts of what followed the longest suffix of at most k tokens that has been seen before."""
+    """Successor counts of the longest suffix of at most k tokens that has been seen before."""
     shorter = [matching.window_matches(tokens, suffix) for suffix in range(order + 1)]
     counted = jnp.stack([matching.counts(matches, tokens, alphabet_size) for matches in shorter])
     seen = counted.sum(axis=2) > 0

@@ -1,4 +1,4 @@
-"""Compiled loops that count what follows each context: exact, in memory that grows with what occurs.
+"""Compiled loops that count the successors of each context: exact, in memory that grows with the contexts that occur.
 
 An *index* is a table of (key, payload) rows with open addressing and linear probing; payload 0 means free.
 The *counts* of a context are a row of 32-bit cells,
@@ -9,17 +9,17 @@ The *counts* of a context are a row of 32-bit cells,
 where a pair (symbol, count, next pair of the same context) exists only if it occurred. Contexts, pairs and
 nodes are numbered from 1; number n is row n - 1 of its array.
 
-A context with an exact key and a small alphabet starts cheaper: its payload is positive and holds all counts
+A context with an exact key and a small alphabet starts smaller: its payload is positive and contains all counts
 in bit fields, so that counting it touches one cache line. When a field is full, the counts move to a row and
-the payload becomes minus its number. A key that merely hashes the context is confirmed against the stored
+the payload becomes minus its number. A key that is only a hash of the context is compared with the stored
 tokens: a collision costs time and never changes a count.
 
-Simpler forms are more than twice as slow. At 10^7 tokens over four symbols and order 12, sorting the codes of contexts
+Simpler implementations are much slower. At 10^7 tokens over four symbols and order 12, sorting the codes of contexts
 with NumPy takes 9.6 times the CPU time on uniform tokens and 14.6 times on a chain of order 3, and `numba.typed.Dict`
 from a code to a row of counts 10.2 and 12.1 times (`benchmarks.streaming`).
 
-All compiled code is in this file, because the on-disk cache of numba watches one file only. Arguments that
-are None select code when it is compiled: `pairs` for small alphabets, `tokens` for exact keys.
+All compiled code is in this file, because the on-disk cache of numba tracks one file only. Arguments that
+are None select code at compile time: `pairs` for small alphabets, `tokens` for exact keys.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ compiled = njit(cache=True, error_model="numpy")
 @intrinsic
 @no_type_check
 def prefetch(typing_context, array, row):
-    """Ask for the cache line of `array[row, 0]` without waiting for it: the one instruction that numba lacks."""
+    """Prefetch the cache line of `array[row, 0]`, for which numba has no function."""
 
     def generate(context, builder, signature, arguments):
         array_type, row_type = signature.args
@@ -70,9 +70,9 @@ def prefetch(typing_context, array, row):
 @compiled
 @no_type_check
 def home(key, capacity):
-    """First slot to look at: the first of the four in a cache line, so that most searches stay in one line.
+    """The first slot of a search: the first of the four in a cache line, so that most searches stay in one line.
 
-    It grows with the mixed key, so that an index doubles in one forward sweep.
+    It is monotonic in the mixed key, so that doubling an index is one forward sweep.
     """
     mixed = key * _MIX[0]
     mixed = (mixed ^ (mixed >> 32)) * _MIX[1]
@@ -127,7 +127,7 @@ def rehash(old, index):
 @compiled
 @no_type_check
 def add(counts, row, symbol, times, symbols, pair_index, pairs, used):
-    """Count `symbol` that many times in a row."""
+    """Add `times` to the count of `symbol` in a row."""
     counts[row, TOTAL] += times
     if pairs is None:
         counts[row, COUNTS + symbol] += times
@@ -204,7 +204,7 @@ def field_total(payload, symbols, bits):
 @compiled
 @no_type_check
 def window_keys(windows, stride, order, base, keys):
-    """Key of every window: the number that its tokens spell in this base, modulo 2^64."""
+    """Key of every window: its tokens as digits of a number in this base, modulo 2^64."""
     top = np.int64(1)
     for _ in range(order - 1):
         top *= base
@@ -232,7 +232,7 @@ def count_contexts(
     a store has to grow, and returns the position reached.
     """
     bits = 63 // symbols
-    slots = np.empty(_AHEAD, np.int64)  # of the next windows; their rows are on the way to the cache
+    slots = np.empty(_AHEAD, np.int64)  # of the next windows; their rows are being prefetched
     for w in range(place, min(place + _AHEAD, stream.size)):
         slots[w % _AHEAD] = home(keys[w], index.shape[0])
         prefetch(index, slots[w % _AHEAD])
@@ -292,8 +292,8 @@ def count_contexts(
 def descend(index, spans, windows, path, stream, newest, order, symbols):
     """Follow the window that ends at `stream[newest]` down the suffix tree, from its newest token backwards.
 
-    Gives the number of nodes put into `path` and the number of tokens matched. If the match ends inside an
-    edge, the last node is the one below: it has the same counts as every place on its edge.
+    Returns the number of nodes put into `path` and the number of tokens matched. If the match ends inside an
+    edge, the last node is the one below, which has the same counts as every place on its edge.
     """
     path[0] = 0
     steps, depth = 1, 0
@@ -316,7 +316,7 @@ def descend(index, spans, windows, path, stream, newest, order, symbols):
 @compiled
 @no_type_check
 def set_child(index, node, token, symbols, child, used):
-    """Make `child` the node that this token leads to."""
+    """Make `child` the child of `node` for this token."""
     key = node * (symbols + 1) + np.int64(token)
     slot = find(index, key)
     if index[slot, PAYLOAD] == 0:
@@ -331,11 +331,11 @@ def count_suffixes(
     index, counts, spans, pair_index, pairs, windows, used, stop, place,
     path, stream, order, symbols, chances, distributions,
 ):  # fmt: skip
-    """Count token `stream[order + place]` and those after it in every suffix of the window before each.
+    """Count token `stream[order + place]` and its successors in every suffix of the window before each.
 
     The suffixes of all windows are a tree over tokens read backwards, in which a chain without a branch is
     one edge: an inner node spells the first DEPTH tokens of its stored window, a leaf all `order` of them.
-    Tokens before the beginning of the stream are `symbols`, which is no token, so they match nothing.
+    Tokens before the beginning of the stream are the number `symbols`, which matches no token.
     Writes and stops like `count_contexts`.
     """
     length = stream.size - order
@@ -386,12 +386,12 @@ def count_suffixes(
 @compiled
 @no_type_check
 def follow(index, counts, path, stream, newest, symbols):
-    """Put the nodes of the contexts that end at `stream[newest]` into `path`, the empty one first; count them."""
+    """Put the nodes of the contexts that end at `stream[newest]` into `path`, empty one first; return their number."""
     path[0] = 0
     for depth in range(1, path.size):
         key = path[depth - 1] * symbols + np.int64(stream[newest + 1 - depth])
         child = index[find(index, key), PAYLOAD] - 1
-        if child < 0 or counts[child, TOTAL] == 0:  # counted in no context yet: made ahead
+        if child < 0 or counts[child, TOTAL] == 0:  # created ahead, with no counts yet
             return depth
         path[depth] = child
     return path.size
@@ -402,7 +402,7 @@ def follow(index, counts, path, stream, newest, symbols):
 def extend(index, counts, parents, odds, nodes, used, paths, stream, newest, symbols):
     """Put the nodes of the contexts that end at `stream[newest]` and at the tokens after it into the rows of `paths`.
 
-    Nodes that are missing are made. All paths go down together, so that the memory of one is fetched during the others.
+    Missing nodes are created. All paths descend together, so that the memory of one is fetched during the others.
     """
     slots, keys = np.empty(paths.shape[0], np.int64), np.empty(paths.shape[0], np.int64)
     paths[:, 0] = 0
@@ -429,7 +429,7 @@ def extend(index, counts, parents, odds, nodes, used, paths, stream, newest, sym
 @compiled
 @no_type_check
 def shares(log_odds):
-    """The two probabilities with these odds, each to its last digits."""
+    """The two probabilities with these odds, each to full precision."""
     small = np.exp(-abs(log_odds))
     large = 1 / (1 + small)
     if log_odds > 0:
@@ -440,10 +440,10 @@ def shares(log_odds):
 @compiled
 @no_type_check
 def weigh(odds, evidence, path, known, weights):
-    """Write how much each depth counts in the prediction after a context of which `known` nodes exist.
+    """Write the weight of each depth in the prediction after a context of which `known` nodes exist.
 
-    With `odds`, those of a leaf against a split at each node, it is the depth of the leaf of a context tree, and a node
-    that does not exist has even odds. Otherwise it is the order, by the log-probability of the data under each.
+    With `odds`, of a leaf against a split at each node, these are depths of leaves of a context tree, and a missing
+    node has even odds. Otherwise they are orders, weighted by the log-probability of the data under each.
     """
     if odds is not None:
         left = 1.0
@@ -460,7 +460,7 @@ def weigh(odds, evidence, path, known, weights):
 @compiled
 @no_type_check
 def count_path(counts, odds, pair_index, pairs, evidence, used, path, own, weights, symbol, symbols, beta):
-    """Count a symbol in every node of a path; give the probability that it had before, where anything predicts."""
+    """Count a symbol in every node of a path; return its probability before, if there is a prediction."""
     chance = np.nan
     for depth in range(path.size):
         if odds is not None or evidence.size:
@@ -486,11 +486,11 @@ def count_paths(
     index, counts, parents, odds, pair_index, pairs, used, stop, place,
     paths, stream, first, symbols, beta, chances, distributions, evidence, nodes,
 ):  # fmt: skip
-    """Count token `stream[order + place]` and those after it in all contexts before them, the empty one included.
+    """Count token `stream[order + place]` and its successors in all their contexts, including the empty one.
 
     Contexts are the nodes of a tree over tokens read backwards, found by their parent and token. They are counted from
-    position `first` on, where the longest exists. Brings `odds` up to date (context-tree weighting), or `evidence`
-    (mixture over orders); without either, tokens are only counted. Takes as many tokens at a time as `paths` has rows.
+    position `first` on, where the longest exists. Updates `odds` (context-tree weighting) or `evidence` (mixture over
+    orders); without either, tokens are only counted. Handles as many tokens at a time as `paths` has rows.
     Writes and stops like `count_contexts`.
     """
     order = paths.shape[1] - 1
@@ -523,7 +523,7 @@ def count_paths(
 @compiled
 @no_type_check
 def marginals(counts, parents, pairs, size, order, symbols, beta, evidence, likelihood):
-    """Log-probability of all that was counted, under every order and under context-tree weighting.
+    """Log-probability of all counted tokens, under every order and under context-tree weighting.
 
     Writes for each order the sum over its contexts of the marginal likelihood with a Dirichlet(β) row, and of the
     largest likelihood; returns that of context-tree weighting. Children come after their parents in the arrays.

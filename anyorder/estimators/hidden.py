@@ -1,8 +1,8 @@
 """Prediction under token noise: the chain is hidden, and only a noisy copy of its tokens is observed.
 
-With the kernel known the forward filter is exact, and no predictor from the observed tokens is better on average. With
-the kernel unknown the Bayes predictor is the mean of the filters of all kernels, weighted by their likelihood so far;
-the mean over the prior is an integral, taken over given nodes.
+If the kernel is known, the forward filter is exact, and no predictor from the observed tokens is better on average. If
+it is unknown, the Bayes predictor is the mean of the filters of all kernels, weighted by their likelihood so far; the
+mean over the prior is an integral, computed with the given nodes.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def uniform_nodes(order: int, points: int) -> Nodes:
     ((9, 2, 2), 1.0)
     """
     contexts = 2**order
-    require(points**contexts <= 1 << 18, f"{points} points for {contexts} rows are too many; take fewer points")
+    require(points**contexts <= 1 << 18, f"{points} points for each of {contexts} rows are too many; take fewer points")
     places, weights = np.polynomial.legendre.leggauss(points)
     ones = np.array(list(itertools.product((places + 1) / 2, repeat=contexts)))
     heavy = np.array(list(itertools.product(weights / 2, repeat=contexts))).prod(axis=1)
@@ -90,7 +90,7 @@ def uniform_nodes(order: int, points: int) -> Nodes:
 
 
 def bayes_under_token_noise(tokens: Tokens, noise: TokenNoise, nodes: Nodes) -> Float[Array, "length symbols"]:
-    """The Bayes predictor that does not know the kernel: filters of all nodes, weighted by prior and evidence.
+    """The Bayes predictor for an unknown kernel: filters of all nodes, weighted by prior and evidence.
 
     >>> nodes = uniform_nodes(1, 3)
     >>> round(float(bayes_under_token_noise([0, 1, 0, 1], TokenNoise(0.0), nodes)[-1, 0]), 4)  # add-one: 2 of 3

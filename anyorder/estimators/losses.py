@@ -61,7 +61,7 @@ def exact_loss(probabilities: Rows, truth: Rows) -> Float[Array, "predicted"]:
 
 
 def true_loss(truth: Rows) -> Float[Array, "predicted"]:
-    """The exact loss of the true distribution itself, its entropy: no predictor can have less.
+    """The exact loss of the true distribution itself, its entropy: the least possible loss.
 
     >>> true_loss([[0.5, 0.5], [0.5, 0.5]]).round(4).tolist()
     [0.6931]
@@ -70,7 +70,7 @@ def true_loss(truth: Rows) -> Float[Array, "predicted"]:
 
 
 def missed_probability(estimate: Estimate, truth: Float[Array, "length symbols"]) -> Float[Array, "predicted"]:
-    """The true probability of tokens that are predicted with probability 0; the exact loss is infinite unless it is 0.
+    """The true probability of tokens predicted with probability 0; if it is positive, the exact loss is infinite.
 
     >>> certain = Estimate(jnp.array([[1.0, 0.0], [1.0, 0.0]]), jnp.array([True, True]))
     >>> missed_probability(certain, jnp.array([[0.5, 0.5], [0.75, 0.25]])).tolist()
@@ -127,7 +127,7 @@ class Score:
     scored: int = 0
     """Positions where the probability is defined."""
     zero_probability: int = 0
-    """Tokens that were predicted with probability zero: each makes the loss infinite."""
+    """Tokens predicted with probability zero; any of them makes the loss infinite."""
     nats: float = 0.0
 
     def add(self, assigned: Float[np.ndarray, "chunk"]) -> None:

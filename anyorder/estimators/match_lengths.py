@@ -17,7 +17,7 @@ from anyorder.io.gates import gated
 
 @gated
 def match_lengths(tokens: Int[Any, "length"], max_length: int) -> Int[Any, "length length"]:
-    """ℓ(n, i), at most `max_length`; -1 at the keys that are left out: the first, the query itself and later ones.
+    """ℓ(n, i), at most `max_length`; -1 at excluded keys: the first, the query itself and later ones.
 
     >>> match_lengths(np.array([9, 0, 1, 0, 1, 0]), 3)[-1].tolist()
     [-1, 0, 1, 0, 3, -1]

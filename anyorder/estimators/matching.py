@@ -18,7 +18,7 @@ from anyorder.io.tokens import LARGEST_ALPHABET, Tokens, as_tokens
 
 
 def shifted(matrix: Array, rows: int, columns: int) -> Array:
-    """The matrix moved down and to the right, with zeros coming in: result[n, i] = matrix[n - rows, i - columns].
+    """The matrix shifted down and right, padded with zeros: result[n, i] = matrix[n - rows, i - columns].
 
     >>> shifted(jnp.eye(3, dtype=bool), 0, 1).astype(int).tolist()
     [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
@@ -46,14 +46,14 @@ def window_matches(tokens: Int[Array, "length"], order: int) -> Bool[Array, "len
     equal = tokens[:, None] == tokens[None, :]
     matches = jnp.ones((length, length), dtype=bool)
     for offset in range(order):
-        # x_{n - offset} = x_{i - 1 - offset}: the comparison of all pairs, moved along both axes
+        # x_{n - offset} = x_{i - 1 - offset}: the comparison of all pairs, shifted along both axes
         matches &= shifted(equal, offset, offset + 1)
     return matches & causal(length)
 
 
 @partial(jax.jit, static_argnames=("order", "alphabet_size"))
 def bag_matches(tokens: Int[Array, "length"], order: int, alphabet_size: int) -> Bool[Array, "length length"]:
-    """As `window_matches`, with the k tokens compared as multisets, which is all that uniform weights 1/k distinguish.
+    """Like `window_matches`, with the k tokens compared as multisets, as uniform weights 1/k do.
 
     >>> bag_matches(jnp.array([0, 1, 1, 0, 1]), 2, 2)[-1].astype(int).tolist()
     [0, 0, 1, 0, 1]
@@ -70,10 +70,10 @@ def bag_matches(tokens: Int[Array, "length"], order: int, alphabet_size: int) ->
 
 @partial(jax.jit, static_argnames="order")
 def aligned_openings(tokens: Int[Array, "length"], order: int) -> Bool[Array, "length length"]:
-    """True at (n, i), i < k, where the code of the partial window before i has the direction of the full one at n.
+    """True at (n, i), i < k, where the code of the partial window before i is parallel to that of the full one at n.
 
     With weights b^j on the tokens of a window, two windows have proportional codes exactly when the two
-    words, each repeated without end, are the same word: their codes divided by b^length - 1 are the values of
+    words, each repeated forever, are equal: their codes divided by b^length - 1 are the values of
     these repeating expansions in base b. Position 0 sees only itself, so its word is x_0. This is the
     bias of constructions that normalise queries and keys (App. A.2.2 and B.2).
 

@@ -21,7 +21,7 @@ from anyorder.estimators.counting import Number, where_full
 from anyorder.estimators.result import Estimate, estimator
 from anyorder.io.tokens import Tokens, with_size
 
-#: Quadrature nodes that are held at once; n nodes per axis are n^(S-1) in all.
+#: Most quadrature nodes in memory; n nodes per axis are n^(S-1) in all.
 MOST_NODES = 1 << 16
 
 
@@ -30,8 +30,8 @@ def simplex_rule(
 ) -> tuple[Float[np.ndarray, "nodes symbols"], Float[np.ndarray, "nodes"]]:
     """Nodes and weights of a rule for Dirichlet(c, …, c), exact for polynomials up to degree 2·nodes - 1.
 
-    Stick breaking: p_1 = t_1, p_2 = (1 - t_1)t_2, … with independent t_j ~ Beta(c, c·(S - j)), and each t_j has
-    its Gauss-Jacobi rule.
+    Stick breaking: p_1 = t_1, p_2 = (1 - t_1)t_2, … with independent t_j ~ Beta(c, c·(S - j)), and a Gauss-Jacobi rule
+    for each t_j.
 
     >>> points, weights = simplex_rule(3, 4)
     >>> [round(value, 12) for value in (weights @ points).tolist()]
@@ -77,7 +77,7 @@ def bayes_under_transition_noise(
         require(0 <= strength <= 1, f"transition noise strength is {strength}, must be between 0 and 1")
     exact = math.ceil((len(tokens) + 2) / 2)
     nodes = exact if nodes is None else nodes
-    require(nodes >= 1, f"nodes is {nodes}, must be at least 1; leave it out for an exact quadrature")
+    require(nodes >= 1, f"nodes is {nodes}, must be at least 1; omit it for an exact quadrature")
     total = nodes ** (alphabet_size - 1)
     require(
         total <= MOST_NODES,

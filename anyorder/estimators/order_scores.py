@@ -1,8 +1,8 @@
 """The Markov order that describes a sequence: the code length of every order, and the posterior over them.
 
-The code of order k spends -log p on each token, where p is the probability by its add-β predictor, so that an order
-pays for its rows as it learns them: the total is minus the log marginal likelihood under Dirichlet(β) rows. With orders
-up to K, every order codes the same tokens, those with K tokens before them, and counts only those as successors.
+The code of order k spends -log p on each token, where p is its add-β prediction, so that an order pays for its rows as
+it learns them: the total is minus the log marginal likelihood under Dirichlet(β) rows. With orders up to K, every order
+codes the same tokens, those after at least K tokens, and counts only these as successors.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class OrderReport:
     max_order: int
     alphabet_size: int
     positions: int
-    """Tokens that were coded."""
+    """Number of coded tokens."""
     orders: tuple[OrderScore, ...]
     mixture_bits_per_symbol: float
     ctw_bits_per_symbol: float
@@ -94,7 +94,7 @@ class OrderStream(CountedStream):
 
     @property
     def positions(self) -> int:
-        """Tokens that are coded: those with `max_order` tokens before them in their sequence."""
+        """Number of coded tokens: those after at least `max_order` tokens of their sequence."""
         return self._paths.positions
 
     @gated
@@ -103,7 +103,7 @@ class OrderStream(CountedStream):
         size, positions = self.alphabet_size, self.positions
         require(
             positions > 0,
-            f"max_order is {self.order}, and no sequence is longer than that; lower it with `max_order=`",
+            f"max_order is {self.order}, must be below the length of some sequence; lower it with `max_order=`",
         )
         evidence, likelihood, weighted = self._paths.marginals(beta)
         total = np.logaddexp.reduce(evidence)

@@ -26,20 +26,20 @@ class Estimator:
 
     name: str
     meaning: str
-    """Its prediction, in a line."""
+    """Its prediction, in one line."""
     function: str | Callable[..., Any]
     """The function for all positions at once: takes the tokens, `alphabet_size`, the order, and `beta` if it smooths;
     returns an `Estimate`, or an array of distributions, NaN where undefined."""
     streaming: str | Callable[..., Counter] | None = None
-    """A `Counter` of order, alphabet size and beta; None: the function is called again for every chunk."""
+    """A `Counter` of order, alphabet size and beta; None calls the function again for every chunk."""
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """More arguments of the class for streams."""
+    """Further arguments of the class for streams."""
     order: str = "order"
     """The function's name for the order."""
     beta: float | None = None
     """The default of `beta`; None without smoothing."""
     finite: bool = True
-    """Whether every token gets a probability above zero, so that the loss is finite."""
+    """Whether every token has positive probability, so that the loss is finite."""
 
     def predict(
         self, tokens: Tokens, *, order: int, alphabet_size: int, beta: float | None = None
@@ -53,7 +53,7 @@ class Estimator:
             return found
         rows = jnp.asarray(found, jnp.float64)
         expected = (len(tokens), alphabet_size)
-        require(rows.shape == expected, f"`{self.name}` gives an array of shape {rows.shape}, must be {expected}")
+        require(rows.shape == expected, f"`{self.name}` returns an array of shape {rows.shape}, must be {expected}")
         return Estimate(rows, ~jnp.isnan(rows).any(axis=1))
 
     def counter(self, order: int, alphabet_size: int, beta: float | None = None) -> Counter:

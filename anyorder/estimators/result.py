@@ -50,7 +50,7 @@ class WeightedEstimate(NamedTuple):
 
 
 def estimator(function: Function) -> Function:
-    """Decorator that checks an estimator's arguments; from a traced token outside the alphabet on, rows become NaN."""
+    """Decorator that checks an estimator's arguments; rows from a traced token outside the alphabet on become NaN."""
 
     @functools.wraps(function)
     def checked(tokens: object, **options: object) -> Estimate | WeightedEstimate:

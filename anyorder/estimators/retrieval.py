@@ -15,7 +15,7 @@ from anyorder.estimators.result import WeightedEstimate, estimator
 from anyorder.estimators.unknown_order import coded
 from anyorder.io.tokens import Tokens, as_tokens, check_unmasked
 
-#: The logarithm of zero: finite, so that a sequence that no chain can generate still has a posterior.
+#: The logarithm of zero: finite, so that sequences that no chain can generate still have a posterior.
 IMPOSSIBLE = -1e6
 
 

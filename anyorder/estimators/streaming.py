@@ -34,7 +34,7 @@ class CountedStream:
         self.begin_sequence()
 
     def begin_sequence(self) -> None:
-        """Let the next token begin another sequence: counts stay, and no context reaches back over this point.
+        """Begin another sequence with the next token: counts are kept, and no context crosses this point.
 
         >>> stream = StreamingEstimator(order=1, alphabet_size=2)
         >>> _ = stream.probabilities([0, 1, 0])
@@ -52,12 +52,12 @@ class CountedStream:
 
     @property
     def contexts(self) -> int:
-        """Distinct contexts stored, of every order if all orders are counted; for `backoff` those it distinguishes."""
+        """Distinct contexts stored: of every order if all are counted; for `backoff`, nodes of its compressed tree."""
         return self._counter.contexts
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the counts."""
+        """Bytes of the counts in memory."""
         return self._counter.nbytes + self._tail.nbytes
 
     def _checked(self, tokens: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -75,7 +75,7 @@ class CountedStream:
         if chunk.size:
             require(
                 chunk.dtype.kind in "iub",
-                f"the chunk holds {chunk.dtype} values, tokens are integers; convert it",
+                f"the chunk contains {chunk.dtype} values, tokens are integers; convert it",
             )
             where = f"the chunk that begins at position {self._seen}" if self._seen else "the sequence"
             check_tokens(chunk, self.alphabet_size, where)
@@ -106,8 +106,8 @@ class StreamingEstimator(CountedStream):
     """Count the contexts of a stream and predict its next token.
 
     `estimator` is an entry of the registry or its name: `kgram`, `bayes` (add-β), `bag`, `biased`, `backoff`, `mixture`
-    (of all orders up to this one) or `ctw` (of this depth). No number depends on the sizes of the chunks.
-    Predictions that are undefined are NaN.
+    (of all orders up to this one) or `ctw` (of this depth). Results do not depend on the sizes of the chunks.
+    Undefined predictions are NaN.
 
     >>> stream = StreamingEstimator(order=1, alphabet_size=2)
     >>> stream.probabilities([0, 1, 0, 1]).tolist()
@@ -150,5 +150,5 @@ class StreamingEstimator(CountedStream):
 
     @property
     def posterior(self) -> Float64[np.ndarray, "orders"] | None:
-        """Weight of every order in the next prediction, of `mixture` and `ctw` once there are k tokens; else None."""
+        """Weight of every order in the next prediction, for `mixture` and `ctw` after k tokens; otherwise None."""
         return self._counter.posterior(self._tail) if self._seen - self._begun >= self.order else None

@@ -1,7 +1,7 @@
 """Bayes predictors for an unknown order: a mixture over orders, and over context trees (context-tree weighting).
 
 All orders up to K, and all trees of depth up to K, are compared on the same data: they predict the tokens from
-position K on, where each has its full context, and count only those as successors. Like the other estimators these
+position K on, where each has its full context, and count only these as successors. Like the other estimators they
 handle one sequence, at all positions at once, and work under `jit` and `vmap`.
 """
 
@@ -30,7 +30,7 @@ def mixture(
 ) -> WeightedEstimate:
     """The Bayes predictor when the order is uniform on min_order … max_order and rows are Dirichlet(β).
 
-    Each order predicts by add-β smoothing; its weight is proportional to the probability that it gave to the tokens
+    Each order predicts by add-β smoothing; its weight is proportional to the probability that it assigned to the tokens
     so far. `posterior` has a column for each order, from min_order on.
 
     >>> alternating = [0, 1] * 8
@@ -38,7 +38,7 @@ def mixture(
     >>> mixed.probabilities[-1].round(3).tolist(), mixed.posterior[-1].round(3).tolist()
     ([0.889, 0.111], [0.001, 0.5, 0.5])
     """
-    require(0 <= min_order <= max_order, f"min_order is {min_order}, must be 0 to {max_order}, which is max_order")
+    require(0 <= min_order <= max_order, f"min_order is {min_order}, must be 0 to max_order, {max_order}")
     tokens, alphabet_size = with_size(tokens, None, alphabet_size, alphabet)
     _check(tokens, max_order, "max_order")
     orders = range(min_order, max_order + 1)
@@ -55,7 +55,7 @@ def ctw(
     """Context-tree weighting: the Bayes predictor for a random context tree of at most this depth.
 
     Under the prior every node above the full depth is a leaf with probability ½ and otherwise has a child for each
-    symbol; each leaf holds a Dirichlet(β) row. β = ½ is the estimator of Krichevsky and Trofimov. Column d of
+    symbol; each leaf has a Dirichlet(β) row. β = ½ is the Krichevsky-Trofimov estimator. Column d of
     `posterior` is the probability that the leaf of the current context has depth d.
 
     >>> alternating = [0, 1] * 8
@@ -66,7 +66,7 @@ def ctw(
     tokens, alphabet_size = with_size(tokens, None, alphabet_size, alphabet)
     _check(tokens, depth, "depth")
     # A node mixes two predictors: its own row, and its child on the path of the context. The odds of the first against
-    # the second are the ratio of their probabilities of the tokens after this node: the matching positions.
+    # the second are the ratio of their probabilities of the tokens at the node's matching positions.
     _, below = of_order(tokens, depth, depth, alphabet_size, beta)
     reached = [jnp.ones(len(tokens), jnp.float64)]
     for order in reversed(range(depth)):
@@ -100,7 +100,7 @@ def of_order(
 
 
 def coded(rows: Float[Array, "length symbols"], tokens: Int[Array, "length"], first: int) -> Float[Array, "length"]:
-    """The log-probability that row i - 1 gives to token i, for the tokens that are coded; 0 for the others.
+    """The log-probability of token i under row i - 1, for coded tokens; 0 for the others.
 
     >>> jnp.exp(coded(jnp.asarray([[0.5, 0.5], [0.25, 0.75]]), jnp.asarray([0, 1]), 1)).tolist()
     [1.0, 0.5]

@@ -13,7 +13,7 @@ from anyorder.io.gates import open_regular
 
 #: Bytes that an archive may unpack to.
 MOST_UNPACKED = 1 << 30
-#: Compression methods that unpack only the bytes that are read; bzip2 and LZMA unpack whole blocks.
+#: Compression methods that decompress only the bytes read; bzip2 and LZMA decompress whole blocks.
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -43,7 +43,7 @@ def read_npz(
                 require(size <= most, f"{path} unpacks to {size:,} bytes, must be at most {most:,}; give {expected}")
                 for name, entry in wanted.items():
                     plain = entry.compress_type in _BOUNDED and not entry.flag_bits & 1
-                    require(plain, f"{path} has {name!r} encrypted or packed in a way that NumPy does not use")
+                    require(plain, f"{path} has {name!r} encrypted or packed as NumPy never does; give {expected}")
                 arrays = {}
                 for name, entry in wanted.items():
                     with archive.open(entry) as packed:
@@ -52,5 +52,5 @@ def read_npz(
         except InputError:
             raise
         except Exception as error:  # a damaged archive makes the libraries raise anything
-            said = f"{path} is not a whole .npz file of plain arrays ({type(error).__name__}); give {expected}"
+            said = f"{path} is not a complete .npz file of plain arrays ({type(error).__name__}); give {expected}"
             raise InputError(said) from None

@@ -1,7 +1,7 @@
 """Writing results and reading them back: whole files, JSON, lines, and the folders that commands write to.
 
-Output appears whole or not at all: it is written under a temporary name and then renamed. Reading returns a value of
-the expected shape, or raises a one-line error that names the file, the line in it and the expected content.
+Writes are atomic: output is written under a temporary name and then renamed. Reading returns a value of the expected
+shape, or raises a one-line error that names the file, the line and the expected content.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _LOCK, _HOLDER = ".anyorder-lock", ".anyorder-lock-holder"
 _HOST = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 #: Errors of a write that do not name the file.
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))
-#: Bytes of a JSON object in a file of its own: in memory it may take 20 times as many.
+#: Largest size of a JSON file in bytes; in memory its object may take 20 times as many.
 MOST_JSON = 1 << 25
-#: Bytes of a file of JSON lines.
+#: Largest size of a JSON Lines file in bytes.
 MOST_LINES = 1 << 28
 _WORDS = {int: "a whole number", float: "a number", str: "a text", dict: "an object", list: "a list"}
 
@@ -68,7 +68,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 
 def _is_left_over(path: Path) -> bool:
-    """Whether the process that wrote an unfinished file has ended; true if it states no process, as in 0.2."""
+    """Whether the writer of an unfinished file has ended; true if the name contains no process number, as in 0.2."""
     match path.name.removeprefix(UNFINISHED).split("-"):
         case [host, number, _] if number.isdecimal():
             if host != _HOST or os.name == "nt":  # where signal 0 is Ctrl-C
@@ -95,16 +95,16 @@ def write_json(path: str | Path, value: object) -> None:
 
 
 def write_lines(path: str | Path, rows: Iterable[Row]) -> None:
-    """Write JSON objects, a line each, in place of the file's content."""
+    """Write JSON objects as lines, replacing the file's content."""
     with whole_file(path) as temporary:
         temporary.write_bytes(_lines(rows))
 
 
 def append_lines(path: str | Path, rows: Iterable[Row]) -> bytes:
-    """Add JSON objects to a file, a line each, in one write that is on the disk when this returns; returns its bytes.
+    """Append JSON objects to a file as lines, in one write that is synced to the disk; returns its bytes.
 
-    A process that is killed in the middle leaves at most one line cut short, at the end: `read_lines` drops it. On a
-    full disk the file is unchanged.
+    A process killed during the write leaves at most a truncated last line, which `read_lines` drops. On a full disk
+    the file is unchanged.
     """
     file, data = Path(path), _lines(rows)
     try:
@@ -127,15 +127,15 @@ def _lines(rows: Iterable[Row]) -> bytes:
 
 
 def read_json(path: str | Path, expected: str, keys: Mapping[str, type] | None = None, *, most: int = MOST_JSON) -> Row:
-    """The JSON object in a file, with the keys, each of its type; `expected` and `most` are those of `open_regular`."""
+    """The JSON object in a file, its keys and their types checked; `expected` and `most` as in `open_regular`."""
     return _object(read_bytes(path, expected, most=most), str(path), f"give {expected}", keys or {})
 
 
 def read_lines(path: str | Path, keys: Mapping[str, type] | None = None) -> list[Row]:
-    """The objects of a file of JSON lines, checked for the keys; none if there is no file.
+    """The objects of a JSON Lines file, checked for the keys; none if there is no file.
 
-    A last line that a killed process did not finish is left out, with a warning. Any other line that is not such an
-    object is refused: it was damaged later.
+    An incomplete last line, left by a killed process, is skipped with a warning. Any other invalid line is rejected,
+    because it was damaged later.
     """
     if not Path(path).exists():
         return []
@@ -155,14 +155,14 @@ def _object(data: bytes, source: str, way_out: str, keys: Mapping[str, type]) ->
     except RecursionError:
         raise InputError(f"{source} is nested too deeply for a JSON file of anyorder; {way_out}") from None
     except ValueError as error:  # of Unicode too
-        raise InputError(f"{source} is not whole JSON ({error}); {way_out}") from None
-    require(isinstance(value, dict), f"{source} holds {_shown(value)}, must be an object; {way_out}")
+        raise InputError(f"{source} is not valid JSON ({error}); {way_out}") from None
+    require(isinstance(value, dict), f"{source} contains {_shown(value)}, must be an object; {way_out}")
     check_keys(value, source, way_out, keys)
     return value
 
 
 def check_keys(value: Row, source: str, way_out: str, keys: Mapping[str, type]) -> None:
-    """Refuse an object without one of the keys, or with a value of another type under it."""
+    """Reject an object that lacks one of the keys or has a value of another type under it."""
     for key, kind in keys.items():
         require(key in value, f"{source} has no {key}; {way_out}")
         fits = type(value[key]) in ((int, float) if kind is float else (kind,))
@@ -179,7 +179,7 @@ def _once(pairs: list[tuple[str, Any]]) -> Row:
 
 
 def _not_json(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _shown(value: object) -> str:
@@ -210,17 +210,17 @@ def holds(folder: str | Path, marker: str, own: Sequence[str] = ()) -> bool:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; choose another folder") from None
     others = [name for name in names if name not in (*own, _LOCK, _HOLDER) and not name.startswith(UNFINISHED)]
-    require(not others, f"{path} already holds other files; choose another folder")
+    require(not others, f"{path} already contains other files; choose another folder")
     return False
 
 
 def interrupted(folder: str | Path) -> bool:
-    """Whether a command was killed while it held a folder: it left its lock there."""
+    """Whether a command was killed while it had the folder locked: its lock file remains."""
     return (Path(folder) / _LOCK).exists()
 
 
 def new_folder(parent: str | Path, name: str) -> Path:
-    """Create a new folder: the name with the first free number.
+    """Create a new folder, named with the first free number.
 
     >>> import tempfile
     >>> parent = tempfile.mkdtemp()

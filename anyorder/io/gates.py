@@ -78,7 +78,7 @@ class Gate:
 
 
 def check_number(name: str, value: object, kind: type = int) -> None:
-    """Refuse a number of another type or outside the range of its name; `kind` is int or float.
+    """Reject a number of another type than `kind`, int or float, or outside the range of its name.
 
     >>> check_number("beta", 1e308, float)
     Traceback (most recent call last):
@@ -135,7 +135,7 @@ def _check_kind(name: str, value: Any, annotation: str) -> None:
     first, _, other = annotation.partition(" | ")
     kind = _KINDS.get(first)
     if kind is None or hasattr(value, "_trace") or (value is None and "None" in other):
-        return  # of no kind that is checked, inside a compiled program, or not given
+        return  # of an unchecked kind, inside a compiled program, or not given
     if (first == "Number" or "Array" in other) and getattr(value, "shape", None) == ():
         value = value.item()
     if kind in (int, float):
@@ -172,7 +172,7 @@ def _entry(path: str, name: str) -> int:
 
 
 def check_memory(needed: int, what: str, way_out: str) -> None:
-    """Refuse work that needs more memory than is free, before any is allocated.
+    """Reject work that needs more memory than is free, before any is allocated.
 
     >>> check_memory(10**18, "a batch of 10 sequences", "pass a smaller `batch=`")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -198,7 +198,7 @@ def open_regular(path: Place, expected: str, *, most: int | None = None) -> IO[b
     """
     _check_place(path)
     try:
-        # Without the flag a pipe that nobody writes to would be waited for; Windows has neither.
+        # Without the flag, opening a pipe without a writer would block; Windows has neither.
         at_once = getattr(os, "O_NONBLOCK", 0)
         stream = open(path, "rb", opener=lambda path, flags: os.open(path, flags | at_once))  # noqa: SIM115
     except (OSError, ValueError) as error:
@@ -251,7 +251,7 @@ def target(path: Place, *, folder: bool = False, suffixes: tuple[str, ...] = ())
 
 
 def check_writable(path: Place, *, folder: bool = False, suffixes: tuple[str, ...] = ()) -> None:
-    """Refuse, before any work is done, a file or folder that cannot be written; an unfinished file is tried.
+    """Reject a file or folder that cannot be written before any work is done, by writing a temporary file.
 
     >>> check_writable("/dev/null/figures/a.png")
     Traceback (most recent call last):
@@ -281,11 +281,11 @@ def check_paths(paths: Iterable[tuple[str, Gate, str]]) -> None:
 
     >>> check_paths([("--out", Gate("write"), "a.npy"), ("--kernels", Gate("write"), "./a.npy")])
     Traceback (most recent call last):
-    anyorder.errors.InputError: --out and --kernels are both ./a.npy; an output needs a place of its own
+    anyorder.errors.InputError: --out and --kernels are both ./a.npy; give each output its own path
     """
     taken: dict[str, tuple[str, str]] = {}
     for flag, gate, path in paths:
-        require("\0" not in path, f"{flag} has a zero byte in it; choose another name")
+        require("\0" not in path, f"{flag} contains a null byte; choose another name")
         require(path != "" or gate.use != "read", f"{flag} is empty; name a file or a folder, . for this one")
         if path == "-":
             way_out = "standard input and output are not used here; name a file"
@@ -302,11 +302,11 @@ def check_paths(paths: Iterable[tuple[str, Gate, str]]) -> None:
         place = os.path.realpath(path)
         other, use = taken.setdefault(place, (flag, gate.use))
         clash = other != flag and {gate.use, use} not in ({"read"}, {"read", "fill"})
-        require(not clash, f"{other} and {flag} are both {path}; an output needs a place of its own")
+        require(not clash, f"{other} and {flag} are both {path}; give each output its own path")
 
 
 def _check_place(path: object) -> None:
-    """Refuse values that are not paths; Python would take an integer for an open file descriptor."""
+    """Reject values that are not paths, such as integers, which Python would treat as file descriptors."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the path is {shown(path)}, must be a text or a Path")
     longest = max(len(part.encode("utf-8", "surrogatepass")) for part in os.fspath(path).split(os.sep))

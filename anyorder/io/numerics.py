@@ -1,7 +1,7 @@
 """Number types: 64-bit arithmetic is switched on, and every array of this package names its dtype.
 
-Ground truth needs float64 and JAX leaves it off by default. Nothing here relies on a default dtype:
-what is trained in float32 stays in float32.
+Ground truth needs float64, which JAX disables by default. Nothing here relies on a default dtype:
+models trained in float32 stay in float32.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
         self._given: dict[str, Thing] = {}
         self._read: tuple[tuple[str, ...], dict[str, Thing | str], dict[str, str]] | None = None
 
-    __eq__, __hash__ = object.__eq__, object.__hash__  # part of annotations, which are compared
+    __eq__, __hash__ = object.__eq__, object.__hash__  # annotations, which contain registries, are compared
 
     def __getitem__(self, name: str) -> Thing:
         # Shipped entries are found without plug-ins, which may themselves ask for them while they are imported.
@@ -143,7 +143,7 @@ def _own_name(kind: type, variable: str, value: object) -> str | None:
 
 def use(*named: str | Path) -> None:
     """Import these plug-ins, here and in every worker process that is started from here."""
-    require(not any("\0" in str(file) for file in named), "a plug-in has a zero byte in its name; choose another")
+    require(not any("\0" in str(file) for file in named), "the name of a plug-in contains a null byte; choose another")
     paths = [os.path.realpath(file) for file in named]
     for path in paths:
         separator = f"{os.pathsep!r} in its path, which separates plug-ins"
@@ -214,7 +214,7 @@ def _plugins() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _worded(home: str) -> Iterator[None]:
-    """Convert any exception of a plug-in's code, including an exit of the program, into a one-line error."""
+    """Convert any exception of a plug-in's code, including `SystemExit`, into a one-line error."""
     try:
         yield
     except (KeyboardInterrupt, GeneratorExit):
@@ -252,7 +252,7 @@ def _declared() -> dict[str, Callable[[], Any]]:
 def _from_file(path: Path) -> ModuleType:
     file = path / "__init__.py" if path.is_dir() else path
     require(file.suffix == ".py" and file.is_file(), "pass a Python file, or a folder with __init__.py")
-    name = f"{path.stem}_{zlib.crc32(os.fsencode(path)):08x}"  # a name of its own for each place
+    name = f"{path.stem}_{zlib.crc32(os.fsencode(path)):08x}"  # unique to the path
     inside = [str(path)] if path.is_dir() else None
     spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inside)
     assert spec is not None

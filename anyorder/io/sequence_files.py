@@ -45,7 +45,7 @@ class SequenceFile:
     length: int
     """Number of tokens in all sequences."""
     notes: tuple[str, ...]
-    """Skipped parts, a sentence each."""
+    """Skipped parts, one sentence for each."""
     read: Reader = dataclasses.field(repr=False)
 
     def chunks(self) -> Iterator[Piece]:
@@ -53,8 +53,8 @@ class SequenceFile:
         return _with_tokens(self.read(Counter()))
 
     def check_single(self) -> None:
-        """Refuse a file of several sequences where one is wanted."""
-        require(self.count == 1, f"{self.name} holds {self.count} sequences, must be one; choose one with `row=`")
+        """Reject a file of several sequences where one is wanted."""
+        require(self.count == 1, f"{self.name} contains {self.count} sequences, must be one; choose one with `row=`")
 
     def one(self, limit: int | None = None) -> Int[np.ndarray, "length"]:
         """The tokens of the only sequence, or its first `limit` tokens."""
@@ -173,7 +173,7 @@ def _reader(stream: IO[bytes], name: str, alphabet: str | None, ends: LineEnds) 
         require(len(alphabet) > 0, f"{name} is empty; it needs at least two tokens")
         require(
             len(alphabet) > 1,
-            f"{name} holds only the character {alphabet!r}, an alphabet needs at least two; give every character that "
+            f"{name} contains only the character {alphabet!r}, an alphabet needs at least two; give all that "
             "could occur with `alphabet=`",
         )
     check_characters(alphabet)

@@ -170,9 +170,11 @@ def npy(array: np.ndarray, source: str) -> Iterator[Piece]:
     """An array of tokens: one sequence, or one in each row."""
     require(
         array.ndim in (1, 2),
-        f"{source} holds an array of shape {array.shape}, must be one sequence (length,) or a row for each",
+        f"{source} contains an array of shape {array.shape}, must be one sequence (length,) or a row for each",
     )
-    require(array.dtype.kind in "iubf", f"{source} holds {array.dtype} values, tokens are integers; convert it first")
+    require(
+        array.dtype.kind in "iubf", f"{source} contains {array.dtype} values, tokens are integers; convert it first"
+    )
     for row in np.atleast_2d(array):
         for begin in range(0, row.size, BLOCK):
             part = np.asarray(row[begin : begin + BLOCK])
@@ -199,5 +201,5 @@ def open_npy(path: str | Path, source: str) -> np.ndarray:
         require(isinstance(array, np.ndarray), "it is a .npz archive")
     except Exception as error:  # a header is a Python literal, and can be wrong in as many ways
         reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        raise InputError(f"{source} is not a whole .npy file ({reason}); write it again with numpy.save") from None
+        raise InputError(f"{source} is not a complete .npy file ({reason}); write it again with numpy.save") from None
     return array

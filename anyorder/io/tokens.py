@@ -69,7 +69,7 @@ def nan_outside(
 
 
 def check_unmasked(name: str, given: object) -> None:
-    """Refuse masked arrays, because masks would be ignored."""
+    """Reject masked arrays, because masks would be ignored."""
     masked = isinstance(given, np.ma.MaskedArray)
     require(not masked, f"{name} are a masked array; drop the masked entries, or give its .data")
 
@@ -95,7 +95,7 @@ def with_size(
 
 
 def size_of(alphabet_size: int | None, alphabet: str | None) -> int:
-    """The size of the alphabet: the one that is given, or the number of its characters; both must agree.
+    """The size of the alphabet: as given, or the number of its characters; both must agree.
 
     >>> size_of(None, "abc")
     3
@@ -113,7 +113,7 @@ def size_of(alphabet_size: int | None, alphabet: str | None) -> int:
 
 
 def check_tokens(tokens: np.ndarray, alphabet_size: int, source: str = "the sequence", begin: int = 0) -> None:
-    """Refuse tokens outside 0 … alphabet_size - 1, naming the first and where it is; `begin` is the place of the first.
+    """Reject tokens outside 0 … alphabet_size - 1, naming the first such; `begin` is the position of `tokens[0]`.
 
     >>> check_tokens(np.array([0, 1, 5]), 2)
     Traceback (most recent call last):
@@ -130,7 +130,7 @@ def check_tokens(tokens: np.ndarray, alphabet_size: int, source: str = "the sequ
 
 
 def check_characters(alphabet: str) -> None:
-    """Refuse an alphabet with fewer than two characters, or with one of them twice."""
+    """Reject an alphabet with fewer than two characters, or with one of them twice."""
     repeated = [character for character in alphabet if alphabet.count(character) > 1]
     require(not repeated, f"the alphabet {alphabet!r} repeats {(repeated or [''])[0]!r}; give each character once")
     require(len(alphabet) >= 2, f"the alphabet {alphabet!r} has {len(alphabet)} characters, must be at least 2")

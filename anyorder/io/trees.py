@@ -1,11 +1,11 @@
 """Trees of dataclasses as JSON and named arrays, and back: the format of models, trajectories and results.
 
-A file is safetensors, with the JSON in its header: no pickle. A digest of names, shapes, bytes and header is stored
-with them, so that a file that was cut short or changed is refused with one line.
+A file is safetensors, with the JSON in its header and without pickle. It contains a digest of names, shapes, bytes and
+header, so that a truncated or changed file is rejected.
 
 In the JSON every object is a tag: `{"kind": …, "fields": …}` is a dataclass or a named tuple, `{"array": …}` an array
-by its path in the tree, `{"tuple": …}` and `{"dict": …}` those types, `{"float": …}` a number JSON does not have.
-Other values stand for themselves. Only classes named by the caller are created: a file cannot choose others.
+by its path in the tree, `{"tuple": …}` and `{"dict": …}` those types, `{"float": …}` NaN or an infinity.
+Other values are themselves. Only classes named by the caller are created: a file cannot choose others.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def read_header(path: str | Path) -> tuple[dict[str, Any], dict[str, list[int]]]
 
 
 def _not_whole(path: str | Path) -> InputError:
-    return InputError(f"{path} is not a whole safetensors file of anyorder; it may be cut short, write it again")
+    return InputError(f"{path} is not a complete safetensors file of anyorder; it may be cut short, write it again")
 
 
 def check_finite(arrays: Mapping[str, np.ndarray], path: str | Path) -> None:
@@ -227,7 +227,7 @@ def read_record(
     arrays, header = read_tensors(path)
     found = header.get("format") if isinstance(header, dict) else None
     require(
-        found == form, f"{path} holds {found!r}, must be {form!r}; it is of another kind or version, write it again"
+        found == form, f"{path} contains {found!r}, must be {form!r}; it is of another kind or version, write it again"
     )
     try:
         return rebuilt(header["value"], arrays, kinds, array)

@@ -1,9 +1,8 @@
 """Arithmetic that stays in the dtype it names.
 
 XLA may keep the intermediate results of a fused float16 computation in float32. `stored` rounds a value to
-its own dtype at every place where the mathematics writes it down, so that a 16-bit model is a 16-bit model.
-Inside *one* dot product the hardware may accumulate in a wider type; sums are written as dot products, so
-that this is the only place where it may.
+its own dtype wherever the mathematics assigns it, so that a 16-bit model really computes in 16 bits.
+Only inside *one* dot product may the hardware accumulate in a wider type; therefore sums are written as dot products.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Weights = Array | np.ndarray
 
 
 def stored(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Round to the dtype of `x`, also where the compiler would keep more bits.
+    """Round to the dtype of `x`, even where the compiler would keep more bits.
 
     >>> stored(jnp.asarray([0.1], jnp.float16)).dtype
     dtype('float16')

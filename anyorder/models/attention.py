@@ -1,12 +1,12 @@
 """Causal attention with relative key and value positions (Definition 3), in blocks of queries.
 
-One head gives, at position n,
+One head computes, at position n,
 
     sum_i att(n, i) (W_V x_i + p^V_{n-i}),   att(n, ·) = softmax over i ≤ n of <W_K x_i + p^K_{n-i}, W_Q x_n>
 
 (the paper prints `W_Q x_i`; the query is that of position n, erratum E1). Offsets beyond the tables p are
-zero vectors. The softmax is applied as numerator over denominator, (E V) / (E 1) with E = exp(score - max):
-where all matching keys have equal scores E is 0 or 1, the numerators are counts, and counts are exact.
+zero vectors. The softmax is computed as numerator over denominator, (E V) / (E 1) with E = exp(score - max):
+where all matching keys have equal scores, E is 0 or 1 and the numerators are counts, which are exact.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from anyorder.models.hooks import Hook, plain
 #: Queries handled at once. A sequence up to SINGLE_BLOCK positions is one block: plain dense code, no loop.
 BLOCK = 128
 SINGLE_BLOCK = 256
-#: More heads of one shape than this are run one after the other: each output is added at once, and not kept.
+#: More heads of one shape than this run one after the other: each output is added to the stream and discarded.
 MANY = 16
 
-#: A contribution to the stream and, if it is kept, how much each row reads of every row.
+#: A contribution to the stream and, if they are kept, the attention weights.
 Written = tuple[Float[Array, "rows d"], Float[Array, "rows rows"] | None]
 
 
@@ -60,9 +60,9 @@ class Head(eqx.Module):
         written = (self.value if self.projection is None else self.projection).shape[-2]
         require(
             self.rotary is None or (self.key_positions is None and len(self.query) % 2 == 0),
-            "a rotary head turns pairs of coordinates and has no relative key positions; leave one of the two out",
+            "a rotary head has no relative key positions; drop one of the two",
         )
-        require(written == d, f"a head writes {written} coordinates into a stream of {d}; give it a projection")
+        require(written == d, f"a head writes {written} coordinates to a stream of {d}; give it a projection")
 
     @property
     def offset_keys(self) -> Float[Weights, "key_offsets head"] | None:
@@ -74,7 +74,7 @@ class Head(eqx.Module):
     def sides(
         self, x: Float[Array, "rows d"], hook: Hook = plain
     ) -> tuple[Float[Array, "rows head"], Float[Array, "rows head"]]:
-        """The queries, times the scale, and the keys: their products are the scores, but for positions."""
+        """The queries, times the scale, and the keys: their products are the scores without relative positions."""
         queries, keys = linear(x, self.query), linear(x, self.key)
         if self.normalise:
             queries, keys = unit(queries), unit(keys)
@@ -141,7 +141,7 @@ def run_heads(
 ) -> tuple[Float[Array, "rows d"], Float[Array, "heads rows rows"] | None]:
     """The stream `x` plus the output of all heads of a layer, and their weights.
 
-    Heads of one shape that follow each other are one program with one axis more, but for a hook.
+    Without a hook, consecutive heads of one shape are one program with one more axis.
     """
 
     def shape(head: Mixer) -> tuple:
@@ -193,7 +193,7 @@ def _in_blocks(
     values: Float[Array, "rows value"],
     keep_weights: bool,
 ) -> tuple[Float[Array, "rows value"], Float[Array, "rows rows"] | None]:
-    """Attend from all queries, a block at a time when there are many: memory grows with rows, not rows²."""
+    """Attend from all queries, in blocks if there are many, so that memory grows with rows, not rows²."""
     rows, width = queries.shape
     size = rows if rows <= SINGLE_BLOCK else BLOCK
     count = -(-rows // size)
@@ -232,8 +232,8 @@ def _offsets_to_keys(
 ) -> Float[Array, "block {canvas}"]:
     """Place the entry of query n and offset o at key n - o; zero elsewhere. Queries begin at `start`.
 
-    Each reversed row is moved one place further right than the row above it: padding the rows by their number
-    and reading the same numbers with rows shorter by one does exactly that, with no gather.
+    Each reversed row is shifted one place further right than the row above it. This needs no gather: pad the rows by
+    their number and reshape to rows that are shorter by one.
     """
     size, offsets = by_offset.shape
     band = jnp.pad(by_offset[:, ::-1], ((0, 0), (0, size))).reshape(-1)

@@ -10,14 +10,14 @@ from anyorder.io.notebook import as_html
 
 @dataclasses.dataclass(frozen=True)
 class Certificate:
-    """The promise of one construction: how far its output can be from the estimator it computes.
+    """The guarantee of one construction: the largest distance of its output from the estimator it computes.
 
     `margin` separates the score of an exact match from that of the nearest miss, in units of `kappa`;
     `bound` is the largest additive error of one probability, over all sequences up to `length`;
     `rounding` says whether the rounding of scores is bounded by a derivation, or extrapolated from an exhaustive
     measurement in small number types;
-    `bits_needed` are the mantissa bits that the order needs and `mantissa_bits` those that the dtype has;
-    `options` are the construction's own, as (name, value). `assumes` lists the assumptions
+    `bits_needed` are the mantissa bits that the order needs, `mantissa_bits` those of the dtype;
+    `options` are the construction's own options, as (name, value). `assumes` lists the assumptions
     about the backend's arithmetic, which a verification checks first. `weights` is the digest of the certified weights.
     """
 

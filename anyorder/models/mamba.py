@@ -26,7 +26,7 @@ from anyorder.models.mlp import EPSILON
 
 
 class MambaState(NamedTuple):
-    """Constant memory of a head: the rows that its convolution still sees, and the table."""
+    """The constant-size memory of a head: the last rows, for its convolution, and the table."""
 
     recent: Float[Array, "before channels"]
     table: Float[Array, "state value"]

@@ -35,8 +35,8 @@ class Layer(eqx.Module):
     """Heads (each a `Mixer`), whose outputs are added to the stream, then a stack of MLP layers.
 
     `attention_norm` and `mlp_norm` are the norms of a pre-norm transformer: the heads or the stack read the
-    normalised stream and write to the plain one. `convolution` are the taps of a causal depthwise convolution of what
-    the heads read, `taps[j]` for the row j before.
+    normalised stream and write to the plain one. `convolution` are the taps of a causal depthwise convolution of the
+    heads' input, `taps[j]` for the row j before.
     """
 
     heads: tuple[Any, ...]
@@ -53,7 +53,7 @@ class AttentionMaps(tuple[Float[Array, "_ rows rows"], ...]):
         return f"AttentionMaps({', '.join(f'layer {n}: {maps.shape}' for n, maps in enumerate(self, start=1))})"
 
     def _repr_html_(self) -> str:
-        """For each head the positions that the last row looks at most."""
+        """For each head, the positions with the most attention from the last row."""
         looks = {}
         for number, maps in enumerate(self, start=1):
             for head, weights in enumerate(np.asarray(maps)[:, -1] if maps.ndim == 3 else (), start=1):
@@ -69,9 +69,9 @@ class Trace(eqx.Module):
     """All intermediate values of a model on one sequence.
 
     `attention[l]` has the weights of layer l, (heads, rows, rows): row n is the query, column i the key.
-    Rows are positions; with a beginning token there is one row more, and row and column 0 are that token's.
-    `streams` holds the residual stream at each of `points`: after the embedding, each attention layer, and
-    each MLP layer that writes to the stream; `convolution l` is what the heads of layer l read of it.
+    Rows are positions; with a beginning token there is one more row, and row and column 0 belong to that token.
+    `streams` is the residual stream at each of `points`: after the embedding, each attention layer, and each MLP
+    layer that writes to the stream; `convolution l` is the convolved input of the heads of layer l.
     `block(name, point)` is one named block of it, minus its anchor: the constant that all embeddings share there.
     """
 
@@ -105,9 +105,9 @@ class Trace(eqx.Module):
 
 
 class Transformer(eqx.Module):
-    """Definition 3, with the options that the constructions and training need.
+    """Definition 3, with the options of the constructions and of training.
 
-    `beginning` is the embedding of a token that stands before every sequence; `positions` is a table of
+    `beginning` is the embedding of a token placed before every sequence; `positions` is a table of
     absolute positions, added to the embedding (then no sequence may be longer); `output` is W_o (None: tied
     to the embedding); `blocks` names the parts of the residual stream in order, as (name, width).
 
@@ -165,7 +165,7 @@ class Transformer(eqx.Module):
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of the weights, and so of activations, scores and softmax."""
+        """The dtype of the weights, and therefore of activations, scores and softmax."""
         return self.embedding.dtype
 
     def __call__(
@@ -184,7 +184,7 @@ class Transformer(eqx.Module):
     def log_probabilities(
         self, tokens: Tokens, *, alphabet: str | None = None, hook: Hook = plain
     ) -> Float[Array, "length symbols"]:
-        """Logarithms of the distributions; with a softmax output they are taken without a detour."""
+        """Logarithms of the distributions, with a softmax output computed by a log-softmax."""
         trace = self._run(tokens, alphabet, keep=False, hook=hook)
         return _log_softmax(trace.logits) if self.output_map == "softmax" else stored(jnp.log(trace.probabilities))
 
@@ -217,7 +217,7 @@ class Transformer(eqx.Module):
         return dataclasses.replace(trace, blocks=self.blocks, probabilities=rows[0], logits=rows[1])
 
 
-#: Packages whose frames stand between a caller and the model.
+#: Packages whose frames are between the caller and the model.
 _INSIDE = ("anyorder", "equinox", "jax", "jaxtyping")
 
 
@@ -241,14 +241,14 @@ def embedded(model: Transformer, tokens: Int[Array, "length"]) -> Float[Array, "
         length, places = len(x), len(model.positions)
         require(
             length <= places,
-            f"the sequence has {length} tokens, this model has {places} positions; shorten it",
+            f"the sequence has {length} tokens, the model has only {places} positions; shorten it",
         )
         x = stored(x + model.positions[:length])
     return x if model.beginning is None else jnp.concatenate([model.beginning[None], x])
 
 
 def forward(model: Transformer, tokens: Int[Array, "length"], keep: bool, hook: Hook = plain) -> Trace:
-    """The whole forward pass on symbols, to be compiled or traced; `keep`: with attention and streams."""
+    """The whole forward pass on symbols, to be compiled or traced; `keep` returns attention and streams too."""
     x = hook("embedding", embedded(model, tokens))
     points, attention = {"embedding": x}, []
     for number, layer in enumerate(model.layers, start=1):
@@ -290,7 +290,7 @@ def predict(
 
 
 def _anchor(model: Transformer) -> Float[Array, "d"]:
-    """The coordinates that all embeddings share, the beginning token's included; zero elsewhere."""
+    """The coordinates that all embeddings, including the beginning token's, share; zero elsewhere."""
     rows = model.embedding if model.beginning is None else jnp.vstack([model.embedding, model.beginning])
     return jnp.where((rows == rows[0]).all(axis=0), rows[0], 0)
 

@@ -1,7 +1,7 @@
 """A head with a table instead of all keys: linear attention with decay one, followed by a division.
 
-At row n the table is H_n = H_{n-1} + φ(W_K x_n + b) ⊗ W_V x_n with φ = ReLU. What is read, φ(W_Q x_n + b) H_n, is
-divided by its sum: where features and values are one-hot, counts become frequencies.
+At row n the table is H_n = H_{n-1} + φ(W_K x_n + b) ⊗ W_V x_n with φ = ReLU. The readout φ(W_Q x_n + b) H_n is
+divided by its sum: with one-hot features and values, counts become frequencies.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Recurrence(eqx.Module):
         return zero if self.initial is None else jnp.asarray(self.initial)
 
     def sides(self, x: Float[Array, "rows d"]) -> tuple[Float[Array, "rows features"], Float[Array, "rows features"]]:
-        """The features that each row reads with, and those that it writes under."""
+        """The query and the key features of each row."""
         read, written = (jax.nn.relu(linear(x, weight, self.bias)) for weight in (self.query, self.key))
         return read, written
 
@@ -58,7 +58,7 @@ class Recurrence(eqx.Module):
         return linear(quotient(read, _divisor(read)), self.projection)
 
     def __call__(self, x: Float[Array, "rows d"], *, keep_weights: bool, hook: Hook = plain) -> Written:
-        """The head's contribution to the stream and, on request, how much each row reads of every row.
+        """The head's contribution to the stream and, on request, its weights.
 
         A hook receives the head's input and its output.
         """

@@ -23,7 +23,7 @@ from anyorder.zoo import located
 
 FORMAT = "anyorder model 2"
 _SHIPPED = (Transformer, Layer, Head, Mamba, Recurrence, MLPLayer, UnitNorm, LayerNorm, Certificate)
-#: The classes that a file may ask for: ours, and the modules of plug-ins.
+#: The classes that a file may contain: ours, and the modules of plug-ins.
 _KINDS: Registry[type] = Registry(
     "part of a model",
     {kind.__name__: kind for kind in _SHIPPED},
@@ -32,7 +32,7 @@ _KINDS: Registry[type] = Registry(
 
 
 class Summary(NamedTuple):
-    """Facts about a model that its file states in the header; the last three are those of the certificate."""
+    """Facts about a model from the header of its file; the last three are from the certificate."""
 
     alphabet_size: int
     length: int | None
@@ -43,7 +43,7 @@ class Summary(NamedTuple):
 
 @gated
 def save(model: Transformer, path: str | Path) -> None:
-    """Write a model, constructed or trained; `load` gives it back bit for bit.
+    """Write a model, constructed or trained; `load` restores it bit for bit.
 
     >>> import tempfile
     >>> from anyorder.constructions import construct
@@ -58,8 +58,8 @@ def save(model: Transformer, path: str | Path) -> None:
     )
     require(
         model.certificate is None or model.certificate.weights == weights_digest(model),
-        "the certificate does not belong to these weights, which changed after it was derived; save the model without "
-        "it: dataclasses.replace(model, certificate=None)",
+        "the certificate is not that of these weights, which changed since; save the model without it: "
+        "dataclasses.replace(model, certificate=None)",
     )
     write_record(path, model, FORMAT, summary=_summary(model)._asdict())
 
@@ -75,7 +75,7 @@ def read_summary(path: str | Path) -> Summary:
     """The summary in the header of a model file; for files of version 0.2 it is derived from the structure."""
     header, shapes = read_header(path)
     found = header.get("format")
-    require(found == FORMAT, f"{path} holds {found!r}, must be {FORMAT!r}; it is not a model")
+    require(found == FORMAT, f"{path} contains {found!r}, must be {FORMAT!r}; it is not a model")
     if "summary" in header:
         return Summary(**header["summary"])
     promise = header["value"]["fields"]["certificate"]
@@ -92,7 +92,7 @@ def load(path: str | Path) -> Transformer:
     """
     path = located(path)
     model = read_record(path, FORMAT, _KINDS, jnp.asarray)
-    require(isinstance(model, Transformer), f"{path} does not hold a complete model; write it again")
+    require(isinstance(model, Transformer), f"{path} does not contain a complete model; write it again")
     _, arrays = described(model)
     require(
         model.certificate is None or model.certificate.weights == arrays_digest(arrays),
@@ -101,12 +101,12 @@ def load(path: str | Path) -> Transformer:
     try:
         check_finite(arrays, path)
     except InputError as error:
-        warnings.warn(str(error), stacklevel=2)  # a construction that was forced may overflow
+        warnings.warn(str(error), stacklevel=2)  # a forced construction may overflow
     return model
 
 
 def weights_digest(model: Transformer) -> str:
-    """A digest of all arrays of a model, which its certificate holds.
+    """A digest of all arrays of a model, as stored in its certificate.
 
     >>> from anyorder.constructions import construct
     >>> model = construct("bigram", order=1, alphabet_size=2, length=8)

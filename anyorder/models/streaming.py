@@ -16,14 +16,14 @@ from anyorder.models.model import Layer, Transformer, predict
 
 
 class Memory(eqx.Module):
-    """The streaming state of a layer: the rows that its convolution still sees, and the state of every head."""
+    """The streaming state of a layer: the last rows, for its convolution, and the state of every head."""
 
     recent: Float[Array, "before d"]
     heads: tuple[Any, ...]
 
     @property
     def size(self) -> int:
-        """The numbers that are kept."""
+        """The number of stored numbers."""
         return sum(part.size for part in jax.tree.leaves(self))
 
 
@@ -31,7 +31,7 @@ State = tuple[Memory, ...]
 
 
 def begin(model: Transformer) -> State:
-    """The state before the first token; a model with attention or positions has none of constant size.
+    """The state before the first token; models with attention or positions have no state of constant size.
 
     >>> from anyorder.constructions import construct
     >>> state = begin(construct("recurrent", order=2, alphabet_size=2, length=64))

@@ -60,7 +60,7 @@ def check_folder(folder: Path, settings: Row) -> bool:
     stored = read_json(folder / MANIFEST, "another folder", {"budget": str, "seeds": int})
     require(
         stored == settings,
-        f"{folder} holds results of budget {stored['budget']} with {stored['seeds']} seeds, this is budget "
+        f"{folder} contains results of budget {stored['budget']} with {stored['seeds']} seeds, this is budget "
         f"{settings['budget']} with {settings['seeds']}; choose another `out=`",
     )
     return True

@@ -1,4 +1,4 @@
-"""Ablation: the loss on repeated tokens with heads switched off, next to random heads of the same layers."""
+"""Ablation: the loss on repeated tokens without some heads, and without random heads of the same layers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ablation(
     seed: int = 0,
     ids: Int[np.ndarray, "number"] | None = None,
 ) -> Ablation:
-    """Switch off these heads, at most ten, and as many random ones of the same layers.
+    """Ablate these heads, at most ten, and as many random ones of the same layers.
 
     >>> from anyorder.constructions import construct
     >>> from anyorder.probing.protocol import OwnModel
@@ -77,9 +77,7 @@ def _loss(model: Model, sequences: Int[np.ndarray, "count rows"], off: Sequence[
     losses = []
     for tokens in sequences:
         logs = model.run(tokens, off=off).log_probabilities
-        require(
-            logs is not None, f"{model.name} gives no predictions, so no loss can be measured; probe without ablation"
-        )
+        require(logs is not None, f"{model.name} returns no predictions, so there is no loss; probe without ablation")
         assert logs is not None
         losses.append(-np.maximum(logs[second, tokens[second + 1]], -30.0).mean())
     return float(np.mean(losses))

@@ -1,4 +1,4 @@
-"""Agreement profiles: the tokens before a key that a head compares with those at its query.
+"""Agreement profiles: which tokens before a key a head compares with those at its query.
 
 For query n and key i, offset j agrees if x_{i-j} = x_{n-j+1}, j = 1 … K. In random tokens every pattern of agreement
 occurs, independently of the position and of the other tokens. A profile is the mean attention on keys of a pattern,

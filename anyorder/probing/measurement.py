@@ -67,7 +67,7 @@ class Settings:
 
     length: tokens of a sequence; None: 192, or the context of the model if that is shorter.
     symbols: distinct tokens of a sequence; None: the largest number up to 4 for which every pattern is frequent.
-    max_length: most offsets compared; lowered if even 2 symbols leave patterns rare (results hold the number used).
+    max_length: most offsets compared; lowered if even 2 symbols leave patterns rare (results contain the number used).
     layers: layers to probe; None: all.
     ids: token ids to draw from; None: all tokens that represent text.
     """
@@ -222,7 +222,7 @@ Predictions: TypeAlias = tuple[Int[np.ndarray, "length"], Float[np.ndarray, "len
 class Pass(NamedTuple):
     """Data kept from a forward pass: rows of attention at the queries, and scores that need whole maps.
 
-    `beginning` holds the attention maps at the first positions, for the first sequence only. `predictions`, if known,
+    `beginning` has the attention maps at the first positions, for the first sequence only. `predictions`, if known,
     are the tokens as symbols 0 … m - 1, without a start token, and the probabilities of all symbols after each token.
     """
 

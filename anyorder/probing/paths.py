@@ -2,8 +2,7 @@
 
 In a sequence with a planted match, the token at one offset before the matching key is replaced; the head then gives
 the key less attention. Next, the outputs of the heads of one earlier layer are patched from this run into an otherwise
-unchanged run. The layer that leaves the least attention to the match matters most; its heads are then patched one by
-one.
+unchanged run. The heads of the layer that leaves the least attention to the match are then patched one by one.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ class Path:
     """Head `head` of `layer` gets the token at `offset` from head `from_head` of `from_layer`.
 
     `loss` is the share of the attention to a match that is lost if the token is replaced. `layer_remains` is the share
-    of this loss that does not occur if only the heads of `from_layer` see the replaced token, `head_remains` if only
-    `from_head` does, with standard errors; 1: irrelevant, 0: carries all of it. `by_layer` has the remaining share for
+    of this that remains if only the heads of `from_layer` see the replaced token, `head_remains` if only
+    `from_head` does, with standard errors: 1 is irrelevant, 0 carries all of it. `by_layer` has the remaining share for
     every earlier layer.
     """
 
@@ -173,7 +172,7 @@ def paths(
 
 def check(model: Model) -> None:
     """Reject a model that does not support replacing the outputs of heads."""
-    require(hasattr(model, "written"), f"outputs of heads of {model.name} cannot be replaced; probe without paths")
+    require(hasattr(model, "written"), f"the head outputs of {model.name} cannot be replaced; probe without paths")
 
 
 def _share(patched: Cases, less: Cases, whole: Cases, place: int) -> tuple[float, float]:

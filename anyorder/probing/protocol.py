@@ -60,7 +60,7 @@ def begun(model: Model, tokens: Int[np.ndarray, "length"]) -> Int[np.ndarray, "r
 
 
 def shares(weights: Float[np.ndarray, "heads rows rows"]) -> Float[np.ndarray, "heads rows rows"]:
-    """The weights of a recurrence as shares of their row; a row that reads nothing is even over the rows before it.
+    """The weights of a recurrence, normalised by row; a row of zeros becomes uniform over the earlier rows.
 
     >>> shares(np.array([[[0.0, 0.0], [0.0, 0.5]]])).tolist()
     [[[1.0, 0.0], [0.0, 1.0]]]

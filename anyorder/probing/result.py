@@ -25,7 +25,7 @@ class ProbedHead:
 
     `kind` is "k-gram" (needs exactly offsets 1 … k: order k), "bag" (the same tokens in any order), "graded" (attention
     grows with the length of the matching suffix: no single order), "skip" (needs a set of offsets with gaps), "diffuse"
-    (rises with agreement in another way) or "none". `needed` are the needed offsets; `mean_length` is the mean match
+    (any other rise with agreement) or "none". `needed` are the needed offsets; `mean_length` is the mean match
     length at which attention rises and `weights` the share of the rise at 1 … K.
     """
 

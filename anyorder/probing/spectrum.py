@@ -163,7 +163,7 @@ def check(attention: np.ndarray, tokens: np.ndarray) -> None:
         attention.ndim >= 3 and attention.shape[-2:] == (length, length) and len(attention) == len(tokens),
         f"attention has shape {attention.shape}, must be (sequences, …, T, T) for tokens of shape {tokens.shape}",
     )
-    require(attention.size > 0, f"attention has shape {attention.shape}, which holds no head; record at least one")
+    require(attention.size > 0, f"attention has shape {attention.shape}, must have a head; record at least one")
     require(attention.dtype.kind == "f", f"attention has {attention.dtype} values, must be floating-point numbers")
     for sequence in attention:
         check_rows(sequence)
@@ -183,7 +183,7 @@ def check_rows(attention: Float[np.ndarray, "*heads length length"]) -> None:
     ahead = max(float(np.triu(head, 1).sum(axis=-1).max()) for head in by_head)
     require(
         ahead <= ROW_TOLERANCE,
-        f"this attention looks ahead (mass {ahead:.2f} above the diagonal); the probe is for causal models, with "
+        f"the attention is not causal (mass {ahead:.2f} above the diagonal); the probe needs causal models, with "
         "queries in rows",
     )
 
@@ -221,7 +221,7 @@ def tally(given: Rows, max_length: int, chance: Chance = "uniform") -> Spectrum:
         at_offset = np.take_along_axis(of_length, key[..., None], axis=1) * (places >= 0)[..., None]
         looked_at = at_offset.any(axis=-1).astype(np.float64)
         sums = np.einsum("qho,qo->oh", np.take_along_axis(attention, key[:, None], axis=2), looked_at)
-        # Mean attention at each offset, where it is seen.
+        # Mean attention at each offset that occurs.
         profile = sums / np.maximum(looked_at.sum(axis=0), 1)[:, None]
         return np.einsum("oh,qol->qhl", profile, at_offset, optimize=True)
 

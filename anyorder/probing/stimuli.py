@@ -74,7 +74,7 @@ def sequences(count: int = 48, *, length: int = 192, symbols: int = 4, max_lengt
 
 
 def fitting(length: int, symbols: range, max_length: int) -> tuple[int, int]:
-    """Largest K up to `max_length` that gives complete rows, with the largest number of symbols of a range for it.
+    """The largest K up to `max_length` that gives complete rows, with the largest number of `symbols` for it.
 
     >>> fitting(192, range(2, 5), 5), fitting(192, range(2, 5), 9), fitting(32, range(2, 3), 9)
     ((3, 5), (4, 9), (2, 4))
@@ -164,7 +164,7 @@ def _check(count: int, symbols: int, max_length: int, length: int, least: int) -
 def _some(
     generator: np.random.Generator, places: Bool[np.ndarray, "sequences length"], most: int
 ) -> Bool[np.ndarray, "sequences length"]:
-    """A random subset of the places of each sequence, at most `most` of them."""
+    """A random subset of the True entries of each sequence, at most `most` of them."""
     rank = np.where(places, generator.random(places.shape), -1.0)
     return places & (rank >= np.sort(rank, axis=1)[:, -min(most, rank.shape[1]), None])
 

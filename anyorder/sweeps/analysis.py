@@ -31,7 +31,7 @@ class Cell(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation over seeds, None where there are too few, and the value of each seed."""
+    """Mean and standard deviation over seeds, None if there are too few, and the value of each seed."""
 
     mean: float | None
     std: float | None
@@ -39,7 +39,7 @@ class Spread:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95% interval of the mean by Student's t; infinite where there are fewer than two seeds.
+        """The 95% interval of the mean by Student's t; infinite for fewer than two seeds.
 
         >>> [round(end, 2) for end in spread([1.0, 2.0, 3.0, 4.0, 5.0]).interval]
         [1.04, 4.96]
@@ -96,7 +96,7 @@ def longest(there: Bool[np.ndarray, "times"]) -> tuple[int, int]:
 
 
 def judged(row: SweepRow, success: Success) -> tuple[bool, bool]:
-    """Whether a run is near the floor, and whether attention of the last layer sits on the matching positions."""
+    """Whether a run is near the floor, and whether the attention of its last layer is on the matching positions."""
     gap, attention = row.ended.gap, row.ended.attention
     near = gap is not None and gap <= success.gap
     return near, attention is not None and attention >= success.attention
@@ -113,7 +113,7 @@ def by_cell(rows: Iterable[SweepRow]) -> list[list[SweepRow]]:
 def cells(sweep: Sweep, rows: Iterable[SweepRow], metric: str | None = None) -> list[Cell]:
     """The metric by combination of values, in the order of the rows.
 
-    A run that diverged or failed has none, and is no success.
+    A run that diverged or failed has no metric, and counts as unsuccessful.
     """
     found, name = [], metric or sweep.metric
     for same in by_cell(rows):
@@ -130,7 +130,7 @@ def cells(sweep: Sweep, rows: Iterable[SweepRow], metric: str | None = None) -> 
 def grid(
     sweep: Sweep, rows: Iterable[SweepRow], down: str, across: str, metric: str | None = None
 ) -> Float[np.ndarray, "down across"]:
-    """Means of the metric by the values of two axes; NaN where there is none."""
+    """Means of the metric by the values of two axes; NaN for combinations without one."""
     values = np.full((len(sweep.axes[down]), len(sweep.axes[across])), np.nan)
     for cell in cells(sweep, rows, metric):
         if cell.mean is not None:
@@ -142,7 +142,7 @@ def grid(
 def ranking(sweep: Sweep, rows: Sequence[SweepRow]) -> list[Cell]:
     """Cells from best to worst by the mean over seeds; cells with a failed seed come last."""
     found, sign = cells(sweep, rows), 1 if METRICS[sweep.metric].less else -1
-    # Many cells succeed with every seed: then the loss decides.
+    # Many cells succeed with every seed; the loss ranks them.
     keys = [
         (cell.failed > 0, sign * cell.mean, np.inf if loss.mean is None else loss.mean, place)
         for place, (cell, loss) in enumerate(zip(found, cells(sweep, rows, "excess"), strict=True))
@@ -152,7 +152,7 @@ def ranking(sweep: Sweep, rows: Sequence[SweepRow]) -> list[Cell]:
 
 
 def command(sweep: Sweep, cell: Cell) -> str:
-    """Commands that train the runs of a cell again; seeds that are not consecutive need one command each."""
+    """Commands that repeat the runs of a cell; seeds that are not consecutive need one command each."""
     first, last = min(sweep.seeds), max(sweep.seeds)
     config = configs.changed(sweep.base, {**cell.values, "seed": first})
     if last - first + 1 == len(sweep.seeds):

@@ -20,7 +20,7 @@ def phase(
 ) -> Sweep:
     """The sweep `phase`: success of gradient descent over order, length and width.
 
-    The floor recipe with fewer steps, so that there is something to be seen between always and never.
+    It uses the floor recipe with fewer steps, so that some settings succeed with only part of the seeds.
 
     >>> phase().count
     72
@@ -31,7 +31,7 @@ def phase(
 
 
 def learning_rate() -> Sweep:
-    """The rate of the floor recipe, two decades around its own.
+    """The sweep `learning-rate`: the floor recipe over two decades around its own rate.
 
     >>> learning_rate().axes["learning_rate"]
     (0.0003, 0.001, 0.003, 0.01, 0.03)

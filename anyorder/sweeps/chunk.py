@@ -1,7 +1,7 @@
 """The work of one worker: train runs that share a compiled program, and measure each at its end.
 
-The code is the same under every engine, with one thread per model: on one kind of device a run is the same to the last
-bit wherever it is trained. A run that fails is a result too, with its reason.
+The code is the same under every engine, with one thread per model: on devices of one kind a run is identical to the
+last bit. A failed run is a result too, with its reason.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _measured(config: Config, model: Transformer, training_loss: float) -> Ended
         "training_loss": training_loss,
         "matching_mass": head.matching_mass,
         "chance_mass": chance,
-        # 0 for uniform attention, 1 where all of it lies on the matching positions. Mass on the beginning token is
+        # 0 for uniform attention, 1 if all of it is on the matching positions. Mass on the beginning token is
         # excluded: a smoothing predictor must put some there, and more in shorter sequences.
         "attention": (head.matching_share - chance) / (1 - chance),
         "distance": head.distance,

@@ -1,7 +1,7 @@
-"""The estimated cost of a run: seconds of one core, from the multiplications and exponentials of its steps.
+"""The estimated cost of a run in seconds of one core, from the multiplications and exponentials of its steps.
 
-The constants were fitted to four shapes on one free core of a server; other machines differ by a factor, which
-a running sweep corrects for as soon as its first run has ended.
+The constants were fitted to four shapes on one free core of a server; other machines differ by a factor, for which a
+running sweep corrects as soon as its first run has ended.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from anyorder.training.config import Config
 COMPILATION = 12.0
 #: Seconds for a multiplication of a matrix, for an entry of an attention map, and for the constant cost of a step.
 _PRODUCT, _ENTRY, _STEP = 5e-11, 1.2e-8, 2e-4
-#: Norms of queries, keys and of the stream read and write all that is small and not multiplied.
+#: Memory traffic of the norms of queries, keys and the stream, in units of their entries.
 _NORMS = 1.65
 #: With dropout a step has no fast form.
 _DROPOUT = 4.5
@@ -31,7 +31,7 @@ def sequence(config: Config) -> float:
     architecture, layers = config.architecture, config.architecture.layers
     rows, d = config.data.length + architecture.beginning, architecture.dimension
     stacks = layers if architecture.last_mlp or layers == 1 else layers - 1
-    # The first layer is looked up, not multiplied, and matrices that meet are folded: see training/fast.py.
+    # The first layer is a table lookup, and consecutive matrices are multiplied first: see training/fast.py.
     products = rows * d * d * (2 * (layers - 1) + _STACKS[architecture.mlp] * stacks)
     entries = rows * rows * sum(config.heads)
     norms = _NORMS if architecture.qk_norm or architecture.pre_norm else 1.0

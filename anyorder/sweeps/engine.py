@@ -1,7 +1,7 @@
 """Engines: chunks of runs go in, results come out in any order.
 
-`anyorder.sweeps.local` has one worker process for each core, `anyorder.sweeps.ray_engine` hands chunks to a Ray
-cluster. Both move plain JSON and let `anyorder.sweeps.chunk` do the work.
+`anyorder.sweeps.local` has one worker process for each core, `anyorder.sweeps.ray_engine` submits chunks to a Ray
+cluster. Both exchange plain JSON, and `anyorder.sweeps.chunk` does the work.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from anyorder.io.trees import as_json
 from anyorder.sweeps.spec import Run
 from anyorder.sweeps.table import Ended
 
-#: A run whose worker died this many times has failed.
+#: Attempts after which a run whose workers died has failed.
 ATTEMPTS = 3
 
 Chunk = Sequence[Run]
@@ -34,7 +34,7 @@ class Engine(Protocol):
 
     #: Number of chunks that are trained at the same time.
     workers: int
-    #: Runs that a chunk may have.
+    #: Largest number of runs in a chunk.
     most: int
 
     @property
@@ -45,7 +45,7 @@ class Engine(Protocol):
         """Train all chunks; runs of a dead worker are retried, and fail after a few attempts."""
 
     def close(self) -> None:
-        """Stop all that was started."""
+        """Stop all started processes."""
 
 
 def pack(chunk: Chunk) -> str:

@@ -1,6 +1,6 @@
 """The local engine: one worker process for each core, or one for all accelerators.
 
-Processes, not threads: a run that kills its process (memory, a crash of a library) loses no other run.
+Processes, not threads: a run that kills its process (out of memory, a crash in a library) does not affect other runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from anyorder.training import devices
 
 #: Models of one stack on an accelerator.
 STACK = 64
-#: Runs of one chunk on a CPU, where they follow each other.
+#: Runs of one chunk on a CPU, where they run one after the other.
 ROW = 16
 
 
@@ -34,11 +34,11 @@ class _Died(Exception):
 
 
 class Worker:
-    """One process, and the lines that go in and come out."""
+    """One process, with its input and output as lines."""
 
     def __init__(self) -> None:
         self._said = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")  # noqa: SIM115
-        # One thread for a model, as in `anyorder train`: the last bits of a model depend on it.
+        # One thread per model, as in `anyorder train`: the last bits of a model depend on it.
         environment = {"NPROC": "1", **os.environ}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "anyorder.sweeps.worker"],
@@ -58,7 +58,7 @@ class Worker:
 
     def train(self, chunk: Chunk) -> Iterator[Finished]:
         """Send a chunk to the process, and yield its answers in order."""
-        _ = self.backend  # said before any answer
+        _ = self.backend  # precedes all answers
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(pack(chunk) + "\n")
@@ -149,7 +149,7 @@ class Local:
                     except _Died as death:
                         if self._closed:
                             return
-                        # Runs answer in turn: the first without an answer is the one that was being trained.
+                        # Runs answer in turn: the first without an answer was being trained.
                         deaths[chunk[0].number] += 1
                         if deaths[chunk[0].number] == ATTEMPTS:
                             answers.put(lost(chunk[0], str(death)))

@@ -25,14 +25,14 @@ from anyorder.training import devices
 
 #: Seconds in which a cluster must answer.
 PATIENCE = 8.0
-#: Tasks in the cluster's hands for each of its cores: enough to keep it busy, few enough to keep its queues short.
+#: Submitted tasks per core: enough to keep the cluster busy, few enough to keep its queues short.
 AHEAD = 4
 
 
 def work(packed: str, files: str) -> str:
     """One task; the worker process keeps its compiled programs for the next one."""
     os.environ[plugins.VARIABLE] = files
-    os.environ["NPROC"] = "1"  # as in the local engine: one thread for a model
+    os.environ["NPROC"] = "1"  # one thread per model, as in the local engine
     devices.prepare()
     from anyorder.sweeps.chunk import answers
 
@@ -40,7 +40,7 @@ def work(packed: str, files: str) -> str:
 
 
 class Ray:
-    """A running cluster, or one started on this machine for the purpose."""
+    """A running cluster, or one started on this machine."""
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         require(workers is None or workers >= 1, f"workers is {workers}, must be at least 1; pass `workers=1` or more")
@@ -54,7 +54,7 @@ class Ray:
         resources = ray.cluster_resources()
         gpus = int(resources.get("GPU", 0))
         self.workers, self.most = (gpus, STACK) if gpus else (max(1, int(resources.get("CPU", 1))), ROW)
-        # Two kinds of failure: of the task's process or node, which Ray repairs, and of the run, which is a result.
+        # Ray retries tasks whose process or node failed; the failure of a run is a result.
         options: dict[str, Any] = {"num_cpus": 1, "max_retries": ATTEMPTS - 1}
         self._task = ray.remote(**options, **({"num_gpus": 1} if gpus else {}))(work)
         self._pending: dict[Any, list[Run]] = {}
@@ -80,12 +80,12 @@ class Ray:
                 except ray.exceptions.RayError as error:
                     if len(chunk) == 1:
                         yield lost(chunk[0], f"the worker died ({type(error).__name__})")
-                    work.extendleft([run] for run in chunk if len(chunk) > 1)  # one of them did it: each by itself
+                    work.extendleft([run] for run in chunk if len(chunk) > 1)  # one run caused it: retry each alone
                     continue
                 yield from (Finished(number, Ended.from_json(ended), seconds) for number, ended, seconds in answers)
 
     def close(self) -> None:
-        """Cancel remaining tasks and disconnect; a cluster that was started here is shut down."""
+        """Cancel remaining tasks and disconnect; shut down a cluster that was started here."""
         for reference in self._pending:
             self._ray.cancel(reference, force=True)
         self._pending.clear()
@@ -105,11 +105,11 @@ def _knock(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=PATIENCE / 2).close()
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(f"nobody answers at {address} ({reason}); start Ray there, or drop `address=`") from None
+        raise InputError(f"nothing answers at {address} ({reason}); start Ray there, or drop `address=`") from None
 
 
 def _connect(ray: Any, address: str | None, workers: int | None) -> None:
-    """`ray.init` with a time limit: at an address where something else listens it would wait for minutes."""
+    """`ray.init` with a time limit: at the address of another service it would wait for minutes."""
     given: dict[str, Any] = {"address": address or "local", "log_to_driver": False, "logging_level": logging.ERROR}
     if address is None:
         given |= {"num_cpus": workers or devices.cores(), "include_dashboard": False}

@@ -17,7 +17,7 @@ from anyorder.training.versions import versions
 
 
 class SweepPlan(NamedTuple):
-    """The plan of a sweep: its runs, those that are missing, programs to compile, and seconds of one core."""
+    """The plan of a sweep: its runs, the missing ones, programs to compile, and seconds of one core."""
 
     table: SweepFolder
     runs: list[Run]
@@ -84,7 +84,7 @@ def carry_out(plan: SweepPlan, engine: Engine, watch: SweepWatcher = lambda tall
             return Tally(len(ended) - failed, failed, engine.running, len(plan.runs), left, spent, table.rows)
 
         pieces = spec.chunks(missing, engine.workers, engine.most)
-        # The longest first: the last chunks are then short, and all workers end together.
+        # Longest first, so that the last chunks are short and all workers end together.
         pieces.sort(key=lambda piece: -sum(expected[run.number] for run in piece))
         watch(tally())
         try:

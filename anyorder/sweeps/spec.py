@@ -30,7 +30,7 @@ MANY = 1_000_000
 
 
 class Metric(NamedTuple):
-    """A metric of sweeps: its label on an axis, and whether less of it is better."""
+    """A metric of sweeps: its axis label, and whether smaller is better."""
 
     label: str
     less: bool
@@ -51,7 +51,7 @@ METRICS = {
 class Success:
     """The criterion for a run that found the induction head: near the floor, with attention on the matches.
 
-    `attention` is measured from uniform attention, 0, to all mass on the matching positions, 1.
+    `attention` is 0 for uniform attention and 1 if all mass is on the matching positions.
     """
 
     gap: float = 0.005
@@ -147,7 +147,7 @@ def _values(base: Config, axis: str, given: Any, source: str) -> tuple[object, .
 
 
 def _range(axis: str, given: Mapping[str, Any], source: str) -> list[int | float]:
-    """{ from, to } with one of step, factor or count; count with log = true is even in the logarithm."""
+    """{ from, to } with one of step, factor or count; count with log = true is spaced evenly in the logarithm."""
     way_out = "{ from = a, to = b } takes one of step, factor, or count (with log = true if wanted)"
     ways = [way for way in ("step", "factor", "count") if way in given]
     optional = {"log"} if ways == ["count"] else set()
@@ -190,7 +190,7 @@ def read_toml(path: str | Path) -> Sweep:
         require(isinstance(group, Mapping), f"{source} has {key} = {group!r}, must be a table: [{key}]")
     require(
         not ("preset" in content and "config" in content),
-        f"{source} has both preset and config; each brings a whole config, choose one",
+        f"{source} has both preset and config; each sets the whole config, choose one",
     )
     base = configs.preset(str(content.get("preset", "floor")))
     if "config" in content:
@@ -233,7 +233,7 @@ _NEW = (
 
 
 def sweep_digest(sweep: Sweep) -> str:
-    """A digest of everything that determines the runs of a sweep; metric and success only judge them."""
+    """A digest of everything that determines the runs of a sweep, which excludes metric and success criterion."""
     base, given = as_json(sweep.base), configs.values(sweep.base)
     del base["preset"]
     for name in _NEW:
@@ -254,9 +254,9 @@ def values_at(sweep: Sweep, cell: int) -> dict[str, object]:
 
 
 def runs(sweep: Sweep, budget: int | None = None) -> list[Run]:
-    """All runs, in the order of the grid; with a budget as many whole cells as fit it, spread over the grid.
+    """All runs, in the order of the grid; with a budget, as many whole cells as it allows, spread over the grid.
 
-    A larger budget keeps the runs of a smaller one: cells are taken in an order that is shuffled once.
+    A larger budget includes the runs of a smaller one: cells are taken in a fixed random order.
     """
     per_cell = len(sweep.seeds)
     chosen: Sequence[int] = range(sweep.cells)
@@ -300,14 +300,14 @@ def shapes(runs: Sequence[Run]) -> list[list[Run]]:
     groups: dict[tuple[Config, int], list[Run]] = {}
     cell, kind = None, None
     for run in runs:
-        if kind is None or run.values is not cell:  # the seeds of a cell follow each other, and share its structure
+        if kind is None or run.values is not cell:  # the seeds of a cell are consecutive and share its structure
             cell, kind = run.values, (configs.structure(run.config), run.config.optimisation.steps)
         groups.setdefault(kind, []).append(run)
     return list(groups.values())
 
 
 def chunks(runs: Sequence[Run], workers: int, most: int) -> list[list[Run]]:
-    """Pieces of work for one worker each: runs of one shape, at most `most` of them, and enough pieces for all."""
+    """Pieces of work for one worker each: at most `most` runs of one shape, and enough pieces for all workers."""
     groups = shapes(runs)
     pieces = math.ceil(4 * workers / max(len(groups), 1))
     split = []

@@ -1,8 +1,8 @@
-"""The table of a sweep: a typed row for each run that has ended, and the folder that keeps them.
+"""The table of a sweep: a typed row for each run that has ended, and the folder with these rows.
 
-`sweep.json` describes the sweep, `runs.jsonl` has one flat line for each row. Lines are added as runs end, in
-whatever order, each whole and on the disk; when a command ends they are sorted. They hold nothing that depends on where
-or when a run was trained: the same sweep gives the same table.
+`sweep.json` describes the sweep, `runs.jsonl` has one flat line for each row. Lines are appended as runs end, each
+complete and synced to the disk, and sorted when the command ends. They do not depend on where or when a run was
+trained: the same sweep gives the same table.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Ending = Literal["done", "diverged", "failed"]
 class Ended:
     """The outcome of a run: done with numbers, or diverged at a step or failed, with a reason.
 
-    A number is None if it is not finite; so is the gap of chains without a floor. Of the heads of the last
-    layer the one with the most mass on the matches counts. `attention` is 0 where that head is uniform and 1 where all
-    of it lies on the matching positions.
+    Numbers that are not finite, and gaps of chains without a floor, are None. `attention` is for the head of the last
+    layer with the most mass on the matches: 0 if that head is uniform, and 1 if all its mass is on the matching
+    positions.
     """
 
     outcome: Ending
@@ -54,7 +54,7 @@ class Ended:
     first_layer_mass: float | None = None
 
     def as_json(self) -> Row:
-        """Plain values; for a run that is not done without None.
+        """Plain values, without those that are None if the run is not done.
 
         >>> Ended("failed", "no memory").as_json()
         {'outcome': 'failed', 'reason': 'no memory'}
@@ -68,7 +68,7 @@ class Ended:
         return cls(**{name: kind(plain[name]) for name, kind in KINDS.items() if plain.get(name) is not None})
 
 
-#: The type of each key of a line, where it is present.
+#: The types of the keys of a line.
 KINDS: dict[str, type] = dict.fromkeys((field.name for field in dataclasses.fields(Ended)), float) | {
     "outcome": str,
     "reason": str,
@@ -91,7 +91,7 @@ class SweepRow:
 
 
 def is_sweep(folder: Path) -> bool:
-    """Whether a folder holds a sweep."""
+    """Whether a folder contains a sweep."""
     return (folder / SWEEP).exists()
 
 
@@ -100,7 +100,7 @@ def read_sweep(folder: Path) -> tuple[Sweep, list[SweepRow]]:
     """The sweep in a folder, and its rows in order."""
     path = folder / SWEEP
     stored = read_json(path, _EXPECTED, {"format": str, "sweep": dict})
-    require(stored["format"] == FORMAT, f"{path} holds {stored['format']!r}, must be {FORMAT!r}; give {_EXPECTED}")
+    require(stored["format"] == FORMAT, f"{path} contains {stored['format']!r}, must be {FORMAT!r}; give {_EXPECTED}")
     config_text.check_plugins(stored.get("plugins"), str(path))
     try:
         sweep = spec.from_stored(stored["sweep"], str(path))
@@ -131,7 +131,7 @@ def _row(sweep: Sweep, row: Row, source: str) -> SweepRow:
 class SweepFolder:
     """The rows of one sweep in its folder; a folder with another sweep or other files is rejected and left untouched.
 
-    `again` leaves out the rows of runs that failed, so that they are missing.
+    `again` drops the rows of failed runs, so that these count as missing.
     """
 
     def __init__(self, folder: Path, sweep: Sweep, again: bool = False) -> None:
@@ -143,7 +143,7 @@ class SweepFolder:
         if holds(self.folder, SWEEP):
             stored, rows = read_sweep(self.folder)
             differs = sweep_difference(stored, self.sweep)
-            require(not differs, f"{self.folder} holds the table of another sweep ({differs}); choose another `out=`")
+            require(not differs, f"{self.folder} contains another sweep ({differs}); choose another `out=`")
             self.rows = {row.run: row for row in rows if not (self._again and row.ended.outcome == "failed")}
 
     def begin(self, versions: dict[str, str]) -> None:

@@ -1,6 +1,6 @@
 """For PyTorch users: our models as modules, our sources as datasets, and floors for any module.
 
-Importing it imports PyTorch but not JAX, which is imported when a dataset is drawn or a model is measured.
+Importing it imports PyTorch but not JAX, which datasets and evaluations import on first use.
 """
 
 import importlib.util

@@ -36,7 +36,7 @@ class Dataset(IterableDataset[Batch]):
         self.source, self.batch, self.seed, self.batches, self.first = source, batch, seed, batches, first
 
     def __iter__(self) -> Iterator[Batch]:
-        """The batches of this worker: every n-th of all, so that n workers together give those of one process."""
+        """The batches of this worker, every n-th one, so that n workers together yield those of one process."""
         worker = get_worker_info()
         if worker is not None and "Fork" in type(multiprocessing.current_process()).__name__:
             raise InputError('JAX cannot run in forked workers; pass multiprocessing_context="spawn" to the DataLoader')
@@ -73,7 +73,7 @@ def dataset(
 
     source: a source, or a prior or a kernel, whose sequences have 33 tokens.
     batch: sequences of a batch, for `DataLoader(…, batch_size=None)`; None gives single sequences.
-    batches: how many there are; endless by default.
+    batches: number of batches; endless by default.
     first: number of the first batch, to resume.
 
     With workers, pass `multiprocessing_context="spawn"`: JAX does not survive a fork.
@@ -90,6 +90,6 @@ def dataset(
     found = as_source(source)
     require(
         batch is None or batch % found.per_kernel == 0,
-        f"batch is {batch}, must be a multiple of the {found.per_kernel} sequences per kernel",
+        f"batch is {batch}, must be a multiple of {found.per_kernel}, the sequences per kernel",
     )
     return Dataset(found, batch, seed, batches, first)

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from anyorder.training.evaluation import Evaluation
     from anyorder.training.reference import GivenFloor
 
-#: Sequences that a model reads at once.
+#: Sequences per forward pass.
 BATCH = 64
 
 
 class Measurement(NamedTuple):
     """Losses of a model in nats, and the orders of its heads.
 
-    excess, gap: loss above the true one and above the Bayes floor, each with its standard error; no floor, no gap.
+    excess, gap: loss above the true loss and above the Bayes floor, with standard errors; None without a floor.
     divergence: D(reference ‖ model) for every reference predictor of the source; `follows` names the nearest.
     probe: orders of induction of the heads; None with the reason in `no_probe`.
-    evaluation: all that was measured, such as losses by position.
+    evaluation: all measurements, such as losses by position.
     """
 
     excess: float
@@ -81,7 +81,7 @@ def evaluate(
         read = np.asarray(drawn.tokens[:, :-1], np.int64)
         rows = _log_probabilities(model, read, found.alphabet_size, begin, device)
         evaluation = evaluate_rows(rows, drawn, output="logits")
-        probed, reason = None, "no probe was asked for"
+        probed, reason = None, "no probe was requested"
         if probe is not False:
             try:
                 probed, reason = _probed(model, found, begin, attention, probe), ""
@@ -132,7 +132,7 @@ def _log_probabilities(
         logits = _logits(model, batch, size, beginning)
         found.append(torch.log_softmax(logits[:, skipped:, :size].double(), -1).cpu().numpy())
     rows = np.concatenate(found)
-    require(bool(np.isfinite(rows).any(axis=-1).all()), "the model gives NaN; look for the first NaN inside it")
+    require(bool(np.isfinite(rows).any(axis=-1).all()), "the model returns NaN; look for the first NaN inside it")
     return rows
 
 
@@ -143,17 +143,17 @@ def _logits(model: Any, batch: Tensor, size: int, beginning: int | None) -> Tens
     except Exception as error:  # a foreign model may raise anything
         shape = tuple(batch.shape)
         raise InputError(f"the model cannot read ids of shape {shape}: {in_a_line(error)}") from error
-    given = given.clamp(min=0).log() if own else getattr(given, "logits", given)  # our own give probabilities
+    given = given.clamp(min=0).log() if own else getattr(given, "logits", given)  # our own return probabilities
     kind = "dictionary" if isinstance(given, dict) else type(given).__name__
     pick = "['logits']" if isinstance(given, dict) else "[0]"
     require(
         isinstance(given, Tensor),
-        f"the model gives a {kind}, must give logits; pass a function: evaluate(lambda ids: model(ids){pick}, source)",
+        f"the model returns a {kind}, not logits; pass a function: evaluate(lambda ids: model(ids){pick}, source)",
     )
     rows, columns = tuple(batch.shape), given.shape[-1] if given.ndim else 0
     require(
         given.ndim == 3 and tuple(given.shape[:2]) == rows,
-        f"the model gives shape {tuple(given.shape)} for ids of shape {rows}, must be {(*rows, size)}",
+        f"the model returns shape {tuple(given.shape)} for ids of shape {rows}, must be {(*rows, size)}",
     )
     require(
         columns == size or (columns > size and beginning is not None),
@@ -179,7 +179,7 @@ def _probed(
 
 
 def _readable(model: Any, size: int, beginning: int | None, attention: Callable[..., Any] | None) -> Model:
-    """The model as the probe reads it, by its own attention or by the function that gives it."""
+    """The model in the form that the probe reads, with its own attention or that of the given function."""
     from anyorder.probing.adapters import CallableModel, HuggingFaceModel
     from anyorder.probing.protocol import NO_TOKEN
 

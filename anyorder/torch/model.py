@@ -1,8 +1,8 @@
 """Models of this package in PyTorch: `load(path)` returns a plain `torch.nn.Module`, for use with other tools.
 
-Imports PyTorch and safetensors, and neither JAX nor Equinox. The names and the layout of the tensors are a contract
+Imports PyTorch and safetensors, but neither JAX nor Equinox. The names and the layout of the tensors are a contract
 (docs/pytorch.md); `state_dict` has the names of the file. Every head passes its attention weights, (…, rows, rows) with
-queries in rows, through a module of its own, `layers[l].heads[h].pattern`: a forward hook there reads or replaces them.
+queries in rows, through the module `layers[l].heads[h].pattern`: a forward hook there reads or replaces them.
 Tokens are one sequence (T,) or a batch (B, T); everything else then has the batch in front.
 """
 
@@ -47,9 +47,9 @@ def load(path: str | Path) -> Transformer:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}; give a .safetensors file") from None
     except (SafetensorError, KeyError, ValueError, TypeError, RecursionError):
-        raise InputError(f"{path} is not a whole model file of anyorder; write it again with `anyorder.save`") from None
+        raise InputError(f"{path} is not a complete model of anyorder; write it again with `anyorder.save`") from None
     found = header.get("format")
-    require(found == FORMAT, f"{path} holds {found!r}, must be {FORMAT!r}; write it again with this version")
+    require(found == FORMAT, f"{path} contains {found!r}, must be {FORMAT!r}; write it again with this version")
     try:
         return rebuilt(header["value"], tensors, _KINDS, lambda tensor: tensor).eval()
     except KeyError as error:
@@ -117,7 +117,7 @@ class Head(_Mixer):
             scores = scores + torch.where(seen, (queries @ table.T).gather(-1, column), torch.zeros_like(scores))
         scores = scores.masked_fill(offsets < 0, -math.inf)
         exponentials = (scores - scores.max(-1, keepdim=True).values).exp()
-        # Sums before the division: counts stay whole numbers, and a count over a count is exact.
+        # Sums before the division: counts stay integers, and a quotient of counts is exact.
         total = exponentials @ torch.ones(rows, 1, dtype=x.dtype, device=x.device)
         weights = exponentials / total
         pattern = self.pattern(weights)
@@ -170,7 +170,7 @@ class Mamba(_Mixer):
 
 
 class Recurrence(_Mixer):
-    """A head with a table: each row reads what was stored under its features so far, divided by its sum."""
+    """A head with a table: each row reads the values stored so far under its features, divided by their sum."""
 
     def forward(self, x: Tensor) -> Tensor:
         """The head's contribution to the stream (…, rows, d)."""

@@ -1,6 +1,6 @@
 """Training: configs, initial weights, the compiled step, runs with checkpoints, and evaluation.
 
-A config can be read and checked without JAX: names are loaded when they are first used.
+Importing this package does not import JAX: names are loaded when they are first used.
 """
 
 import lazy_loader

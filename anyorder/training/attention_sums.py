@@ -26,7 +26,7 @@ LENGTHS_ABOVE_ORDER = 2
 class HeadAttention:
     """One head: its mass on matches, on the beginning token and at offsets 1 … k, and its distance to the ideal.
 
-    `spectrum` is attention over chance at match lengths 0 … k + 2, as the probe has it (docs/probe.md).
+    `spectrum` is attention relative to chance at match lengths 0 … k + 2, as in the probe (docs/probe.md).
     """
 
     matching_mass: float
@@ -43,9 +43,9 @@ class Sums(NamedTuple):
 
     `matching`: mass on the positions that a k-gram counts, over the queries that have such positions. `beginning`:
     mass on the beginning token, over all queries. `offsets`: mass at offsets 1 … k, over the queries from k on.
-    `distance`: Frobenius distance to the pseudo-attention map, where queries without a match have a row of zeros.
-    `share`: like `matching`, as a fraction of the mass that does not lie on the beginning token. `by_length`: mass by
-    match length 0 … k + 2, for this attention and for uniform attention of the same total mass.
+    `distance`: Frobenius distance to the pseudo-attention map, whose rows are zero for queries without a match.
+    `share`: like `matching`, as a fraction of the mass off the beginning token. `by_length`: mass by match length
+    0 … k + 2, for this attention and for uniform attention of the same total mass.
     """
 
     matching: Float[Array, "heads"]
@@ -57,7 +57,7 @@ class Sums(NamedTuple):
 
 
 def sums(weights: Float[Array, "heads rows rows"], tokens: Int[Array, "length"], order: int) -> Sums:
-    """The sums of one layer; with a beginning token there is one row more than tokens."""
+    """The sums of one layer; with a beginning token there is one more row than there are tokens."""
     length = len(tokens)
     beginning = jnp.zeros(len(weights), weights.dtype)
     if weights.shape[1] > length:

@@ -63,7 +63,7 @@ def check_config(config: Config) -> None:
 
 
 def _check_memory(config: Config) -> None:
-    """Refuse a run whose arrays cannot fit, by rough sizes: weights with their moments, activations, evaluation set."""
+    """Reject a run whose arrays cannot fit, by rough sizes: weights with their moments, activations, evaluation set."""
     length, size, d = config.data.tokens, config.data.alphabet_size, config.architecture.dimension
     layers, models = config.architecture.layers, config.seeds * len(config.optimisation.learning_rate)
     weights = layers * d * (8 * d + length) + 2 * size * d

@@ -1,4 +1,4 @@
-"""The config of a training run: one frozen dataclass that is at once the flags of the command and the JSON of the run.
+"""The config of a training run: one frozen dataclass, from which the flags of the command and its JSON derive.
 
 Fields are grouped by the part of the run that reads them, and names are unique across groups.
 The defaults are the preset `fast`. Nothing here imports JAX.
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Data(SourceConfig):
-    """The chains that sequences are drawn from."""
+    """The source of the training sequences."""
 
     length: int = 32
-    """T of the paper's grid: sequences have T + 1 tokens, and the last T + 1 - k of them count as predictions."""
+    """T of the paper's grid: sequences have T + 1 tokens, of which the last T + 1 - k are predicted."""
 
     @property
     def tokens(self) -> int:
@@ -39,7 +39,7 @@ class Data(SourceConfig):
 
     @property
     def source(self) -> Source:
-        """The source of sequences of T + 1 tokens, each from a kernel of its own."""
+        """The source of sequences of T + 1 tokens, each from its own kernel."""
         return self.source_of(self.tokens)
 
 
@@ -48,9 +48,9 @@ class Architecture:
     """The architecture; a model given by --from replaces it."""
 
     layers: int = 2
-    """Layers: a mixer and an MLP each."""
+    """Number of layers, each a mixer and an MLP."""
     mixer: tuple[str, ...] = ("attention",)
-    """How a layer reads earlier positions: attention, convolution (with attention) or mamba; one for all or each."""
+    """Mixer of each layer, or one for all: attention, convolution (before attention) or mamba."""
     heads: tuple[int, ...] = (1,)
     """Heads of each layer, or one number for all; each must divide the dimension."""
     dimension: int = 32
@@ -78,13 +78,13 @@ class Architecture:
     tied: bool = False
     """The output matrix is the embedding."""
     taps: int = 0
-    """Tokens that a convolution sees, its own included; 0 means one more than the order."""
+    """Width of a convolution in tokens, including the current one; 0 means one more than the order."""
     state: int = 32
     """State size of a mamba head: the dimension of its keys."""
     expansion: int = 2
     """Inner width of a mamba layer, in multiples of the dimension."""
     decay: Literal["selective", "one"] = "selective"
-    """Decay of mamba's state: selective depends on the token, one makes it linear attention."""
+    """Decay of the mamba state: selective depends on the token; one is no decay, which is linear attention."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -112,10 +112,10 @@ class Optimisation:
     per_kernel: int = 1
     """Number of sequences in a batch that share a kernel; must divide the batch."""
     targets: Literal["sampled", "exact", "bayes"] = "exact"
-    """Targets: the sampled token, the distribution it was drawn from (exact), or the mean of that distribution given
-    the tokens before it, the Bayes prediction (bayes). The expected gradient is the same, its variance is smaller."""
+    """Targets: the sampled token, the true next-token distribution (exact), or the Bayes prediction (bayes). All have
+    the same expected gradient; that of exact and bayes has a smaller variance."""
     predictions: Literal["window", "all"] = "window"
-    """Predictions that count in the loss: those from a full window of k tokens, or all."""
+    """Predictions in the loss: only those with a full window of k tokens, or all."""
     dropout: float = 0.0
     """Fraction of embeddings, attention weights and outputs of attention and MLP that is set to zero in a step."""
     optimiser: Literal["adamw", "muon"] = "muon"
@@ -127,21 +127,21 @@ class Optimisation:
     beta2: float = 0.95
     """Decay of the second moment."""
     weight_decay: float = 0.05
-    """Decay of all weights with muon; with adamw of matrices, not of embeddings, positions, gains and biases."""
+    """Weight decay: of all weights with muon; with adamw of matrices, except embeddings and positions."""
     clip: float = 1.0
-    """Largest norm of the gradient; 0 clips nothing."""
+    """Largest norm of the gradient; 0 disables clipping."""
     warmup: int = 100
-    """Steps in which the rate rises from zero; at most half of all steps."""
+    """Steps over which the rate rises from zero; at most half of all steps."""
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
     """Decay of the rate after the warm-up."""
     final_rate: float = 0.0
     """Rate of the last step, as a fraction of the peak."""
     dtype: Literal["float32", "float64"] = "float32"
-    """Number type of weights and activations."""
+    """Floating-point type of weights and activations."""
 
     @property
     def rising(self) -> int:
-        """Steps of the rise: the warm-up, shortened where the training is short.
+        """Steps of the warm-up, shortened for short training.
 
         >>> Optimisation(warmup=100, steps=50).rising
         25
@@ -156,13 +156,13 @@ class Measurement:
     evaluate_every: int = 500
     """Steps between two measurements."""
     evaluation_count: int = 4096
-    """Sequences of the evaluation set, each from a kernel of its own."""
+    """Sequences of the evaluation set, each from its own kernel."""
     evaluation_seed: int = 0
-    """Seed of the evaluation set; its sequences are never those of training."""
+    """Seed of the evaluation set, which is disjoint from the training data."""
     checkpoint_every: int = 500
     """Steps between two checkpoints."""
     keep_every: int = 0
-    """Keep the models of every so many steps, in folders step-N of the run; 0 keeps only the last."""
+    """Steps between models kept in folders step-N of the run; 0 keeps only the last models."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -176,7 +176,7 @@ class Member:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
-    """A training run: one model for every learning rate and seed, all else in common.
+    """A training run: one model for every learning rate and seed, with all other settings in common.
 
     The defaults are for order 2. `preset("fast", order=k)` is the config of `anyorder train --order k`, with steps
     and rate chosen for the order.
@@ -195,12 +195,12 @@ class Config:
     optimisation: Optimisation = Optimisation()
     measurement: Measurement = Measurement()
     preset: Annotated[str | None, tyro.conf.Fixed, tyro.conf.Suppress] = dataclasses.field(default=None, compare=False)
-    """The preset that the config was made from; no setting of its own, so it is no part of equality or digests."""
+    """The preset from which the config was derived; a record, not a setting, so equality and digests ignore it."""
 
     own_source: Annotated[str | None, tyro.conf.Fixed, tyro.conf.Suppress] = None
-    """The source that a program gave to `train`, where the fields of `data` cannot say it; a record, not a setting."""
+    """The source that a program passed to `train`, if `data` cannot describe it; a record, not a setting."""
     own_model: Annotated[str | None, tyro.conf.Fixed, tyro.conf.Suppress] = None
-    """The model that a program gave to `train` in place of the architecture; a record, not a setting."""
+    """The model that a program passed to `train` instead of an architecture; a record, not a setting."""
 
     @property
     def heads(self) -> tuple[int, ...]:
@@ -238,8 +238,8 @@ class Config:
     def _known(self) -> None:
         require(
             self.own_source is None,
-            f"the source, {self.own_source}, is known only to the program that trained on it; there, call "
-            "anyorder.evaluate(model, source)",
+            f"the source {self.own_source} is known only to the program that trained on it; call "
+            "anyorder.evaluate(model, source) there",
         )
 
     @property
@@ -281,7 +281,7 @@ CHOICES: dict[str, Collection[str]] = {
 
 
 def known(name: str, source: str, names: Iterable[str] = GROUPS) -> str:
-    """The name with underscores, or an `InputError` with the nearest names that exist.
+    """The name with underscores, or an `InputError` with the nearest known names.
 
     >>> known("learning-rat", "grid.toml")
     Traceback (most recent call last):
@@ -296,7 +296,7 @@ def known(name: str, source: str, names: Iterable[str] = GROUPS) -> str:
 
 
 def changed(config: Config, changes: Mapping[str, Any], source: str = "the config") -> Config:
-    """The config with these fields changed, whatever their group; a single number means a list of one.
+    """The config with these fields, of any group, changed; a single number means a list of one.
 
     >>> changed(Config(), {"order": 3, "learning_rate": 0.01}).optimisation.learning_rate
     (0.01,)
@@ -381,12 +381,12 @@ _FAST_BAYES: dict[int, dict[str, object]] = {
     3: {"steps": 1000, "targets": "bayes"},
     4: {"steps": 1400, "targets": "bayes"},
 }
-#: Fields that decide, together with the mixer, whether `fast` uses Bayes targets.
+#: Fields that determine, together with the mixer, whether `fast` uses Bayes targets.
 DECIDE_TARGETS = ("prior", "start", "token_noise", "transition_noise", "targets")
 
 
 def bayes_targets(config: Config) -> bool:
-    """Whether the source has a Bayes prediction that is cheap enough for a training step: counts plus β.
+    """Whether the Bayes prediction of the source is cheap enough for a training step: counts plus β.
 
     >>> bayes_targets(Config()), bayes_targets(changed(Config(), {"token_noise": 0.1}))
     (True, False)
@@ -400,8 +400,8 @@ def bayes_targets(config: Config) -> bool:
 def preset(name: str | Config = "fast", order: int = 2, **changes: Any) -> Config:
     """The preset of that name for chains of this order; keywords change further fields.
 
-    `fast` takes more steps at higher orders, learns from the Bayes prediction from order 3 on if the source has
-    one in closed form, and has recipes for mixers other than attention. A list of mixers gives one for each layer.
+    `fast` takes more steps at higher orders, has Bayes targets from order 3 on if the source has them in closed form,
+    and has recipes for mixers other than attention. A list of mixers gives one for each layer.
 
     >>> [preset("fast", order=k).optimisation.steps for k in (1, 2, 3, 4)]
     [400, 1000, 1000, 1400]

@@ -1,4 +1,4 @@
-"""A config in other forms: JSON, flags of the command line, words. Nothing here imports JAX."""
+"""Other forms of a config: JSON, command-line flags, text. Nothing here imports JAX."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def from_json(plain: object, source: str = "the config") -> Config:
 
 
 def plugins(config: Config) -> list[list[str]]:
-    """Field, name and origin of every plug-in value in the config, as a record only: nothing is imported from it."""
+    """Field, name and origin of every plug-in value in the config: a record, from which nothing is imported."""
     flat, found = values(config), []
     for field, registry in REGISTRIES.items():
         for name in flat[field] if isinstance(flat[field], tuple) else [flat[field]]:
@@ -54,7 +54,7 @@ def plugins(config: Config) -> list[list[str]]:
 
 
 def check_plugins(recorded: object, source: str) -> None:
-    """Refuse a config whose plug-ins are not loaded, naming them."""
+    """Reject a config whose plug-ins are not loaded, naming them."""
     for entry in recorded if isinstance(recorded, list) else []:
         match entry:
             case [str(field), str(name), str(home)] if field in REGISTRIES and name not in REGISTRIES[field]:

@@ -14,7 +14,7 @@ def prepare() -> None:
 
     Has no effect once JAX has run something.
     """
-    os.environ.setdefault("NPROC", "1")  # small products: a second thread costs more than it brings
+    os.environ.setdefault("NPROC", "1")  # small products: a second thread costs more than it saves
     flags = os.environ.get("XLA_FLAGS", "")
     if _COUNT not in flags:  # XLA keeps a thread for every device; programs may all run on the first
         os.environ["XLA_FLAGS"] = f"{flags} {_COUNT}={cores()}".strip()

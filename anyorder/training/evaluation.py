@@ -1,6 +1,6 @@
 """Evaluation of a model: losses next to the true loss and the Bayes floor, attention next to the ideal.
 
-Model and floor are compared on the same sequences, so that the error of the gap is far below that of either loss.
+Model and floor are compared on the same sequences, so the standard error of the gap is far below that of either loss.
 """
 
 from __future__ import annotations
@@ -40,11 +40,10 @@ ROUNDING = 1e-9
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """All that is measured on a model; docs/training.md explains every name. `attention` is by layer and head.
+    """All measurements of a model; docs/training.md explains every name. `attention` is by layer and head.
 
-    `divergence` is D(reference ‖ model) for every reference predictor of the source: the least says which one the model
-    follows. `output` says whether rows were read as probabilities or logits; `note` is set if the model is below the
-    floor.
+    `divergence` is D(reference ‖ model) for every reference predictor of the source; `follows` is the nearest one.
+    `output` states whether rows were read as probabilities or logits; `note` is set if the model is below the floor.
     """
 
     loss: float
@@ -64,7 +63,7 @@ class Evaluation:
 
     @property
     def follows(self) -> str:
-        """The name of the reference predictor that is nearest to the model."""
+        """The name of the reference predictor nearest to the model."""
         return min(self.divergence, key=lambda name: self.divergence[name].mean)
 
     def __repr__(self) -> str:
@@ -164,7 +163,7 @@ Distances = tuple[Array, Rows]
 
 
 def _distances(predicted: Float[Array, "length symbols"], truth: Array, references: Rows, order: int) -> Distances:
-    # Losses align row n with token n + 1 and drop the last row, which has no token: here it is a filler.
+    # Losses align row n with token n + 1 and drop the last row, which has no token; here that row is a filler.
     predicted = jnp.concatenate([predicted, predicted[-1:]])
 
     def divergence(reference: Float[Array, "tokens symbols"]) -> Float[Array, "predicted"]:

@@ -1,17 +1,17 @@
 """`Transformer.log_probabilities` with fewer operations.
 
-The results agree up to rounding; `anyorder.models` remains the definition.
+The results agree up to rounding; `anyorder.models` is the reference.
 
-- Layer 1 reads only S distinct vectors, one more with a beginning token: these are projected instead of all rows.
+- Layer 1 reads only S distinct vectors, or S + 1 with a beginning token: these are projected instead of all rows.
   With E the one-hot tokens, its scores are E (Q Kᵀ) Eᵀ plus, for the offsets, one of S Toeplitz matrices in each row,
   and its output is (att E)(V W_projᵀ). So the stream after it is F U, with few columns in F = [E, att E, …], and the
   first matrix of the MLP multiplies U only.
-- Matrices that always follow each other are multiplied first: W_Kᵀ W_Q in the scores, W_proj W_V in the output of a
-  head, and W_o with the latter if nothing is between the last head and the output.
-- A whole batch is processed at once: then the gradient of a matrix is one product over all rows.
+- Consecutive matrices are multiplied first: W_Kᵀ W_Q in the scores, W_proj W_V in the output of a head, and W_o with
+  the latter if there is nothing between the last head and the output.
+- A whole batch is processed at once, so that the gradient of a matrix is one product over all rows.
 - In long sequences queries attend in blocks: the keys of a block end with its last query, so that half of the scores
-  are never computed, and those of a block fit the cache.
-- Norms, attention and linear maps have gradients written by hand: see `anyorder.training.gradients`.
+  are never computed, and those of a block fit into the cache.
+- Norms, attention and linear maps have hand-written gradients: see `anyorder.training.gradients`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Rows = Float[Array, "rows width"]
 Scores = Float[Array, "batch queries keys"]
 Features = Float[Array, "batch length distinct"]
 
-#: Approximate number of queries in a block, whose scores fit the cache of a core.
+#: Approximate number of queries in a block, chosen so that its scores fit into the cache of a core.
 BLOCK = 128
 
 
@@ -120,7 +120,7 @@ def _normed(norm: Norm | None, x: Rows) -> Rows:
 
 
 def _stack(layer: Layer, x: Rows, met: Float[Array, "rows hidden"] | None) -> Rows:
-    """The MLP of a layer; `met` is the product of its first matrix and its input, if already computed."""
+    """The MLP of a layer; `met` is the product of its first matrix with its input, if already computed."""
     points: tuple[Rows, ...] = (x,)
     read = _normed(layer.mlp_norm, x)
     for mlp in layer.mlp:
@@ -165,9 +165,9 @@ def _first_attention(head: Head, read: Float[Array, "distinct d"], one_hot: Feat
 
 
 def toeplitz(by_offset: Float[Array, "distinct offsets"], first: int, last: int) -> Float[Array, "distinct rows keys"]:
-    """The matrices with entry (n, i) equal to that of offset n - i, zero beyond the offsets and above the diagonal.
+    """The matrices whose entry (n, i) is that of offset n - i, zero beyond the offsets and above the diagonal.
 
-    Their rows are from `first` to before `last`, and `last` columns.
+    They have the rows from `first` to before `last`, and `last` columns.
 
     >>> toeplitz(jnp.asarray([[1.0, 2.0]]), 0, 3)[0].tolist()
     [[1.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 2.0, 1.0]]
@@ -176,7 +176,7 @@ def toeplitz(by_offset: Float[Array, "distinct offsets"], first: int, last: int)
 
 
 def _offsets(first: int, last: int, table: int) -> Int[np.ndarray, "rows keys"]:
-    """The offset of every query and key; offsets outside a table of this size become its size."""
+    """The offset of every query and key; offsets outside a table of this size are replaced by its size."""
     offset = np.arange(first, last)[:, None] - np.arange(last)[None, :]
     return np.where((offset < 0) | (offset >= table), table, offset)
 
@@ -272,5 +272,5 @@ def _convolved(
 
 
 def _later(rows: Float[Array, "batch length width"], offset: int) -> Float[Array, "batch length width"]:
-    """Rows moved to later positions, with zeros before them."""
+    """Rows shifted to later positions, with zeros before them."""
     return jnp.pad(rows, ((0, 0), (offset, 0), (0, 0)))[:, : rows.shape[1]]

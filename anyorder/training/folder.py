@@ -1,4 +1,4 @@
-"""The folder of a run: its files, and how a run is begun, continued and finished.
+"""The folder of a run: its files, and the beginning, continuation and end of a run in it.
 
 A checkpoint is one safetensors file with the state of all models, the step and the config. It is replaced by an atomic
 rename, so that readers find a complete one even if the writer was killed.
@@ -54,7 +54,7 @@ class Checkpoint(NamedTuple):
 
 
 class Folder:
-    """The output folder of one run, made by `opened`; `lines` are the lines of its metrics."""
+    """The output folder of one run, from `opened`; `lines` are the lines of its metrics."""
 
     def __init__(self, path: Path, config: Config) -> None:
         self.path, self.config = path, config
@@ -73,7 +73,7 @@ class Folder:
         self._place = _place(self.path)
 
     def last(self, from_model: eqx.Module | None) -> Checkpoint | None:
-        """The last checkpoint, if there is one; metrics written after it are dropped, since those steps run again."""
+        """The last checkpoint, if any; later metrics are dropped, because their steps run again."""
         path = self.path / METRICS
         if not (self.path / CHECKPOINT).exists():
             return None
@@ -83,7 +83,7 @@ class Folder:
         self._written = hashlib.sha256(data)
         require(
             stored.metrics == Written(len(data), self._written.hexdigest()),
-            f"{path} is not what the run wrote up to its checkpoint at step {stored.step}; restore it from a copy",
+            f"{path} was changed since the checkpoint at step {stored.step}; restore it from a copy",
         )
         if path.exists():
             os.truncate(path, len(data))
@@ -98,13 +98,13 @@ class Folder:
         self.lines, self._size = [*self.lines, *lines], self._size + len(data)
 
     def _restore(self) -> None:
-        """Refuse a folder that was removed; rewrite metrics that another process removed or changed."""
+        """Reject a removed folder; rewrite metrics that another process removed or changed."""
         there = self._place is not None and _place(self.path) == self._place
         way_out = "look for it under another name, and resume from its last checkpoint"
-        require(there, f"{self.path} was removed or renamed while the run was on; {way_out}")
+        require(there, f"{self.path} was removed or renamed during the run; {way_out}")
         path = self.path / METRICS
         if (path.stat().st_size if path.exists() else 0) != self._size:
-            warnings.warn(f"{path} was removed or changed while the run was on; it is written again", stacklevel=3)
+            warnings.warn(f"{path} was removed or changed during the run; it is written again", stacklevel=3)
             write_lines(path, self.lines)
 
     def save(self, step: int, states: list[State]) -> None:
@@ -145,7 +145,7 @@ def _place(path: Path) -> tuple[int, int] | None:
 
 @contextlib.contextmanager
 def opened(path: Path, config: Config, resume: bool) -> Iterator[Folder]:
-    """Lock a new run folder or one of the same config; any other folder is refused and left unchanged."""
+    """Lock a new run folder or one of the same config; any other folder is rejected and left unchanged."""
     _check(path, config, resume)
     with locked(path):
         _check(path, config, resume)  # another process may have been there in between
@@ -158,10 +158,10 @@ def opened(path: Path, config: Config, resume: bool) -> Iterator[Folder]:
 
 def _check(path: Path, config: Config, resume: bool) -> None:
     if not resume:
-        require(not begun(path), f"{path} already holds a run; choose another `out=`, or resume with `resume=True`")
+        require(not begun(path), f"{path} already contains a run; choose another `out=`, or resume with `resume=True`")
         return
     differs = config_text.config_difference(read_config(path), config)
-    require(not differs, f"{path} holds a run with {differs}; keep its config, or start again with a new `out=`")
+    require(not differs, f"{path} contains a run with {differs}; keep its config, or start again with a new `out=`")
     missing = config.initial.from_model is not None and not (path / START).exists()
     require(not missing, f"{path} has lost {START}, the model that its run started from; start again with a new `out=`")
 
@@ -169,12 +169,12 @@ def _check(path: Path, config: Config, resume: bool) -> None:
 def _stored(path: Path) -> Row:
     require(path.is_dir(), f"{path} is not a folder; give {_EXPECTED}")
     if not (path / CONFIG).exists():
-        raise InputError(f"{path} holds no {CONFIG}; give {_EXPECTED}, or begin one there with `out={path}`")
+        raise InputError(f"{path} contains no {CONFIG}; give {_EXPECTED}, or begin one there with `out={path}`")
     return read_json(path / CONFIG, _EXPECTED, {"config": dict, "versions": dict})
 
 
 def begun(path: Path) -> bool:
-    """Whether a folder holds a run; one without its config was killed before it began, and counts as empty."""
+    """Whether a folder contains a run; without a config, the run was killed before it began, and does not count."""
     return holds(path, CONFIG, own=(START,))
 
 
@@ -200,7 +200,7 @@ def _by_name(states: Sequence[State | eqx.Module]) -> dict[str, Any]:
 
 
 def read_checkpoint(folder: Path, config: Config, from_model: eqx.Module | None = None) -> Checkpoint:
-    """The checkpoint in a folder, if it is of the same config and start model or module; refused otherwise."""
+    """The checkpoint in a folder; rejected unless it has the same config, start model and module."""
     path, way_out = folder / CHECKPOINT, "resume another run, or start again elsewhere"
     arrays, about = read_tensors(path)
     known = isinstance(about, dict) and about.get("format") == FORMAT

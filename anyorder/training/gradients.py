@@ -1,8 +1,8 @@
-"""Functions of a whole batch with gradients written by hand, faster on a CPU than automatic ones.
+"""Functions of a batch with hand-written gradients, which are faster on a CPU than automatic ones.
 
-Each uses three optimisations that XLA does not find: sums over rows or columns are fast products with a vector; the
-gradient of a matrix is a product in the faster order, at the price of a transposition; and results of the forward pass
-(centred rows, attention weights) are kept instead of computed again.
+They use three optimisations that XLA misses: sums over rows or columns are products with a vector; the gradient of a
+matrix is a product in the faster order, at the cost of a transposition; and results of the forward pass (centred rows,
+attention weights) are kept instead of recomputed.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ decayed.defvjp(_decayed, _decayed_back)
 def unit_products(queries: Queries, keys: Keys) -> Scores:
     """Products of the directions of queries and keys, 0 for a zero vector.
 
-    The products are divided by the lengths, not the vectors: in a short sequence there are fewer of them.
+    The products, not the vectors, are divided by the lengths: in a short sequence there are fewer of them.
 
     >>> round(float(unit_products(jnp.asarray([[[3.0, 4.0]]]), jnp.asarray([[[0.0, 2.0]]]))[0, 0, 0]), 6)
     0.8
@@ -197,7 +197,7 @@ def _inverse_lengths(rows: Float[Array, "batch rows width"]) -> Float[Array, "ba
 def _unit_products_back(kept: Any, pulled: Scores) -> tuple[Queries, Keys]:
     queries, keys, by_query, by_key, products = kept
     along, inner = pulled * products, pulled * by_query * by_key
-    # A change of length does not change a direction: that part of the gradient is removed.
+    # A change of length does not change the direction: the radial part of the gradient is removed.
     of_queries = inner @ keys - queries * (_total(along) * jnp.square(by_query))
     of_keys = _outer(inner, queries) - keys * (_total(along.swapaxes(1, 2)) * jnp.square(by_key.swapaxes(1, 2)))
     return of_queries, of_keys

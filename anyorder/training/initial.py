@@ -21,8 +21,8 @@ from anyorder.models import Layer, LayerNorm, MLPLayer, Transformer
 from anyorder.training.config import Config
 from anyorder.training.mixers import MIXERS
 
-#: The largest weight of a start model. Constructions that round add and subtract a number near 2^52: gradients
-#: through it are as large, and the smallest step destroys the model.
+#: The largest weight of a start model. Constructions that round add and subtract a number near 2^52: the gradients
+#: are as large, and the smallest step destroys the model.
 LARGEST = 1e6
 #: Deeper models than this start with fan-in weights scaled down.
 _SHALLOW = 3
@@ -51,15 +51,15 @@ def initial_model(config: Config, key: Seed, from_model: Transformer | None = No
     largest = max(float(jnp.abs(leaf).max()) for leaf in jax.tree.leaves(eqx.filter(from_model, eqx.is_inexact_array)))
     require(
         largest <= LARGEST,
-        f"the model has a weight of {largest:.1e}, at most {LARGEST:.0e} can be trained; it rounds with such weights, "
-        "start from a construction that does not, such as two-layer, k-head or k-head-bayes",
+        f"the model has a weight of {largest:.1e}, at most {LARGEST:.0e} can be trained; start from a construction "
+        "without such weights, such as two-layer, k-head or k-head-bayes",
     )
-    # The promise of a construction ends where its weights begin to move.
+    # The certificate does not cover changed weights.
     return perturbed(dataclasses.replace(from_model, certificate=None), key, config.initial.perturbation, dtype)
 
 
 def model_shape(config: Config, from_model: Transformer | None = None) -> Transformer:
-    """The tree of `initial_model` with shapes for arrays; nothing is drawn.
+    """The tree of `initial_model` with shapes instead of arrays.
 
     >>> model_shape(Config()).layers[0].heads[0].query.shape
     (32, 32)
@@ -84,7 +84,7 @@ def perturbed(model: Module, key: PRNGKeyArray, deviation: float, dtype: np.dtyp
 
 
 def _random_model(config: Config, key: PRNGKeyArray, dtype: np.dtype) -> Transformer:
-    """A random model whose weights are slices of one random array; a first pass without numbers counts its size."""
+    """A random model whose weights are slices of one random array, whose size a first pass without numbers counts."""
     shapes: list[tuple[int, ...]] = []
 
     def blank(kind: str, *shape: int) -> Float[Array, "..."]:
@@ -107,7 +107,7 @@ def _deviation(config: Config, kind: str, inputs: int) -> float:
     """The standard deviation of the weights of one kind."""
     if kind == "output" and config.initial.zero_output:
         return 0.0
-    if config.initial.weights == "gpt2":  # smaller where so many are added up
+    if config.initial.weights == "gpt2":  # smaller, because more contributions are added up
         return _GPT2 / math.sqrt(2 * config.architecture.layers) if kind == "projection" else _GPT2
     if kind == "embedding":
         return 1.0
@@ -158,7 +158,7 @@ def _paper_stack(d: int, draw: Draw, norm: NewNorm) -> tuple[MLPLayer, ...]:
 
 
 def _published_stack(d: int, draw: Draw, norm: NewNorm) -> tuple[MLPLayer, ...]:
-    """The authors' code: the second of four layers has neither norm nor skip: it replaces the stream."""
+    """The authors' code: the second of four layers has neither norm nor skip, so it replaces the stream."""
     first = MLPLayer(draw("matrix", d, d), norm().bias, "relu", norm(), 0)
     second = MLPLayer(draw("matrix", d, d), None, "relu")
     last = (MLPLayer(draw("matrix", d, d), None, "relu", norm(), skip) for skip in (2, 3))

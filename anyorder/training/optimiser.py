@@ -16,12 +16,12 @@ from anyorder.training.config import Config, Optimisation
 
 #: Weights that are linear maps of the stream; all others are tables, gains and biases.
 _MATRICES = ("query", "key", "value", "gate", "projection", "weight", "output")
-#: Root mean square of Muon's updates, the size that AdamW's have.
+#: Root mean square of Muon's updates, equal to that of AdamW's.
 _RMS = 0.2
 
 
 class Numbers(NamedTuple):
-    """Hyper-parameters that are inputs of the compiled program, so that models sharing it may differ in them."""
+    """Hyperparameters that are inputs of the compiled program, in which models that share it may differ."""
 
     learning_rate: Float[Array, ""]
     beta1: Float[Array, ""]
@@ -53,7 +53,7 @@ def numbers(config: Config, learning_rate: float | None = None) -> Numbers:
 
 
 def optimiser(settings: Optimisation, inputs: Numbers) -> optax.GradientTransformation:
-    """Clipping, preconditioning and decay; the update must still be multiplied by the learning rate."""
+    """Clipping, preconditioning and decay; the update is not yet multiplied by the learning rate."""
     if settings.optimiser == "muon":
         changed = _muon(inputs)
     else:

@@ -1,4 +1,4 @@
-"""Sources and models defined in user code: their fingerprints in a run, and the storage of their weights."""
+"""Sources and models defined by user code: their fingerprints in a run, and the storage of their weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from anyorder.training.initial import perturbed
 from anyorder.training.predictions import logits_of
 from anyorder.training.step import keys
 
-#: From a key to a module, or a module.
+#: A module, or a function from a key to a module.
 GivenModel = eqx.Module | Callable[..., eqx.Module]
 
 
@@ -50,7 +50,7 @@ def source_fields(source: Source) -> dict[str, Any]:
 
 
 def fingerprint(tree: eqx.Module, main: eqx.Module | None = None, *, values: bool = False) -> str:
-    """A text that changes whenever class, array shapes, tree or code of a module change.
+    """A text that identifies the class, array shapes, tree and code of a module.
 
     main: the part whose class is named, by default the whole module.
     values: whether to include the values of arrays.
@@ -92,11 +92,11 @@ def _code(kind: type) -> str:
 
 
 def check_same(stored: str | None, given: str | None, what: str) -> None:
-    """Refuse to resume a run with a different source or model."""
+    """Reject to resume a run with a different source or model."""
     if stored is not None:
         require(
             given is not None,
-            f"the run has a {what} of its own, {stored}; give it again in Python, as anyorder.train({what}=…)",
+            f"the run has a {what} defined in a program, {stored}; pass it again in Python, anyorder.train({what}=…)",
         )
     require(stored == given, f"the run has the {what} {stored}, this is {given}; start again with a new `out=`")
 
@@ -118,11 +118,11 @@ def own_modules(config: Config, model: GivenModel) -> OwnModules:
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"no module from a key: {in_a_line(error)}; the model {wanted}") from error
+        raise InputError(f"the model fails on a key: {in_a_line(error)}; it {wanted}") from error
     for one in made:
         require(isinstance(one, eqx.Module) and callable(one), f"the model is a {type(one).__name__}, {wanted}")
     prints = {fingerprint(one) for one in made}
-    require(len(prints) == 1, f"the seeds have models of {len(prints)} kinds; all must have one tree and one code")
+    require(len(prints) == 1, f"the seeds have models of {len(prints)} kinds; all must have the same tree and code")
     require(
         config.optimisation.dropout == 0,
         "dropout is for anyorder's architecture; use it inside the module, and pass `dropout=0`",

@@ -1,4 +1,4 @@
-"""Predictions of any map from tokens to rows: Equinox and PyTorch modules, functions of JAX or NumPy arrays."""
+"""Predictions of any map from tokens to rows, such as Equinox and PyTorch modules, JAX and NumPy functions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def predictions(
     require(given or callable(model), f"the {noun} is a {type(model).__name__}, must map tokens to rows (T, S)")
     rows = model if given else _rows(model, tokens, alphabet_size, noun)
     defined = rows[~np.isnan(rows).any(axis=-1)]
-    require(len(defined) > 0, f"the {noun} gives NaN in every row; look for the first NaN inside it")
+    require(len(defined) > 0, f"the {noun} returns NaN in every row; look for the first NaN inside it")
     tolerance = max(ROW_TOLERANCE, 4 * float(jnp.finfo(rows.dtype).eps))
     sums = defined.astype(np.float64).sum(axis=-1)
     distributions = bool((defined >= 0).all() and (np.abs(sums - 1) <= tolerance).all())
@@ -53,9 +53,7 @@ def predictions(
     rows = rows.astype(np.float64)
     if output == "logits" or not distributions:
         largest = rows.max(axis=-1)
-        require(
-            bool(np.isfinite(largest).all()), f"a row of logits has the largest value {largest.min()}, not a number"
-        )
+        require(bool(np.isfinite(largest).all()), f"a row of logits has the maximum {largest.min()}, must be finite")
         return np.exp(log_softmax(rows, axis=-1)), "logits"
     return rows / rows.sum(axis=-1, keepdims=True), "probabilities"
 
@@ -92,10 +90,10 @@ def _of_result(found: Any) -> Any:
 
 
 def check_shape(shape: tuple[int, ...], expected: tuple[int, int], noun: str = "model") -> None:
-    """Refuse rows of another shape."""
+    """Reject rows of another shape."""
     require(
         tuple(shape) == expected,
-        f"the {noun} gives shape {tuple(shape)} for {expected[0]} tokens, must be {expected}: a row for every token, "
+        f"the {noun} returns shape {tuple(shape)} for {expected[0]} tokens, must be {expected}: a row for every token, "
         "a column for every symbol",
     )
 
@@ -115,7 +113,7 @@ def _of_torch(model: Any, call: Any, tokens: Int[np.ndarray, "count length"]) ->
 
 
 def logits_of(model: Any, tokens: Int[Array, "length"], alphabet_size: int) -> Float[Array, "length symbols"]:
-    """The logits of an Equinox module for one sequence; refused unless there is one row for every token."""
+    """The logits of an Equinox module for one sequence; rejected unless there is one row for every token."""
     try:
         found = model(tokens)
     except InputError:

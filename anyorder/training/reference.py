@@ -45,7 +45,7 @@ class KGram:
 
 @dataclasses.dataclass(frozen=True)
 class FixedOrder:
-    """Add-β smoothing of one order on chains of unknown order; counts leave out the opening, as the floor's do."""
+    """Add-β smoothing of one order on chains of unknown order; counts exclude the opening, as for the floor."""
 
     order: int
     excess: float
@@ -54,7 +54,7 @@ class FixedOrder:
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """A number in nats over all sequences: its mean, the standard error of that, and the mean at every position."""
+    """A quantity in nats: its mean over all sequences with standard error, and the mean at every position."""
 
     mean: float
     error: float
@@ -62,7 +62,7 @@ class Measured:
 
     @classmethod
     def of(cls, values: Losses) -> Measured:
-        """The number from its values on every sequence at every position."""
+        """The quantity from its values on every sequence at every position."""
         found = estimators.summarise(values)
         return cls(found.mean, found.standard_error, found.position_mean.tolist())
 
@@ -95,8 +95,8 @@ class Reference:
 class EvaluationSet(NamedTuple):
     """Sequences, and their model-independent numbers.
 
-    `true` is the true loss at every prediction, and `floor` the excess of the Bayes predictor over it; None where that
-    is not known. `references` are the rows of every reference predictor, each aligned with the token that it predicts;
+    `true` is the true loss at every prediction, and `floor` the excess of the Bayes predictor, None if unknown.
+    `references` are the rows of every reference predictor, each aligned with the token that it predicts;
     `queries` is the number of positions with a match.
     """
 
@@ -122,7 +122,7 @@ def _source(data: Data | Source | Prior | Kernel) -> Source:
 
 
 def held_out(data: Data | Source | Prior | Kernel, count: int, seed: Seed = 0) -> Chains:
-    """The sequences of an evaluation set, each from a kernel of its own, with nothing measured on them.
+    """The sequences of an evaluation set, each from its own kernel, without measurements.
 
     >>> held_out(Data(order=1, length=8), 16)
     Chains(16 sequences of 9 tokens, order 1 over 2 symbols)
@@ -150,7 +150,7 @@ def evaluation_set(
         wrong = np.argwhere(~np.isfinite(excesses["floor"]))
         require(
             len(wrong) == 0,
-            f"the floor gives NaN, or zero to a possible token, at position {source.order + wrong[:1, 1].sum()}; "
+            f"the floor is NaN, or zero for a possible token, at position {source.order + wrong[:1, 1].sum()}; "
             "a Bayes predictor is defined and finite from a full window on",
         )
     losses, zero = estimators.summarise(true), estimators.summarise(missed)
@@ -187,7 +187,7 @@ def _given_rows(floor: GivenFloor, source: Source, tokens: Int[Array, "count tok
 
 Compared = tuple[Array, dict[str, Array], dict[str, Array], Array, tuple[Array, Array]]
 """Of every sequence: the true loss, the excess of every reference predictor and its rows, the probability of tokens to
-which the k-gram gives zero (NaN where it is undefined), and what `uniform_sums` gives."""
+which the k-gram gives zero (NaN where it is undefined), and the result of `uniform_sums`."""
 
 
 @eqx.filter_jit

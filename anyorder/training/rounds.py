@@ -1,8 +1,8 @@
 """Execution of a run's steps in rounds: models in parallel on the cores of a CPU, stacked on accelerators.
 
-On a CPU every model runs the same compiled program, in threads that keep one core busy each (see
-`anyorder.training.devices`): a model's weights do not depend on how many run beside it, to the last bit. On an
-accelerator the models are one stack under `vmap`, spread over the devices where their number allows. Measurements,
+On a CPU every model runs the same compiled program, in threads that use one core each (see
+`anyorder.training.devices`): the weights of a model do not depend, to the last bit, on the number of models. On an
+accelerator the models are one stack under `vmap`, spread over the devices if their number allows it. Measurements,
 checkpoints, progress reports and stops happen between rounds.
 """
 
@@ -40,7 +40,7 @@ ROUND = 100
 
 
 class ProgramInputs(NamedTuple):
-    """The inputs of the compiled program that belong to one model of a run, besides its state."""
+    """The inputs of the compiled program, other than the state, that belong to one model of a run."""
 
     data: PRNGKeyArray
     numbers: Numbers
@@ -63,13 +63,12 @@ def _compiled(structure: Config, frame: eqx.Module) -> Advance:
 
 
 class SideBySide:
-    """One model a core: threads take the models in turn, so that three models keep two cores busy."""
+    """One model per core: threads take the models in turn, so that three models keep two cores busy."""
 
     def __init__(self, advance: Advance, states: list[State], members: list[ProgramInputs]) -> None:
         self.states, self._members, self._advance = states, members, advance
         self._threads = min(len(states), cores())
-        # A call of zero steps compiles the program in the background: until the first step needs it, the caller
-        # prepares what it measures.
+        # A call of zero steps compiles the program in the background, while the caller prepares its measurements.
         compiling = ThreadPoolExecutor(1)
         self._ready = compiling.submit(lambda: advance(states[0], *members[0], jnp.int32(0), jnp.int32(0))[-1])
         compiling.shutdown(wait=False)
@@ -149,8 +148,7 @@ def placed(
 ) -> Placement:
     """All models, ready to take steps: in parallel or stacked, as requested or by default for the backend.
 
-    All configs must have one structure; the models of the first come first, then those of the second, and so on. A
-    `source` replaces theirs.
+    All configs must have one structure; models are in the order of their configs. A `source` replaces theirs.
     """
     shared = structure(configs[0])
     assert all(structure(config) == shared for config in configs)
@@ -175,7 +173,7 @@ def placed(
 
 
 class Round(NamedTuple):
-    """Some steps of all models: the loss of each step, the models that diverged and where, and the time it took."""
+    """Some steps of all models: the loss of each step, the models that diverged, at which steps, and the duration."""
 
     last: int
     losses: Float[np.ndarray, "models steps"]

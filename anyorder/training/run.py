@@ -1,6 +1,6 @@
 """A training run: rounds of steps, with measurements and checkpoints between them.
 
-The folder of a run holds `config.json`, `metrics.jsonl` (a line for every round and every measurement),
+The folder of a run contains `config.json`, `metrics.jsonl` (a line for every round and every measurement),
 `checkpoint.safetensors` and, when it is finished, `summary.json` and one `model-N.safetensors` for each model.
 """
 
@@ -48,7 +48,7 @@ class Diverged(Exception):
 
 
 class Trained(NamedTuple):
-    """The result of a run that was finished or stopped.
+    """The result of a finished or stopped run.
 
     `metrics` has a line for every round and every measurement, like `metrics.jsonl`.
     """
@@ -70,7 +70,7 @@ class MeasuredModel(Evaluation, Member):
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """All models of a run together; `summary.json` holds the same names."""
+    """All models of a run together; `summary.json` has the same names."""
 
     step: int
     finished: bool
@@ -116,7 +116,7 @@ def train(
     model: an architecture, an Equinox module from one sequence to logits (T, S), or a function from a key to a module.
     from_model: an anyorder model to start from instead of random weights.
     watch: callback with the progress after every round.
-    stop: callback that says after every round whether the run should end.
+    stop: callback that returns after every round whether the run should end.
     progress: whether to show progress on standard error; None: in a terminal and in a notebook.
     stacked: whether all models run in one program instead of one by one; None: on accelerators only.
     changes: fields of the config by their names.
@@ -146,7 +146,7 @@ def train(
     if model is not None:
         require(from_model is None, "`model=` and `from_model=` together; pass one of them")
         for name in changes:
-            require(GROUPS.get(name) != "architecture", f"`{name}=` beside `model=`, which has its own; drop it")
+            require(GROUPS.get(name) != "architecture", f"`{name}=` together with `model=`, which has its own; drop it")
     if isinstance(model, Architecture):
         config, model = dataclasses.replace(config, architecture=model), None
     elif isinstance(model, Transformer):
@@ -219,7 +219,7 @@ class _Run:
                 self._report(taken)
                 if step % measurement.evaluate_every == 0 or step == steps:
                     self._write(self._measure(step))
-                self._keep(step)  # before the checkpoint, from which a run that was killed goes on
+                self._keep(step)  # before the checkpoint, from which a killed run resumes
                 stopped = stop()
                 if step % measurement.checkpoint_every == 0 or step == steps or stopped:
                     self._save(step)

@@ -1,7 +1,7 @@
 """The compiled program of training: many steps in one call, sequences drawn inside it.
 
-A step is a function of the weights, the seed and the number of the step, so that a run continued from any step
-is the same run.
+A step is a function of the weights, the seed and the number of the step, so that a run resumed at any step gives the
+same result.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CHUNK = 50
 CACHED = 1 << 15
 #: Smallest part of a batch with more than one sequence.
 FEWEST_TOGETHER = 4
-#: The least probability of a model without a softmax.
+#: The least probability assigned by a model without a softmax.
 SMALLEST = 1e-5
 
 
@@ -73,13 +73,13 @@ def batch_loss(
     key: PRNGKeyArray,
     dropped: float | Float[Array, ""] | None = None,
 ) -> Float[Array, ""]:
-    """Mean cross-entropy of one fresh batch, over the predictions that count.
+    """Mean cross-entropy of one fresh batch, over the scored predictions.
 
     `dropped` is the fraction that dropout sets to zero, where it is an input of a compiled program.
     """
     dtype = dtype_of(settings.dtype)
     drawn = source.sample(key, settings.batch, dtype)
-    first = source.order if settings.predictions == "window" else 1  # the first token that counts
+    first = source.order if settings.predictions == "window" else 1  # the first scored token
     wanted = drawn.truth[:, first:]
     if settings.targets == "sampled":
         wanted = jax.nn.one_hot(drawn.tokens[:, first:], source.alphabet_size, dtype=dtype)
@@ -112,9 +112,9 @@ def widest(model: Transformer) -> int:
 
 
 def parts(batch: int, numbers: int) -> int:
-    """The number of parts of a batch for which a part fits a core's cache; `numbers` is a sequence's activation size.
+    """The number of parts of a batch such that a part fits into a core's cache; `numbers` is a sequence's activation.
 
-    A part has one sequence or at least `FEWEST_TOGETHER`: with two a token was measured to take a fifth longer.
+    A part has one sequence or at least `FEWEST_TOGETHER`: with two, the measured time per token was a fifth longer.
 
     >>> parts(64, 32 * 64), parts(64, 256 * 64)
     (4, 64)
@@ -163,7 +163,7 @@ _mean_over_parts.defvjp(
 
 
 def log_probabilities(model: Any, tokens: Int[Array, "batch length"]) -> Float[Array, "batch length symbols"]:
-    """Logarithms of the predictions on a batch, by the fast form where there is one."""
+    """Logarithms of the predictions on a batch, by the fast form if there is one."""
     if isinstance(model, Transformer) and fast.covers(model):
         return fast.log_probabilities(model, tokens)
     return jax.vmap(partial(_logarithms, model))(tokens)
@@ -215,8 +215,8 @@ Advance = Callable[..., Advanced]
 def program(config: Config, model: eqx.Module) -> Advance:
     """`advance(state, key, inputs, source, first, count)`: `count` ≤ CHUNK steps of one model from step `first` on.
 
-    Only the non-array fields of `model` and the `structure` of the config are compiled in: arrays, numbers and the
-    source are inputs.
+    The non-array fields of `model` and the `structure` of the config are constants of the compiled program; arrays,
+    numbers and the source are inputs.
     """
     frame = eqx.filter(model, eqx.is_inexact_array, inverse=True)
     settings = config.optimisation

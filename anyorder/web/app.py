@@ -123,7 +123,7 @@ def _invalid(request: Request, error: RequestValidationError) -> Response:
     """The first error of pydantic as one line, with the limit if one was exceeded."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return problem(422, "the body is not whole JSON; see /api/openapi.json")
+        return problem(422, "the body is not valid JSON; see /api/openapi.json")
     name = str(first["loc"][-1])
     given, context = first.get("input"), first.get("ctx", {})
     if isinstance(context.get("error"), InputError):

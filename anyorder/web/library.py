@@ -257,7 +257,7 @@ class Library:
 
 
 def fits(file: Path) -> None:
-    """Refuse a file that is too large to open here."""
+    """Reject a file that is too large to open here."""
     size = file.stat().st_size if file.is_file() else 0
     limits.at_most(
         limits.MOST_FILE,

@@ -69,7 +69,7 @@ class BeyondLimit(InputError):
 
 
 def at_most(limit: int | float, value: int | float, name: str, message: str, *, status: int = 422) -> None:
-    """Refuse a value above its limit.
+    """Reject a value above its limit.
 
     >>> at_most(3, 5, "order", "order is 5, at most 3 are taken; lower it")
     Traceback (most recent call last):

@@ -76,7 +76,7 @@ class Explorer:
         except Exception as error:
             if isinstance(error, InputError) or isinstance(asked.model, schema.Constructed):
                 raise
-            said = f"{opened.source} cannot be run on this sequence ({type(error).__name__}); is it a whole model?"
+            said = f"{opened.source} cannot be run on this sequence ({type(error).__name__}); is the model complete?"
             raise InputError(said) from error
         check()
         shape = opened.model.embedding.shape
@@ -155,7 +155,7 @@ def open_model(asked: schema.ViewRequest, drawn: NamedTokens, library: Library) 
 
 
 def _check_fit(drawn: NamedTokens, size: int, order: int, ways: str) -> None:
-    """Refuse a sequence with more symbols than the model has, or without a full window."""
+    """Reject a sequence with more symbols than the model has, or without a full window."""
     length, symbols = len(drawn.tokens), len(drawn.symbols)
     require(
         symbols <= size,

@@ -44,5 +44,5 @@ def test_a_floor_under_which_no_kernel_mixes_is_refused_instead_of_tried_for_eve
     corners = np.eye(size)[np.arange(size**order) % size]
     rows = (1 - gamma) * corners + gamma / size
     assert np.square(rows - rows.mean(axis=0)).sum() < gamma**2 / size
-    with pytest.raises(InputError, match=f"gamma is {gamma}, rows this similar never mix"):
+    with pytest.raises(InputError, match=f"gamma is {gamma}, no rows are different enough for App. C"):
         Floored(order, size, gamma)

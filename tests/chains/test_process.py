@@ -58,7 +58,7 @@ class Mine(chains.Prior):
 def test_a_prior_of_ones_own_overrides_one_method():
     assert chains.Source(Mine(1, 2), length=5).sample(0, 3).tokens.shape == (3, 5)
     found = estimators.floor(Mine(1, 2))
-    assert found.reason == "no floor was given for Mine; write its method floor(tokens), or pass `floor=`"
+    assert found.reason == "no floor is known for Mine; define its method floor(tokens), or pass `floor=`"
     assert list(estimators.references(Mine(1, 2))) == ["order-0", "order-1"]
 
 
@@ -101,7 +101,7 @@ class AlwaysDouble(chains.Prior):
 def test_what_cannot_be_drawn_is_refused_and_what_can_has_the_type_that_is_asked_for():
     with pytest.raises(InputError, match=r"OneArgument.draw\(key, dtype\) fails: TypeError: .* takes 2 positional"):
         chains.Source(OneArgument(1, 2), length=8)
-    with pytest.raises(InputError, match="NotOfTheKey gives two results for one key; let the key be"):
+    with pytest.raises(InputError, match="NotOfTheKey returns different results for equal keys"):
         chains.Source(NotOfTheKey(1, 2), length=8)
     with pytest.raises(InputError, match=r"NotANumber draws no kernel: kernel has NaN at \(0, 0\)"):
         chains.Source(NotANumber(1, 2), length=8)
@@ -179,5 +179,5 @@ def test_predictions_need_only_the_tokens_so_far():
 def test_what_is_too_small_is_refused():
     with pytest.raises(InputError, match="alphabet size is 2, recall needs two values and a marker"):
         Recall(1, 2)
-    with pytest.raises(InputError, match="5 tokens hold no pair; recall of order 2 needs at least 6"):
+    with pytest.raises(InputError, match="length is 5, recall of order 2 needs 6 or more"):
         Source(Recall(2, 3), length=5).sample(0, 1)

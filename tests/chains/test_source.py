@@ -65,7 +65,7 @@ def test_sampling_inside_another_compiled_program():
         (lambda: chains.check_second_order(KERNEL), "order 2 over 3 symbols"),
         (
             lambda: chains.sample(Dirichlet(11, 2), length=20, count=1, start="stationary", seed=KEY),
-            "2048 contexts' distribution, the limit is 1024",
+            "a stationary start over 2048 contexts, the limit is 1024",
         ),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_compiled_program_takes_a_source_as_its_input():
         (lambda: Tree(2, 3, concentration=0.0), "concentration is 0.0, must be at least 1e-06"),
         (lambda: named_prior("forest", 1, 2), "no prior 'forest'; did you mean floored"),
         (lambda: Source(Dirichlet(1, 2), 4).sample(0, 10**9), "sample fewer or shorter ones"),
-        (lambda: Source(Dirichlet(1, 2), 4, per_kernel=2).sample(0, 3), "must be a multiple of the 2"),
+        (lambda: Source(Dirichlet(1, 2), 4, per_kernel=2).sample(0, 3), "must be a multiple of 2"),
         (lambda: Source(Dirichlet(1, 2), 4).sample(1 << 70, 1), "seed is 1180591620717411303424"),
     ],
 )

@@ -32,7 +32,7 @@ def test_verify_fails_where_a_forced_model_breaks(run):
     report = json.loads(text)
     assert code == 1
     assert not report["passed"]
-    assert report["reason"] == "the bound is 1: nothing is promised, whatever the error is"
+    assert report["reason"] == "the bound is 1, which is no guarantee"
     assert report["bits_needed"] > report["mantissa_bits"]
 
 

@@ -85,4 +85,4 @@ def test_explore_refuses_a_tour_that_is_none(run, tmp_path):
     assert not (tmp_path / "page").exists()
     code, _, error = run("explore", "--export", tmp_path, "--json")
     assert code == 2
-    assert "already holds other files" in error
+    assert "already contains other files" in error

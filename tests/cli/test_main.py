@@ -15,7 +15,7 @@ from anyorder.cli.main import COMMANDS, main
 BAD = [
     (["smaple"], "'smaple' is not a command; did you mean sample?"),
     (["list"], "'list' is not a command; constructions, papers, 'reproduce list' and 'claims list' print the lists"),
-    (["verify", "u.safetensors"], "u.safetensors is a file, verify takes the name of a construction"),
+    (["verify", "u.safetensors"], "u.safetensors is a file, verify needs the name of a construction"),
     (["xyzzy"], "'xyzzy' is not a command; choose from demo, sample,"),
     (["--versoin"], "'--versoin' is not an option of anyorder; did you mean --version?"),
     (["sample", "--lenght", "4"], "--lenght is not an option of anyorder sample; did you mean --length?"),
@@ -37,7 +37,7 @@ BAD = [
     (["sample", "--order="], "--order is '', must be a whole number"),
     (["sample", "--no-json"], "--no-json is not an option of anyorder sample; did you mean --json?"),
     (["train", "--order", "3", "--no-tie"], "--no-tie is not an option of anyorder train; did you mean --no-tied?"),
-    (["train", "--config", "a", "--preset", "fast"], "--config and --preset together; each brings a whole config"),
+    (["train", "--config", "a", "--preset", "fast"], "--config and --preset together; each sets the whole config"),
     (["dynamics", "two-stag"], "algorithm is 'two-stag'; did you mean two-stage?"),
     (["sample", "extra"], "extra is not expected here"),
     (["estimate", "--ordr", "2"], "--ordr is not an option of anyorder estimate; did you mean --order?"),
@@ -69,7 +69,7 @@ BAD = [
     (["estimate", "{dir}/t.txt", "--order", "1", "--alphabet-size", "2"], "token 2 at position 3, must be 0 to 1"),
     (["estimate", "{dir}/t.txt", "--order", "1", "--estimator", "kgrm"], "no estimator 'kgrm'; did you mean"),
     (["estimate", "{dir}/t.txt", "--order", "1", "--estimator", "bayes", "--beta", "0"], "beta is 0.0, must be"),
-    (["estimate", "{dir}/cut.npy", "--order", "1"], "is not a whole .npy file"),
+    (["estimate", "{dir}/cut.npy", "--order", "1"], "is not a complete .npy file"),
     (["estimate", "{dir}/nantokens.npy", "--order", "1"], "has nan at position 1"),
 ]  # fmt: skip
 
@@ -135,7 +135,7 @@ def test_a_warning_is_one_line(capsys, monkeypatch, tmp_path):
     assert capsys.readouterr().err == "anyorder: line 3 was left out\n"
 
 
-FULL = "anyorder: cannot use standard output: No space left on device; name another\n"
+FULL = "anyorder: cannot use standard output: No space left on device; choose another\n"
 #: Redirections of a shell → exit code, with the line on standard error.
 STREAMS = {
     "--version > /dev/full": (2, FULL),
@@ -165,7 +165,7 @@ REFUSED = [
     (["sample", "--out", "{dir}/pipe"], "pipe is a pipe; outputs are regular files, choose another name"),
     (["sample", "--out", "/dev/null"], "/dev/null is a device; outputs are regular files, choose another name"),
     (["sample", "--out", "/dev/stdout"], "/dev/stdout belongs to the system"),
-    (["sample", "--out", "{dir}/a.npy", "--kernels", "{dir}/./a.npy"], "an output needs a place of its own"),
+    (["sample", "--out", "{dir}/a.npy", "--kernels", "{dir}/./a.npy"], "give each output its own path"),
     (["estimate", "{dir}/t.txt", "--order", "1", "--out", "{dir}/t.txt"], "the input and --out are both"),
     (["estimate", "{dir}/t.txt", "--order", "1", "--out", "-"], "--out is -, standard input and output are not used"),
     (["order", "{dir}/t.txt", "--figure", "{dir}/x"], "x must end in .png or .svg or .pdf; choose another name"),

@@ -110,8 +110,8 @@ def test_order_zero_alone(run, tmp_path):
 @pytest.mark.parametrize(
     ("content", "words", "message"),
     [
-        ("aaaa", ["--alphabet", "auto"], "holds only the character 'a', an alphabet needs at least two"),
-        ("abab", ["--alphabet", "auto", "--max-order", "4"], "max_order is 4, and no sequence is longer"),
+        ("aaaa", ["--alphabet", "auto"], "contains only the character 'a', an alphabet needs at least two"),
+        ("abab", ["--alphabet", "auto", "--max-order", "4"], "max_order is 4, must be below the length"),
         ("abab", ["--alphabet", "auto", "--max-order", "-1"], "is -1, must be at least 0; pass --max-order 0"),
         (
             "abab",

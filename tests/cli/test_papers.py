@@ -72,7 +72,7 @@ def test_a_number_that_moved_is_named_and_is_exit_1(run, monkeypatch):
         (["e4"], "nearest are E4"),
         (["zzzz"], "no claim 'zzzz'; all are in docs/claims.md"),
         (["alg-1", "--quick"], "none of alg-1 is in the quick set; drop --quick"),
-        (["--results", "absent"], "--results absent holds no tables of experiments"),
+        (["--results", "absent"], "--results absent contains no tables of experiments"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(run, words, message):

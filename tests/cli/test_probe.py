@@ -23,7 +23,7 @@ def test_a_construction_reads_its_order_and_the_files_are_written(run, tmp_path)
     ("words", "said"),
     [
         (["absent"], "no file or folder absent"),
-        (["recorded.npz", "--paths"], "leave out --ablate and --paths"),
+        (["recorded.npz", "--paths"], "drop --ablate and --paths"),
         (["construction:dyadic"], "needs an order"),
         (["construction:nothing", "--order", "2"], "nothing"),
         (["construction:k-head", "--order", "2", "--symbols", "9"], "symbols is 9"),

@@ -8,7 +8,7 @@ import pytest
     [
         (("depht",), "no experiment 'depht'; did you mean depth?"),
         (("table-1", "--seeds", 0), "seeds is 0, must be at least 1"),
-        (("table-1", "--seeds", 2), "holds results of budget quick with 3 seeds, this is budget quick with 2"),
+        (("table-1", "--seeds", 2), "contains results of budget quick with 3 seeds, this is budget quick with 2"),
     ],
 )
 def test_bad_input(run, tmp_path, words, said):

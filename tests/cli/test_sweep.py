@@ -59,7 +59,7 @@ def test_an_address_where_nobody_answers_is_said_within_ten_seconds(run, tmp_pat
     code, text, error = run("sweep", "phase", "--engine", "ray", "--address", "127.0.0.1:1", "--out", out)
     assert (code, text) == (2, "")
     assert error == (
-        "anyorder: nobody answers at 127.0.0.1:1 (Connection refused); start Ray there, or drop --address\n"
+        "anyorder: nothing answers at 127.0.0.1:1 (Connection refused); start Ray there, or drop --address\n"
     )
     assert run("sweep", "phase", "--engine", "ray", "--address", "head", "--out", out)[2] == (
         "anyorder: address is 'head', must be HOST:PORT, ray://HOST:PORT or auto\n"

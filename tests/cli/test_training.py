@@ -102,7 +102,7 @@ def test_resume_takes_the_config_of_the_run(trained, run):
     assert (code, out) == (2, "")
     assert (
         error
-        == f"anyorder: {folder} holds a run with batch 4, not 5; keep its config, or start again with a new --out\n"
+        == f"anyorder: {folder} contains a run with batch 4, not 5; keep its config, or start again with a new --out\n"
     )
 
 
@@ -198,7 +198,7 @@ BAD = {
     "--perturbation -1": "perturbation is -1.0, must be at least 0; pass --perturbation 0 or more",
     "--perturbation 1": "perturbation is 1.0 without a model to perturb; start from a model, or drop it",
     "--preset best": "no preset 'best'; choose from floor, fast, paper, published, gpt2",
-    "--preset paper --config a.json": "--config and --preset together; each brings a whole config, choose one",
+    "--preset paper --config a.json": "--config and --preset together; each sets the whole config, choose one",
     "--resume other": "pass --out DIR for a new run, or --resume DIR to continue one, not both",
     "--config absent.json": "cannot read absent.json: No such file or directory; give a JSON file",
     "--from absent.safetensors": "cannot read absent.safetensors: No such file or directory; "
@@ -234,12 +234,12 @@ def test_no_folder_to_resume_is_one_line(run):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[1]", "holds [1], must be an object"),
+        ("[1]", "contains [1], must be an object"),
         ('{"data": 3}', "has 3 where an object is expected"),
         ('{"order": 3}', "has the unknown field 'order'; known are seed, seeds, data,"),
         ('{"data": {"order": "3"}}', "has order '3', must be of type int"),
         ('{"data": {"order": true}}', "has order True, must be of type int"),
-        ('{"seed": ', "is not whole JSON"),
+        ('{"seed": ', "is not valid JSON"),
     ],
 )
 def test_bad_config_files_are_one_line(text, words, tmp_path):

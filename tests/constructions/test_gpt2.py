@@ -191,7 +191,7 @@ def test_bad_requests_write_nothing(tmp_path, changes, message):
 def test_a_folder_that_holds_something_is_left_alone(exported, tmp_path):
     for place in (exported[0], tmp_path):
         (tmp_path / "mine.txt").write_text("mine")
-        with pytest.raises(InputError, match=r"already holds .*; choose another folder"):
+        with pytest.raises(InputError, match=r"already contains .*; choose another folder"):
             anyorder.export("k-head", place, order=1, alphabet_size=2, length=16)
 
 
@@ -200,14 +200,14 @@ def test_a_lock_file_left_in_a_finished_export_is_removed(tmp_path):
     anyorder.export("bigram", tmp_path / "gpt2", **asked)
     files = sorted(tmp_path.rglob("*"))
     (tmp_path / "gpt2" / ".anyorder-lock").touch()
-    with pytest.raises(InputError, match="already holds an export"):
+    with pytest.raises(InputError, match="already contains an export"):
         anyorder.export("bigram", tmp_path / "gpt2", **asked)
     assert sorted(tmp_path.rglob("*")) == files
 
 
 def test_a_killed_export_is_written_again_and_a_model_of_others_is_not(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"somebody's")
-    with pytest.raises(InputError, match="already holds other files"):
+    with pytest.raises(InputError, match="already contains other files"):
         anyorder.export("k-head", tmp_path, order=1, alphabet_size=2, length=16)
     (tmp_path / ".anyorder-lock").touch()  # as a process leaves it that is killed
     anyorder.export(CONSTRUCTIONS["k-head"], tmp_path, order=1, alphabet_size=2, length=16)

@@ -79,7 +79,7 @@ def test_a_check_comes_before_every_sequence_and_ends_the_work():
     assert len(calls) == 6
 
 
-SMALL = {"associative"}  # promises nothing
+SMALL = {"associative"}  # no certificate
 
 
 @pytest.mark.parametrize("name", sorted(set(CONSTRUCTIONS) - SMALL))

@@ -87,5 +87,5 @@ def test_each_sequence_starts_afresh():
 
 def test_rows_of_another_shape_are_refused():
     wrong = Estimator("wrong", "too few", lambda tokens, *, order, alphabet_size: np.ones((1, alphabet_size)))
-    with pytest.raises(InputError, match=r"`wrong` gives an array of shape \(1, 2\), must be \(3, 2\)"):
+    with pytest.raises(InputError, match=r"`wrong` returns an array of shape \(1, 2\), must be \(3, 2\)"):
         wrong.predict([0, 1, 0], order=1, alphabet_size=2)

@@ -262,7 +262,7 @@ def fed(order=1, symbols=4, **settings):
         ),
         (
             lambda: fed().probabilities(np.array([0.0, 1.0])),
-            "the chunk holds float64 values, tokens are integers; convert it",
+            "the chunk contains float64 values, tokens are integers; convert it",
         ),
     ],
 )

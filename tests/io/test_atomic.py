@@ -87,15 +87,15 @@ def test_lines_are_not_read_from_a_file_beyond_the_limit(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b'{"step": 1', "is not whole JSON"),
-        (b'{"step": \xff}', "is not whole JSON"),
-        (b'{"step": NaN}', "NaN is not a number of JSON"),
+        (b'{"step": 1', "is not valid JSON"),
+        (b'{"step": \xff}', "is not valid JSON"),
+        (b'{"step": NaN}', "NaN is not a JSON number"),
         (b"[" * 100_000, "nested too deeply"),
-        (b"[1]", "holds [1], must be an object"),
+        (b"[1]", "contains [1], must be an object"),
         (b"{}", "has no step"),
         (b"{%s}" % b",".join(b'"%d":1' % (key % 99_999) for key in range(100_000)), "has the key '0' twice"),
         (b'{"step": true}', "has step true, must be a whole number"),
-        (b"", "is not whole JSON"),
+        (b"", "is not valid JSON"),
     ],
 )
 def test_damaged_lines_are_refused_by_file_and_line(tmp_path, line, words):
@@ -141,7 +141,7 @@ def test_what_a_killed_process_left_is_not_in_the_way(tmp_path):
     with atomic.locked(tmp_path):
         assert not inside.exists()
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(InputError, match="already holds other files"):
+    with pytest.raises(InputError, match="already contains other files"):
         atomic.holds(tmp_path, "config.json")
 
 

@@ -44,23 +44,23 @@ from tests.sequence_files import header, npy, read_one
             "a.npy",
             header((10**12,)),
             {},
-            "is not a whole .npy file (mmap length is greater than file size); write it again",
+            "is not a complete .npy file (mmap length is greater than file size); write it again",
         ),
-        ("a.npy", header((1 << 62, 1 << 62)), {}, "is not a whole .npy file"),
-        ("a.npy", header((1 << 61,)), {}, "is not a whole .npy file"),  # 2^64 bytes
-        ("a.npy", header((-1,)) + b"0" * 8, {}, "is not a whole .npy file"),
+        ("a.npy", header((1 << 62, 1 << 62)), {}, "is not a complete .npy file"),
+        ("a.npy", header((1 << 61,)), {}, "is not a complete .npy file"),  # 2^64 bytes
+        ("a.npy", header((-1,)) + b"0" * 8, {}, "is not a complete .npy file"),
         ("a.npy", npy(np.zeros((1, 2, 2), int)), {}, "shape (1, 2, 2), must be one sequence (length,)"),
         ("a.txt", b"0 70000", {}, "alphabet size is 70001, at most 65536"),
         ("a.txt", b"0 1", {"alphabet_size": 1}, "alphabet size is 1, must be at least 2"),
         ("a.txt", b"abc", {"alphabet": "ab"}, "character 'c' at position 2, not in the alphabet 'ab'"),
         ("a.txt", b"abc", {"alphabet": "abb"}, "repeats 'b'"),
         ("a.txt", b"abc", {"alphabet": "a"}, "has 1 characters, must be at least 2"),
-        ("a.txt", b"aaa", {"alphabet": "auto"}, "holds only the character 'a'"),
+        ("a.txt", b"aaa", {"alphabet": "auto"}, "contains only the character 'a'"),
         ("a.txt", b"ab", {"alphabet": "ab", "alphabet_size": 2}, "together"),
         ("a.txt", b"\xff\xfe", {"alphabet": "auto"}, "is not UTF-8 text"),
-        ("a.npy", npy(np.arange(100))[:60], {}, "is not a whole .npy file"),
-        ("a.npy", npy(np.arange(100))[:200], {}, "is not a whole .npy file"),
-        ("a.npy", b"\x93NUM", {}, "is not a whole .npy file"),
+        ("a.npy", npy(np.arange(100))[:60], {}, "is not a complete .npy file"),
+        ("a.npy", npy(np.arange(100))[:200], {}, "is not a complete .npy file"),
+        ("a.npy", b"\x93NUM", {}, "is not a complete .npy file"),
         ("a.npy", npy(np.array([0.0, np.nan])), {}, "has nan at position 1, tokens are integers"),
         ("a.npy", npy(np.array([0.0, np.inf])), {}, "has inf at position 1"),
         ("a.npy", npy(np.array([0.0, 0.5])), {}, "has 0.5 at position 1"),
@@ -69,7 +69,7 @@ from tests.sequence_files import header, npy, read_one
             "a.npy",
             npy(np.zeros((2, 3), int)),
             {},
-            "holds 2 sequences, must be one; choose one with `row=`",
+            "contains 2 sequences, must be one; choose one with `row=`",
         ),
         ("a.npy", npy(np.zeros((2, 3), int)), {"row": 2}, "row is 2, a.npy has rows 0 to 1"),
         ("a.npy", npy(np.zeros(3, int)), {"alphabet": "ab"}, "drop `alphabet=`"),
@@ -78,7 +78,7 @@ from tests.sequence_files import header, npy, read_one
         ("a.fa", b">one\nNNN\n", {}, "has no letter of the alphabet 'ACGT'"),
         ("a.fa", b">one\n>two\n", {}, "has no letter of the alphabet 'ACGT'"),
         ("a.fa", b">one\nACGT\n", {"alphabet": "auto"}, "is FASTA, whose letters are not guessed"),
-        ("a.fa", b">one\nACGT\n>two\nAC", {}, "holds 2 sequences, must be one"),
+        ("a.fa", b">one\nACGT\n>two\nAC", {}, "contains 2 sequences, must be one"),
         ("a.fa", b">one\nACGT\n", {"alphabet_size": 4}, "the alphabet has its own size"),
     ],
 )
@@ -94,7 +94,7 @@ def test_every_bad_input_is_one_line(tmp_path, monkeypatch, name, content, optio
 def test_objects_are_not_unpickled(tmp_path):
     path = tmp_path / "a.npy"
     np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(InputError, match=r"not a whole \.npy file"):
+    with pytest.raises(InputError, match=r"not a complete \.npy file"):
         read_one(path)
 
 

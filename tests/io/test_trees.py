@@ -48,7 +48,7 @@ def test_a_tree_comes_back_through_json_and_through_a_file(tmp_path):
     assert_is_the_tree(rebuilt(json.loads(json.dumps(plain, allow_nan=False)), arrays, [Leaf, Pair]))
     write_record(tmp_path / "a.safetensors", TREE, "trees 1")
     assert_is_the_tree(read_record(tmp_path / "a.safetensors", "trees 1", [Leaf, Pair]))
-    for form, kinds, said in (("trees 2", [Leaf, Pair], "holds 'trees 1'"), ("trees 1", [Leaf], "kind 'Pair'")):
+    for form, kinds, said in (("trees 2", [Leaf, Pair], "contains 'trees 1'"), ("trees 1", [Leaf], "kind 'Pair'")):
         with pytest.raises(InputError, match=said):
             read_record(tmp_path / "a.safetensors", form, kinds)
 

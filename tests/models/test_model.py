@@ -122,7 +122,7 @@ def test_mapped_tokens_outside_the_alphabet_make_rows_nan_from_there_on():
 
 
 def test_absolute_positions_end_somewhere():
-    with pytest.raises(InputError, match="the sequence has 9 tokens, this model has 8 positions"):
+    with pytest.raises(InputError, match="the sequence has 9 tokens, the model has only 8 positions"):
         random_model(9, places=8)(tokens_of(9))
 
 

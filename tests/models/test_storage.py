@@ -125,7 +125,7 @@ def test_a_part_of_a_plug_in_is_named(saved):
 def test_no_file_and_another_file(tmp_path):
     assert "cannot read" in refused(tmp_path / "none.safetensors")
     (tmp_path / "other.npy").write_bytes(b"\x93NUMPY" + bytes(100))
-    assert "not a whole safetensors file" in refused(tmp_path / "other.npy")
+    assert "not a complete safetensors file" in refused(tmp_path / "other.npy")
 
 
 def test_equal_models_are_equal_files(saved, tmp_path):
@@ -146,7 +146,7 @@ def test_others_can_read_the_arrays(saved):
 def test_a_certificate_belongs_to_its_weights(saved, tmp_path):
     model = anyorder.load(saved)
     other = dataclasses.replace(model, embedding=2 * model.embedding)
-    with pytest.raises(InputError, match="the certificate does not belong to these weights"):
+    with pytest.raises(InputError, match="the certificate is not that of these weights"):
         anyorder.save(other, tmp_path / "other.safetensors")
     anyorder.save(dataclasses.replace(other, certificate=None), tmp_path / "other.safetensors")
     tensors, _ = read_tensors(tmp_path / "other.safetensors")

@@ -129,10 +129,10 @@ def test_a_failing_experiment_is_named_and_the_others_go_on(run, tmp_path, monke
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'{"budget": "quick"', "is not whole JSON"),
-        (b"[]", "holds [], must be an object"),
+        (b'{"budget": "quick"', "is not valid JSON"),
+        (b"[]", "contains [], must be an object"),
         (b'{"seeds": 3}', "has no budget"),
-        (b"\xff", "is not whole JSON"),
+        (b"\xff", "is not valid JSON"),
     ],
 )
 def test_a_damaged_manifest_is_one_line(run, tmp_path, content, said):
@@ -154,7 +154,7 @@ def test_a_folder_with_other_files_is_refused(run, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     code, _, error = run("reproduce", "table-1", "--out", tmp_path)
     assert code == 2
-    assert "already holds other files" in error
+    assert "already contains other files" in error
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 

@@ -64,11 +64,11 @@ def test_errors_shrink_with_the_number_of_sequences():
     ("attention", "tokens", "said"),
     [
         (np.ones((2, 4, 4)), np.zeros((2, 4), int), "row 0 sums to 4"),
-        (np.full((2, 4, 4), 0.25), np.zeros((2, 4), int), "looks ahead"),
+        (np.full((2, 4, 4), 0.25), np.zeros((2, 4), int), "is not causal"),
         (np.eye(4)[None], np.zeros((1, 5), int), r"shape \(1, 4, 4\)"),
         (np.eye(4)[None], np.zeros((1, 4)), "must be integers"),
         (np.full((1, 4, 4), np.nan), np.zeros((1, 4), int), "not attention"),
-        (np.zeros((1, 0, 4, 4)), np.zeros((1, 4), int), "which holds no head"),
+        (np.zeros((1, 0, 4, 4)), np.zeros((1, 4), int), "must have a head"),
     ],
 )
 def test_what_is_no_attention_is_refused_in_one_line(attention, tokens, said):

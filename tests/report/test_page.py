@@ -20,7 +20,7 @@ def test_parts_are_whole_where_their_captions_are_and_the_page_folds_long_tables
     assert json.loads((tmp_path / "one" / "tables.json").read_text()) == {"short": ROWS, "long": ROWS * 20}
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "figures.json").write_text("{")
-    with pytest.raises(InputError, match=r"figures.json is not whole JSON.*delete the file"):
+    with pytest.raises(InputError, match=r"figures.json is not valid JSON.*delete the file"):
         captions(tmp_path / "damaged")
     facts = {"T": "32, `excess` is *different*"}
     section = Section("one", "One <1>", "App. H", facts, tables, {}, "", failure="no <room>", verdict=("1 of 2", None))

@@ -34,7 +34,7 @@ from tests.sweeps.small import GRID, in_process, made
         ("runs.jsonl", lambda text: text.replace('"excess"', '"exces"', 1), "line 1 of {} has no excess"),
         ("runs.jsonl", lambda text: text.replace('"done"', '"won"', 1), "line 1 of {} has the outcome 'won'"),
         ("sweep.json", lambda text: text.replace('"axes"', '"exes"', 1), "{} has no axes"),
-        ("sweep.json", lambda text: text.replace("sweep 1", "sweep 9", 1), "{} holds 'anyorder sweep 9'"),
+        ("sweep.json", lambda text: text.replace("sweep 1", "sweep 9", 1), "{} contains 'anyorder sweep 9'"),
         ("sweep.json", lambda text: "[" * 10_000, "{} is nested too deeply"),
     ],
 )
@@ -59,14 +59,14 @@ def test_folders_of_others_are_refused_and_not_touched(tmp_path, run):
     kept.begin({})
     before = {entry.name: entry.read_bytes() for entry in other.iterdir()}
     assert run("sweep", "learning-rate", "--out", other)[2] == (
-        f"anyorder: {other} holds the table of another sweep (no axis learning_rate, not learning_rate 0.0003 0.001 "
+        f"anyorder: {other} contains another sweep (no axis learning_rate, not learning_rate 0.0003 0.001 "
         "0.003 0.01 0.03); choose another --out\n"
     ).replace("no axis learning_rate, not learning_rate 0.0003 0.001 0.003 0.01 0.03", "order 1 2, not no axis order")
     assert {entry.name: entry.read_bytes() for entry in other.iterdir()} == before
     foreign.mkdir()
     (foreign / "thesis.txt").write_text("mine")
     assert run("sweep", "learning-rate", "--out", foreign)[2] == (
-        f"anyorder: {foreign} already holds other files; choose another folder\n"
+        f"anyorder: {foreign} already contains other files; choose another folder\n"
     )
     assert [entry.name for entry in foreign.iterdir()] == ["thesis.txt"]
     assert run("show", foreign)[0] == 2

@@ -71,7 +71,7 @@ def test_forked_workers_are_refused():
         ({"batch": 0}, "batch is 0, must be at least 1"),
         ({"seed": -1}, "seed is -1"),
         ({"first": -1}, "first is -1, must be at least 0"),
-        ({"source": Source(Dirichlet(1, 2), length=9, per_kernel=3)}, "batch is 64, must be a multiple of the 3"),
+        ({"source": Source(Dirichlet(1, 2), length=9, per_kernel=3)}, "batch is 64, must be a multiple of 3"),
     ],
 )
 def test_bad_input_is_one_line(changes, message):

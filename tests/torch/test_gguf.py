@@ -147,7 +147,7 @@ def test_sizes_that_do_not_fit_together_are_one_line(tmp_path, sizes):
 def test_a_file_that_is_cut_off_is_refused(tmp_path, length):
     write(tmp_path / "m.gguf")
     (tmp_path / "cut.gguf").write_bytes((tmp_path / "m.gguf").read_bytes()[:length])
-    with pytest.raises(InputError, match="not a whole GGUF file"):
+    with pytest.raises(InputError, match="not a complete GGUF file"):
         read_header(tmp_path / "cut.gguf")
 
 
@@ -158,5 +158,5 @@ def test_lengths_beyond_the_file_are_refused_before_anything_is_read(tmp_path, k
     with pytest.raises(InputError, match="GGUF file: "):
         read_header(tmp_path / "m.gguf")
     (tmp_path / "n.gguf").write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 2**60, 2**60))
-    with pytest.raises(InputError, match="not a whole GGUF file"):
+    with pytest.raises(InputError, match="not a complete GGUF file"):
         read_header(tmp_path / "n.gguf")

@@ -160,7 +160,7 @@ def test_pipes_and_devices_in_a_folder_are_refused(folder, tmp_path, name, make)
 def test_configs_that_are_no_objects_are_refused(folder, tmp_path, text):
     path = shutil.copytree(folder, tmp_path / "model")
     (path / "config.json").write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(InputError, match=r"config\.json (holds no object|is not whole JSON)"):
+    with pytest.raises(InputError, match=r"config\.json (is not a JSON object|is not valid JSON)"):
         open_model(path)
 
 
@@ -185,14 +185,14 @@ def test_code_in_a_folder_is_refused(folder, tmp_path):
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModelForCausalLM": "evil.Model"}}))
     (tmp_path / "evil.py").write_text("raise SystemExit('run')")
-    with pytest.raises(InputError, match="brings its own code"):
+    with pytest.raises(InputError, match="contains code, which"):
         open_model(tmp_path)
     hidden = (tmp_path / "config.json").read_text().replace("auto_map", "auto\\u005fmap")  # the same key, escaped
     (tmp_path / "config.json").write_text(hidden)
-    with pytest.raises(InputError, match="brings its own code"):
+    with pytest.raises(InputError, match="contains code, which"):
         open_model(tmp_path)
     (tmp_path / "config.json").write_text("{")
-    with pytest.raises(InputError, match="is not whole JSON"):
+    with pytest.raises(InputError, match="is not valid JSON"):
         open_model(tmp_path)
 
 

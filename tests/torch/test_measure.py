@@ -62,7 +62,7 @@ def test_losses_are_those_of_the_numpy_path():
     found, other = anyorder.torch.evaluate(model, SOURCE, **FEW), anyorder.evaluate(model, SOURCE, count=64)
     assert found.excess == pytest.approx(other.excess, abs=1e-7)
     assert found.gap == pytest.approx(other.gap, abs=1e-7)
-    assert found.no_probe == "no probe was asked for"
+    assert found.no_probe == "no probe was requested"
 
 
 def test_our_own_models_in_pytorch(tmp_path):
@@ -87,9 +87,9 @@ def test_a_function_gives_the_attention_of_any_module():
     ("model", "message"),
     [
         (Table(wrap=lambda logits: (logits, None)), r"a tuple, .*evaluate\(lambda ids: model\(ids\)\[0\], source\)"),
-        (Table(wrap=lambda logits: {"logits": logits}), r"gives a dictionary, .*model\(ids\)\['logits'\]"),
+        (Table(wrap=lambda logits: {"logits": logits}), r"returns a dictionary, .*model\(ids\)\['logits'\]"),
         (Table(columns=50), "has 50 tokens, the source 2 symbols; make a source with `alphabet_size=50`"),
-        (Table(wrap=lambda logits: logits[:, -1]), r"gives shape \(64, 2\) for ids of shape \(64, 32\)"),
+        (Table(wrap=lambda logits: logits[:, -1]), r"returns shape \(64, 2\) for ids of shape \(64, 32\)"),
         (Table(wrap=lambda logits: logits / 0 * 0), "gives NaN"),
         (Table(wrap=lambda logits: logits.missing), r"cannot read ids of shape \(64, 32\): AttributeError"),
         (3, "the model is a int"),

@@ -154,7 +154,7 @@ def test_other_files_are_refused_in_one_line(tmp_path):
     from safetensors.numpy import save_file
 
     save_file({"a": np.ones(2)}, tmp_path / "other.safetensors")
-    with pytest.raises(InputError, match="not a whole model file of anyorder") as refused:
+    with pytest.raises(InputError, match="not a complete model of anyorder") as refused:
         anyorder.torch.load(tmp_path / "other.safetensors")
     assert "\n" not in str(refused.value)
 
@@ -164,7 +164,7 @@ def test_headers_that_are_no_objects_are_refused(tmp_path, text):
     from safetensors.numpy import save_file
 
     save_file({"a": np.ones(2)}, tmp_path / "other.safetensors", {"anyorder": text})
-    with pytest.raises(InputError, match="not a whole model file of anyorder"):
+    with pytest.raises(InputError, match="not a complete model of anyorder"):
         anyorder.torch.load(tmp_path / "other.safetensors")
 
 

@@ -48,7 +48,7 @@ def test_functions_that_give_tensors_may_require_gradients():
 
 
 def test_a_wrong_shape_is_refused_in_a_line():
-    with pytest.raises(InputError, match=r"the model gives shape \(4, 2\) for 4 tokens, must be \(4, 3\)"):
+    with pytest.raises(InputError, match=r"the model returns shape \(4, 2\) for 4 tokens, must be \(4, 3\)"):
         predictions(Bigram(columns=2), TOKENS, 3)
 
 

@@ -72,7 +72,7 @@ def test_metrics_that_vanish_during_a_run_are_written_again(tmp_path):
     rows = [{"kind": "loss", "step": step} for step in (1, 2, 3)]
     folder.append(rows[:1])
     (tmp_path / "metrics.jsonl").unlink()
-    with pytest.warns(UserWarning, match=r"metrics.jsonl was removed or changed while the run was on"):
+    with pytest.warns(UserWarning, match=r"metrics.jsonl was removed or changed during the run"):
         folder.append(rows[1:2])
     (tmp_path / "metrics.jsonl").write_text("")
     with pytest.warns(UserWarning, match="it is written again"):
@@ -89,7 +89,7 @@ def test_a_folder_that_vanishes_during_a_run_is_one_line(tmp_path, away):
         if not gone:
             gone.append(away(run))
 
-    with pytest.raises(InputError, match=r"run was removed or renamed while the run was on; look for it under another"):
+    with pytest.raises(InputError, match=r"run was removed or renamed during the run; look for it under another"):
         train(TINY, run, watch=watch)
     assert not run.exists()
     if (tmp_path / "elsewhere").exists():
@@ -100,7 +100,7 @@ def test_what_was_left_before_the_first_whole_file_is_not_in_the_way(whole, tmp_
     run = tmp_path / "run"
     run.mkdir()
     (run / f"{atomic.UNFINISHED}x1y2.json").write_text('{"conf')
-    with pytest.raises(InputError, match=r"holds no config\.json; give the folder of a training run, or begin one"):
+    with pytest.raises(InputError, match=r"contains no config\.json; give the folder of a training run, or begin one"):
         train(TINY, run, resume=True)
     train(TINY, run)
     assert contents(run) == contents(whole)
@@ -142,13 +142,13 @@ def test_a_damaged_line_is_refused_even_of_a_finished_run(copied):
     good = path.read_bytes()
     lines = good.split(b"\n")
     path.write_bytes(b"\n".join([*lines[:2], lines[2][:9] + b"\xff" + lines[2][10:], *lines[3:]]))
-    refused(copied, r"line 3 of .*metrics\.jsonl is not whole JSON")
+    refused(copied, r"line 3 of .*metrics\.jsonl is not valid JSON")
     path.write_bytes(good.replace(b'"loss": 0.', b'"loss": 1.', 1))  # still JSON, but not what was written
-    refused(copied, r"metrics\.jsonl is not what the run wrote up to its checkpoint at step 120")
+    refused(copied, r"metrics\.jsonl was changed since the checkpoint at step 120")
     path.write_bytes(b"\n".join(lines[:4]) + b"\n")
-    refused(copied, "is not what the run wrote")
+    refused(copied, "was changed since the checkpoint")
     path.unlink()
-    refused(copied, "is not what the run wrote")
+    refused(copied, "was changed since the checkpoint")
 
 
 def test_a_full_disk_is_one_line_and_the_run_goes_on_later(whole, tmp_path, monkeypatch):
@@ -213,7 +213,7 @@ def test_the_checkpoint_of_another_run_is_refused(copied, tmp_path):
     refused(copied, "is of a run with seed 1, not 0")
     _, header = read_tensors(tmp_path / "other" / folders.CHECKPOINT)
     write_tensors(copied / folders.CHECKPOINT, tensors, {**header, "config": {**header["config"], "seed": 0}})
-    refused(copied, "is not what the run wrote")
+    refused(copied, "was changed since the checkpoint")
 
 
 def test_another_version_is_said(copied):

@@ -91,10 +91,10 @@ def test_its_folder_is_loaded_and_resumed_with_the_same_code(run, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"model": None}, "the run has a model of its own, Counts of 5 arrays"),
+        ({"model": None}, "the run has a model defined in a program, Counts of 5 arrays"),
         ({"model": OtherCounts}, "the run has the model Counts of .*, this is OtherCounts of"),
         ({"model": lambda key: Counts(key, width=5)}, "with 86 numbers .*, this is Counts of 5 arrays with 91 numbers"),
-        ({"source": None}, "the run has a source of its own, Alike of 1 arrays"),
+        ({"source": None}, "the run has a source defined in a program, Alike of 1 arrays"),
         ({"source": Alike(1, 2, low=0.25)}, "the run has the source Alike of .*, this is Alike of"),
     ],
 )
@@ -115,10 +115,10 @@ def test_commands_say_that_only_the_program_knows_the_source(run, capsys):
     from anyorder.cli import main
 
     assert main(["evaluate", str(run[0])]) == 2
-    assert "of its own, Counts of 5 arrays" in capsys.readouterr().err
-    with pytest.raises(InputError, match=r"Alike of .* is known only to the program that trained on it; there, call"):
+    assert "defined in a program, Counts of 5 arrays" in capsys.readouterr().err
+    with pytest.raises(InputError, match=r"Alike of .* is known only to the program that trained on it; call"):
         _ = training.read_config(run[0]).evaluation
-    with pytest.raises(InputError, match="holds 'anyorder weights of a module 1', must be"):
+    with pytest.raises(InputError, match="contains 'anyorder weights of a module 1', must be"):
         anyorder.load(run[0] / "model-0.safetensors")
 
 
@@ -128,13 +128,13 @@ def test_a_module_starts_every_seed_from_its_own_weights():
     for one in trained.models:
         np.testing.assert_allclose(one.layers[0].weight, module.layers[0].weight, atol=1e-6)
         assert one.layers[0].weight.dtype == jnp.float32
-    with pytest.raises(InputError, match=r"the model gives shape \(8, 2\) for 8 tokens, must be \(8, 3\)"):
+    with pytest.raises(InputError, match=r"the model returns shape \(8, 2\) for 8 tokens, must be \(8, 3\)"):
         anyorder.train(model=module, order=1, alphabet_size=3, **TINY)
     with pytest.raises(InputError, match="the model is a int, must be an Architecture, an Equinox module"):
         anyorder.train(model=lambda key: 3, order=1, **TINY)
-    with pytest.raises(InputError, match=r"no module from a key: TypeError: .*; the model must be an Architecture"):
+    with pytest.raises(InputError, match=r"the model fails on a key: TypeError: .*; it must be an Architecture"):
         anyorder.train(model=lambda: module, order=1, **TINY)
-    with pytest.raises(InputError, match="`layers=` beside `model=`, which has its own; drop it"):
+    with pytest.raises(InputError, match="`layers=` together with `model=`, which has its own; drop it"):
         anyorder.train(model=module, order=1, layers=3, **TINY)
 
 

@@ -60,17 +60,17 @@ def test_estimates_keep_what_is_not_defined():
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        (lambda tokens: np.zeros((len(tokens), 4)), {}, r"gives shape \(4, 4\) for 4 tokens, must be \(4, 3\): a row"),
-        (Table(jnp.zeros((3, 2))), {}, r"gives shape \(4, 2\) for 4 tokens, must be \(4, 3\)"),
-        (lambda tokens: jnp.zeros(3), {}, r"gives shape \(3,\) for 4 tokens"),
+        (lambda tokens: np.zeros((len(tokens), 4)), {}, r"returns shape \(4, 4\) for 4 tokens, must be"),
+        (Table(jnp.zeros((3, 2))), {}, r"returns shape \(4, 2\) for 4 tokens, must be \(4, 3\)"),
+        (lambda tokens: jnp.zeros(3), {}, r"returns shape \(3,\) for 4 tokens"),
         (
             lambda tokens: LOGITS[tokens],
             {"output": "probabilities"},
             "the rows of the model are not distributions",
         ),
         (5, {}, "the model is a int, must map tokens to rows"),
-        (lambda tokens: np.full((len(tokens), 3), np.nan), {}, "the model gives NaN in every row"),
-        (lambda tokens: np.full((len(tokens), 3), -np.inf), {}, "a row of logits has the largest value -inf"),
+        (lambda tokens: np.full((len(tokens), 3), np.nan), {}, "the model returns NaN in every row"),
+        (lambda tokens: np.full((len(tokens), 3), -np.inf), {}, "a row of logits has the maximum -inf"),
         (lambda tokens: LOGITS[tokens], {"output": "probabilities", "noun": "floor"}, "the rows of the floor are not"),
     ],
 )

@@ -202,9 +202,9 @@ def untouched(folder):
 
 def test_folders_of_other_runs_are_refused_and_not_touched(copied, tmp_path):
     before = untouched(copied)
-    with pytest.raises(InputError, match="already holds a run; choose another `out=`, or resume with `resume=True`"):
+    with pytest.raises(InputError, match="already contains a run; choose another `out=`, or resume with `resume=True`"):
         train(TINY, copied)
-    with pytest.raises(InputError, match=r"holds a run with batch 4, not 5; keep its config"):
+    with pytest.raises(InputError, match=r"contains a run with batch 4, not 5; keep its config"):
         train(
             dataclasses.replace(TINY, optimisation=dataclasses.replace(TINY.optimisation, batch=5)),
             copied,
@@ -214,9 +214,9 @@ def test_folders_of_other_runs_are_refused_and_not_touched(copied, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.txt").write_text("mine")
-    with pytest.raises(InputError, match="already holds other files"):
+    with pytest.raises(InputError, match="already contains other files"):
         train(TINY, other)
-    with pytest.raises(InputError, match=r"holds no config.json; give the folder of a training run"):
+    with pytest.raises(InputError, match=r"contains no config.json; give the folder of a training run"):
         train(TINY, other, resume=True)
     with pytest.raises(InputError, match="is a file where a folder is needed"):
         train(TINY, other / "thesis.txt")
@@ -229,7 +229,7 @@ def test_truncated_and_foreign_checkpoints_are_refused_and_not_touched(copied):
     for cut in (0, 7, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
         before = untouched(copied)
-        with pytest.raises(InputError, match="is not a whole safetensors file"):
+        with pytest.raises(InputError, match="is not a complete safetensors file"):
             train(TINY, copied, resume=True)
         assert untouched(copied) == before
     tensors, header = _read(whole, copied)

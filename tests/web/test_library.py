@@ -149,7 +149,7 @@ def test_paths_outside_the_folders_are_refused(client, path):
 
 def test_a_broken_file_is_one_line_without_our_paths(client, folder):
     response = client.post("/api/view", json={"model": {"kind": "stored", "path": "models/cut.safetensors"}})
-    assert "not a whole safetensors file" in refused(response)
+    assert "not a complete safetensors file" in refused(response)
     assert str(folder) not in response.text
     assert "has 2 symbols" not in response.text
     short = client.post(

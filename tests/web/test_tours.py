@@ -42,8 +42,8 @@ def test_markdown_and_json_say_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.json", "{", "is not whole JSON"),
-        ("a.json", "[]", "holds [], must be an object"),
+        ("a.json", "{", "is not valid JSON"),
+        ("a.json", "[]", "contains [], must be an object"),
         ("a.json", "[" * 100_000, "is nested too deeply"),
         ("a.json", '{"title": "A", "title": "B"}', "has the key 'title' twice"),
         ("a.json", '{"title": "A"}', "has no stops"),

@@ -36,8 +36,8 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
     again = np.array([len(np.unique(row)) < len(row) for row in tokens], bool)
     require(
         bool(again.any()),
-        f"no repeats in these tokens: every sequence of {path} has {tokens.shape[1]} different ones, and orders are "
-        "about repeats; record sequences with repeated tokens",
+        f"no repeated tokens: every sequence of {path} has {tokens.shape[1]} different ones, and an order needs "
+        "matches; record sequences with repeated tokens",
     )
     require(len(tokens) >= 4, f"{path} has {len(tokens)} sequences, must be at least 4: two for each half")
     length, numbers = tokens.shape[1], list(range(attention.shape[1]) if layers is None else layers)

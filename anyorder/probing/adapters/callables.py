@@ -48,7 +48,7 @@ class CallableModel:
         if vocabulary is None and ids is None:
             require(
                 logits is not None,
-                "the function returns no logits, its vocabulary is unknown; pass CallableModel(function, vocabulary=…)",
+                "the function returns no logits: its vocabulary is unknown; pass CallableModel(function, vocabulary=…)",
             )
             assert logits is not None
             vocabulary = logits.shape[1]

@@ -98,9 +98,9 @@ def _folder(path: Path, member: int) -> Model:
         require(0 <= member < len(models), f"member is {member}, the run in {path} has 0 to {len(models) - 1}")
         name, context = f"{path.name}, model {member}, step {step}", read_config(path).data.length
         return OwnModel(models[member], name, {"step": step}, context=context)
-    require((path / "config.json").exists(), f"{path} holds no config.json; give {_KINDS}")
+    require((path / "config.json").exists(), f"{path} contains no config.json; give {_KINDS}")
     weights = [file.name for file in sorted(path.iterdir()) if file.suffix in (".safetensors", *PICKLED)]
     if not any(name.endswith(".safetensors") for name in weights):
         pickled = "only pickled weights, and opening a pickle can run any code"
-        raise InputError(f"{path} holds {pickled if weights else 'no weights'}; {_CONVERT}")
+        raise InputError(f"{path} contains {pickled if weights else 'no weights'}; {_CONVERT}")
     return HuggingFaceModel(path)

@@ -1,7 +1,7 @@
 """Language models in GGUF files, opened by `transformers`.
 
-A header with false lengths can make a reader allocate any amount of memory. The header is therefore checked first:
-every length is compared with the size of the file before anything is read.
+A header with false lengths can make a reader allocate any amount of memory. Therefore every length in the header is
+first compared with the size of the file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Walk:
     def take(self, count: int) -> bytes:
         if count > len(self.data) - self.place:
             raise InputError(
-                f"{self.path} is not a whole GGUF file: at byte {self.place} its header states {count} bytes, the file "
+                f"{self.path} is not a complete GGUF file: at byte {self.place} its header states {count} bytes, it "
                 f"has {len(self.data) - self.place} more; get it again"
             )
         self.place += count
@@ -79,7 +79,7 @@ def read_header(path: str | Path) -> Header:
     path = Path(path)
     require(path.is_file(), f"{path} is not a regular file; give a .gguf file")
     with path.open("rb") as file:
-        require(file.read(4) == b"GGUF", f"{path} is not a whole GGUF file: it begins with other bytes; get it again")
+        require(file.read(4) == b"GGUF", f"{path} is not a complete GGUF file: it has another header; get it again")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             walk = _Walk(path, data)
             walk.take(8)  # magic and version
@@ -98,7 +98,7 @@ def read_header(path: str | Path) -> Header:
                 elements = int(np.prod(sizes, dtype=object))
                 require(
                     offset < len(data) and elements <= 8 * len(data),  # no type has less than a bit for a number
-                    f"{path} is not a whole GGUF file: tensor {name!r} of type {kind} has {elements} numbers from "
+                    f"{path} is not a complete GGUF file: tensor {name!r} of type {kind} has {elements} numbers from "
                     f"byte {offset} on, the file has {len(data)} bytes; get it again",
                 )
     return Header(fields, shapes)
@@ -120,7 +120,7 @@ def _check_sizes(path: Path, kind: str, header: Header) -> None:
         require(
             fits,
             f"{path} has {kind}.{name} {number!r}, which its {len(header.tensors)} tensors do not have; "
-            "it is not a whole model, get it again",
+            "it is not a complete model, get it again",
         )
 
 

@@ -127,14 +127,17 @@ def frameworks(needing: str) -> tuple[ModuleType, ModuleType]:
 def _read_folder(transformers: ModuleType, torch: ModuleType, path: Path) -> PreTrainedModel:
     try:  # not `read_json`: configs of others may hold Infinity
         config = json.loads(read_bytes(path / "config.json", "a Hugging Face folder", most=_MOST_CONFIG))
-        require(isinstance(config, dict), f"{path / 'config.json'} holds no object; give a whole Hugging Face folder")
+        require(
+            isinstance(config, dict),
+            f"{path / 'config.json'} is not a JSON object; give a complete Hugging Face folder",
+        )
     except (RecursionError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path / 'config.json'} is not whole JSON; give a whole Hugging Face folder") from None
+        raise InputError(f"{path / 'config.json'} is not valid JSON; give a complete Hugging Face folder") from None
     require(
         "auto_map" not in config,
-        f"{path} brings its own code, which is never run here; load the model yourself and pass it to HuggingFaceModel",
+        f"{path} contains code, which is never run here; load the model yourself and pass it to HuggingFaceModel",
     )
     _check_sizes(transformers, torch, path, config)
     return load_pretrained(transformers, torch, path, use_safetensors=True)
@@ -145,14 +148,14 @@ def _check_sizes(transformers: ModuleType, torch: ModuleType, path: Path, config
     shapes: list[list[int]] = []
     for file in sorted(path.iterdir()):
         if file.suffix in (".json", ".safetensors"):
-            with open_regular(file, "a whole Hugging Face folder"):
+            with open_regular(file, "a complete Hugging Face folder"):
                 pass
         if file.suffix == ".safetensors":
             try:
                 with safetensors.safe_open(file, "np") as weights:
                     shapes += [weights.get_slice(name).get_shape() for name in weights.keys()]  # noqa: SIM118
             except (safetensors.SafetensorError, MemoryError) as error:
-                raise InputError(f"{file} is not a whole safetensors file ({in_a_line(error)}); get it again") from None
+                raise InputError(f"{file} is not a complete safetensors file ({in_a_line(error)}); get one") from None
     largest = max((side for shape in shapes for side in shape), default=0)
     for name, number in _whole_numbers(config):
         most = MOST_CONTEXT
@@ -173,7 +176,7 @@ def _check_sizes(transformers: ModuleType, torch: ModuleType, path: Path, config
 
 
 def _whole_numbers(config: Any, name: str = "") -> Iterator[tuple[str, int]]:
-    """The whole numbers of a config with the names of their fields, of nested ones too."""
+    """The integers of a config, including nested ones, with the names of their fields."""
     if isinstance(config, dict):
         for key, value in config.items():
             yield from _whole_numbers(value, key)
@@ -199,7 +202,7 @@ def load_pretrained(transformers: ModuleType, torch: ModuleType, path: Path, **h
         )
     except Exception as error:  # damaged files raise many kinds of errors
         if "ignore_mismatched_sizes" in str(error):
-            raise InputError(f"{name} has tensors of other shapes than its config states; get it again") from None
+            raise InputError(f"{name} has tensors whose shapes differ from its config; get it again") from None
         said = f"{name} is not a causal language model that transformers can open ({in_a_line(error)})"
         raise InputError(said) from None
     wrong = sorted(found["missing_keys"]) + sorted(map(str, found["mismatched_keys"]))

@@ -1,4 +1,4 @@
-"""Mixers: how the rows of a layer read earlier rows. One file a mixer, with its initial weights and its recipe.
+"""Mixers, by which the rows of a layer read earlier rows: one file each, with initial weights and recipe.
 
 Nothing here imports JAX: a mixer is imported when it is first used.
 """
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 class Mixer:
     """One kind of layer.
 
-    parts: from the config, the number of the layer (0 is the first) and `draw` to the fields of `models.Layer` that mix
-        rows: `heads`, and `convolution` where there is one. `draw(kind, *shape)` gives random weights; a kind is
-        `matrix`, `projection` (what is written to the stream), `embedding` or `output`.
-    recipe: from the order of the chains to the settings of the preset `fast` that differ with this mixer.
-    name: needed for a mixer of a program; that of a plug-in has the name of its variable, with hyphens.
+    parts: maps the config, the index of the layer and `draw` to the fields of `models.Layer` that mix rows: `heads`,
+        and possibly `convolution`. `draw(kind, *shape)` returns random weights; a kind is `matrix`, `projection` (to
+        the stream), `embedding` or `output`.
+    recipe: maps the order of the chains to the settings of the preset `fast` that differ with this mixer.
+    name: required for a mixer defined in a program; in a plug-in it is the name of the variable, with hyphens.
     """
 
     parts: Callable[[Config, int, Draw], Mapping[str, Any]]
@@ -41,7 +41,7 @@ MIXERS: Registry[Mixer] = Registry(
 
 
 def recipe(mixers: Iterable[str], order: int) -> dict[str, Any]:
-    """The settings of `fast` that differ with these mixers; unknown names are refused, attention is not imported.
+    """The settings of `fast` that differ with these mixers; unknown names are rejected, attention is not imported.
 
     >>> recipe(["attention"], 2)
     {}

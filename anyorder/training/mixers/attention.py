@@ -43,7 +43,7 @@ def _head(config: Config, number: int, draw: Draw) -> Head:
         projection=draw("projection", d, width),
         key_positions=draw("matrix", rows, wide) if relative else None,
         value_positions=draw("matrix", rows, width) if architecture.value_positions in here else None,
-        # Random vectors of length one have products of size 1/√width, which the scale makes one.
+        # Random unit vectors have products of size 1/√width, which the scale normalises to 1.
         scale=jnp.asarray(math.sqrt(width), dtype) if architecture.qk_norm else 1 / math.sqrt(width),
         normalise=architecture.qk_norm,
         positions_through_key=architecture.positions_through_key,

@@ -31,7 +31,7 @@ def test_tokens_without_repeats_and_tokens_that_are_no_ids_are_refused(run, tmp_
     attention = np.stack([[[heads.uniform(row)]] for row in distinct])
     huge = np.where(distinct % 12 == 3, 2**31, distinct % 3)
     for tokens, said in (
-        (distinct, "no repeats in these tokens: every sequence of"),
+        (distinct, "no repeated tokens: every sequence of"),
         (distinct % 3 - 1, "tokens are -1 to 1, must be 0 to 2147483647"),
         (huge, "tokens are 0 to 2147483648, must be 0 to 2147483647"),
     ):

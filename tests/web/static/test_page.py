@@ -375,8 +375,8 @@ def test_entries_that_cannot_be_opened_are_listed_with_the_reason(page, site, tm
         page.click("#left-out summary")
         assert page.inner_text("#left-out summary") == "2 entries of the folders cannot be opened"
         first, second = page.locator("#left-out li").all_inner_texts()
-        assert re.match(rf"{tmp_path.name}/bad<b>\.safetensors: .*not a whole safetensors file", first)
-        assert re.match(rf"{tmp_path.name}/trajectory\.npz: .*not a whole \.npz file", second)
+        assert re.match(rf"{tmp_path.name}/bad<b>\.safetensors: .*not a complete safetensors file", first)
+        assert re.match(rf"{tmp_path.name}/trajectory\.npz: .*not a complete \.npz file", second)
         page.goto("about:blank")
 
 

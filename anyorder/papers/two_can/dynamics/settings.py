@@ -35,7 +35,7 @@ class AlgorithmSettings:
     gradient: Literal["sampled", "closed"] = "sampled"
     """Gradient of the steps on p: measured on fresh chains, or its closed form for a_2 → 0."""
     seed: int = 0
-    """The same seed gives the same numbers."""
+    """Random seed; equal seeds give equal numbers."""
 
     def check(self, prior: Prior) -> None:
         """Reject invalid settings."""

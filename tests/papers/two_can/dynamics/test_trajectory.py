@@ -21,6 +21,6 @@ def test_a_trajectory_is_read_back_as_it_was_and_is_safe_to_open(learned, tmp_pa
     assert [entry.name for entry in path.parent.iterdir()] == ["t.npz"]
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(
-        InputError, match=r"t\.npz is not a whole \.npz file .*; give a trajectory of anyorder dynamics"
+        InputError, match=r"t\.npz is not a complete \.npz file .*; give a trajectory of anyorder dynamics"
     ):
         dynamics.read_trajectory(path)
