@@ -1,4 +1,4 @@
-"""Figures and pages: the same style everywhere, labelled, colour-blind safe."""
+"""Figures and pages in one style: labelled and colour-blind safe."""
 
 import lazy_loader
 

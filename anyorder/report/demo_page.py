@@ -1,4 +1,4 @@
-"""The page of the demo: one sequence, followed from its chain to a model that has learned it. The words: story.html."""
+"""The page of the demo: one sequence, followed from its chain to a model that has learned it. Its text: story.html."""
 
 from __future__ import annotations
 

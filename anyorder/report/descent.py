@@ -36,7 +36,7 @@ def _draw_p(panel: Axes, trajectory: Trajectory) -> None:
     low, high = p[:, others].min(axis=1), p[:, others].max(axis=1)
     panel.fill_between(np.arange(len(p)), low, high, color="0.75", linewidth=0, label="all others")
     for index, offset in enumerate(inside):
-        dashes = "-" if index == 0 else (0, (4, 2 + 2 * index))  # equal curves lie on top of each other
+        dashes = "-" if index == 0 else (0, (4, 2 + 2 * index))  # equal curves overlap
         panel.plot(p[:, offset], color=COLOURS[index % len(COLOURS)], linestyle=dashes, label=f"$p_{{{offset}}}$")
     panel.set_ylabel("positional scalars")
     panel.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=6)

@@ -1,4 +1,4 @@
-"""The page of a run of gradient descent on the reduced model. The words: descent.html."""
+"""The page of a run of gradient descent on the reduced model. Its text: descent.html."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write_run(
 
 
 def page_data(trajectory: Trajectory) -> Row:
-    """The data of the page, as JSON: labels, and for every frame the row and the numbers beside it."""
+    """The data of the page, as JSON: labels, and for every frame the attention row and its numbers."""
     attention = trajectory.attention
     shown = min(SHOWN, attention.shape[1])
     rest = attention.shape[1] > shown
@@ -59,8 +59,8 @@ def page_data(trajectory: Trajectory) -> Row:
         facts["Bayes floor"] = "not known for this prior" if floor is None else f"{floor:.3f} nats"
         frames.append({"step": state, "row": [round(value, 6) for value in row], "facts": facts})
     return {
-        "about": f"The share of its attention that the last position gives to each of the "
-        f"{attention.shape[1]} positions; the chain's own context is {context}.",
+        "about": f"The attention of the last position on each of the "
+        f"{attention.shape[1]} positions; the context of the chain is {context}.",
         "order": trajectory.order,
         "labels": [str(offset) for offset in range(shown)] + ([f"{shown}+"] if rest else []),
         "frames": frames,

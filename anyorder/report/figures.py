@@ -1,4 +1,4 @@
-"""The figures of experiments and of `anyorder order`, drawn from data alone; each kind of figure in one way."""
+"""The figures of experiments and of `anyorder order`, drawn from data alone, with one function for each kind."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from anyorder.report.style import BLUES, COLOURS, DIVERGING, Drawing, apart, let
 
 #: Panels in a row of small multiples.
 ACROSS = 4
-#: Inches of a row of heat maps: wider ones are shown below each other.
+#: Largest width of a row of heat maps in inches; wider rows are wrapped.
 WIDEST = 16
-#: Inches of a row of a legend; three rows fit into the height of a plot, further ones make it higher.
+#: Width of a row of a legend in inches; three rows fit into the height of a plot, further ones make it higher.
 ROW = 0.17
-#: Tokens are written along the axes of an attention map up to this many.
+#: Most tokens that are written along the axes of an attention map.
 LABELLED = 40
-#: On axes with more tokens than the first, only every so many are written.
+#: On axes with more tokens than the first number, only every n-th is written, n being the second.
 DENSE, SPARSE = 16, 4
-#: Orders whose posterior never reaches this are left out of the figure of `anyorder order`.
+#: Orders whose posterior never reaches this are omitted from the figure of `anyorder order`.
 VISIBLE = 0.2
 
 
@@ -65,7 +65,7 @@ def _plot(plot: Plot) -> Figure:
         named |= {label: handle for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}
     highest = [1.08 * panel.dataLim.y1 for panel in panels]  # air above a curve that is flat
     for panel, chart, own in zip(panels, plot.charts, highest, strict=True):
-        if chart.from_zero:  # last: panels that share an axis would not stretch it afterwards
+        if chart.from_zero:  # last: afterwards, panels that share an axis would not rescale
             panel.set_ylim(0, chart.top or max(highest) if plot.shared else chart.top or own)
     for panel in panels[1:] if plot.shared else []:
         panel.set_ylabel("")
@@ -114,7 +114,7 @@ def _series(panel: Axes, series: Series, marks: dict[str, Any]) -> None:
 
 @styled
 def draw_maps(grid: Sequence[Sequence[AttentionMap]]) -> Figure:
-    """Rows of attention maps, with one bar for the colours of all; a difference has negative values too, and no bar."""
+    """Rows of attention maps with a common colour bar; differences, which may be negative, have no bar."""
     down, across = len(grid), max(map(len, grid))
     figure = Drawing(figsize=(2.6 * across + 0.6, 2.75 * down + 0.2))
     axes = figure.subplots(down, across, squeeze=False)
@@ -149,7 +149,7 @@ def _name_tokens(place: Axes, panel: AttentionMap) -> None:
 
 @styled
 def draw_heat(heat: Heat) -> Figure:
-    """Heat maps side by side with one scale, every cell with its number; grey where there is none."""
+    """Heat maps side by side on one scale, with a number in every cell; cells without a number are grey."""
     (down, rows), (across, columns), fraction, less = heat.down, heat.across, heat.fraction, heat.less
     width, height = 0.62 * len(columns) + 0.7, 0.42 * len(rows) + 0.8
     wide = min(len(heat.maps), ACROSS, max(1, int(WIDEST / width)))
@@ -192,7 +192,7 @@ def _norm(known: np.ndarray, fraction: bool) -> Normalize:
 
 @styled
 def draw_orders(growth: Sequence[OrderReport], others: Mapping[str, float] | None = None) -> Figure:
-    """Draw reports of a growing sequence, the whole one last; `others` are bits per symbol to compare with."""
+    """Draw reports on a growing sequence, the whole one last; `others` are bits per symbol for comparison."""
     whole = growth[-1]
     figure = Drawing(figsize=(8, 3.2))
     left, right = figure.subplots(1, 2)

@@ -21,19 +21,19 @@ from anyorder.report.tables import as_csv, as_table, captioned, rendered
 
 #: Figures wider than this, in pixels, scroll on a narrow screen; others shrink.
 LARGE = 520
-#: Tables with more rows than this are folded away.
+#: Tables with more rows than this are collapsed.
 OPEN_ROWS = 24
 #: Written last: if it exists, all parts of a section are complete.
 CAPTIONS = "figures.json"
 
 
 class Section(NamedTuple):
-    """One part of a report; `facts` are shown as term and text, `how` says how it was run, `body` is HTML of our own.
+    """One part of a report; `facts` are terms with texts, `how` describes the run, `body` is HTML.
 
-    `verdict` stands beside the title: words, and whether all, some (None) or none of the numbers agree with print.
-    `preset` and `reading`, a column, are those that are judged.
+    `verdict` is shown beside the title: text, and whether all, some (None) or none of the numbers agree with print.
+    Only numbers of `preset` and `reading`, a column, are judged.
 
-    `figures` are captions by name: the pictures themselves lie in the folder of the section.
+    `figures` are captions by name; the pictures are in the folder of the section.
     """
 
     id: str
@@ -56,7 +56,7 @@ def resource(name: str) -> str:
 
 
 def worded(name: str, values: Mapping[str, object]) -> tuple[str, list[Section]]:
-    """The lead and the sections of a page from the file with its words, in which values stand in braces.
+    """The lead and the sections of a page from its text file, in which values are in braces.
 
     The lead is Markdown. `<!-- id: title -->` begins a section, which is HTML.
     """
@@ -67,7 +67,7 @@ def worded(name: str, values: Mapping[str, object]) -> tuple[str, list[Section]]
 
 
 def write_parts(folder: Path, tables: dict[str, Table], figures: Mapping[str, Figure]) -> dict[str, str]:
-    """The parts of a section as files: every table as CSV, all as JSON, every figure as PNG and SVG; the captions."""
+    """Write the parts of a section: tables as CSV and JSON, figures as PNG and SVG; return the captions."""
     for name, table in tables.items():
         write_text(folder / f"{name}.csv", as_csv(table))
     write_json(folder / "tables.json", {name: expanded(table.rows) for name, table in tables.items()})
@@ -75,14 +75,14 @@ def write_parts(folder: Path, tables: dict[str, Table], figures: Mapping[str, Fi
         picture = draw(figure)
         for ending in ("png", "svg"):
             write_figure(picture, folder / f"{name}.{ending}")
-            picture.set_layout_engine("none")  # laid out by the first writing, for both
+            picture.set_layout_engine("none")  # the first write computes the layout for both
     captions = {name: figure.caption for name, figure in figures.items()}
     write_json(folder / CAPTIONS, captions)
     return captions
 
 
 def captions(folder: Path) -> dict[str, str] | None:
-    """The captions of the figures in a folder; None if not all of its parts are written."""
+    """The captions of the figures in a folder; None if some part of it is missing."""
     file = folder / CAPTIONS
     return read_json(file, "another folder, or delete the file") if file.exists() else None
 
@@ -91,9 +91,9 @@ def captions(folder: Path) -> dict[str, str] | None:
 def write_page(
     folder: Path, title: str, lead: str, sections: Sequence[Section], open_rows: int = OPEN_ROWS, summary: str = ""
 ) -> Path:
-    """`index.html` in the folder, from the sections written there; longer tables are folded away.
+    """Write `index.html` in the folder, from the sections written there; longer tables are collapsed.
 
-    `summary` is HTML in place of the contents.
+    `summary` is HTML that replaces the table of contents.
     """
     links = "".join(f'<li><a href="#{section.id}">{escape(section.title)}</a></li>' for section in sections)
     contents = summary or f'<nav aria-label="Contents"><ol>{links}</ol></nav>'

@@ -1,4 +1,4 @@
-"""The figure and the page of a probe: heads by order, spectra of the best heads, controls. The words: probe.html."""
+"""The figure and the page of a probe: heads by order, spectra of the best heads, controls. Its text: probe.html."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIGURE = (
     f"Left: every head, coloured by its order {COUNTED}. Middle: attention to keys by the number of tokens that agree "
     "(the match length), relative to uniform attention. Right: controls."
 )
-#: Spectra that are drawn.
+#: Number of spectra in the figure.
 BEST = 6
 
 
@@ -114,7 +114,7 @@ def write_probe(folder: Path, result: Probed, rows: list[TableRow], notes: list[
 
 
 def _bars(values: Sequence[float], row: TableRow) -> str:
-    """Numbers as bars with thin spaces between them, of full height at the attention with all offsets agreeing.
+    """Numbers as bars separated by thin spaces, of full height at the attention if all offsets agree.
 
     >>> _bars([0.0, 4.0, 8.0], {"all agree": "8.0"})
     '▁ ▅ █'

@@ -19,19 +19,19 @@ from anyorder.report.tables import Cell, cells, marked, rendered, shown, words
 TITLE = "In-context learning of Markov chains, reproduced"
 LEAD = (
     "Tables and figures of papers, and our own, next to the printed values. Losses are in nats per token. "
-    "± is the standard deviation over seeds; the Bayes floor is the least excess loss that is possible on average."
+    "± is the standard deviation over seeds; the Bayes floor is the least excess loss of any in-context predictor."
 )
 #: Columns of the summary, behind the experiment.
 COMPARED = ("verdict", "what", "printed", "measured")
 #: The meaning of verdicts at a budget below the papers' own.
 SHORTENED: dict[Budget, str] = {
-    "tiny": "**Budget tiny is a smoke test**: models are hardly trained, verdicts on them say nothing about a paper.",
-    "quick": "Budget quick trains shorter than the papers do: verdicts on trained models may change at budget paper.",
+    "tiny": "**Budget tiny is a smoke test**: models are hardly trained, so their verdicts say nothing about a paper.",
+    "quick": "Budget quick trains for fewer steps than the papers: verdicts on trained models may change at paper.",
 }
 
 
 def section(folder: Path, ran: Ran) -> Section:
-    """The report's section on one experiment; its files are written unless an earlier call left them."""
+    """The report's section on one experiment; its files are written unless they exist."""
     experiment, record = ran.experiment, ran.record
     notes = [] if record is None else record.result.notes
     paper = experiment.home and f"{experiment.home.title} ({experiment.home.reference})"
@@ -58,7 +58,7 @@ def section(folder: Path, ran: Ran) -> Section:
 
 
 def _errata(experiment: Experiment) -> dict[str, str]:
-    """The errata that an experiment shows, as facts of a section."""
+    """The errata that an experiment demonstrates, as facts of a section."""
     paper = experiment.home
     known = paper.ledger().errata if paper is not None and paper.ledger is not None else {}
     for id in experiment.errata:
@@ -79,7 +79,7 @@ class Judged(NamedTuple):
 
 
 def judged(section: Section) -> list[Judged]:
-    """The columns that are compared with print, in the reading and in rows of the preset that are judged."""
+    """The columns compared with print, of the judged reading and in the rows of the judged preset."""
     found: dict[str, Judged] = {}
     for table in section.tables.values():
         for row in table.rows:
@@ -100,7 +100,7 @@ def _verdict(found: Sequence[Judged]) -> tuple[str, bool | None] | None:
 
 
 def _summary(sections: Sequence[Section]) -> str:
-    """The table on top: every experiment with a link and its verdict, and both values where numbers are printed."""
+    """The summary table: every experiment with a link and its verdict, and both values if the paper prints numbers."""
     rows = []
     for section in sections:
         errata = [term for term in section.facts if term.startswith("Erratum")]

@@ -17,12 +17,12 @@ from matplotlib.ticker import LogFormatterMathtext
 from anyorder.io.atomic import whole_file
 from anyorder.papers.figure_data import MARKS
 
-#: Okabe and Ito's colours, which stay apart for colour-blind readers.
+#: Okabe and Ito's colours, which colour-blind readers can distinguish.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 #: Attention from 0 to 1, and differences of attention from -1 to 1, in the colours of the explorer.
 BLUES = LinearSegmentedColormap.from_list("blues", ["#FFFFFF", "#56B4E9", "#0072B2", "#06293F"])
 DIVERGING = LinearSegmentedColormap.from_list("diverging", ["#0072B2", "#FFFFFF", "#D55E00"])
-#: How the Bayes floor is drawn.
+#: Line style of the Bayes floor.
 FLOOR: Any = {"color": "black", "linestyle": "--", "linewidth": 1.0, "label": "Bayes floor"}
 _STYLE: Any = {
     "axes.prop_cycle": cycler(color=COLOURS),
@@ -48,7 +48,7 @@ def apart(number: int, count: int, points: int) -> dict[str, Any]:
 
 
 class Plain(LogFormatterMathtext):
-    """Labels of a logarithmic axis: 0.02 and 64 as such, or all as powers if the axis has longer numbers."""
+    """Labels of a logarithmic axis: plain numbers such as 0.02 and 64, or powers if some number is longer."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """The label of a tick; empty if there would be too many labels."""
@@ -58,7 +58,7 @@ class Plain(LogFormatterMathtext):
 
 
 def logarithmic(axes: Axes, which: str, base: int | None = None) -> None:
-    """Give these axes a logarithmic scale that reads well: x by default with powers of two, y with powers of ten."""
+    """Make axes logarithmic with readable labels: x by default with powers of two, y with powers of ten."""
     for name in which:
         own = base or (2 if name == "x" else 10)
         getattr(axes, f"set_{name}scale")("log", base=own)
@@ -79,7 +79,7 @@ def letters(tokens: Iterable[int]) -> list[str]:
 
 
 class Drawing(Figure):
-    """A figure without a window: it is written to a file, or shown by a notebook."""
+    """A figure without a window, to be written to a file or shown by a notebook."""
 
     def _repr_png_(self) -> bytes:
         stream = io.BytesIO()
@@ -88,7 +88,7 @@ class Drawing(Figure):
 
 
 def write_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure, whole or not at all; the ending of the name is the format."""
-    # The same figure gives the same bytes: no date, and names of parts that do not depend on chance.
+    """Write a figure atomically, in the format of the file's suffix."""
+    # Equal figures give equal bytes: no date, and deterministic ids of parts.
     with whole_file(path) as temporary, matplotlib.rc_context({"svg.hashsalt": "anyorder"}):
         figure.savefig(temporary, metadata={"Date": None} if str(path).endswith(".svg") else None)

@@ -39,7 +39,7 @@ def tick(value: object) -> str:
 
 
 def _place(panel: Axes, values: Sequence[object]) -> np.ndarray:
-    """Positions of the values on an axis: to scale if they are numbers, logarithmic if their range is wide."""
+    """Positions of the values on an axis: numbers to scale, logarithmic if their range is wide."""
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) < max(len(values), 2):
         panel.set_xticks(range(len(values)), [tick(value) for value in values])

@@ -16,13 +16,13 @@ from anyorder.papers.experiment import CellValue, Table, TableRow
 from anyorder.papers.results import expanded
 from anyorder.sweeps.analysis import Spread
 
-#: Columns that are shown; all of them are behind "all columns" and in the CSV.
+#: Most columns shown; all of them are under "all columns" and in the CSV.
 COLUMNS = 8
-#: Columns that are shown before others.
+#: Columns with priority.
 FIRST = ("excess", "printed", "floor", "gap")
-#: Numbers of a list that are written out; of longer ones the range.
+#: Longest list of numbers that is written out; longer ones become a range.
 LISTED = 6
-#: Names in columns that are words elsewhere.
+#: Names of columns in words.
 _WORDS = {"kgram": "k-gram", "std": "deviation", "bayes": "Bayes", "log2": "log₂", "plus": "+"}
 _MARKDOWN = MarkdownIt("commonmark", {"html": False})
 
@@ -103,7 +103,7 @@ def cells(row: TableRow) -> dict[str, Cell]:
 
 
 def chosen_columns(rows: Sequence[dict[str, Cell]]) -> list[str]:
-    """The columns to show: those that are judged or most wanted, then those that differ between rows, then the rest."""
+    """The columns to show: judged ones and those with priority, then those that differ between rows, then the rest."""
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     columns = {name: column for name, column in columns.items() if any(known(cell.value) for cell in column)}
 
@@ -119,7 +119,7 @@ def chosen_columns(rows: Sequence[dict[str, Cell]]) -> list[str]:
 
 
 def as_table(table: Table, link: str = "") -> str:
-    """The rows as HTML under their caption; `link` stands behind it."""
+    """The rows as HTML under their caption, which `link` follows."""
     rows = [cells(row) for row in table.rows]
     names, every = chosen_columns(rows), list(rows[0])
     rest = ""
@@ -177,7 +177,7 @@ def known(value: object) -> bool:
 
 
 def _seeds(value: CellValue) -> list[float]:
-    """The seeds of a spread, where there are several.
+    """The seeds of a spread, if there are several.
 
     >>> _seeds(Spread(2.0, 1.4, [1.0, 3.0])), _seeds(Spread(2.0, None, [2.0])), _seeds(2.0)
     ([1.0, 3.0], [], [])
@@ -230,7 +230,7 @@ def shown(value: object) -> str:
             enough = max(0, 3 - math.floor(math.log10(abs(mean)))) if mean else digits
             return f"{mean:.{digits}f} ± {std:.{digits}f}" if digits <= enough else f"{mean:.{enough}f} ± {std:.2g}"
         case float():
-            digits = 0 if abs(value) <= 1e-15 else 3 if abs(value) < 1000 else 4  # 0: the rest of a rounding
+            digits = 0 if abs(value) <= 1e-15 else 3 if abs(value) < 1000 else 4  # 0: rounding error
             return f"{value:.{digits}g}" if digits else "0"
         case int():
             return f"{value:,}"
@@ -242,7 +242,7 @@ def shown(value: object) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """The rows as CSV, numbers in full, those of a list between spaces, nothing where there is no value."""
+    """The rows as CSV: numbers in full, lists separated by spaces, missing values empty."""
     stream = io.StringIO()
     if rows := expanded(table.rows):
         writer = csv.DictWriter(stream, list(rows[0]))

@@ -32,7 +32,7 @@ LOSS = "Above: loss on training batches, next to the true loss and the Bayes flo
 POSITIONS = "Excess at every position and, below, its gap to the floor, with bands of two standard errors."
 ATTENTION = (
     "Layer 1 averaged over sequences, later layers on one, next to the pseudo-attention: uniform over the matches. In "
-    "the difference of the nearest head from it, orange is more attention and blue is less. ⊢ is the beginning token."
+    "the difference of the nearest head, orange is more attention and blue is less. ⊢ is the beginning token."
 )
 #: Sequences over which the maps of layer 1 are averaged.
 AVERAGED = 256
@@ -54,7 +54,7 @@ def _by_model(metrics: Metrics, kind: str) -> dict[str, list[Row]]:
 
 def _reference(metrics: Metrics) -> Row:
     found = [line for line in metrics if line["kind"] == "reference"]
-    require(len(found) > 0, "the run has no metrics yet; let it take its first steps")
+    require(len(found) > 0, "the run has no metrics yet; wait for its first steps")
     return found[0]
 
 
@@ -166,12 +166,12 @@ def write_run(folder: Path, run: Path, member: int = 0, sequence: int | None = N
     lead = (
         f"{len(models)} model{'s' * (len(models) > 1)} after {step:,} steps on fresh chains of order {data.order} over "
         f"{data.alphabet_size} symbols, {data.length} tokens each. Every number is measured on "
-        f"{config.measurement.evaluation_count:,} sequences that no model was trained on."
+        f"{config.measurement.evaluation_count:,} held-out sequences."
     )
     flags = plugins.flags()
     commands = {
         f"anyorder probe {run}{flags}": "which order has each head?",
-        f"anyorder evaluate {run} --length {2 * data.length}{flags}": "the same models on sequences twice as long",
+        f"anyorder evaluate {run} --length {2 * data.length}{flags}": "the same models at twice the length",
     }
     page = write_page(folder, f"Against the Bayes floor: {run.name}", lead, [*sections, following(commands)])
     return {"page": page, **paths}
@@ -186,10 +186,9 @@ def _against_floor(metrics: Metrics, paths: Mapping[str, Path]) -> Section:
             row |= {"gap": _measured(last["gap"], last["gap_error"]), "Bayes floor": f"{floor:.3g}"}
         rows.append(row | {"excess loss": _measured(last["excess"], last["excess_error"])})
     caption = (
-        f"Nats (natural units of information, 1.44 bits each) per token. Excess: loss above the true loss, "
-        f"{reference['true_loss']:.3f}, that of the true probabilities. Bayes floor: the excess of the best predictor, "
-        "which must learn the chain from the sequence; on average no predictor beats it. Gap: excess above this floor. "
-        "± one standard error over sequences."
+        f"Nats (natural units of information, 1.44 bits each) per token. Excess: loss minus the true loss, "
+        f"{reference['true_loss']:.3f}, which is that of the true probabilities. Bayes floor: the excess of the best "
+        "possible in-context predictor. Gap: excess minus this floor. ± one standard error over sequences."
     )
     body = as_table(Table(caption, rows)) + as_figure(paths["loss"], LOSS) + as_figure(paths["positions"], POSITIONS)
     return Section("floor", "How far from the best possible", body=body)
@@ -207,7 +206,7 @@ def _measured(mean: float, error: float) -> str:
 
 
 def _strip(maps: Sequence[Maps], tokens: Int[np.ndarray, "length"], order: int) -> str:
-    """A sequence, and the attention of its last position in the head of the last layer that looks most at matches."""
+    """A sequence, and its last position's attention in the head of the last layer with the most mass on matches."""
     _, matches = telling(tokens[None], order)
     heads = [head[-1, -len(tokens) :].astype(np.float64) for head in maps[-1]]
     best = max(range(len(heads)), key=lambda head: heads[head][matches].sum())
@@ -215,6 +214,6 @@ def _strip(maps: Sequence[Maps], tokens: Int[np.ndarray, "length"], order: int) 
     where = f"attention of the last position in layer {len(maps)}, head {best + 1}"
     return (
         f"<p>The last {order} letters are framed, the letters that followed them earlier are marked. Bars are the "
-        f"{where}: {mass:.0%} of it is on the marks; at this position of this sequence, uniform attention would have "
-        f"{chance:.0%} there.</p>" + as_strip(tokens.tolist(), order, matches, where.capitalize(), heads[best].tolist())
+        f"{where}: {mass:.0%} of it is on the marks; uniform attention would have {chance:.0%} there.</p>"
+        + as_strip(tokens.tolist(), order, matches, where.capitalize(), heads[best].tolist())
     )

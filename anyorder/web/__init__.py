@@ -1,4 +1,4 @@
-"""The explorer: a typed API over the package, and one page that uses nothing else."""
+"""The explorer: a typed API over the package, and one page that uses only this API."""
 
 import lazy_loader
 

@@ -27,7 +27,7 @@ from anyorder.web.view import Explorer
 _REFUSALS: dict[int | str, dict[str, object]] = {
     400: {"model": schema.Problem, "description": "a body that cannot be read"},
     403: {"model": schema.Problem, "description": "a path outside the folders of this explorer"},
-    405: {"model": schema.Problem, "description": "a method that the path does not have"},
+    405: {"model": schema.Problem, "description": "a method that the path does not support"},
     413: {"model": schema.Problem, "description": "a body larger than the limit"},
     421: {"model": schema.Problem, "description": "a name of another host"},
     422: {"model": schema.Problem, "description": "a value beyond a limit, or a combination that makes no model"},

@@ -1,9 +1,9 @@
 """The application: the API, the page, and a guard between them and the network.
 
-Every refusal is a `Problem`: one line and the limit. The guard checks the Host header, so that no foreign site can
-reach a local server under a name of its own (DNS rebinding), the Origin of requests that change or compute
-something, and the size of bodies; its headers let the page load nothing from anywhere else. Starlette's
-`TrustedHostMiddleware` knows a fixed list of names, but a server on 0.0.0.0 answers under every address of its machine.
+Every error response is a `Problem`: one line and the limit. The guard checks the Host header, so that no foreign site
+can reach a local server under its own name (DNS rebinding), the Origin of requests that change or compute
+something, and the size of bodies; its headers let the page load nothing from other sites. Starlette's
+`TrustedHostMiddleware` has a fixed list of names, but a server on 0.0.0.0 answers under every address of its machine.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from anyorder.web.library import Library
 from anyorder.web.view import Explorer
 
 STATIC = Path(__file__).with_name("static")
-#: The status that browsers and proxies understand as "the client closed the request".
+#: The de facto status code for "client closed request".
 CLOSED = 499
 
 HEADERS = {
@@ -53,7 +53,7 @@ HEADERS = {
 def create_app(
     folders: Sequence[str | Path] = (), host: str = "127.0.0.1", tour: schema.Tour | None = None, *, warm: bool = False
 ) -> FastAPI:
-    """The application over some folders of models, opening with a tour if there is one.
+    """The application over some folders of models, opening with a tour if one is given.
 
     With `warm` it computes the first view in advance, and sends it with the page.
 
@@ -113,7 +113,7 @@ def create_app(
 
 
 def problem(status: int, error: str, limit: limits.Limit | None = None) -> JSONResponse:
-    """A refusal; values that JSON cannot represent exactly become text."""
+    """An error response; values that JSON cannot represent exactly become text."""
     if limit is not None and isinstance(limit.value, int | float) and not abs(limit.value) < 2**53:
         limit = dataclasses.replace(limit, value=str(limit.value)[:40])
     return JSONResponse(schema.Problem(error=in_one_line(error), limit=limit).model_dump(), status)
@@ -145,11 +145,11 @@ def _refused(error: InputError) -> JSONResponse:
 
 
 def _http(request: Request, error: HTTPException) -> Response:
-    if isinstance(error.__cause__, InputError):  # refused while the body was read
+    if isinstance(error.__cause__, InputError):  # rejected while the body was read
         return _refused(error.__cause__)
     status, said = error.status_code, str(error.detail).lower()
     if status == 400:
-        return problem(400, "the body is nested too deeply, or has a number of thousands of digits; shorten it")
+        return problem(400, "the body is nested too deeply, or contains a number of thousands of digits; shorten it")
     # The page is mounted at the root, so it also receives API paths with other methods.
     described = request.app.openapi()["paths"].get(request.url.path, {})
     if described and request.method.lower() not in described:
@@ -173,7 +173,7 @@ class Guard:
         self.names = {"localhost", host.lower(), socket.gethostname().lower()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Pass a request on, or reject it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -201,11 +201,11 @@ class Guard:
         origin = headers.get("origin")
         own = [f"{scheme}://{headers.get('host')}" for scheme in ("http", "https")]
         if origin is not None and scope["method"] != "GET" and origin not in own:
-            return problem(403, f"origin is {shown(origin)}; only the explorer's own page may ask this")
+            return problem(403, f"origin is {shown(origin)}; only the explorer's own page may send this request")
         return None
 
     def known(self, name: str) -> bool:
-        """Names of this machine, and addresses: a foreign site reaches us only under a name.
+        """Whether a host is a name of this machine, or an address: a foreign site reaches us only under its name.
 
         >>> guard = Guard(lambda scope, receive, send: None, "127.0.0.1")
         >>> guard.known("127.0.0.1"), guard.known("localhost"), guard.known("evil.example")
@@ -215,7 +215,7 @@ class Guard:
             ipaddress.ip_address(name)
         except ValueError:
             return name in self.names
-        return "%" not in name  # the zone of an address means nothing to others
+        return "%" not in name  # the zone of an address is local to a machine
 
 
 def host_name(header: str) -> str:

@@ -1,7 +1,7 @@
 """The page's modules as one classic script: one request instead of thirty, and browsers load no modules from files.
 
-Each module becomes a function that returns its exports; imported modules come before those that import them. Only
-imports and exports by name are supported, one statement a line, as in our modules.
+Each module becomes a function that returns its exports, after the modules that it imports. Only named imports and
+exports are supported, one statement per line, as in our modules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def bundle(folder: Path, entry: str, instead: Mapping[str, str] | None = None) -
     def add(name: str) -> None:
         if name in done:
             return
-        done[name] = ""  # holds its place, so that a circle would end here
+        done[name] = ""  # a placeholder, so that circular imports end here
 
         def imported(found: re.Match[str]) -> str:
             path = (folder / name).parent.joinpath(found[2]).resolve().relative_to(folder.resolve()).as_posix()

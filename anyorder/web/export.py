@@ -1,8 +1,8 @@
 """The explorer as a folder of plain files that needs no server: the same page, computing with exported weights.
 
-Constructions are there at small orders and alphabets, if their weights are few enough, in float32 and float64, next to
-the model, the trajectories and the tours of the package. Weights are data in scripts: the page loads those of a model
-when the model is first chosen.
+It contains the constructions at small orders and alphabets, in float32 and float64, if their weights are small enough,
+and the model, the trajectories and the tours of the package. Weights are scripts with data, loaded when the model is
+first chosen.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ ORDERS, SIZES, LENGTH = range(1, 6), range(2, 9), 128
 DTYPES = ("float32", "float64")
 #: Steps of the page's slider of temperatures, as powers of two.
 TEMPERATURES = [step / 2 for step in range(-8, 25)]
-#: Tokens where heads grow with the length.
+#: Longest sequence of constructions whose heads grow with the length.
 SHORT = 32
-#: Bytes of one construction's data, and of one order and size: dense weights exceed it and are left out.
+#: Most bytes of one construction, and of one order and size; dense weights exceed it and are left out.
 MOST_BYTES, MOST_MODEL = 600_000, 60_000
 
 
@@ -142,7 +142,7 @@ def construction_data(entry: Construction, orders: Sequence[int], sizes: Sequenc
             break
         models: dict[int, object] = {}
         for symbols in sizes:
-            with contextlib.suppress(InputError):  # a combination that is refused whatever the dtype
+            with contextlib.suppress(InputError):  # a combination that is rejected in every dtype
                 made = _model_data(entry, order, symbols)
                 length = len(_json(made))
                 if length <= MOST_MODEL:
@@ -167,7 +167,7 @@ def _model_data(entry: Construction, order: int, symbols: int) -> dict[str, obje
     for dtype in reversed(DTYPES):
         made = _plan(entry, order, symbols, dtype)
         weights, model = pack_plan(made)
-        if weights != packed.get("float64"):  # shared where the number type makes no difference
+        if weights != packed.get("float64"):  # shared if the dtype makes no difference
             packed[dtype] = weights
         certificates[dtype] = _certificate(made)
     info = model_info(Opened.of(made, model)).model_dump()
@@ -176,7 +176,7 @@ def _model_data(entry: Construction, order: int, symbols: int) -> dict[str, obje
 
 
 def _certificate(made: Plan) -> dict[str, object] | None:
-    """The promise at every temperature of the slider: only kappa and the bound change."""
+    """The certificate at every temperature of the slider: only kappa and the bound change."""
     if made.certificate is None:
         return None
     bounds = [certificate.bound for step in TEMPERATURES if (certificate := made.at(made.kappa / 2**step).certificate)]

@@ -23,7 +23,7 @@ from anyorder.web.jobs import CheckCancelled
 from anyorder.web.library import Library, fits
 from anyorder.web.schema import DynamicsRequest, Film, FreshRun, Matrix, StoredRun
 
-#: Fresh chains a step.
+#: Fresh chains per step.
 BATCH = 64
 
 
@@ -46,7 +46,7 @@ def _fresh(asked: FreshRun, check: CheckCancelled) -> Film:
         asked.alphabet_size**asked.order,
         "contexts",
         f"{asked.alphabet_size} symbols at order {asked.order} are {asked.alphabet_size**asked.order} contexts, "
-        f"a short run takes {limits.MOST_CONTEXTS}; lower one of them",
+        f"a short run takes at most {limits.MOST_CONTEXTS}; lower one of them",
     )
 
     def watch(*_: object) -> None:
@@ -90,7 +90,7 @@ def _frames(run: Trajectory, title: str) -> Film:
         stage_one_steps=run.stage_one_steps,
         attention=Matrix.of(run.attention[shown, : limits.MOST_OFFSETS]),
         a_2=run.a_2[shown].tolist(),
-        # The excess of step t is that of the state before it; the last state has none of its own.
+        # The excess of step t belongs to the state before it; the last state has no excess.
         excess=run.excess[np.minimum(shown, len(run.excess) - 1)].tolist(),
         true_loss=run.true_loss,
         floor_excess=None if run.floor is None else run.floor - run.true_loss,

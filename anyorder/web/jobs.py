@@ -20,7 +20,7 @@ from anyorder.web import limits
 Answer = TypeVar("Answer")
 CheckCancelled = Callable[[], None]
 
-#: Seconds between two checks whether the client is still connected.
+#: Seconds between checks that the client is still connected.
 GLANCE = 0.1
 
 
@@ -57,7 +57,7 @@ class Work:
             running.cancel()
 
     def begin(self, job: Callable[[CheckCancelled], Answer]) -> tuple[Future[Answer], threading.Event]:
-        """Start `job(check)`, or refuse it if the pool is full; setting the event stops it at its next check."""
+        """Start `job(check)`, or reject it if the pool is full; setting the event stops it at its next check."""
         with self._lock:
             if self.taken >= self.most or self._closed.is_set():
                 raise self._busy()

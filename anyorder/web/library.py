@@ -35,9 +35,9 @@ from anyorder.web.schema import Constructed, Kind, LeftOut, Stored, StoredInfo, 
 
 #: The model and the trajectories that come with the package, and the names of its folders in paths.
 SHIPPED, SHIPPED_NAME, ZOO_NAME = Path(__file__).with_name("shipped"), "package", "zoo"
-#: Entries of the folders that are listed and left out, how deep they are searched, and for how many seconds.
+#: Most listed and most skipped entries of the folders, the depth of the search, and its time limit in seconds.
 MOST_LISTED, DEEPEST, PATIENCE = 500, 3, 5.0
-#: Bytes of the two entries of a trajectory that a list needs, and characters of a reason.
+#: Most bytes of the two entries of a trajectory that a list needs, and most characters of a reason.
 _MOST_HEADER, _MOST_REASON = 1 << 12, 300
 _TRAJECTORY, _ABOUT, PROBE = "trajectory.npz", "about.json", "probe.json"
 _PRIVATE = (CHECKPOINT, START)
@@ -102,7 +102,7 @@ def plans(asked: Constructed, alphabet_size: int, length: int) -> tuple[Plan, Pl
 
 
 def build(asked: Constructed, alphabet_size: int, length: int) -> Opened:
-    """A construction at a temperature; forced where the dtype cannot hold it, with the refusal kept.
+    """A construction at a temperature; forced if the dtype does not support it, with the error message kept.
 
     >>> build(Constructed(name="dyadic", order=12, dtype="float32"), 2, 64).refusal
     'order 12 with `dyadic` needs 28 bits, float32 has 24; use float64, order ≤ 10, or `unrolled`'
@@ -129,7 +129,7 @@ class Library:
     def listed(self) -> tuple[list[StoredInfo], list[LeftOut]]:
         """Every run, without the files inside it, and every model file: the package's first, by order and title.
 
-        Entries that cannot be read come second, each with the reason.
+        The second list has the entries that cannot be read, each with the reason.
         """
         shown, left_out = self.looked(("file", "run", "trajectory"), self._info)
         ours = (f"{SHIPPED_NAME}/", f"{ZOO_NAME}/")
@@ -158,7 +158,7 @@ class Library:
                 info = look(kind, path)
                 to_json(info)  # raises where a name or a title is not Unicode
                 shown.append(info)
-            except Exception as error:  # a stranger's file may hold anything
+            except Exception as error:  # a stranger's file may contain anything
                 if len(left_out) < MOST_LISTED:
                     leave_out(kind, path, self._why(error, path))
                 else:
@@ -170,7 +170,7 @@ class Library:
     def _why(self, error: Exception, path: str) -> str:
         """The reason why an entry is left out, in one line and without paths of this machine."""
         if isinstance(error, Refused):
-            said = "it is or holds a link that leads out of its folder, or nowhere; copy the file"
+            said = "it is or contains a link that is broken or leads out of its folder; copy the file"
         elif isinstance(error, InputError):
             name = path.partition("/")[0]
             said = " ".join(str(error).replace(str(self._all[name]), name).split())
@@ -200,7 +200,7 @@ class Library:
         return StoredInfo.model_validate(found | {"path": path, "kind": kind})
 
     def locate(self, path: str) -> tuple[Path, Path]:
-        """The root and the resolved path of a listed name; links out of the folder are refused."""
+        """The root and the resolved path of a listed name; links out of the folder are rejected."""
         name, _, rest = path.partition("/")
         outside = f"{path!r} is not in a folder of this explorer; start the explorer with that folder"
         if name not in self._all or "\0" in path:
@@ -263,20 +263,20 @@ def fits(file: Path) -> None:
         limits.MOST_FILE,
         size,
         "bytes",
-        f"{file} has {size} bytes, the explorer opens at most {limits.MOST_FILE}; look into it in Python",
+        f"{file} has {size} bytes, the explorer opens at most {limits.MOST_FILE}; open it in Python",
     )
 
 
 def _unicode(text: str) -> str:
-    """A text with invalid Unicode replaced: names of files may hold any bytes."""
+    """A text with invalid Unicode replaced: file names may contain any bytes."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _search(folder: Path, path: str, depth: int, in_run: bool = False) -> Iterator[tuple[Kind | None, str]]:
     """Entries of a folder, and of those inside it, by their names alone; `path` is the folder's name on the page.
 
-    Of the files of a run only results of the probe are entries, and the result of an experiment is none. A folder
-    itself comes first, as None, so that the caller can stop in time.
+    Of the files in a run, only results of the probe are entries; results of experiments are not. A folder itself comes
+    first, as None, so that the caller can stop in time.
     """
     yield None, path
     private = (*_PRIVATE, RESULT) if (folder / SECONDS).exists() else _PRIVATE

@@ -6,13 +6,13 @@ import dataclasses
 
 from anyorder.errors import InputError
 
-#: Tokens of a sequence: a map has the square of this size, and every click should be answered at once.
+#: Tokens of a sequence: a map has the square of this size, and clicks should be answered at once.
 MOST_TOKENS = 512
-#: Symbols of an alphabet: each has a bar of its own.
+#: Symbols of an alphabet: each has its own bar.
 MOST_SYMBOLS = 64
-#: Order of a model, and of a chain that is drawn.
+#: Order of a model, and of a sampled chain.
 MOST_ORDER = 16
-#: Entries of the kernel of a chain that is drawn.
+#: Entries of the kernel of a sampled chain.
 MOST_KERNEL = 1 << 20
 #: Temperature, as a multiple of the certified one.
 COLDEST, WARMEST = 2.0**-6, 2.0**20
@@ -20,25 +20,25 @@ COLDEST, WARMEST = 2.0**-6, 2.0**20
 MOST_WIDTH, MOST_DIMENSION = 1536, 2048
 #: Sequences of one verification.
 MOST_SEQUENCES = 32
-#: Fresh runs of an algorithm: length and steps of each stage, contexts, frames that are sent, offsets that are shown.
+#: Fresh runs of an algorithm: length, steps of each stage, contexts, frames sent, and offsets shown.
 MOST_LENGTH, MOST_STEPS, MOST_CONTEXTS, MOST_FRAMES, MOST_OFFSETS = 256, 1000, 64, 200, 64
 #: Bytes of a request's body, and of a model's file.
 MOST_BODY, MOST_FILE = 1 << 16, 1 << 26
-#: Bytes of a result of the probe that is listed, which reads it whole: of about 1,500 heads.
+#: Bytes of a listed result of the probe, which is read completely: about 1,500 heads.
 MOST_LISTED_PROBE = 4_000_000
 #: Requests computed at once, and requests waiting: for views and clicks, then for slow ones.
 QUICK, QUICK_WAITING = 2, 256
 LONG, LONG_WAITING = 2, 16
 #: Seconds that a request waits before it is answered 429.
 LONGEST_WAIT = 20.0
-#: Bytes of models and traces that are kept, so that a click on a position runs nothing.
+#: Bytes of cached models and traces, so that a click on a position needs no forward pass.
 KEPT_BYTES = 1 << 26
-#: Resident bytes of the process above which kept results and compiled programs are dropped; and the further growth
+#: Resident bytes of the process above which cached results and compiled programs are dropped, and the further growth
 #: after which they are dropped again if other data stays that large.
 MOST_MEMORY, MOST_GROWTH = 768 << 20, 128 << 20
 #: Shapes of models whose compiled programs are kept if the memory of the process is unknown.
 MOST_PROGRAMS = 32
-#: Lengths are rounded up to a multiple of this for the model, so that typing does not compile at every key.
+#: Lengths are rounded up to a multiple of this for the model, so that not every typed character compiles a program.
 PADDING = 32
 
 
@@ -61,7 +61,7 @@ class Limit:
 
 
 class BeyondLimit(InputError):
-    """A request that asks for more than a limit; carries the limit, and the status of the answer."""
+    """A request beyond a limit; has the limit, and the status code of the response."""
 
     def __init__(self, message: str, limit: Limit, *, status: int = 422) -> None:
         super().__init__(message)

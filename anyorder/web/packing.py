@@ -19,7 +19,7 @@ from anyorder.constructions import Plan
 from anyorder.models import Transformer
 from anyorder.web.schema import Matrix
 
-#: A kappa next to which the constant part of a weight is rounded off: divided by it, a weight is its factor of kappa.
+#: A kappa so large that the constant part of a weight is rounded off: divided by it, a weight is its factor of kappa.
 HUGE = 2.0**200
 #: Arrays with more runs than this are written as dense ones.
 MOST_RUNS = 256
@@ -73,7 +73,7 @@ def _array(power: float, low: Float[np.ndarray, "rows columns"], high: Float[np.
 def _runs(
     power: float, low: Float[np.ndarray, "rows columns"], high: Float[np.ndarray, "rows columns"]
 ) -> list[list[Number]]:
-    """Greedily, the longest run of equal entries from the first entry that no run holds yet; at most one too many."""
+    """Greedily, the longest run of equal entries from the first entry outside all runs; at most one run too many."""
     left = {(int(row), int(column)) for row, column in np.argwhere((low != 0) | (high != 0))}
 
     def run(start: tuple[int, int], down: int, right: int) -> list[tuple[int, int]]:

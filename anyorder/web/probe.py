@@ -16,7 +16,7 @@ from anyorder.web.schema import Asked
 SHIPPED_PROBE = f"{SHIPPED_NAME}/{PROBE}"
 
 T = TypeVar("T")
-#: A list whose check stops at the first wrong entry: to collect millions of complaints takes gigabytes.
+#: A list whose validation stops at the first wrong entry: millions of errors would take gigabytes.
 Many = Annotated[list[T], FailFast()]
 
 
@@ -44,7 +44,7 @@ class ProbeProfile(BaseModel):
 
 
 class ProbeHead(BaseModel):
-    """One head: its order, None for none, its agreement profile with errors, and the numbers beside it."""
+    """One head: its order if any, its agreement profile with errors, and further numbers."""
 
     layer: int
     head: int

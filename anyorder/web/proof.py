@@ -1,4 +1,4 @@
-"""Proofs read off a running model: the steps of a construction, evaluated at one position of a trace.
+"""Proofs evaluated on a running model: the steps of a construction at one position of a trace.
 
 A step names blocks of the residual stream and points of the model; all values are the model's own. A value that the
 trace does not keep (a score, the input of a ReLU) is computed from the stream with the model's weights. A sentence
@@ -92,7 +92,7 @@ def here(look: TracedPosition, kind: steps.Here) -> str:
     n, k, found = look.position, look.order, look.matches
     match kind:
         case "window" if n == 0:
-            return "Nothing stands before position 0, so it can only attend to itself."
+            return "There is no token before position 0, so it can only attend to itself."
         case "window":
             short = f" Only {n} of {k} tokens are there: this key has no full window and must not match."
             return f"Before position {n}: {look.word(n - k, n - 1)}.{short * (n < k)}"
@@ -224,10 +224,10 @@ def overlay(what: steps.Overlay, look: TracedPosition) -> schema.Part:
 
 
 def symbol_coordinates(model: Transformer, head: Head | Recurrence) -> tuple[list[int], list[int]]:
-    """The coordinates of a head's keys that stand for symbols, and for which: gates, sinks and positions are left out.
+    """The coordinates of a head's keys that represent symbols, and their symbols, without gates, sinks and positions.
 
-    A coordinate stands for the symbol that its row of W_K reads more than the other rows do, in a block with a place
-    for every symbol.
+    A coordinate represents the symbol that its row of W_K reads more than the other rows do, in a block with one
+    coordinate for each symbol.
     """
     weight, size = np.asarray(head.key, np.float64), model.alphabet_size
     if model.blocks is None:
@@ -247,7 +247,7 @@ def _direction(values: Numbers) -> list[float]:
 
 
 def _scale(model: Transformer) -> tuple[float, str]:
-    """The divisor of scores and its name: kappa where there is one."""
+    """The divisor of scores and its name: kappa if there is one."""
     return (1.0, "") if model.certificate is None else (model.certificate.kappa, "kappa")
 
 
@@ -258,7 +258,7 @@ def bars(look: TracedPosition, name: str, read: str, values: Numbers, label: str
 
 
 def keys(look: TracedPosition, name: str, read: str, values: Numbers, at: Iterable[int], **more: Any) -> schema.Part:
-    """A part with one number for every key; marked are those at some positions."""
+    """A part with one number for every key, with marks at some positions."""
     first = -look.traced.begins
     labels = [look.name(position) for position in range(first, look.position + 1)]
     marks = [position - first for position in at]

@@ -1,4 +1,4 @@
-"""The types of the API's requests and answers; the page uses nothing else.
+"""The types of the API's requests and responses; the page uses only these.
 
 Matrices travel as base64 of little-endian float32, which browsers read without parsing numbers.
 """
@@ -26,8 +26,8 @@ EXAMPLE = "barbara had a banana bar and a barbarian band"
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
-#: A number of an answer; NaN and infinities are written as null.
-Number = Annotated[float | None, Field(description="null where it is infinite or nothing is defined")]
+#: A number in a response; NaN and infinities are written as null.
+Number = Annotated[float | None, Field(description="null where it is infinite or undefined")]
 
 
 #: Messages for pydantic's error types.
@@ -86,9 +86,9 @@ def _with_options(described: dict[str, Any]) -> None:
 
 
 class Constructed(Asked):
-    """A construction of the registry; one that its dtype cannot hold is built and marked.
+    """A construction of the registry; one that its dtype does not support is built and marked.
 
-    The options of constructions stand beside these fields, under the names that the registry gives them.
+    The options of constructions are further fields, under their names in the registry.
     """
 
     model_config = ConfigDict(extra="allow", json_schema_extra=_with_options)
@@ -120,7 +120,7 @@ class Constructed(Asked):
 
 
 class Stored(Asked):
-    """A model file, or a model of a training run, in a folder that was named on the command line."""
+    """A model file, or a model of a training run, in a folder named on the command line."""
 
     kind: Literal["stored"]
     path: str = Field(max_length=1024, description="as listed by /api/options")
@@ -137,7 +137,7 @@ class Text(Asked):
 
 
 class Chain(Asked):
-    """A sequence from a random kernel with Dirichlet rows; one token more is drawn and kept back as the outcome."""
+    """A sequence from a random kernel with Dirichlet rows; one more token is drawn and returned as the outcome."""
 
     kind: Literal["chain"] = "chain"
     order: Order = 2
@@ -158,7 +158,7 @@ class ViewRequest(Asked):
 
     model: Model = Constructed()
     sequence: Sequence = Text(kind="text", text=EXAMPLE)
-    maps: bool = Field(True, description="false leaves the attention maps out; /api/map gives them one at a time")
+    maps: bool = Field(True, description="false omits the attention maps; /api/map returns them one at a time")
     estimator: str | None = Field(
         None, max_length=64, description="additional estimator to show, by its name in the registry"
     )
@@ -179,7 +179,7 @@ class StoryRequest(ViewRequest):
 
 
 class VerifyRequest(Asked):
-    """A construction on hard sequences of its own choice."""
+    """A construction to verify on hard sequences."""
 
     model: Constructed
     alphabet_size: Symbols = 2
@@ -201,7 +201,7 @@ class FreshRun(Asked):
 
 
 class StoredRun(Asked):
-    """The trajectory.npz of `anyorder dynamics`, in a folder that was named on the command line."""
+    """The trajectory.npz of `anyorder dynamics`, in a folder named on the command line."""
 
     kind: Literal["stored"]
     path: str = Field(max_length=1024)
@@ -214,14 +214,14 @@ class DynamicsRequest(Asked):
 
 
 class Problem(BaseModel):
-    """The form of every refusal: a one-line message, and the limit if there is one."""
+    """The form of every error response: a one-line message, and the limit if there is one."""
 
     error: str
     limit: limits.Limit | None = None
 
 
 class Matrix(BaseModel):
-    """Rows of numbers, as base64 of little-endian float32; NaN where nothing is defined."""
+    """Rows of numbers, as base64 of little-endian float32; NaN where undefined."""
 
     rows: int
     columns: int
@@ -323,7 +323,7 @@ class Options(BaseModel):
 
     constructions: list[ConstructionInfo]
     dtypes: list[str]
-    estimators: dict[str, str] = Field(description="additional estimators, and what each predicts")
+    estimators: dict[str, str] = Field(description="additional estimators, with their predictions in words")
     stored: list[StoredInfo]
     left_out: list[LeftOut] = Field([], description="entries of the folders that cannot be opened")
     limits: dict[str, float]
@@ -368,9 +368,9 @@ class Exactness(BaseModel):
     at: int | None
     bound: float | None
     positions_checked: int
-    passed: bool | None = Field(description="null: nothing was promised")
+    passed: bool | None = Field(description="null: no certificate")
     level: HowExact = Field(
-        description="exact: an error at the level of rounding; within or beyond the bound; open: nothing was promised"
+        description="exact: an error at the level of rounding; within or beyond the bound; open: no certificate"
     )
 
 
@@ -397,7 +397,7 @@ class View(BaseModel):
     maps: list[Map]
     pseudo_attention: Matrix | None
     difference: Matrix | None = Field(
-        description="that head minus pseudo-attention, NaN in rows whose window is new; the maps are sent if asked for"
+        description="that head minus pseudo-attention, NaN in rows whose window is new; the maps are sent on request"
     )
     predicted: Matrix
     kgram: Matrix
@@ -433,11 +433,11 @@ class Part(BaseModel):
 
     kind: Literal["bars", "keys", "overlay"]
     name: str
-    read: str = Field(description="where in the trace it was read")
+    read: str = Field(description="its source in the trace")
     labels: list[str]
     values: list[Number]
     line: Number = Field(None, description="a threshold to draw across")
-    marks: list[int] = Field([], description="bars that matter")
+    marks: list[int] = Field([], description="marked bars")
     first: int = Field(0, description="keys: the position of the first one, -1 for the beginning token")
     unit: str = Field("", description="of the values")
     over: list[Over] = Field([], description="overlay: other vectors to draw over the values")
@@ -451,7 +451,7 @@ class StoryStep(BaseModel):
     here: str
     equation: str
     source: str
-    about: list[int] = Field([], description="the positions that the step speaks of")
+    about: list[int] = Field([], description="the positions that the step is about")
     weights: list[Weight]
     parts: list[Part]
 

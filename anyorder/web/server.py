@@ -17,7 +17,7 @@ from anyorder.io.gates import gated
 from anyorder.web.app import create_app
 from anyorder.web.schema import Tour
 
-#: Seconds that open requests have to end after Ctrl-C.
+#: Seconds that open requests may take to end after Ctrl-C.
 GRACE = 0.5
 
 
@@ -25,7 +25,7 @@ GRACE = 0.5
 def listen(host: str, port: int) -> socket.socket:
     """An open socket, or an `InputError` with the reason."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio switches Nagle's delay off only where the protocol is named; it holds back every small answer.
+    # asyncio disables Nagle's algorithm, which delays small responses, only if the protocol is given.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -75,7 +75,7 @@ def serve(folders: Sequence[str], host: str, opened: socket.socket, tour: Tour |
         print("anyorder: terminated; no file is incomplete", file=sys.stderr, flush=True)
     code = 128 + signal.SIGTERM if server.interrupted else 0
     if app.state.quick.taken or app.state.long.taken:
-        # A compiled call cannot be interrupted, and Python would wait for its thread. Nothing here is written.
+        # A compiled call cannot be interrupted, and Python would wait for its thread. No file is open for writing.
         sys.stdout.flush()
         os._exit(code)
     if code:

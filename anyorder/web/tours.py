@@ -1,7 +1,7 @@
 """Guided tours: stops with a state of the page, a sentence and a question, in Markdown or JSON.
 
-In Markdown the first heading is the title, and every stop is a second heading, a line in backticks with the state as it
-stands in the page's address, sentences, and a question that begins with `>`:
+In Markdown the first heading is the title, and every stop is a second-level heading, a line in backticks with the state
+from the page's address, sentences, and a question that begins with `>`:
 
     # What follows "ba"?
 
@@ -12,8 +12,8 @@ stands in the page's address, sentences, and a question that begins with `>`:
 
 In JSON the same is `{"title": …, "stops": [{"state": {…}, "sentence": …, "question": …}]}`.
 
-Every stop is checked before a class sees it, as the explorer would open it, without running the model: it must name a
-model, an order, a length and a position that exist, and on an exported page what was exported with it.
+Every stop is checked in advance, as the explorer would open it but without running the model: its model, order, length
+and position must exist, on an exported page among the exported ones.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ State = Mapping[str, str | int | float | bool]
 
 
 def offered(own: Tour | None) -> list[Tour]:
-    """The tours of a page: the one that it opens with, then those of the package."""
+    """The tours of a page: the one with which it opens, then those of the package."""
     return [*([own] if own else []), *shipped_tours()]
 
 
@@ -145,7 +145,7 @@ def _markdown(text: str) -> dict[str, object]:
 
 
 def check_tour(tour: Tour, library: Library) -> Tour:
-    """The tour, or an `InputError` that names the first stop which cannot be shown, and why.
+    """The tour, or an `InputError` with the first stop that cannot be shown, and the reason.
 
     >>> bad = Stop(sentence="Look.", state={"model": "diadic"})
     >>> check_tour(Tour(name="a", title="A", stops=[bad]), Library())
@@ -208,7 +208,7 @@ def _check_place(state: State, name: str, last: int, whose: str) -> None:
 
 def _check_exported(state: State, models: Mapping[str, Any], films: Mapping[str, Any]) -> None:
     page, name = state.get("page", "model"), str(state.get("model", schema.Constructed().name))
-    ours = "an exported page has only what the package has; start the explorer with --models for {!r}"
+    ours = "an exported page contains only files of the package; start the explorer with --models for {!r}"
     if page == "dynamics":
         require(state.get("run") in (None, *films), ours.format(state.get("run")))
     elif page == "heads":
@@ -218,7 +218,7 @@ def _check_exported(state: State, models: Mapping[str, Any], films: Mapping[str,
     else:
         asked, drawn = _asked(state)
         for given in _SERVED:
-            require(given not in state, f"{given} is given, which an exported page does not have; leave it out")
+            require(given not in state, f"{given} is given, which an exported page does not support; drop it")
         model, size = asked.model, int(state.get("alphabet", max(2, len(drawn.symbols))))
         assert isinstance(model, schema.Constructed)
         sizes = models.get(name, {"orders": {}})["orders"].get(model.order, {"sizes": {}})["sizes"]
@@ -252,7 +252,7 @@ def _asked(state: State) -> tuple[schema.StoryRequest, NamedTokens]:
 
 
 def _value(written: str | int | float | bool) -> object:
-    """A number or a truth value from its form in an address; other words are unchanged."""
+    """A number or a boolean from its form in an address; other text is unchanged."""
     try:
         return json.loads(str(written).lower())
     except ValueError:

@@ -1,4 +1,4 @@
-"""A traced sequence, typed or drawn from a random chain, with a model's pass over it; views and stories read it."""
+"""A sequence, typed or drawn from a random chain, with the trace of a model on it, for views and stories."""
 
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ class Traced:
 
     @property
     def length(self) -> int:
-        """Tokens of the sequence; the trace goes on to the padded length."""
+        """Tokens of the sequence; the trace has the padded length."""
         return len(self.sequence.tokens)
 
     @property
     def padded(self) -> Int[jax.Array, "padded"]:
-        """The tokens with zeros up to the length that programs are compiled for."""
+        """The tokens with zeros up to the length for which programs are compiled."""
         return jnp.asarray(np.pad(self.sequence.tokens, (0, limits.padded(self.length) - self.length)), jnp.int32)
 
     @property
@@ -149,7 +149,7 @@ class Traced:
 
     @property
     def pseudo_attention(self) -> Float[np.ndarray, "rows rows"]:
-        """Uniform attention on the matches, zero without any; with the sink of weight β S where there is one."""
+        """Uniform attention on the matches, zero without any; includes the sink of weight β S if there is one."""
         begins, promise = self.begins, self.opened.model.certificate
         ideal = np.asarray(estimators.pseudo_attention(self.padded, self.opened.order))[: self.length, : self.length]
         ideal = np.pad(ideal, ((begins, 0), (begins, 0)))
@@ -158,13 +158,13 @@ class Traced:
         matched = (ideal > 0).sum(axis=1, keepdims=True)
         total = matched + self.opened.beta * self.alphabet_size
         ideal *= matched / total
-        if begins:  # a recurrence has no token that is the sink
+        if begins:  # a recurrence has no sink token
             ideal[begins:, :1] = (1 - matched / total)[begins:]
         return ideal
 
     @property
     def nearest(self) -> tuple[int, int]:
-        """The head next to pseudo-attention: the last one, or of a trained model the nearest."""
+        """The head to compare with pseudo-attention: the last one, or for a trained model the nearest."""
         if self.opened.construction is not None:
             return self.heads[-1]
         ideal = self.pseudo_attention
@@ -172,6 +172,6 @@ class Traced:
 
     @property
     def difference(self) -> Float[np.ndarray, "rows rows"]:
-        """The nearest head minus pseudo-attention, NaN in rows where a window is new and nothing is promised."""
+        """The nearest head minus pseudo-attention, NaN in rows where the window is new and there is no guarantee."""
         ideal = self.pseudo_attention
         return np.where(ideal.any(axis=1, keepdims=True), self.weights(*self.nearest) - ideal, np.nan)

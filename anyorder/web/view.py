@@ -167,7 +167,7 @@ def _check_fit(drawn: NamedTokens, size: int, order: int, ways: str) -> None:
 
 
 def _bayes(traced: Traced, asked: schema.ViewRequest) -> tuple[Distributions, str]:
-    """The Bayes predictor where one is known, add-β where none is."""
+    """The Bayes predictor if one is known, otherwise add-β."""
     sequence, tokens, beta = asked.sequence, traced.padded, traced.opened.beta
     shape = traced.opened.order, traced.alphabet_size
     if isinstance(sequence, schema.Chain) and shape == (sequence.order, sequence.alphabet_size):
@@ -182,7 +182,7 @@ def _bayes(traced: Traced, asked: schema.ViewRequest) -> tuple[Distributions, st
 def _exactness(
     traced: Traced, bayes: Distributions, bayes_name: str
 ) -> tuple[Float[np.ndarray, "length"], schema.Exactness]:
-    """The largest error of a probability at every position: against the promise, or against Bayes without one."""
+    """The largest error of a probability at every position, against the certified estimator, or else against Bayes."""
     opened, promise = traced.opened, traced.opened.model.certificate
     constructed = opened.construction is not None
     exact = expected(opened.model, traced.sequence.tokens, opened.order, opened.beta) if constructed else bayes
@@ -251,7 +251,7 @@ def model_info(opened: Opened) -> schema.ModelInfo:
         mlp=[len(layer.mlp) for layer in model.layers],
         dimension=model.dimension,
         parameters=count_arrays(model),
-        # The kappa that suffices for the target error, or the default of a construction without a promise.
+        # The sufficient kappa for the target error, or the default of a construction without a certificate.
         certified_kappa=None if opened.plan is None else opened.plan.kappa,
         refusal=opened.refusal,
         certificate=model.certificate,

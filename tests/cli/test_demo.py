@@ -23,7 +23,7 @@ def test_demo_tells_the_whole_story(run, tmp_path, monkeypatch):
     assert report["two_stage"]["p_1_leads"]
     page = (tmp_path / "index.html").read_text()
     assert page.count("data:image/png;base64,") == len(list(tmp_path.glob("*/*.png"))) == 5
-    # one sequence, followed: its window is framed, and the constructed head looks at the marked letters alike
+    # one sequence, followed: its window is framed, and the constructed head attends to the marked letters equally
     strips = re.findall(r'<div class="strip".*?</div>', page)
     assert len(strips) == 3
     assert [strip.count(" window") for strip in strips] == [2, 2, 2]

@@ -68,7 +68,7 @@ class Look(TracedPosition):
     [
         (7, "window", "Before position 7: d a.", [5, 6]),
         (1, "window", "Only 1 of 2 tokens are there", [0]),
-        (0, "window", "Nothing stands before position 0", []),
+        (0, "window", "There is no token before position 0", []),
         (7, "recent", "The last 2 tokens up to position 7: a b.", [6, 7]),
         (0, "recent", "there are 1 of 2 tokens: no full window yet", []),
         (7, "oldest", "The token at offset 2 is x_5 = d", [5]),

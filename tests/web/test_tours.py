@@ -169,7 +169,7 @@ def test_a_stop_that_cannot_be_shown_is_refused_in_one_line(tmp_path, state, mes
         ("model=bigram&order=1&text=abcabc", "over 3 symbols"),
         ("model=bigram&order=1&dtype=float16&text=abab", "in float16; lower one of them"),
         (f"model=bigram&order=1&text={'ab' * 65}", "the sequence has 130 tokens, the exported bigram takes 128"),
-        ("model=bigram&order=1&text=abab&estimator=ctw", "estimator is given, which an exported page does not have"),
+        ("model=bigram&order=1&text=abab&estimator=ctw", "estimator is given, which an exported page does not support"),
     ],
 )
 def test_an_export_checks_what_it_holds(tmp_path, state, message):

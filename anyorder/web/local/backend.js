@@ -79,7 +79,7 @@ async function constructed(asked, sequence) {
     throw new Problem(`order is ${asked.order}, ${asked.name} is not for that order; choose dyadic or k-head`);
   if (!found.sizes[size])
     throw new Problem(
-      `this page has no ${asked.name} of order ${asked.order} over ${size} symbols, whose weights are many; the server has`,
+      `this page has no ${asked.name} of order ${asked.order} over ${size} symbols, whose weights are too large; the server has`,
     );
   const { packed, certificates, info, coordinates } = found.sizes[size],
     certificate = certificates[asked.dtype],

@@ -25,7 +25,7 @@ export function counted(tokens, order, size, { beta = 0, biased = false } = {}) 
   });
 }
 
-// Positions i < k whose partial key has the direction of the window at n: both are one word, repeated without end.
+// Positions i < k whose partial key is parallel to the window at n: both, repeated forever, are the same word.
 function early(tokens, n, order) {
   return Array.from({ length: order }, (_, i) => i).filter((i) => {
     const length = Math.max(i, 1),

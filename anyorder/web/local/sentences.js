@@ -11,7 +11,7 @@ const names = ({ symbols, tokens }, first, last) => {
 const SENTENCES = {
   window(look) {
     const { position: n, order: k } = look;
-    if (n === 0) return "Nothing stands before position 0, so it can only attend to itself.";
+    if (n === 0) return "There is no token before position 0, so it can only attend to itself.";
     const short = n >= k ? "" : ` Only ${n} of ${k} tokens are there: this key has no full window and must not match.`;
     return `Before position ${n}: ${names(look, n - k, n - 1)}.${short}`;
   },

@@ -92,8 +92,8 @@ function predicted(view, story, names) {
       exact: `${counts ? "These are the counted fractions" : `This is ${target}`}: ${worst}.`,
       within: `${counts ? "These are the counted fractions" : `This is ${target}`}: ${worst}, the bound ${number(bound)}.`,
       beyond: `Not ${counts ? "the counted fractions" : target}: ${worst}.`,
-      open: `Learned, so nothing is promised: it is up to ${deviation(error)} away from ${target}.`,
-      new: "This window is new, so nothing is promised about the prediction.",
+      open: `Learned, so there is no guarantee: it differs from ${target} by up to ${deviation(error)}.`,
+      new: "This window is new, so there is no guarantee for the prediction.",
     }[level !== "open" && view.errors[n] === null ? "new" : level];
   replaced(
     $("predicted"),

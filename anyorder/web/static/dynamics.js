@@ -60,7 +60,7 @@ export class DynamicsPage {
       field("stage").classList.add("stale");
       const film = await this.work.do(
         (signal) => backend.dynamics({ run }, signal),
-        "Running gradient descent; the first run takes half a minute to compile…",
+        "Running gradient descent; compiling takes half a minute the first time…",
         "long",
       );
       if (film === undefined) return false;

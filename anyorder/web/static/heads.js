@@ -88,7 +88,7 @@ export class HeadsPage {
     this.found = heads.filter(rises).sort((left, right) => contrast(right) - contrast(left));
     this.buttons = new Map();
     $("summary").textContent =
-      `Each square is a head of ${model}; its number says how many of the last tokens it compares. ` +
+      `Each square is a head of ${model}, with the number of last tokens that it compares. ` +
       `${this.found.length} of ${heads.length} heads attend to earlier occurrences of these tokens.` +
       (control ? ` On sequences without repeats ${control.heads_above} of ${control.heads} pass the same test.` : "");
     const cell = (one) => (one ? element("td", {}, this.#square(one)) : element("td")),

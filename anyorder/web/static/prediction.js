@@ -44,7 +44,7 @@ export function showPrediction({ place, losses }, view, estimator, n, choose) {
 function sentence(losses, bayes) {
   const excess = (value) => (value === null ? "infinite or undefined" : number(value));
   return (
-    `Mean loss above the true ${number(losses.true_loss)} nats: model ${excess(losses.model_excess)}, ` +
+    `Mean loss above the true loss of ${number(losses.true_loss)} nats: model ${excess(losses.model_excess)}, ` +
     `${bayes} ${excess(losses.bayes_excess)}, k-gram ${excess(losses.kgram_excess)}.`
   );
 }

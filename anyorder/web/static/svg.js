@@ -54,7 +54,7 @@ export function sheet(width, height, title, ...children) {
   );
 }
 
-// A parsed copy for the page: no inline style is needed, so the strict policy of the page holds.
+// A parsed copy for the page, without inline styles, which the page's content security policy forbids.
 export function parsed(svg) {
   const made = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
   return document.importNode(made, true);

@@ -1,7 +1,7 @@
 // The model's error on this sequence next to the bound of its certificate; both are replaced with the view.
 import { deviation, element, list, math, number, replaced } from "./format.js";
 
-const WORDS = { exact: "exact", within: "within its bound", beyond: "beyond its bound", open: "no promise", none: "nothing to check" };
+const WORDS = { exact: "exact", within: "within its bound", beyond: "beyond its bound", open: "no certificate", none: "nothing to check" };
 
 // Show the verdict on a view, or dots for null, while it is computed.
 export function showVerdict(place, view) {
@@ -32,9 +32,9 @@ function words({ level, max_error: error, bound, positions_checked: checked }) {
   if (!checked) return "Nothing is defined on this sequence: no window occurs twice.";
   if (level === "exact") return `The error ${deviation(error)} is rounding; the bound is ${number(bound)}.`;
   if (level === "within") return `The error ${deviation(error)} is below the bound ${number(bound)}, but above rounding.`;
-  if (level === "open") return "This model has no certificate: its error is shown, nothing is promised.";
+  if (level === "open") return "This model has no certificate: its error is measured, not bounded.";
   return bound >= 1
-    ? `The error is ${deviation(error)}, and a bound of 1 promises nothing.`
+    ? `The error is ${deviation(error)}, and a bound of 1 is no guarantee.`
     : `The error ${deviation(error)} is above the bound ${number(bound)}.`;
 }
 
@@ -51,7 +51,7 @@ export function showCertificate(place, view, verify) {
     ],
   ];
   if (promise) facts.push(...promised(view, promise));
-  else facts.push(["promise", "none: this model has no certificate"]);
+  else facts.push(["certificate", "none"]);
   const result = element("p", { id: "verified", "aria-live": "polite" });
   const button = element("button", { type: "button", id: "verify" }, "Verify on hard sequences");
   button.addEventListener("click", async () => {
@@ -75,6 +75,6 @@ function promised({ model, exactness }, promise) {
 
 export function verified(found) {
   const bound =
-    found.bound === null ? "no bound" : `bound ${number(found.bound)}: ${found.passed ? "kept" : "not kept"}`;
+    found.bound === null ? "no bound" : `bound ${number(found.bound)}: ${found.passed ? "satisfied" : "violated"}`;
   return `Worst error ${deviation(found.max_error)} on ${found.positions_checked} positions of 8 hard sequences; ${bound}.`;
 }

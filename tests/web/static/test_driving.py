@@ -335,7 +335,7 @@ def test_a_model_with_another_alphabet_brings_a_sequence_that_fits(page, address
     settle(page)
     assert page.is_hidden("#problem")
     assert set(page.locator("#tokens [role=option]").all_text_contents()) == {"0", "1"}
-    assert page.text_content("#badge") == "no promise"
+    assert page.text_content("#badge") == "no certificate"
     titles = page.locator("#model optgroup option").all_text_contents()
     assert "trained on order 2, gap +0.0005 nats" in titles
 

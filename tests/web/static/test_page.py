@@ -290,13 +290,13 @@ def test_a_long_computation_can_be_cancelled(page, server):
     assert page.is_hidden("#busy")
     page.unroute("**/api/verify")
     page.click("#verify")
-    wait_for(page, "#verified", r"bound .*: kept")
+    wait_for(page, "#verified", r"bound .*: satisfied")
 
 
 def test_a_run_is_shown_next_to_bayes(page, server):
     go(page, server, text="abbabaabbaab", model="stored:models/run", index=1, order=0)
     assert "trained, seed 1" in page.text_content("#certificate")
-    assert page.text_content("#badge") == "no promise"
+    assert page.text_content("#badge") == "no certificate"
     assert page.locator("#steps button").all_text_contents() == ["Layer 1", "Layer 2", "Prediction"]
 
 
