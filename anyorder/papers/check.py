@@ -33,7 +33,7 @@ class Moved(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """A claim with its new finding and the recorded one, which is None where nothing is recorded.
+    """A claim with its new finding and the recorded one, None if there is none.
 
     A claim agrees with the record if either of the two findings is "not measured here".
     """
@@ -44,7 +44,7 @@ class Checked:
 
     @functools.cached_property
     def moved(self) -> list[Moved]:
-        """The numbers that moved, with those that are only recorded or only measured; none without a verdict."""
+        """The numbers that moved, including those only recorded or only measured; none without a verdict."""
         if not self.judged:
             return []
         tolerances = self.claim.tolerances
@@ -57,7 +57,7 @@ class Checked:
 
     @property
     def judged(self) -> bool:
-        """Whether there is a verdict, now and on record."""
+        """Whether there is a verdict both now and on record."""
         return Verdict.UNMEASURED not in (self.finding.verdict, self.before)
 
     @property
@@ -142,7 +142,7 @@ def read_results(folder: str | Path) -> dict[str, Tables]:
         found[path.parent.name] = _tables(path, read_json(path, "the tables of an experiment"))
     for path in sorted(Path(folder).glob("*.json")):
         record = read_json(path, "the result of an experiment")
-        if "tables" in record:  # the folder may hold other files
+        if "tables" in record:  # the folder may contain other files
             found[path.stem] = _tables(path, record["tables"])
     return found
 

@@ -23,7 +23,7 @@ Numbers: TypeAlias = dict[str, Measure]
 
 #: Default relative tolerance of a number against the record.
 TOLERANCE = 1e-3
-#: A statement about seeds is judged on at least so many.
+#: Least number of seeds for a verdict on a statement about seeds.
 SEEDS = 5
 #: Absolute differences below this are rounding.
 ROUNDING = 1e-6
@@ -46,7 +46,7 @@ class Verdict(enum.StrEnum):
 class Finding:
     """A verdict, the sentence that explains it (the correction, or how it fails), and the numbers.
 
-    `check` adds the CPU seconds of the measurement. The record holds one finding for each claim.
+    `check` adds the CPU seconds of the measurement. The record has one finding for each claim.
     """
 
     verdict: Verdict
@@ -75,10 +75,10 @@ def judge(
     corrected: whether the statement holds after an error of the paper is corrected.
     trend: whether a reproduction shows the printed trend with other values.
     decisive: whether the measurement could have refuted the statement; if not, agreement is "consistent with".
-    vacuous: why no case meets the assumption; empty if some case does.
-    unmeasured: why the results are not enough, too few seeds or a missing cell; empty if they are.
+    vacuous: the reason why no case meets the assumption; empty if some case does.
+    unmeasured: the reason why the results are insufficient, too few seeds or a missing cell; empty if they suffice.
     note, correction, difference, failure: the sentences for HOLDS, CORRECTED, TREND and FAILS.
-    refutation: what refutes the statement; added to the sentence of every verdict.
+    refutation: the condition that refutes the statement; added to the sentence of every verdict.
 
     >>> judge({"error": 0.5}, printed=0.5 < 1e-9, corrected=True, correction="the sum starts at 1").verdict.value
     'holds with a correction'
@@ -101,7 +101,7 @@ def judge(
 
 
 def too_few(seeds: int) -> str:
-    """Reason to judge nothing with so few seeds; empty if there are enough.
+    """The reason why there are too few seeds for a verdict; empty if there are enough.
 
     >>> too_few(3), too_few(5)
     ('3 seeds, the rules ask for 5', '')

@@ -26,7 +26,7 @@ from anyorder.training.folder import begun
 from anyorder.training.progress import Progress
 from anyorder.training.run import Trained
 
-#: `tiny` is a smoke test, `quick` shows the effects on a laptop, `paper` has the published steps and seeds.
+#: `tiny` is a smoke test, `quick` reproduces the effects on a laptop, `paper` has the published steps and seeds.
 Budget = Literal["tiny", "quick", "paper"]
 STEPS: dict[Budget, int] = {"tiny": 300, "quick": 2000, "paper": 30_000}
 #: Default number of seeds; App. H.5 has five repetitions.
@@ -169,11 +169,11 @@ class Experiment:
     """One table or figure of a paper: its place, the printed statement, our reading, and its cost.
 
     paper: the printed statement; None for our own experiments.
-    reading: our interpretation; None where nothing is ambiguous.
+    reading: our interpretation; None if nothing is ambiguous.
     minutes: on two free cores, if no other experiment has trained the same models.
     judged: the column that is judged if several readings are next to the printed values.
-    errata: ids of the errata of its paper that its numbers show.
-    on_page: how the docs show the recorded result; None if none is recorded.
+    errata: ids of the errata of its paper that its numbers demonstrate.
+    on_page: display settings of the recorded result in the docs; None if none is recorded.
     home: its paper, set by the registry.
     """
 
@@ -209,7 +209,7 @@ def experiment(
 def run_name(config: Config) -> str:
     """A digest that names a config, the same on every machine.
 
-    Only values that differ from the preset `paper` count, so a field added later does not change the name.
+    Only values that differ from the preset `paper` enter, so a field added later does not change the name.
     """
     standard = values(PRESETS["paper"])
     different = {name: value for name, value in values(config).items() if value != standard[name] and name != "preset"}
@@ -220,7 +220,7 @@ def of_preset(task: Task, name: str, data: Data, **changes: object) -> Config:
     """A preset on this data, within the budget, with further changes.
 
     If the budget has fewer steps than the preset, the rate is higher and decays to zero. The preset `published` finds
-    its induction head late: at the budget `quick` it takes 10,000 steps at its own rate.
+    its induction head late, so at the budget `quick` it takes 10,000 steps at its own rate.
 
     >>> of_preset(Task("quick"), "paper", Data(), layers=1).optimisation.steps
     2000

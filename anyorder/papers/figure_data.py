@@ -39,7 +39,7 @@ def series(
     colour: int | str | None = None,
     shift: float = 0.0,
 ) -> Series:
-    """Columns of a table as a series, shifted right by `shift`; rows without a value are left out.
+    """Columns of a table as a series, shifted right by `shift`; rows without a value are omitted.
 
     The error bar of a `Spread` is its standard deviation.
 
@@ -131,7 +131,7 @@ def grouped(rows: Iterable[Row], column: str) -> dict[Any, list[Row]]:
 
 
 def each(rows: Iterable[Row], by: str, x: str, y: str, label: str = "{}", style: str = "{}-") -> list[Series]:
-    """A series for each value of the column `by`; `{}` is that value in a label, and the marker in a style.
+    """A series for each value of the column `by`; `{}` stands for that value in labels, and for the marker in styles.
 
     >>> [line.style for line in each([{"k": 1, "T": 8, "loss": 0.5}, {"k": 2, "T": 8, "loss": 0.4}], "k", "T", "loss")]
     ['o-', 's-']

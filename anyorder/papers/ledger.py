@@ -16,7 +16,7 @@ from anyorder.papers.entry import Claim, Finding, Verdict
 
 
 class Kind(enum.StrEnum):
-    """Kinds of errata. No claim that measures an error has the verdict "holds"; readings and remarks are ours."""
+    """Kinds of errata. Claims that measure an error never have the verdict "holds"; readings and remarks are ours."""
 
     ERROR = "error"
     MISPRINT = "misprint"

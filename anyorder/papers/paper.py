@@ -32,7 +32,7 @@ class Paper:
     name: short name, the name of the paper's folder.
     about: the main statement of the paper, in one line.
     results: the folder with recorded results; by default `results/<name>` of the repository.
-    rule: one sentence that says when a measured number agrees with the printed one.
+    rule: the condition, in one sentence, under which a measured number agrees with the printed one.
     kinds: the paper's own dataclasses in results, which the record reader must know.
     page: the docs page that shows the results; by default docs/reproduce.md.
     """

@@ -54,7 +54,7 @@ class Ran(NamedTuple):
 
 
 def check_folder(folder: Path, settings: Row) -> bool:
-    """Whether the folder holds a report; raises `InputError` if its settings are different."""
+    """Whether the folder contains a report; raises `InputError` if its settings are different."""
     if not holds(folder, MANIFEST):
         return False
     stored = read_json(folder / MANIFEST, "another folder", {"budget": str, "seeds": int})

@@ -1,4 +1,4 @@
-"""Competition Dynamics Shape Algorithmic Phases of In-Context Learning (2025): four predictors compete for a model."""
+"""Competition Dynamics Shape Algorithmic Phases of In-Context Learning (2025): models mix four predictors."""
 
 from anyorder.papers.paper import Paper, imported
 

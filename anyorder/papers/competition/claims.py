@@ -15,9 +15,9 @@ from anyorder.papers.figure_data import grouped
 from anyorder.papers.ledger import Ledger
 from anyorder.sweeps.analysis import Spread, spread
 
-#: Inference is transient where its weight falls by more than this, with the whole interval.
+#: Inference is transient if its weight falls by more than this, with the whole interval.
 FALL = 0.1
-#: A model has started to learn where its gap is at most this share of that of the uniform distribution.
+#: A model has started to learn when its gap is at most this share of the gap of the uniform distribution.
 BEGUN = 0.9
 
 
@@ -68,7 +68,7 @@ def many_are_inferred(phase_map: Tables) -> Finding:
 
 @claim("the order of phases", "Unigram algorithms come before bigram ones.")
 def unigrams_first(phase_map: Tables) -> Finding:
-    """Refuted if at most half of the pools have a time, once something is learnt, at which unigrams weigh over half."""
+    """Refuted if, once learning has started, unigrams exceed half of the weight in at most half of the pools."""
     found: dict[str, list[float | None]] = {}
     first, pools = {}, _by_pool(phase_map)
     for size, rows in pools.items():

@@ -1,9 +1,9 @@
 """Models on a finite pool of N chains during training, as mixtures of four exact predictors.
 
-Two questions make the four: does a predictor *retrieve* one of the N chains, by its exact posterior, or *infer* the
-chain from counts in the context; and does it use single symbols (unigram) or pairs (bigram)? The weights of a model are
+The four differ in two ways: a predictor *retrieves* one of the N chains, by its exact posterior, or *infers* the
+chain from counts in the context; and it uses single symbols (unigram) or pairs (bigram). The weights of a model are
 those of the mixture nearest to its predictions on sequences of chains from the pool. Novel chains, outside the pool,
-are a second test: on them retrieval fails, and inference does not.
+are a second test, on which retrieval fails but inference does not.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FOUR = {
     "order-1": "bigram inference",
 }
 UNIGRAMS, RETRIEVAL, INFERENCE = ("unigram-retrieval", "order-0"), "retrieval", "order-1"
-#: Sequences of the pool, and as many of novel chains, on which models are measured.
+#: Evaluation sequences of the pool, and as many of novel chains.
 COUNT = 128
 #: Two layers with an MLP, as in the paper, and a constant rate.
 MODEL: dict[str, Any] = {
@@ -54,7 +54,7 @@ class Setting(NamedTuple):
 
 
 STEPS: dict[Budget, int] = {"tiny": 60, "quick": 1000, "paper": 4000}
-#: Steps between two kept models.
+#: Steps between two saved models.
 EVERY: dict[Budget, int] = {"tiny": 20, "quick": 50, "paper": 25}
 POOLS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (2, 64), "paper": (2, 8, 16, 64, 256)}
 OTHERS: dict[Budget, tuple[Setting, ...]] = {
@@ -78,7 +78,7 @@ def config(task: Task, setting: Setting) -> Config:
 
 
 def times(steps: list[int]) -> list[int]:
-    """About ten of the given steps, evenly spaced on a logarithmic scale after the first.
+    """About ten of the given steps, evenly spaced in the logarithm after the first.
 
     >>> times([0, 50, 100, 150, 200, 250, 300, 350, 400])
     [0, 50, 100, 150, 200, 250, 350, 400]
@@ -150,7 +150,7 @@ def loss_above(
 
 
 def course(task: Task, setting: Setting) -> list[Row]:
-    """Train, and measure the kept models: weights of the four predictors, and losses on pool and novel chains."""
+    """Train, and measure the saved models: weights of the four predictors, and losses on pool and novel chains."""
     own = config(task, setting)
     task.train(own)
     kept = kept_models(task.runs / run_name(own))

@@ -14,7 +14,7 @@ from anyorder.papers.entry import Finding, Numbers, claim, judge, too_few
 from anyorder.papers.ledger import Ledger
 from anyorder.papers.markov_to_laplace.experiments import CERTIFIED, LEARNS, MAMBA, MISSES, ONE, TWO
 
-#: β is that of the prior if the interval of the learnt one lies within this factor of it.
+#: The learnt β agrees with that of the prior if its interval is within this factor of it.
 FACTOR = 1.25
 
 
@@ -51,7 +51,7 @@ def _misses(row: Row) -> bool:
 
 @claim("Abstract, Sec. 3", "One layer of Mamba learns add-β smoothing at orders 1, 2 and 3.")
 def learns_smoothing(window: Tables) -> Finding:
-    """Refuted by one order at which the interval of the share with w = k + 1 is not wholly below the threshold."""
+    """Refuted by one order at which the interval of the share with w = k + 1 is not entirely below the threshold."""
     rows = [row for row in _rows(window, MAMBA) if row["taps"] == row["order"] + 1]
     return judge(
         _shares(rows),

@@ -1,4 +1,4 @@
-"""Trained layers of Mamba: how many taps order k needs, and the β they add.
+"""Trained layers of Mamba: the number of taps that order k needs, and the learnt smoothing β.
 
 The *share* of a model is its gap to the Bayes floor, divided by that of the predictor of order k - 1, which ignores the
 oldest of the k tokens: 0 is add-β smoothing of order k, 1 is no better than the shorter order.
@@ -61,7 +61,7 @@ TRIALS: dict[Budget, tuple[Trial, ...]] = {
 }
 #: Concentrations β of the Dirichlet rows.
 PRIORS: dict[Budget, tuple[float, ...]] = {"tiny": (1.0,), "quick": (0.5, 2.0), "paper": (0.5, 1.0, 2.0)}
-#: The orders at which β is read off models for the prior with β = 1, beside order 1.
+#: Orders other than 1 at which β is measured, for the prior with β = 1.
 ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (), "quick": (), "paper": (2, 3)}
 
 
@@ -170,7 +170,7 @@ def nearest_beta(
 ) -> tuple[float, float]:
     """The β whose add-β smoothing is nearest to some predictions, and D(add-β ‖ model) there.
 
-    The least value on a logarithmic grid, moved to the vertex of the parabola through it and its neighbours.
+    The minimum on a logarithmic grid, refined by the parabola through it and its neighbours.
     """
     found = np.array([float(_distances(predicted, tokens, jnp.asarray(beta), order)) for beta in GRID])
     place = int(np.clip(found.argmin(), 1, len(GRID) - 2))

@@ -1,4 +1,4 @@
-"""Experiments of our own, which belong to no paper."""
+"""Our own experiments, which belong to no paper."""
 
 from anyorder.papers.paper import RESULTS, Paper, imported
 

@@ -1,8 +1,8 @@
 """The birth of an induction head: whether it forms in stages, order by order, during training.
 
-There are two measures: the *spectrum* of layer 2, its attention by match length over chance; and the *distance*
+There are two measures: the *spectrum* of layer 2, its attention by match length relative to chance; and the *distance*
 D(order-j ‖ model) to the predictor of every order j = 0 … k. A model with a stage at order j is near that predictor for
-a while. The rule for a stage is in docs/rules.md, written before the runs.
+some time. The rule for a stage is in docs/rules.md, written before the runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from anyorder.training.folder import read_metrics
 SEEDS = 8
 #: Sequences of a measurement, and the fraction of the steps between two of them.
 COUNT, EVERY = 512, 1 / 40
-#: A stage: the distance of an order to the model, as a share of its distance to the floor, and how long that lasts.
+#: A stage: the distance of an order to the model, as a share of its distance to the floor, and its least duration.
 NEAR, LONG, LASTING = 0.25, 3, 0.05
 
 
@@ -97,7 +97,7 @@ def course(task: Task, config: Config) -> Course:
 
 
 def born(steps: Float[np.ndarray, "times"], spectrum: Float[np.ndarray, "times lengths"], length: int) -> float | None:
-    """The step at which keys of this match length first exceed those one shorter by half of the final excess.
+    """The step at which attention at this match length first exceeds that at one less by half of the final excess.
 
     >>> born(np.arange(4.0), np.array([[1.0, 1.0], [1.0, 1.2], [0.5, 1.8], [0.0, 2.0]]), 1)
     2.0
@@ -109,7 +109,7 @@ def born(steps: Float[np.ndarray, "times"], spectrum: Float[np.ndarray, "times l
 
 
 def has_stage(distances: Float[np.ndarray, "times orders"], to_floor: Float[np.ndarray, "orders"], order: int) -> bool:
-    """Whether a model has a stage at an order: the order is nearest, and near by the rule, for long enough in a row.
+    """Whether a model has a stage at an order: for long enough, the order is nearest, and near by the rule.
 
     >>> walk = np.array([[0.0, 0.3], [0.01, 0.3], [0.02, 0.3], [0.3, 0.1], [0.3, 0.0]])
     >>> has_stage(walk, np.array([0.2, 0.0]), 0), has_stage(walk[1:], np.array([0.2, 0.0]), 0)

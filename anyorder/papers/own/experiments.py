@@ -1,4 +1,4 @@
-"""All experiments of our own, in the order of the report."""
+"""All our own experiments, in the order of the report."""
 
 from anyorder.papers.own.birth import birth
 from anyorder.papers.own.floor import floor

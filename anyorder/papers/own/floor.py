@@ -21,7 +21,7 @@ from anyorder.papers.figure_data import MARKS, Chart, Plot, grouped, series
 from anyorder.sweeps.analysis import Spread, spread
 from anyorder.training.config import Data
 
-#: Predictors in the order in which they are shown. The first is the floor: optimal for Dirichlet(1) rows.
+#: Predictors in display order. The first is the floor: optimal for Dirichlet(1) rows.
 PREDICTORS: dict[str, Callable[..., Estimate]] = {
     "Bayes (add-one)": estimators.add_beta,
     "add-half (KT)": partial(estimators.add_beta, beta=0.5),
@@ -36,9 +36,9 @@ FLOOR = "Bayes (add-one)"
 class PredictorScores(NamedTuple):
     """One predictor, where it is defined.
 
-    `excess` is the exact loss minus the true loss on the same sequences, infinite as soon as a token that can
-    come has probability zero; `missed` is the probability of such tokens; `distance` is the total variation
-    distance to the true distribution, which is always finite.
+    `excess` is the exact loss minus the true loss on the same sequences, infinite if a possible token is predicted with
+    probability zero; `missed` is the true probability of such tokens; `distance` is the total variation distance to the
+    true distribution, which is always finite.
     """
 
     excess: LossSummary
@@ -58,14 +58,14 @@ class Comparison(NamedTuple):
 def compare(key: Seed, *, order: int, length: int = 65, count: int = 4096) -> Comparison:
     """Sample chains over two symbols with Dirichlet(1) rows and measure every predictor on them.
 
-    Losses are expectations over the true next-token distribution, so all the noise left is in the sequences.
+    Losses are expectations over the true next-token distribution, so that only the sequences are random.
 
     >>> result = compare(jax.random.key(0), order=1, length=9, count=64)
     >>> 0 < result.scores[FLOOR].excess.mean < 1
     True
     """
     measured = _measure(as_key(key), order, length, count)
-    # The first k tokens are uniform whatever the kernel: only predictions from a full window count.
+    # The first k tokens are uniform under every kernel: only predictions from a full window are scored.
     true, found = jax.tree.map(lambda losses: estimators.summarise(losses[:, order - 1 :]), measured)
     scores = {name: PredictorScores(*three) for name, three in zip(PREDICTORS, found, strict=True)}
     return Comparison(order, length, true, scores)
@@ -91,7 +91,7 @@ def _measure(
     return jax.vmap(one)(drawn.tokens, drawn.truth)
 
 
-#: Orders and values of T of the grid, and the cells of it in which models are trained, by budget.
+#: Orders and values of T of the grid, and its cells in which models are trained, by budget.
 GRID: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "tiny": ((2,), (8, 32)),
     "quick": ((1, 2, 3), (8, 32, 64)),

@@ -2,9 +2,9 @@
 
 App. B.1: layer 1 writes the window of the last k tokens; the MLP finds and removes the oldest of them, so that the
 query is the window shifted by one; layer 2 compares. Two interventions test this. *Replacing* the token at one offset
-in what layer 1 reads, at the key or at the query alone, shows which tokens the comparison uses: of the key those at
-offsets 1 … k, of the query those at 0 … k - 1. *Removing* the direction of the token at offset k from the MLP's output
-shows whether the oldest token passes through there; random directions are the control.
+in the input of layer 1, at the key or at the query alone, shows which tokens the comparison uses: offsets 1 … k of the
+key, and 0 … k - 1 of the query. *Removing* the direction of the token at offset k from the MLP's output shows whether
+the oldest token is encoded there; random directions are the control.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def written(model: Transformer, stream: Float[Array, "rows d"]) -> Float[Array, 
 def onwards(model: Transformer, stream: Float[Array, "rows d"], removed: Float[Array, "directions d"]) -> Trace:
     """The output of layer 2 with unit directions removed from the contribution of layer 1's MLP.
 
-    The rest is a model of one layer, which has the stream as its positions and embeddings of zero.
+    It runs as a one-layer model with the stream as its positions and embeddings of zero.
     """
     wrote = written(model, stream)
     rest = dataclasses.replace(
@@ -70,7 +70,7 @@ def onwards(model: Transformer, stream: Float[Array, "rows d"], removed: Float[A
 def replaced(
     model: Transformer, tokens: Int[Array, "length"], query: Int[Array, ""], key: Int[Array, ""], offset: Int[Array, ""]
 ) -> tuple[Scalar, Scalar]:
-    """Attention of the query to a matching key after over before, with a token replaced for that key or that query."""
+    """Ratio of the query's attention to a matching key, after over before replacing a token for one of the two."""
     begins, nothing = int(model.beginning is not None), jnp.zeros((1, model.dimension), model.dtype)
     stream = first_stream(model, tokens)
     before = onwards(model, stream, nothing).attention[0][0, query + begins, key + begins]
@@ -88,7 +88,7 @@ def replaced(
 def effect(
     model: Transformer, tokens: Int[Array, "count length"], removed: Float[Array, "directions d"]
 ) -> tuple[Scalar, Scalar]:
-    """Share of layer 2's attention on the matches, and distance of the predictions to those of the whole model."""
+    """Share of layer 2's attention on the matches, and distance of the predictions to those of the intact model."""
     begins = int(model.beginning is not None)
 
     def one(row: Int[Array, "length"]) -> tuple[Array, Array, Array]:
@@ -126,9 +126,9 @@ def chosen_pairs(tokens: Int[np.ndarray, "count length"]) -> tuple[np.ndarray, n
     """A sequence, a query and one of its matches, at random, with all offsets inside the sequence."""
     generator, picked = np.random.default_rng(0), []
     for place, row in enumerate(tokens):
-        keys = np.array(matching.window_matches(jnp.asarray(row), DATA.order))  # a copy that can be written
+        keys = np.array(matching.window_matches(jnp.asarray(row), DATA.order))  # a writable copy
         keys[:, :OFFSETS] = False
-        # Neither the query's window nor the key's may hold the other's tokens: a replacement must touch one of them.
+        # The windows of query and key must not overlap: a replacement must change only one of them.
         queries, matches = np.nonzero(keys & (np.subtract.outer(np.arange(len(row)), np.arange(len(row))) > OFFSETS))
         if len(queries):
             one = generator.integers(len(queries))
@@ -170,7 +170,7 @@ def medians(rows: Sequence[Row]) -> Row:
     }
 
 
-#: Statements on a model, and the test of each on its numbers.
+#: Statements about a model, each with a test on its numbers.
 SAID: dict[str, Callable[[Row], bool]] = {
     "compares all k tokens of key and query": lambda row: (
         max(row["key_side"][1 : DATA.order + 1]) < 0.5 and max(row["query_side"][: DATA.order]) < 0.5

@@ -1,4 +1,4 @@
-"""The settings in which gradient descent finds the induction head: a map over order, length and width."""
+"""A map over order, length and width of the settings in which gradient descent finds the induction head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The price of an order: the bits that it needs, the largest exact orders, and the parts of each construction."""
+"""The price of an order: the required bits, the largest exact orders, and the parts of each construction."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from anyorder.papers.figure_data import MARKS, Chart, Plot, Series, each, exact_
 
 Rounding = Callable[[Array], Array]
 
-#: These are measured in arithmetic of any number of bits. The others rely on the rounding of the number type that they
-#: are built for, so their bits are read off the orders that real number types reach.
+#: These are measured in arithmetic with any number of bits. The others rely on the rounding of the dtype for which they
+#: are built, so their bits follow from the largest exact orders in real dtypes.
 ROUNDED = ("two-layer", "three-layer", "k-head")
 BITS = {name: mantissa_bits(dtype) for name, dtype in DTYPES.items()}
 HELD = ("float32", "float64")
@@ -77,7 +77,7 @@ def rounded(jaxpr: Jaxpr, consts: list[ArrayLike], inputs: list[ArrayLike], roun
 
 
 def to_mantissa(bits: Int[Array, ""]) -> Rounding:
-    """Rounding of float64 to this many significant bits, by Veltkamp's splitting; exponents are not touched.
+    """Rounding of float64 to this many significant bits, by Veltkamp's splitting; exponents keep their range.
 
     >>> to_mantissa(jnp.int32(3))(jnp.array([0.9, 1.3, 100.0], jnp.float64)).tolist()
     [0.875, 1.25, 96.0]
@@ -92,7 +92,7 @@ def to_mantissa(bits: Int[Array, ""]) -> Rounding:
 
 
 def bits_needed(name: str, order: int, length: int) -> int | None:
-    """The fewest significant bits, of weights and of every intermediate number, at which all errors are at most 1/T.
+    """The least number of significant bits, of weights and intermediate numbers, with all errors at most 1/T.
 
     None if 52 bits are not enough. The errors are not monotone in the bits; they must stay within 1/T at every
     larger number of bits.

@@ -49,7 +49,7 @@ def chart(*, order: int, alphabet_size: int, length: int, dtype: str = "float64"
 
 
 def _drawn(bits: int | None) -> float:
-    """A number of bits as a point; lines end before the logarithmic axes of Matplotlib overflow.
+    """A number of bits as a point; NaN where Matplotlib's logarithmic axes would overflow.
 
     >>> _drawn(43), _drawn(10**400)
     (43.0, nan)

@@ -1,8 +1,8 @@
 """Trained models next to their bounds: the gap of one layer, two layers, a convolution and a recurrence of one size.
 
-Every kind of model has a lower bound, and a construction that is certified (docs/price.md). Here models of that kind
-are trained, with about as many parameters each, on chains and on key-value recall. The rule for reaching the floor
-is in docs/rules.md, written before the runs.
+Every kind of model has a lower bound and a certified construction (docs/price.md). Here models of each kind, with about
+the same number of parameters, are trained on chains and on key-value recall. The rule for reaching the floor is in
+docs/rules.md, written before the runs.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from anyorder.training.predictions import predictions
 from anyorder.training.reference import held_out
 from anyorder.training.run import Trained
 
-#: Gaps in nats: a kind reaches the floor if every seed has at most the first, and stays above with at least the second.
+#: Gaps in nats: a kind reaches the floor if all seeds are at most the first, and stays above if all exceed the second.
 REACHES, ABOVE = 0.0015, 0.01
 #: Recall is solved if the accuracy of every seed is at least this.
 SOLVES = 0.99
-#: Held-out sequences, and bits of a number of float32.
+#: Held-out sequences, and bits of a float32.
 COUNT, WORD = 2048, 32
 
 
@@ -103,7 +103,7 @@ def config(task: Task, trial: Trial) -> Config:
     if task.budget == "tiny":
         changes |= {"dimension": 8, "steps": 20, "evaluation_count": 128}
     made = dataclasses.replace(preset(order=data.order, **{"evaluation_count": COUNT} | changes), data=data)
-    least = 32 if data.prior == "recall" else 1  # only the last token of a sequence asks for a value
+    least = 32 if data.prior == "recall" else 1  # only the last token of a sequence queries a value
     batch = min(64, max(2048 // data.length, least))
     rest = {"seeds": task.seeds, "batch": batch, "checkpoint_every": 200}
     return changed(made, {**rest, "evaluate_every": made.optimisation.steps})

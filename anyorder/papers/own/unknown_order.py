@@ -1,4 +1,4 @@
-"""Chains of unknown order: whether a trained transformer finds the order in context. Floors are the mixture and CTW."""
+"""Chains of unknown order: does a trained transformer infer the order in context? Floors are the mixture and CTW."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from anyorder.papers.own.birth import enough_seeds
 from anyorder.sweeps.analysis import spread
 from anyorder.training.config import Config, Data
 
-#: Largest gap to the floor, in nats, of a model that counts as selecting the order like the Bayes mixture.
+#: Largest gap to the floor, in nats, for which a model counts as selecting the order like the Bayes mixture.
 NEAR = 0.002
-#: The recipe that comes within that gap, as changes to the preset `floor`: several heads count several orders.
+#: The recipe that reaches this gap, as changes to the preset `floor`: several heads, for several orders.
 RECIPE = {"heads": [4], "optimiser": "muon", "learning_rate": [8e-3], "steps": 5000}
 #: Names of models in the tables.
 RECIPE_NAME, ONE, ATTENTION = "two layers, four heads, Muon", "one layer", "attention only"

@@ -39,7 +39,7 @@ def _judged(numbers: Numbers, hits: int, seeds: int, said: str) -> Finding:
 
 @claim("Abstract, Fig. 1", "Training passes from uniform to in-context unigram to in-context bigram predictions.")
 def three_stages(stages: Tables) -> Finding:
-    """Refuted if half of the seeds skip a strategy, with no three measurements in a row, or have another order."""
+    """Refuted if half of the seeds skip a strategy (no three measurements in a row) or pass them in another order."""
     return _judged(*_stages(stages, 1), "uniform, unigram and bigram")
 
 

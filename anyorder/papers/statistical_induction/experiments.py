@@ -25,9 +25,9 @@ from anyorder.training.predictions import predictions
 from anyorder.training.reference import EvaluationSet, evaluation_set
 
 UNIFORM, DIRICHLET, DOUBLY = "uniform", "dirichlet", "doubly-stochastic"
-#: Measurements in a row that make a stage.
+#: Consecutive measurements that make a stage.
 LONG = 3
-#: A model has arrived where D(order-k ‖ model) is this share of D(order-k ‖ uniform).
+#: A model has arrived when D(order-k ‖ model) is this share of D(order-k ‖ uniform).
 ARRIVED = 0.5
 #: Held-out sequences.
 COUNT = 256
@@ -79,7 +79,7 @@ class Course(NamedTuple):
 
 
 def config(task: Task, setting: Setting) -> Config:
-    """The models of a setting; all are kept at every measurement."""
+    """The models of a setting, saved at every measurement."""
     heads = (setting.order, 1)
     return preset(
         order=setting.order, seeds=task.seeds, heads=heads, alphabet_size=setting.alphabet_size, prior=setting.prior,
@@ -111,10 +111,10 @@ def divergence(
 
 @eqx.filter_jit
 def alignment(model: Transformer) -> Float[Array, ""]:
-    """Score of layer 2 for a key that holds the query's token, minus that for other keys, in nats.
+    """Score of layer 2 for a key with the query's token, minus that for other keys, in nats.
 
-    A key holds the token that layer 1 wrote there, whichever position it read it from: the score of query token a
-    and held token b is (W_Q e_a)·(W_K Σ_heads W_P W_V e_b), times the scale. The mean over b = a, less that over b ≠ a.
+    A key has the token that layer 1 wrote there, from any position: the score of query token a and key token b is
+    (W_Q e_a)·(W_K Σ_heads W_P W_V e_b), times the scale. The result is the mean over b = a minus that over b ≠ a.
     """
     held = jnp.zeros_like(model.embedding)
     for head in model.layers[0].heads:
@@ -130,7 +130,7 @@ def alignment(model: Transformer) -> Float[Array, ""]:
 
 @eqx.filter_jit
 def on_last(model: Transformer, tokens: Int[Array, "length"], order: int) -> Float[Array, ""]:
-    """Attention of layer 1 at offsets 1 … k: the mean over queries, the largest of all heads at each offset, summed."""
+    """Attention of layer 1 at offsets 1 … k: the sum over offsets of the largest mean attention of any head."""
     weights = jnp.asarray(model.trace(tokens).attention[0])
     places = jnp.arange(order, weights.shape[1])
     by_offset = [weights[:, places, places - offset].mean(axis=1) for offset in range(1, order + 1)]
@@ -138,7 +138,7 @@ def on_last(model: Transformer, tokens: Int[Array, "length"], order: int) -> Flo
 
 
 def course(task: Task, config: Config) -> Course:
-    """Train, and measure the models that were kept."""
+    """Train, and measure the saved models."""
     task.train(config)
     drawn = evaluation_set(config.data, COUNT)
     known, order = strategies(drawn), config.data.order

@@ -1,10 +1,10 @@
-"""Presets for the paper's model: as its text describes it, as in the authors' code, and based on GPT-2."""
+"""Presets for the paper's model: as described in the text, as in the authors' code, and based on GPT-2."""
 
 from __future__ import annotations
 
 from anyorder.training.config import FLOOR, changed
 
-#: The model that the text describes, with settings from the grid of App. H.5.
+#: The model described in the text, with settings from the grid of App. H.5.
 PAPER = changed(
     FLOOR,
     {"seeds": 1, "last_mlp": False, "beginning": False, "pre_norm": False, "qk_norm": False, "tied": True,

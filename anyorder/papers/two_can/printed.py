@@ -29,7 +29,7 @@ RULE = (
 class Printed(NamedTuple):
     """A printed mean with its ± value and its number of digits.
 
-    sequences: how many sequences ± is over; 1 if it is over seeds.
+    sequences: number of sequences for a ± over sequences; 1 if it is over seeds.
 
     >>> str(Printed(0.1, 0.003, 3)), Printed(0.1, 0.003, 2).rounding
     ('0.100 ± 0.003', 0.005)
@@ -78,7 +78,7 @@ def judged(rows: Iterable[Row], preset: str = JUDGED) -> list[Row]:
 
 
 def printed_series(values: Iterable[Printed], places: Iterable[float], style: str = "s") -> Series:
-    """The printed numbers as a series at these places."""
+    """The printed numbers as a series at these x positions."""
     means, deviations = zip(*((entry.mean, entry.deviation) for entry in values), strict=True)
     return Series("printed", list(places), means, deviations, style, 1)
 

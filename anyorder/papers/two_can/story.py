@@ -73,7 +73,7 @@ def curves(found: Comparison) -> dict[str, Figure]:
         lines = [
             Series(name, positions, loss.position_mean, 2 * loss.position_error, "-", index)
             for index, (name, loss) in enumerate(losses.items())
-            if np.isfinite(loss.mean)  # the loss of a predictor that gives zero is infinite
+            if np.isfinite(loss.mean)  # a predictor with zero probabilities has infinite loss
         ]
         chart = Chart("position of the predicted token", label, lines, f"order {found.order}", from_zero=True)
         title = f"{label[0].upper()}{label[1:]}"
@@ -113,7 +113,7 @@ def certified(verified: Iterable[Verification]) -> Result:
 class Followed:
     """One sequence, and every predictor's distribution of the next token.
 
-    `matches` are the positions that follow an earlier occurrence of the last k tokens. `attention` holds the last
+    `matches` are the positions that follow an earlier occurrence of the last k tokens. `attention` is the last
     position's attention in layer 2 by model, `predictions` the next-token distribution by predictor.
     """
 
@@ -131,7 +131,7 @@ class Followed:
 def telling(sequences: Int[Array | np.ndarray, "count length"], order: int) -> tuple[int, list[int]]:
     """A sequence whose last tokens occurred three to six times before, with different successors, and not just before.
 
-    The row of the first such sequence, or else of the last one, and the positions after the earlier occurrences.
+    Returns the row of the first such sequence, or else of the last one, and the positions after the occurrences.
     """
     for row, tokens in enumerate(np.asarray(sequences)):
         matches = np.flatnonzero(np.asarray(window_matches(tokens, order))[-1]).tolist()

@@ -17,7 +17,7 @@ from anyorder.papers.two_can.claims.measures import drawn
 
 
 def kernel_errors(prior: Prior, lengths: Sequence[int], count: int) -> dict[str, list[float]]:
-    """Mean over chains and contexts of the sup-norm distance of k-gram and bag of k to the kernel, at each length."""
+    """Sup-norm distance of k-gram and bag of k to the kernel, averaged over chains and contexts, at each length."""
     found = [
         dynamics.evaluate({}, prior, jax.random.key(5), length=length, epsilon=1e-3, count=count).standings
         for length in lengths

@@ -13,7 +13,7 @@ from anyorder.io.numerics import DTYPES, mantissa_bits
 from anyorder.papers.entry import Finding, claim, judge, slow_claim
 from anyorder.papers.two_can.claims.measures import TOLERANCE, apart, built, distance_to_kgram, hard, verified
 
-#: Order and alphabet size at which float64 is trusted for the paper's own constructions.
+#: Order and alphabet size at which float64 suffices for the paper's own constructions.
 CASES = ((1, 2), (2, 3), (4, 2))
 
 
@@ -53,7 +53,7 @@ thm_two_layer = claim("Theorem 3, App. B", "Two layers with one head each repres
 
 @slow_claim(
     "Theorems 1 to 3",
-    "The constructions compute their estimator on every sequence, not only on likely ones.",
+    "The constructions compute their estimator on every sequence, including unlikely ones.",
     see=("thm-three-layer", "thm-two-head", "thm-two-layer"),
 )
 def thm_every_sequence() -> Finding:

@@ -18,7 +18,7 @@ from anyorder.papers.two_can import dynamics
 from anyorder.papers.two_can.claims.gradient import GAMMA, PRIOR
 
 LENGTHS = (32, 64, 128, 256)
-#: Rounding adds up over hundreds of steps, differently on every machine; errors of a fit come from small residuals.
+#: Rounding accumulates over hundreds of steps and depends on the machine; errors of a fit come from small residuals.
 TRAINED = {"*": 0.02, "its standard error": 1.0, "standard error": 1.0, "softmax(p)_1 after stage one": 0.001}
 
 

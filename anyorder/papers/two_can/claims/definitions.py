@@ -45,7 +45,7 @@ def def_markov() -> Finding:
     return judge({"largest deviation in standard errors, n = 2, 3": scores}, printed=max(scores) < STANDARD_ERRORS)
 
 
-@claim("Definition 2", "The conditional k-gram: relative frequency of what followed the last k tokens.")
+@claim("Definition 2", "The conditional k-gram: relative frequencies after earlier occurrences of the last k tokens.")
 def def_kgram() -> Finding:
     """The sums of Definition 2 in exact fractions, on every binary sequence of eight tokens, orders 1 to 3."""
     sequences, worst, undefined, rows = list(itertools.product(range(2), repeat=8)), 0.0, 0, 0

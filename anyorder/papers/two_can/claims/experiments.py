@@ -45,7 +45,7 @@ SHOWN = 3
 CHANCE = 0.02
 #: The judged reading of App. H.3: replacement by a different token, loss relative to the noise-free chain.
 READING = ("excess", "over_clean")
-#: The other readings, by the table and column that hold them.
+#: The other readings, with their table and column.
 OTHERS = {
     ("excess", "excess"): "relative to the distribution of each observed token",
     ("excess", "on_clean"): "on sequences without noise",

@@ -30,7 +30,7 @@ def first_order_model(
     """App. C.1: one head per layer, three MLP layers between them, d = 6S + 3.
 
     normalise: with the layer norms of the MLP, as in stage two.
-    printed: W_mlp^(3) and W_Q^(2) in the blocks that are printed (E4, E18); missing columns are zero (E26).
+    printed: W_mlp^(3) and W_Q^(2) in the printed blocks (E4, E18); missing columns are zero (E26).
     """
     stream, norm = blocks(SYMBOLS), UnitNorm() if normalise else None
     code = Stream(gate=1, code=SYMBOLS, unused=stream.dimension - 1 - SYMBOLS)

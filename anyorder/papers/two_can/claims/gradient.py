@@ -21,7 +21,7 @@ from anyorder.papers.two_can.claims.measures import apart, drawn
 from anyorder.papers.two_can.dynamics.algorithms import preconditioned_direction
 from anyorder.papers.two_can.dynamics.closed_form import Offsets
 
-#: The prior that meets the assumptions of App. C, and its γ.
+#: The prior that satisfies the assumptions of App. C, and its γ.
 GAMMA = 0.2
 PRIOR = Floored(1, 3, gamma=GAMMA)
 
@@ -70,7 +70,7 @@ def kernel_scores(kernels: Float[np.ndarray, "count *kernel"], lags: int) -> Flo
     "differ, invariance under renaming, and mean 1/S.",
 )
 def asm_first_order() -> Finding:
-    """The four parts for a prior made for them, and for the data of the experiments."""
+    """The four parts for a prior designed to satisfy them, and for the data of the experiments."""
     made = chains.check_first_order(PRIOR, GAMMA, jax.random.key(0))
     data = chains.check_first_order(Dirichlet(1, 3), GAMMA, jax.random.key(0))
     return judge(

@@ -112,7 +112,7 @@ def covariances(kernel: Kernel, lags: int) -> Float[np.ndarray, "lags symbols"]:
 
 
 def covariance_ratio(kernel: Kernel) -> float:
-    """The largest |Cov| / (λ^j Var) over lags and symbols; where λ^j Var is lost to rounding it is left out."""
+    """The largest |Cov| / (λ^j Var) over lags and symbols, without those whose λ^j Var is lost to rounding."""
     found = covariances(kernel, 24)
     limits = abs(kernel.second_eigenvalue) ** np.arange(24)[:, None] * found[0]
     return float((np.abs(found) / np.where(limits > 1e-8, limits, np.inf)).max())
@@ -257,7 +257,7 @@ def _ratio_error(prior: PointMass, epsilon: Scalar, length: int) -> Scalar:
 def rare_symbol_error(frequency: float, order: int = 1) -> float:
     """The largest error times √(n(1 - λ)) at n = 256 of a chain whose second symbol has this frequency.
 
-    The chain is of order one; at a higher order it is written as one of that order.
+    The chain is of order one, written as a chain of the higher order if needed.
     """
     leave = 0.5 * frequency / (1 - frequency)
     kernel = Kernel(np.broadcast_to(np.array([[1 - leave, leave], [0.5, 0.5]]), (2,) * (order + 1)))

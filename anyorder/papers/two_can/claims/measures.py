@@ -28,7 +28,7 @@ from anyorder.models import Transformer
 
 #: Cheap settings that suffice for a verdict; one sequence of each kind.
 LENGTH, SEQUENCES = 128, 4
-#: Above the rounding of float64 at the orders tried, far below the effect of any wrong weight.
+#: Above the rounding of float64 at the tested orders, far below the effect of any wrong weight.
 TOLERANCE = 1e-6
 #: Differences below this are rounding.
 ROUNDING = 1e-12
@@ -44,7 +44,7 @@ def apart(first: ArrayLike, second: ArrayLike | int | float) -> float:
 
 
 def never_rises(values: Float[np.ndarray, "*cases steps"]) -> Bool[np.ndarray, "*cases"]:
-    """Whether no value is above the one before it.
+    """Whether no value exceeds the previous one.
 
     >>> never_rises(np.array([[3.0, 1.0, 1.0], [3.0, 1.0, 2.0]])).tolist()
     [True, False]
@@ -80,7 +80,7 @@ def distance_to_kgram(
 
 
 def codes(alphabet_size: int, order: int, base: float = 3.0) -> Float[np.ndarray, "contexts symbols"]:
-    """Σ_i base^(i-1) e_{x_{n-i}}, i = 1 … k, for all contexts, not yet divided by C: the oldest weighs most.
+    """Σ_i base^(i-1) e_{x_{n-i}}, i = 1 … k, for all contexts, not yet divided by C; the oldest token weighs most.
 
     >>> codes(2, 2).tolist()
     [[4.0, 0.0], [3.0, 1.0], [1.0, 3.0], [0.0, 4.0]]
@@ -102,7 +102,7 @@ def nearest(vectors: Float[np.ndarray, "count width"]) -> float:
 
 @functools.cache
 def drawn(prior: Prior, count: int, seed: int = 0) -> Float[np.ndarray, "count *kernel"]:
-    """Kernels from a prior, drawn once a process."""
+    """Kernels from a prior, drawn once per process."""
     return np.asarray(jax.jit(jax.vmap(lambda key: prior.draw(key)))(jax.random.split(jax.random.key(seed), count)))
 
 
@@ -122,8 +122,8 @@ def ascend(
 ) -> Worst:
     """Maximise an objective by Adam from several starts, and return the best end.
 
-    objective: of the parameters and of the share of steps taken, with which penalties and smoothing may sharpen;
-        its value at share 1 counts. Where its gradient is not finite a start stays.
+    objective: a function of the parameters and of the share of steps taken, with which penalties and smoothing may
+        sharpen; the result is its value at share 1. A start stays where the gradient is not finite.
 
     >>> worst = ascend(lambda x, share: -((x - 2) ** 2).sum(), np.zeros((2, 3)), steps=300, rate=0.1)
     >>> abs(worst.value) < 1e-6, worst.parameters.round(3).tolist()

@@ -1,4 +1,4 @@
-"""Statements of our own, not of the paper: chains of unknown order, and models that were trained on them."""
+"""Our own statements, not the paper's: chains of unknown order, and models trained on them."""
 
 from __future__ import annotations
 

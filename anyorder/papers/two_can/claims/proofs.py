@@ -174,7 +174,7 @@ def eq_uniform_attention() -> Finding:
     )
 
 
-#: Stretches of positions over which distances of a model on long chains are averaged: the later half of each.
+#: Ends of the ranges of positions, each the later half of a sequence, over which distances are averaged.
 ENDS = (16, 64, 256)
 
 
@@ -222,7 +222,7 @@ def claim_consistent() -> Finding:
 
 @claim("Sec. 4", "ReLU and layer norm are critical for the two-layer, one-head result.")
 def claim_nonlinearities() -> Finding:
-    """Theorem 3 without its ReLU, without its norms, and two attention layers that have no MLP at all."""
+    """Theorem 3 without its ReLU, without its norms, and two attention layers without an MLP."""
     order = 3
     model = built("two-layer", order)
 

@@ -31,7 +31,7 @@ StepWatcher: TypeAlias = Callable[[int, int, float], None]
 RunWatcher: TypeAlias = Callable[[int, int], None]
 #: Steps between two calls of the watcher.
 CHUNK = 50
-#: a_2 that stands for infinity: scores of directions differ by far more than 1/a_2 or not at all.
+#: Value of a_2 that represents infinity: scores of directions differ by far more than 1/a_2 or not at all.
 SHARP = 1e5
 #: The a_2 tried for Algorithm 2's final predictor.
 GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -105,7 +105,7 @@ def _run(
         model = dataclasses.replace(model, normalise=stage.normalise)
         rate = jnp.asarray(stage.rate, jnp.float64)
         for first in range(0, stage.steps, CHUNK):
-            # Every chunk has CHUNK steps, so that there is one program; results beyond the last step are dropped.
+            # Every chunk has CHUNK steps, so that a single program suffices; results beyond the last step are dropped.
             places = jnp.arange(done, done + CHUNK, dtype=jnp.uint32)
             keys = jax.vmap(lambda step: jax.random.fold_in(key, step))(places)
             steps = _chunk(model, keys, prior, scores, rate, stage.which, settings.batch, settings.epsilon)

@@ -4,7 +4,7 @@ At a_2 → 0 and for long stationary sequences (App. C.2, App. D.2) every query 
 
     g_j = Σ_l Σ_{s', s_1 … s_k} π(s' | s_1 … s_k) / μ(s') · (P(x_i = s', x_{i-j} = s_l) - μ(s_l) μ(s'))
 
-which does not depend on the row i. All that follows from it costs O(length) by sums over rows.
+which does not depend on the row i. Everything derived from it costs O(length) by sums over rows.
 """
 
 from __future__ import annotations

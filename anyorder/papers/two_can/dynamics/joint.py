@@ -1,8 +1,8 @@
 """Joint training of all parameters, beyond the paper: the offsets that gradient descent finds from several starts, and
 the final predictor of Algorithm 2.
 
-Uniform weights 1/k cannot tell 01 from 10 (erratum E8). The same reduced model can, with weights b^j in both
-heads: here it is trained on from there, from the end of Algorithm 2, and from p = 0.
+Uniform weights 1/k cannot distinguish 01 from 10 (erratum E8). The same reduced model can, with weights b^j in both
+heads: here it is trained from such weights, from the end of Algorithm 2, and from p = 0.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from anyorder.papers.two_can.dynamics.settings import AlgorithmSettings
 class LimitDistances(NamedTuple):
     """A model with norms and a_2 → ∞, against candidate estimators, over seen contexts.
 
-    Distances are total variation, averaged over contexts (for the bag: bags) that the sequence holds.
+    Distances are total variation, averaged over contexts (for the bag: bags) in the sequence.
     """
 
     to_kgram: float
     to_bag: float
     kgram_to_bag: float
     coverage: float
-    """The fraction of contexts that the sequences hold."""
+    """The fraction of contexts that occur in the sequences."""
 
 
 @gated
 def limit(p: Float[np.ndarray, "offsets"], prior: Prior, key: Seed, *, length: int, count: int = 256) -> LimitDistances:
-    """The limit of learned positional scalars once norms are back and a_2 goes to infinity (erratum E10)."""
+    """The limit of learned positional scalars with norms and a_2 → ∞ (erratum E10)."""
     model = Reduced(jnp.asarray(p), jnp.float64(SHARP), jnp.zeros(prior.order, jnp.float64), True)
     drawn = chains.sample(prior, length=length, count=count, start="stationary", seed=as_key(key))
     order, size = prior.order, prior.alphabet_size
@@ -109,9 +109,9 @@ def train_jointly(
     if learned is not None:
         require(
             len(learned) == settings.length + 1,
-            f"the learned p has {len(learned)} offsets, this training has {settings.length + 1}; give them one length",
+            f"the learned p has {len(learned)} offsets, this training has {settings.length + 1}; give equal lengths",
         )
-        # Trained p differ by tens, where every gradient vanishes: -10 next to the largest is out, yet not out of reach.
+        # Trained p differ by tens, where every gradient vanishes; -10 relative to the largest can still be learned.
         within = np.maximum(learned - learned.max(), -10.0)
         starts["from Algorithm 2"] = dataclasses.replace(blank, p=jnp.asarray(within))
     starts |= {"from dyadic": coded(blank, 2.0), "from triadic": coded(blank, 3.0)}

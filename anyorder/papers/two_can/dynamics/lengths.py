@@ -1,6 +1,6 @@
-"""Algorithm 1 at many lengths T: how excess loss and generalisation error fall, with fitted power laws.
+"""Algorithm 1 at many lengths T: decay of excess loss and generalisation error, with fitted power laws.
 
-Figures of single runs and of several lengths, as data, are here too.
+Figures of single runs and of several lengths, as data, are defined here too.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class OverLengths:
     sweep: LengthSweep
 
 
-#: Every class in the results of this paper that other papers do not have.
+#: The classes that occur only in the results of this paper.
 KINDS = (
     OverSteps, OverLengths, Trajectory, TwoStage, Preconditioned, Standings,
     Standing, LengthSweep, LengthPoint, PowerLaw,

@@ -1,6 +1,6 @@
 """The loss of App. C and D on one sequence, and those of other predictors on the same sequence.
 
-The paper asks the model about every context with equal weight (1/S^k), which is also how L* is defined. All
+The paper queries the model with every context at equal weight (1/S^k), as in the definition of L*. All
 losses are those of the mixture (logit + ε) / (1 + S·ε): the paper's log(logit + ε) up to the constant
 log(1 + S·ε), so that it is the loss of a distribution and can never be below L*.
 """
@@ -26,7 +26,7 @@ from anyorder.papers.two_can.dynamics.reduced import Reduced
 
 #: A distribution, or counts, for every context.
 Rows = Float[Array, "contexts symbols"]
-#: Quadrature nodes per axis for the Bayes predictor of floored rows, where fewer are not already exact.
+#: Most quadrature nodes per axis for the Bayes predictor of floored rows; fewer if that is exact.
 NODES = {2: 512, 3: 96, 4: 24}
 
 
@@ -86,7 +86,7 @@ def bagged(counts: Rows, order: int) -> Rows:
 
 
 def frequencies(counts: Rows) -> Rows:
-    """Counts over their sum; uniform where nothing was counted."""
+    """Counts divided by their sum; uniform where all counts are zero."""
     totals = counts.sum(axis=1, keepdims=True)
     return jnp.where(totals > 0, counts / jnp.where(totals > 0, totals, 1), 1 / counts.shape[1])
 
@@ -94,8 +94,8 @@ def frequencies(counts: Rows) -> Rows:
 def bayes_rows(prior: Prior, length: int) -> Callable[[Rows], Rows] | None:
     """The posterior mean of every row, given the counts; None where rows are not independent under the prior.
 
-    Exact for `Dirichlet`. For `Floored`, whose rows are (1 - γ)θ + γ/S, a quadrature over θ; the redrawing of
-    kernels whose rows are alike, which couples them, is ignored, and so is the information in a stationary start.
+    Exact for `Dirichlet`. For `Floored`, whose rows are (1 - γ)θ + γ/S, a quadrature over θ; this ignores that kernels
+    with similar rows are redrawn, which couples the rows, and the information in a stationary start.
     """
     if isinstance(prior, Dirichlet):
         return lambda counts: (counts + prior.concentration) / (counts + prior.concentration).sum(axis=1, keepdims=True)
@@ -182,7 +182,7 @@ def _estimator_scores(prior: Prior, drawn: Chains, epsilon: float) -> tuple[Scal
         found = {"k-gram": _scored(frequencies(counts), rows, epsilon)}
         if order > 1:  # for order one it is the k-gram
             found["bag of k"] = _scored(frequencies(bagged(counts, order)), rows, epsilon)
-        if bayes is not None:  # nowhere zero, and measured as it is
+        if bayes is not None:  # nowhere zero, and measured unchanged
             found["Bayes"] = _scored(bayes(counts), rows, 0.0)
         return -excess(jnp.ones_like(rows), rows, 0.0), found  # Σ π log π, for logits of one
 

@@ -25,7 +25,7 @@ from anyorder.errors import require
 from anyorder.io.gates import gated
 from anyorder.models import Head, Layer, Transformer
 
-#: Stands for -∞ in a positional scalar: its weight is exactly zero next to any other.
+#: Represents -∞ in a positional scalar: its weight is exactly zero next to any other.
 EXCLUDED = -1e9
 
 
@@ -59,7 +59,7 @@ class Reduced(eqx.Module):
 
     @property
     def offsets(self) -> list[int]:
-        """The offsets that hold at least a twentieth of the learned head's attention."""
+        """The offsets with at least a twentieth of the learned head's attention."""
         return np.flatnonzero(self.attention >= 0.05).tolist()
 
     def windows(self, tokens: Int[Array, "length"], alphabet_size: int) -> Float[Array, "length symbols"]:
@@ -107,7 +107,7 @@ def initial(*, length: int, a_2: float, order: int = 1, exclude_own: bool = Fals
 def coded(model: Reduced, base: float) -> Reduced:
     """The same model with the code of the constructions: weights ∝ b^{j-1} at offsets j = 1 … k in p, and in r.
 
-    All other offsets have p = -10, small but not out of reach of the gradient.
+    All other offsets have p = -10, which is small but can still be learned.
 
     >>> jax.nn.softmax(coded(initial(length=5, a_2=1.0, order=2), 3.0).p).round(3).tolist()
     [0.0, 0.25, 0.75, 0.0, 0.0]
@@ -147,7 +147,7 @@ def as_transformer(model: Reduced, alphabet_size: int) -> Transformer:
             key_positions=scalars[:, None],
         )
 
-    # Offsets beyond r are not attended to: -∞ for every offset that p has.
+    # Offsets beyond r get no attention: -∞ for every other offset of p.
     recent = jnp.full_like(model.p, EXCLUDED).at[: model.order].set(model.r)
     mlp = directions(stream) if model.normalise else ()
     query, key = ("query", "key") if model.normalise else ("recent", "window")

@@ -21,7 +21,7 @@ from anyorder.papers.two_can.dynamics.settings import Algorithm, Preconditioned,
 
 @dataclasses.dataclass(frozen=True)
 class Trajectory:
-    """A run of either algorithm; state t is that before step t + 1, so that there is one state more than steps.
+    """A run of either algorithm; state t precedes step t + 1, so that there is one more state than steps.
 
     `excess` is that of each step's fresh batch over the entropy of its own kernels: the noise of L* cancels.
     `evaluation` has the last state on other chains, next to the k-gram, the bag of k and Bayes.
@@ -88,7 +88,7 @@ class Trajectory:
 
 @gated
 def write_trajectory(trajectory: Trajectory, path: str | Path) -> None:
-    """Write a run as `.npz` without pickle, whole or not at all.
+    """Write a run as `.npz`, atomically and without pickle.
 
     `record` describes how to rebuild the run from the arrays; derived quantities are also stored by name.
     """
@@ -102,7 +102,7 @@ def write_trajectory(trajectory: Trajectory, path: str | Path) -> None:
 
 @gated
 def read_trajectory(path: str | Path) -> Trajectory:
-    """The run that `write_trajectory` wrote, or `InputError` with one line."""
+    """Read a run written by `write_trajectory`, or raise a one-line `InputError`."""
     stored, _ = read_npz(path, "a trajectory of anyorder dynamics")
     try:
         kinds = (Trajectory, Standings, Standing, TwoStage, Preconditioned)
@@ -111,7 +111,7 @@ def read_trajectory(path: str | Path) -> Trajectory:
         whole = states >= 2 and run.a_2.shape == (states,) and run.excess.shape == (states - 1,)
         whole = whole and 0 <= run.stage_one_steps < states and 1 <= run.order < offsets
         whole = whole and bool(np.isfinite(run.true_loss)) and isinstance(run.settings, TwoStage | Preconditioned)
-    except Exception:  # a stranger's file may hold anything
+    except Exception:  # a stranger's file may contain anything
         whole = False
     require(whole, f"{path} is not a trajectory of anyorder dynamics; write it again")
     return run

@@ -1,4 +1,4 @@
-"""The experiments of the paper, each with its numbers beside the printed ones."""
+"""The experiments of the paper, with our numbers next to the printed ones."""
 
 from anyorder.papers.two_can.experiments.algorithms import preconditioned, two_stage
 from anyorder.papers.two_can.experiments.attention_maps import attention_maps

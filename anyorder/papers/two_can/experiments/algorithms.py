@@ -15,7 +15,7 @@ from anyorder.papers.two_can import dynamics
 from anyorder.papers.two_can.dynamics import Preconditioned, Standings, StepWatcher, TwoStage
 from anyorder.papers.two_can.dynamics.lengths import OverLengths, OverSteps
 
-#: Rows that meet the assumptions of App. C, with a floor of γ/S.
+#: Rows that satisfy the assumptions of App. C, with a floor of γ/S.
 PRIOR = Floored(1, 3, gamma=0.2)
 LENGTHS: dict[Budget, tuple[int, ...]] = {
     "tiny": (16, 32, 64),

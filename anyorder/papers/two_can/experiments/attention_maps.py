@@ -18,7 +18,7 @@ from anyorder.training.reference import held_out
 from anyorder.training.run import Summary
 
 ORDERS: dict[Budget, tuple[int, ...]] = {"tiny": (2,), "quick": (1, 2, 3), "paper": (1, 2, 3)}
-#: Sequences that are shown, and over which weights of layer 1 and the attention between contexts are averaged.
+#: Sequences shown, and sequences over which weights of layer 1 and the attention between contexts are averaged.
 SEQUENCES, AVERAGED = 3, 256
 
 
@@ -111,7 +111,7 @@ def attention_maps(task: Task) -> Result:
 
 
 def attention_row(summary: Summary, weights: np.ndarray, order: int) -> Row:
-    """One order: losses, attention of layer 1 by where it lies, of layer 2 on the matches."""
+    """One order: losses, attention of layer 1 by offset, and of layer 2 on the matches."""
     models, reference = summary.models, summary.reference
     window, beyond = weights[:, 1 : order + 1].sum(axis=1), 1 - weights[:, : order + 1].sum(axis=1)
     rise, end = np.sum([learned_code.rises_and_ends(row, order) for row in weights], axis=0).tolist()

@@ -42,7 +42,7 @@ class Quantiser(NamedTuple):
 
 
 def to_levels(values: Float[Array, "*shape"], steps: int) -> Float[Array, "*shape"]:
-    """Rounded to this many equal steps from zero to the largest of each vector (the last axis)."""
+    """Rounded to this many equal steps from zero to the largest entry of each vector (the last axis)."""
     largest = jnp.maximum(jnp.abs(values).max(axis=-1, keepdims=True), jnp.finfo(values.dtype).tiny)
     return jnp.round(values / largest * steps) / steps * largest
 
@@ -59,7 +59,7 @@ def to_bits(number: int) -> Quantiser:
 
 
 def narrow(dtype: DTypeLike) -> Quantiser:
-    """A narrow floating-point format for all.
+    """A narrow floating-point format for all operands.
 
     >>> narrow(jnp.bfloat16).share(jnp.float32(1.001)).item()
     1.0

@@ -20,12 +20,12 @@ from anyorder.training.reference import held_out
 DATA = Data(order=2, length=32)
 #: Number of sequences shown, and of those over which attention is averaged.
 SEQUENCES, AVERAGED = 3, 256
-#: Changes of the judged one-layer model that may explain its loss, one seed each.
+#: Changes to the judged one-layer model that may explain its loss, one seed each.
 CHANGES: dict[str, dict[str, object]] = {
     "a kernel for each sequence": {"per_kernel": 1},
     "the MLP of App. B.1": {"mlp": "paper"},
 }
-#: The axes of the grid of App. H.5 that are varied, and how many of its cells each budget has.
+#: The varied axes of the grid of App. H.5, and the number of cells of each budget.
 DIMENSIONS, BATCHES, RATES = (32, 64, 128), (16, 32), (1e-4, 1e-3, 1e-2)
 CELLS: dict[Budget, int] = {"tiny": 1, "quick": 3, "paper": 18}
 

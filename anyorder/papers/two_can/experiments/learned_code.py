@@ -23,11 +23,11 @@ from anyorder.models import Transformer
 from anyorder.sweeps.analysis import spread
 from anyorder.training.attention_sums import length_sums
 
-#: Offsets beyond k that are looked at one by one.
+#: Offsets beyond k with separate weights.
 OFFSETS_BEYOND = 3
-#: Longest run of one symbol in a sequence that is shown.
+#: Longest run of one symbol in a displayed sequence.
 LONGEST_RUN = 8
-#: Two contexts are confused if a key of the other gets more than this share of the attention on a key of the own.
+#: Two contexts are confused if a key of the other one gets more than this share of the attention on a correct key.
 CONFUSED = 0.5
 
 Maps = Float[Array, "count rows rows"]
@@ -44,7 +44,7 @@ def first_heads(model: Transformer, tokens: Int[Array, "count length"]) -> tuple
 
 
 def offset_weights(maps: Maps, order: int) -> Float[np.ndarray, "offsets"]:
-    """Mean weight at offsets 0 … k + 3, over the queries that have all of them; the rest lies further back.
+    """Mean weight at offsets 0 … k + 3, over the queries that have all of them; the rest is at larger offsets.
 
     >>> offset_weights(jax.numpy.eye(9)[None], order=1).tolist()
     [1.0, 0.0, 0.0, 0.0, 0.0]
@@ -104,7 +104,7 @@ def code_distances(weights: Float[np.ndarray, "offsets"], order: int) -> dict[tu
 def weight_beyond(weights: Float[np.ndarray, "offsets"], order: int) -> float:
     """Weight of layer 1 beyond the window: tokens there move a code by at most this.
 
-    The token itself, at offset 0, is not among them: the stream holds it apart.
+    This excludes the token itself, at offset 0, which the stream has in a separate block.
     """
     return float(1 - weights[: order + 1].sum())
 
@@ -165,8 +165,8 @@ def telling(tokens: Int[Array, "count length"], number: int) -> Int[Array, "show
 def longer_match_ratio(second: Maps, tokens: Int[Array, "count length"], order: int) -> float:
     """Attention of layer 2 on a matching key whose next older token agrees too, over that where it does not.
 
-    Uniform attention has one. The k-gram, which does not look beyond the window, has less: where a window came often
-    its attention is shared among many keys, and these agree more often. So compare it with `ideal_maps`.
+    Uniform attention has ratio one. The k-gram, which ignores older tokens, has less: after frequent windows its
+    attention is shared among many keys, and these agree more often. The baseline is therefore that of `ideal_maps`.
     """
     values = _over_uniform(second, tokens)
     matched, longer = (

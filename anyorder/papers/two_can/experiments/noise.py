@@ -52,7 +52,7 @@ REFERENCE: dict[Budget, tuple[int, int]] = {"tiny": (16, 4), "quick": (512, 12),
 
 
 def clean_loss(data: Data, count: int) -> float:
-    """The entropy of the noise-free kernel's rows at the contexts that were visited, mean over predictions."""
+    """The entropy of the noise-free kernel's rows at the visited contexts, averaged over predictions."""
     found = held_out(data, count)
 
     def one(kernel: jax.Array, clean: jax.Array) -> jax.Array:
@@ -87,7 +87,7 @@ def token_references(data: Data, count: int, points: int) -> dict[str, estimator
 def run(task: Task, kind: str, printed: Mapping[float, Printed], any_token: bool = False) -> Result:
     """Train at every level of a kind of noise, a field of `Data`; with `any_token` by a second reading of the level."""
     levels = sorted(printed) if task.budget != "tiny" else [min(printed), max(printed)]
-    shares = {"": 1.0} | ({ANY: 0.5} if any_token else {})  # of the level that replaces a token by another one
+    shares = {"": 1.0} | ({ANY: 0.5} if any_token else {})  # of the level that replaces a token by a different one
     found: dict[str, list[Row]] = {"": [], ANY: []}
     for part, (preset, prefix, level) in task.parts(list(itertools.product(task.among(SHOWN[:2]), shares, levels))):
         config = of_preset(task, preset, DATA, **{kind: shares[prefix] * level})

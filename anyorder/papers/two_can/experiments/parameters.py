@@ -1,4 +1,4 @@
-"""Parameters: Table 1 with the five architectures and how they grow, and both breakdowns of App. I."""
+"""Parameters: Table 1 with the five architectures and their growth, and both breakdowns of App. I."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from anyorder.io.atomic import Row
 from anyorder.papers.experiment import Result, Table, TableRow, Task, experiment
 from anyorder.papers.figure_data import Chart, Plot, each, grouped
 
-#: Where the growth is shown: each of these varies while the others keep their first value.
+#: Values for the growth: each of these varies while the others keep their first value.
 AXES = {
     "order": (3, 1, 2, 4, 6, 8, 12, 16),
     "alphabet_size": (2, 3, 4, 8, 16, 32),
@@ -71,7 +71,7 @@ def table_1(task: Task) -> Result:
 
 
 def _counted(entry: Entry) -> int | None:
-    """The count of the rows of App. I, or of the model that the formula is about; None where there is only a formula.
+    """The count of the rows of App. I, or of the model of the formula; None if there is only a formula.
 
     >>> [_counted(entry) for entry in table_one(order=3, alphabet_size=2, length=32, stored=False)][-2:]
     [5055, 3180]

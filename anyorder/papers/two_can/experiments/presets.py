@@ -1,4 +1,4 @@
-"""Readings of "the model" in the paper's words and code: the same data, several architectures."""
+"""Readings of "the model" in the paper's text and code: the same data, several architectures."""
 
 from __future__ import annotations
 
