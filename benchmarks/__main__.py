@@ -1,4 +1,4 @@
-"""Run every benchmark, one after the other, each in a process of its own: memory and threads start fresh."""
+"""Run every benchmark, one after the other, each in a new process with fresh memory and threads."""
 
 import importlib.util
 import pkgutil

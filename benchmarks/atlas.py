@@ -62,7 +62,7 @@ ATLAS = {
         "qwen2.5-coder-0.5b/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
         "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
         "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
-        (),  # its packages have a misleading name: get the file from the upstream page
+        (),  # its packages are misnamed: get the file from the upstream page
         12,
     ),
 }
@@ -178,7 +178,7 @@ def llama(path):
 
 
 def spoken(model, sequences=32):
-    """The tokens in sequences sampled from a model: its vocabulary has many that it never saw in training."""
+    """The tokens in sequences sampled from a model: many tokens of its vocabulary never occurred in training."""
     import torch
 
     torch.manual_seed(0)
@@ -228,7 +228,7 @@ def _rounded(value):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*", default=list(ATLAS), help="models; all by default")
-    parser.add_argument("--page", action="store_true", help="draw and print the tables of what is recorded")
+    parser.add_argument("--page", action="store_true", help="draw and print the tables of recorded results")
     given = parser.parse_args()
     if given.page:
         from benchmarks.atlas_page import page

@@ -12,15 +12,15 @@ from scipy import optimize, stats
 from anyorder.estimators.match_lengths import match_lengths
 from benchmarks.atlas import ATLAS, IMAGES, RESULTS, ROOT
 
-#: Match lengths of the mixture on text, its contexts, and how many of them.
+#: Largest match length of the mixture on text, length of its contexts, and their number.
 LONGEST, CONTEXT, WINDOWS = 5, 256, 120
-#: Kinds that compare something, in the order of the tables.
+#: Kinds of heads that compare tokens, in the order of the tables.
 KINDS = ("k-gram", "graded", "bag", "skip", "diffuse")
 STRONGEST = 8
 
 
 def by_length(head):
-    """Attention over the row's mean at match length 0 … K: none, a flip of each offset that follows, all."""
+    """Attention relative to the row's mean at match length 0 … K: none agree, the next offset is flipped, all agree."""
     profile = head["agreement"]
     return np.array([profile["none"], *profile["flipped"][1:], profile["all"]])
 
@@ -30,7 +30,7 @@ def strength(head):
 
 
 def comparing(report):
-    """Heads that compare something, the strongest first."""
+    """Heads that compare tokens, strongest first."""
     return sorted((head for head in report["heads"] if head["kind"] != "none"), key=strength, reverse=True)
 
 
@@ -70,7 +70,7 @@ def mixture(words, seed=0):
     """
     names, tokens = np.unique(words, return_inverse=True)
     starts = np.random.default_rng(seed).integers(len(tokens) - CONTEXT - 1, size=WINDOWS)
-    counts, hits = [], []  # by query: keys of each match length, and those of them that are right
+    counts, hits = [], []  # by query: number of keys of each match length, and of correct ones
     for start in starts:
         window = tokens[start : start + CONTEXT + 1]
         lengths = match_lengths(window[:-1], LONGEST)

@@ -1,6 +1,6 @@
 """Measure every claim of every paper, and write the record of each paper and the pages generated from the records.
 
-python -m benchmarks.claims                 # some minutes; says what differs from the record
+python -m benchmarks.claims                 # takes minutes; prints the differences from the record
 python -m benchmarks.claims --write [ID …]  # measures all, these, or those of a paper, and rewrites record and pages
 """
 
@@ -22,7 +22,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def _begin(claim: Claim) -> None:
-    """Print the claim to be measured; a slow one is measured without caches, so that its cost is its own."""
+    """Print the claim to be measured; a slow one is measured without caches, so that its cost is complete."""
     print(claim.id, file=sys.stderr, flush=True)
     modules = [module for name, module in sys.modules.items() if ".claims." in name and "papers" in name]
     for value in [value for module in modules for value in vars(module).values()] if not claim.quick else ():
@@ -49,7 +49,7 @@ def main() -> None:
         for entry in entries
         if not entry.agrees
     ]
-    print("\n".join(differing) or "all verdicts and numbers are those on record")
+    print("\n".join(differing) or "all verdicts and numbers agree with the record")
     if "--write" in sys.argv[1:]:
         for paper, entries in checked.items():
             ledger, found = known[paper], {entry.claim.id: entry.finding for entry in entries}
@@ -59,7 +59,7 @@ def main() -> None:
         write_text(DOCS / "claims.md", claims_page())
         write_text(DOCS / "errata.md", errata_page(errata))
     elif differing:
-        sys.exit("the record differs; keep what was measured with --write")
+        sys.exit("the record differs; write the measurements with --write")
 
 
 if __name__ == "__main__":

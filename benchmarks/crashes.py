@@ -1,11 +1,11 @@
 """Inject faults into commands at random moments, resume them, and compare every byte with an undisturbed run.
 
-`python -m benchmarks.crashes --count 200` prints the number of attempts and how many ended identical. Commands are real
-processes with tiny settings; they are forked from one that has JAX imported, so that most of their time is spent on
+`python -m benchmarks.crashes --count 200` prints the numbers of attempts and of identical results. Commands are real
+processes with tiny settings; they are forked from one that has JAX imported, so that they spend most of their time on
 writing and not on starting. Half of the faults (`Blow`) come at any moment, half right after a file has changed.
 
 `--also versions` resumes runs whose `config.json` names other versions, `--also races` starts two commands in one
-folder at once, `--also locks` lets processes lock one folder repeatedly and counts how often two hold it.
+folder at once, `--also locks` lets processes lock one folder repeatedly and counts how often two have it locked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PRELOADED = (
     "anyorder.report.demo_page",
     "anyorder.probing",
 )
-#: Version of Linux's capabilities, and the two that let root read and write whatever the modes of files are.
+#: Version of Linux's capabilities, and the two that let root read and write regardless of file modes.
 _CAPABILITIES, _OVERRIDE = 0x20080522, 0b110
 #: Seconds after which a command counts as hanging.
 PATIENCE = 300.0
@@ -72,14 +72,14 @@ learning_rate = [1e-3, 1e-2, 1e-1]
 
 
 class Job(NamedTuple):
-    """A command: its words for a folder, and those that go on in one; `once` if it refuses a folder that is done."""
+    """A command: its arguments to start and to resume in a folder; `once` if it rejects a finished folder."""
 
     begin: tuple[str, ...]
     resume: tuple[str, ...] | None = None
     once: bool = False
 
     def words(self, folder: Path) -> list[str]:
-        """The command that starts or resumes, whatever the folder holds."""
+        """The command that starts or resumes, depending on the content of the folder."""
         begun = self.resume is not None and (folder / "config.json").exists()
         return [*(self.resume if begun and self.resume else self.begin), str(folder)]
 
@@ -101,7 +101,7 @@ def jobs(sweep: Path) -> dict[str, Job]:
 class Blow(NamedTuple):
     """A fault: a signal after some seconds or some changes of files, or a limit on the size of files.
 
-    Or the folder becomes read-only then; or the clock goes back at every reading, from a time before that of the files.
+    Other faults make the folder read-only, or make the clock run backwards from a time before that of the files.
     """
 
     kind: str
@@ -110,7 +110,7 @@ class Blow(NamedTuple):
     size: int | None = None
 
 
-#: Kind of blow → exit codes that it may have; 0 where the command was done before it fell.
+#: Kind of fault → allowed exit codes; 0 if the command had ended before.
 CODES = {
     "KILL": (-signal.SIGKILL, 0),
     "TERM": (143, 0),
@@ -122,7 +122,7 @@ CODES = {
 
 
 def _command(words: list[str], log: str, blow: Blow | None) -> None:
-    """In a process of its own: the command, with what it says in a file."""
+    """Run a command in its own process, with its output in a file."""
     said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(said, 1)
     os.dup2(said, 2)
@@ -220,7 +220,7 @@ class Ring:
         return f"{name}: {'; '.join(story)}; differs in {differs}" if differs else ""
 
     def another_version(self, number: int) -> str:
-        """Resume a training run of another version: that is reported, and the bytes are those of this version."""
+        """Resume a training run of another version, which must be reported and give the bytes of this version."""
         for turn in range(MOST_TURNS):
             out = self.folder / f"versions-{number}-{turn}"
             code, said = self.run("train", out, self.blow("train", "KILL"))
@@ -238,7 +238,7 @@ class Ring:
         return f"versions: differs in {differs}" if differs else ""
 
     def race(self, number: int, name: str) -> str:
-        """Start a job twice in one folder: one process does the work, the other is refused or finds it done."""
+        """Start a job twice in one folder: one process does the work, the other is rejected or finds it done."""
         out, logs = self.folder / f"race-{number}", [self.folder / f"race-{number}-{turn}.log" for turn in (1, 2)]
         both = [self.start(name, out, log) for log in logs]
         codes = sorted(map(ended, both))
@@ -271,7 +271,7 @@ def _locker(
 
 
 def locks(folder: Path, processes: int = 4, rounds: int = 500) -> tuple[int, int, int]:
-    """Let processes compete for a folder; count how often they held it, were refused, and held it two at a time."""
+    """Let processes compete for a folder; count successful and rejected locks, and locks held by two at once."""
     context = multiprocessing.get_context("fork")
     found, together = context.Queue(), context.Barrier(processes)
     workers = [context.Process(target=_locker, args=(str(folder), rounds, together, found)) for _ in range(processes)]
@@ -302,7 +302,7 @@ def allow(out: Path, *, write: bool) -> None:
 
 
 def wait(process: multiprocessing.process.BaseProcess, out: Path, blow: Blow) -> None:
-    """Until the moment of a blow, or the end of the process."""
+    """Wait for the moment of a fault, or the end of the process."""
     if blow.seconds is not None:
         process.join(blow.seconds)
         return
@@ -344,7 +344,7 @@ def crash(
 ) -> list[str]:
     """Make this many attempts; return the failures."""
     with tempfile.TemporaryDirectory() as folder:
-        # Every program is kept, however small, and none is optimised: most of the time is compilation.
+        # All programs are cached, however small, and not optimised: most of the time is compilation.
         os.environ |= {
             "JAX_COMPILATION_CACHE_DIR": str(Path(folder) / "cache"),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",

@@ -1,11 +1,11 @@
-"""Measure the largest exact order of every construction in every dtype, and what must hold of `unrolled`.
+"""Measure the largest exact order of every construction in every dtype, and the required orders of `unrolled`.
 
-python -m benchmarks.exact_orders                      # all of it: most of an hour
+python -m benchmarks.exact_orders                      # everything: most of an hour
 python -m benchmarks.exact_orders dyadic bayes         # some constructions
-python -m benchmarks.exact_orders unrolled --write     # keep what was measured
-python -m benchmarks.exact_orders --missing --write    # only what the file does not have yet; it is kept as it comes
+python -m benchmarks.exact_orders unrolled --write     # record the measurements
+python -m benchmarks.exact_orders --missing --write    # only missing entries, recorded one by one
 python -m benchmarks.exact_orders --must-hold          # every order of the table below, on S = 2, 4, 16
-python -m benchmarks.exact_orders --docs               # write the tables of the docs again
+python -m benchmarks.exact_orders --docs               # rewrite the tables of the docs
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def main() -> None:
                     write_json(PATH, table)
     show("Largest order with an error of at most 1e-5", rows)
     if "--write" not in words and json.dumps(table) != kept:
-        sys.exit("the table on file differs; keep this one with --write")
+        sys.exit("the recorded table differs; record this one with --write")
 
 
 if __name__ == "__main__":

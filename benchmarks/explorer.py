@@ -1,7 +1,7 @@
 """Response times of a warm explorer over HTTP: a click on a position, another temperature, a key.
 
-The goal is 200 ms for T ≤ 512, and 300 ms for the first view of the page. The first request of a shape compiles; it is
-shown, and held against a warm one.
+The goal is 200 ms for T ≤ 512, and 300 ms for the first view of the page. The first request of a shape compiles; its
+time is shown and compared with a warm request.
 """
 
 from __future__ import annotations

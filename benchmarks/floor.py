@@ -1,7 +1,7 @@
 """The time of `anyorder train` to the floor, and the final gaps: the whole command on free cores, then many seeds.
 
-    python -m benchmarks.floor FOLDER          # about half an hour on two cores; goes on where it stopped
-    python -m benchmarks.floor FOLDER --record # writes what is finished to results/own/floor.json
+    python -m benchmarks.floor FOLDER          # about half an hour on two cores; resumes where it stopped
+    python -m benchmarks.floor FOLDER --record # writes finished results to results/own/floor.json
 
 Seconds are the wall time of the whole command, once with an empty cache of compiled programs and once with a full one.
 Gaps are those of a run with more seeds. Run by name, not by `python -m benchmarks`.
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     seeds: int = 12
 
 
-#: By name, the cheap ones first.
+#: Rows by name, cheap ones first.
 ROWS = {
     "order 1": Row("--order 1", 0.0005),
     "order 2": Row("--order 2", 0.0005, 11),
@@ -44,7 +44,7 @@ ROWS = {
 
 
 def _train(words: str, cache: Path) -> float:
-    """Wall time of `anyorder train`, in a process of its own."""
+    """Wall time of `anyorder train`, in a new process."""
     environment = {**os.environ, "ANYORDER_CACHE": str(cache)}
     environment.pop("JAX_COMPILATION_CACHE_DIR", None)
     began = time.perf_counter()
@@ -62,7 +62,7 @@ def _place(folder: Path, name: str) -> Path:
 
 
 def run(folder: Path) -> None:
-    """Time every command that was not timed, and train the seeds of every row that are not finished."""
+    """Time every command without a time, and train the unfinished seeds of every row."""
     for name, row in ROWS.items():
         place = _place(folder, name)
         place.mkdir(parents=True, exist_ok=True)

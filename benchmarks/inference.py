@@ -34,7 +34,7 @@ def main() -> None:
     rows.append(Row("time per token, T = 16,384 over T = 1,024", growth, "×", "at most 16: linear in T"))
     part = tokens[:2048]
     dense = seconds(lambda: dense_numpy(model, part), repeats=5)
-    # The same model: but NumPy's products give equal keys scores that differ in their last bit.
+    # The same model, except that NumPy's products give equal keys scores that differ in their last bit.
     assert np.abs(dense_numpy(model, part) - np.asarray(model(part))).mean() < 1e-4
     rows.append(Row("dense attention in NumPy over ours, T = 2,048", dense / times[2048], "×", "at least 3"))
     rows.append(unrolled_over_dyadic(part))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-#: Modules that are not benchmarks, or that take a quarter of an hour and are run by name.
+#: Modules that are not benchmarks, or take a quarter of an hour and are run by name.
 LEFT_OUT = (
     "__main__", "measure", "mixers", "training_torch", "exact_orders", "claims", "crashes", "floor", "probe_null",
 )  # fmt: skip
@@ -29,7 +29,7 @@ class Row(NamedTuple):
 def timed(
     function: Callable[[], object], repeats: int, warm_up: int = 1, clock: Callable[[], float] = time.perf_counter
 ) -> list[float]:
-    """Seconds of every call, after the compilation of the first ones."""
+    """Seconds of every call, after warm-up calls that compile."""
     for _ in range(warm_up):
         function()
     times = []

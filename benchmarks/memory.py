@@ -22,7 +22,7 @@ from benchmarks.measure import Row, show
 
 #: Megabytes: the bound, and the most that one request may add to it.
 GOAL = MOST_MEMORY / 1e6 + 64
-#: Models that are requested repeatedly, and the share of requests for others, which are compiled anew.
+#: Models that are requested repeatedly, and the share of requests for other models, which must be compiled.
 USUAL = ("dyadic", "unrolled", "bayes")
 OTHERS = ("k-head", "two-layer", "three-layer", "unrolled-bayes")
 ELSEWHERE = 0.02
@@ -35,7 +35,7 @@ def resident(process: int) -> float:
 
 
 def ask(client: httpx.Client, chance: random.Random, stored: list[dict]) -> int:
-    """Request a view, a map or a story of a random model on a random sequence, seldom more; return the status."""
+    """Request a view, map or story of a random model on a random sequence, rarely something else; return the status."""
     other = chance.random() < ELSEWHERE
     if other and chance.random() < 0.1:
         run = {"kind": "fresh", "length": chance.choice((16, 32)), "steps": 20}
@@ -89,7 +89,7 @@ def main() -> int:
         finally:
             server.terminate()
     rows = [Row(f"largest size over {len(sizes)} requests", max(sizes), "MB", f"< {GOAL:.0f}")]
-    show("Memory of the explorer", [*rows, Row("answers that were errors of the server", failed, "", "0")])
+    show("Memory of the explorer", [*rows, Row("responses with a server error", failed, "", "0")])
     return 0 if max(sizes) < GOAL and not failed else 1
 
 

@@ -1,7 +1,7 @@
 """Gaps to the floor of models with different mixers, taps, positions and depths, five seeds each.
 
-    python -m benchmarks.mixers FOLDER          # hours on a busy machine; goes on where it stopped
-    python -m benchmarks.mixers FOLDER --record # writes what is finished to results/own/mixers.json
+    python -m benchmarks.mixers FOLDER          # hours on a busy machine; resumes where it stopped
+    python -m benchmarks.mixers FOLDER --record # writes finished results to results/own/mixers.json
 
 Every row is a run folder under FOLDER. Run by name, not by `python -m benchmarks`.
 """
@@ -22,7 +22,7 @@ RECORDED = Path(__file__).parents[1] / "results" / "own" / "mixers.json"
 
 
 class Row(NamedTuple):
-    """A run and the claim about its gap to the floor."""
+    """A run, with the claim about its gap to the floor."""
 
     config: Config
     goal: str
@@ -32,7 +32,7 @@ def _mamba(order: int, **changes: object) -> Config:
     return preset(mixer="mamba", layers=1, order=order, length=64 if order == 3 else 32, seeds=SEEDS, **changes)
 
 
-#: By name, the cheap ones first.
+#: Rows by name, cheap ones first.
 ROWS = {
     **{f"mamba, order {k}, {k + 1} taps": Row(_mamba(k), "≤ 0.0015") for k in (1, 2)},
     **{f"mamba, order {k}, {k} tap{'s' * (k > 1)}": Row(_mamba(k, taps=k), "≥ 0.01") for k in (1, 2)},

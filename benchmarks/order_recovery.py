@@ -1,10 +1,10 @@
 """Compare methods that recover the order of known heads: `python -m benchmarks.order_recovery [RUN …] [--export FILE]`.
 
 Heads with known answers (0: no order) on one set of sequences: ideal heads and certified constructions of order 1 to 8,
-bags, skips, sums, graded heads, decoys and noise; and both layers of trained models, the run folders that are named, at
-the length that they were trained for. Methods: the probe, the match-length rule of version 0.2, and, where
-TransformerLens is installed, its `detect_head`, as it is and with a pattern for every order. `--export` writes tokens,
-attention and answers as arrays, for methods of others.
+bags, skips, sums, graded heads, decoys and noise; and both layers of trained models, from the given run folders, at
+their training length. Methods: the probe, the match-length rule of version 0.2, and, if TransformerLens is installed,
+its `detect_head`, unchanged and with a pattern for every order. `--export` writes tokens, attention and answers as
+arrays, for other methods.
 """
 
 import argparse
@@ -119,13 +119,13 @@ def by_agreement(group):
 
 
 def by_match_length(group):
-    """The order at half of the rise of the spectrum, which leaves the first key out."""
+    """The order at half of the rise of the spectrum, which excludes the first key."""
     found = spectrum(group.attention, group.drawn.tokens, max_length=group.longest, queries=group.drawn.queries)
     return [order(found[head]).order or 0 for head in range(len(group.names))]
 
 
 def _detect(tokens, maps, pattern, measure):
-    """`detect_head` on attention that is given instead of a model's."""
+    """`detect_head` on given attention instead of a model's."""
     import torch
     from transformer_lens.head_detector import detect_head
 

@@ -10,7 +10,7 @@ from anyorder.probing.order import LEVEL
 from anyorder.probing.stimuli import complete
 
 HEADS, BATCH = 2000, 200
-#: Length, symbols and K of the defaults, of the largest K, and of models that were trained on 32 or 64 binary tokens.
+#: Length, symbols and K: the defaults, the largest K, and for models trained on 32 or 64 binary tokens.
 DESIGNS = (192, 3, 5), (192, 2, 9), (32, 2, 4), (64, 2, 5)
 
 

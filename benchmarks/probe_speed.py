@@ -1,9 +1,9 @@
 """Time and memory of the probe against another version: `python -m benchmarks.probe_speed CHECKOUT [MODEL]`.
 
-Run it with a Python that has PyTorch and JAX, on free cores. CHECKOUT is a folder with the code of version 0.2.0, such
-as `git worktree add --detach ../v020 faf0b41` makes. Both versions probe the same model with their default settings, in
-a process of their own; loading is not counted in the time. Memory is the peak of the process, loading included, over
-the float32 weights; the peak while probing stands beside it.
+Run it with a Python that has PyTorch and JAX, on free cores. CHECKOUT is a folder with the code of version 0.2.0, for
+example from `git worktree add --detach ../v020 faf0b41`. Both versions probe the same model with their default
+settings, each in a new process; times exclude loading. Memory is the peak of the process, including loading, relative
+to the float32 weights; the peak while probing is shown beside it.
 """
 
 import argparse

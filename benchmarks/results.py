@@ -1,11 +1,11 @@
 """Record results of the paper's budget in the repository, and write the parts of the docs that show them.
 
-anyorder reproduce grid --budget paper --out OUT   # hours; goes on where it stopped
+anyorder reproduce grid --budget paper --out OUT   # hours; resumes where it stopped
 python -m benchmarks.results OUT                   # OUT's numbers and figures to results/<paper>, and the pages
 python -m benchmarks.results OUT depth bits        # first runs these in OUT, with the judged preset of two_can alone
 python -m benchmarks.results                       # the pages alone
 
-Recorded rows of presets that OUT does not have stay as they are, below the new ones; the file says how they were made.
+Recorded rows of presets that OUT lacks are kept below the new ones; the file states their origin.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def record(out: Path) -> None:
 
 
 def merged(new: Row, old: Row | None) -> Row:
-    """A new record, followed by the rows that an older record has for other presets; missing columns are null.
+    """A new record, followed by rows of an older record for other presets; missing columns are null.
 
     `earlier` describes the runs behind the older rows. Figures that the new record lacks are kept.
     """

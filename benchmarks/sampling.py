@@ -1,4 +1,4 @@
-"""The compiled sampler against a NumPy loop over time that is vectorised over the batch."""
+"""The compiled sampler against a NumPy loop over time, vectorised over the batch."""
 
 import statistics
 

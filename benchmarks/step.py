@@ -1,8 +1,8 @@
 """The time of a training step on one core: forward pass, gradient, products alone, and growth with T.
 
-Times are those of the processor, the least of several rounds, of many steps inside one compiled call, data included.
-"Products alone" is the number of operations that XLA counts, at the speed of NumPy's product of the same shape,
-measured in the same run. The shares are from XLA's own profile of the gradient.
+Times are CPU times, the least of several rounds, of many steps inside one compiled call, including data.
+"Products alone" is XLA's number of operations at the speed of NumPy's product of the same shape, measured in the same
+run. The shares are from XLA's own profile of the gradient.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Step(NamedTuple):
 
 
 def one_thread() -> None:
-    """NumPy's products on one thread; to be called before NumPy is imported."""
+    """Restrict NumPy's products to one thread; must be called before NumPy is imported."""
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ[name] = "1"
 
 
 def processor_time(function, rounds: int = ROUNDS) -> float:
-    """Seconds of the processor, the least of several calls."""
+    """CPU seconds, the least of several calls."""
     return min(timed(function, rounds, clock=time.process_time))
 
 
@@ -92,7 +92,7 @@ def measure(preset: str, length: int, batch: int, profiled: bool = True) -> Step
 
 
 def shares(function: Any, *given: Any) -> dict[str, float]:
-    """Fractions of the time of a compiled function, by what XLA calls its operations."""
+    """Fractions of the time of a compiled function, by XLA's names of operations."""
     import jax
 
     compiled = function.lower(*given).compile()

@@ -2,8 +2,8 @@
 
 Each computes the probability of every next token.
 
-Each data set has a process of its own, so that the peak memory is that of one run. The dictionaries are timed on a
-prefix and taken to cost the same for every token of the whole, which favours them: they slow down as they grow.
+Each data set has its own process, so that the peak memory is that of one run. The dictionaries are timed on a prefix
+and extrapolated to the whole, which favours them: they slow down as they grow.
 `python -m benchmarks.streaming --tokens 100000000` takes ten times as many.
 """
 
@@ -78,7 +78,7 @@ def with_integers(tokens: list[int]) -> list[float]:
 
 
 def with_sorting(tokens):
-    """The simplest compiled form: codes of contexts are sorted, and a count is the place among equal codes."""
+    """The simplest compiled form: codes of contexts are sorted, and a count is the rank among equal codes."""
     import numpy as np
 
     codes = np.zeros(len(tokens) - ORDER, np.int64)

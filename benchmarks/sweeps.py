@@ -1,9 +1,9 @@
 """A sweep of twelve runs against the same runs started one by one with `anyorder train`; and Ray against local.
 
-Order 2, T = 32, d = 32, batch 32, the architecture of the floor preset. All start processes and compile, as a user
-would wait for it, into a cache of programs that is empty at first and shared from then on. The second comparison has
-runs of twenty seconds and more, on the local engine and on a Ray cluster of simulated nodes on loopback, a core each:
-model-steps per second and core, the start of the engine left out and given beside it.
+Order 2, T = 32, d = 32, batch 32, the architecture of the floor preset. Times include starting processes and compiling,
+into a program cache that is empty at first and shared from then on. The second comparison has runs of at least twenty
+seconds, on the local engine and on a Ray cluster of simulated nodes on loopback, a core each: model-steps per second
+and core, without the start of the engine, which is shown separately.
 """
 
 import importlib.util
@@ -66,15 +66,13 @@ def main() -> None:
         alone = one_by_one(sweep, folder)
         steps = sweep.count * STEPS
         rows = [
-            Row(
-                f"sweep, {engine.workers} workers", steps / together, "model-steps per second, start and compilation in"
-            ),
+            Row(f"sweep, {engine.workers} workers", steps / together, "model-steps per second, with compilation"),
             Row("anyorder train, one by one", steps / alone, "model-steps per second"),
             Row("ratio", alone / together, "×", "≥ 2"),
         ]
         show(f"{sweep.count} runs of {STEPS} steps, {devices.cores()} cores", rows)
         if importlib.util.find_spec("ray") is None:
-            print("  Ray is not installed, so there is nothing to compare with: pip install '.[ray]' in a clone")
+            print("  Ray is not installed, so it is not compared: pip install '.[ray]' in a clone")
             return
         from ray.cluster_utils import Cluster
 

@@ -1,9 +1,9 @@
 """A step of training against the same step in PyTorch, eager and compiled, and against its matrix products alone.
 
 Order 2, batch 32, sequences drawn inside the step; the architecture of the paper preset with d = 64, and one layer of
-Mamba-2 with d = 32. Two models: here on
-two devices of one process, there in two processes with one thread each. Times are per model and step. PyTorch is
-looked for in this environment, or in the one that TORCH_PYTHON names. The products alone are `benchmarks.step`'s.
+Mamba-2 with d = 32. Two models: in JAX on two devices of one process, in PyTorch in two processes with one thread each.
+Times are per model and step. PyTorch is taken from this environment, or from that of the interpreter TORCH_PYTHON. The
+products alone are those of `benchmarks.step`.
 """
 
 import os

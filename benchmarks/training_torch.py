@@ -1,4 +1,4 @@
-"""The same training step in plain PyTorch: batched, without wasted work. Prints milliseconds per step.
+"""The same training step in plain PyTorch, batched and without wasted work. Prints milliseconds per step.
 
 Run it with a Python that has PyTorch: `python training_torch.py paper|mamba LENGTH BATCH STEPS eager|compiled`.
 """
@@ -66,7 +66,7 @@ class Model(nn.Module):
 
 
 class Mamba(nn.Module):
-    """One layer of Mamba-2 in its quadratic form: 4 heads, each with keys of its own, behind a convolution."""
+    """One layer of Mamba-2 in its quadratic form: 4 heads, each with its own keys, behind a convolution."""
 
     def __init__(self, d: int, heads: int = 4, state: int = 32, expansion: int = 2, taps: int = ORDER + 1) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class Mamba(nn.Module):
 
 
 class MambaModel(nn.Module):
-    """A layer norm, one Mamba layer, a layer norm and an output matrix of its own."""
+    """A layer norm, one Mamba layer, a layer norm and an untied output matrix."""
 
     def __init__(self, d: int) -> None:
         super().__init__()

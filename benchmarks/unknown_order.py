@@ -1,7 +1,6 @@
 """Streams of unknown order against the streaming k-gram of the same order, for each depth that a token visits.
 
-Each data set has a process of its own. Times are of the processor, not of the clock: the ratios of one run hold on a
-machine that others use as well.
+Each data set has its own process. Times are CPU times, so that the ratios of one run are valid on a shared machine.
 """
 
 import json

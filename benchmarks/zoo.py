@@ -1,7 +1,7 @@
 """Train the models of the zoo and write their files and cards: `python -m benchmarks.zoo RUNS [--write]`.
 
-Each is seed 0 of its recipe, whatever comes out. Runs that are in RUNS are taken from there; those that were stopped go
-on. With `--write` the files in `anyorder/zoo` are replaced. It takes about five minutes on one free core.
+Each is seed 0 of its recipe, without selection. Runs in RUNS are reused, and resumed if unfinished. With `--write` the
+files in `anyorder/zoo` are replaced. It takes about five minutes on one free core.
 """
 
 import json
@@ -36,7 +36,7 @@ RECIPES = {
         for order in (1, 2, 3)
     },
 }
-#: Read by the probe; the same for every model.
+#: Settings of the probe, the same for every model.
 SETTINGS = Settings()
 
 

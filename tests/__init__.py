@@ -1,4 +1,4 @@
-"""Tests of anyorder, and how its annotations are checked in them."""
+"""Tests of anyorder, and the checks of its annotations in them."""
 
 import functools
 

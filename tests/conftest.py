@@ -7,22 +7,22 @@ import subprocess
 import sys
 import tempfile
 
-# Both workers, the processes that tests start, and later runs share every program, however small: compiling is most of
-# the time that tests take, and reading a program back costs a third of it.
+# Both workers, processes started by tests, and later runs share every program, however small: compilation is most of
+# the time of the tests, and reading a program from the cache takes a third of it.
 os.environ.setdefault(
     "ANYORDER_CACHE", str(pathlib.Path(tempfile.gettempdir()) / f"anyorder-tests-{getpass.getuser()}")
 )
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.environ["ANYORDER_CACHE"])
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-# The same for bytecode, also where Python is told to write none: to compile the instrumented modules takes 10 s.
+# The same for bytecode, even if Python is told to write none: compiling the instrumented modules takes 10 s.
 sys.dont_write_bytecode = False
 sys.pycache_prefix = str(pathlib.Path(os.environ["ANYORDER_CACHE"]) / "bytecode")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
-# Programs of tests are small and run once: what XLA would make of them costs more than it saves.
+# Programs of tests are small and run once: optimisation by XLA costs more than it saves.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-# The former way to make code of fused operations compiles twice as fast. XLA ends a process that has a flag it does not
-# know, so a process of its own tries first; the workers inherit what it found.
+# The former code generator for fused operations compiles twice as fast. XLA ends a process with an unknown flag, so a
+# separate process tries first; the workers inherit its finding.
 if "XLA_FLAGS" not in os.environ:
     flags = {"XLA_FLAGS": "--xla_cpu_use_fusion_emitters=false"}
     tried = subprocess.run(
@@ -38,7 +38,7 @@ import pytest
 from anyorder.cli import main
 from anyorder.io import plugins
 
-#: Every compiled program maps some memory of its own, and Linux allows a process 65,530 maps.
+#: Every compiled program maps its own memory, and Linux allows a process 65,530 maps.
 MANY_MAPS = 30_000
 
 

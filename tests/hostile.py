@@ -101,7 +101,7 @@ def cut_off() -> None:
 
 
 def answered(call: typing.Callable[[], object]) -> tuple[object, str | None]:
-    """The value of a call, and the text of an exception that no user should see."""
+    """The value of a call, and the text of an unexpected exception."""
 
     def late(*_: object) -> None:
         raise TooLong("no answer in time")

@@ -67,7 +67,7 @@ def head_output(head, stream):
 
 
 def mamba_output(head, stream):
-    """One head of Mamba-2 as a recurrence, row by row; a weight is the share of an earlier row in absolute value."""
+    """One head of Mamba-2 as a recurrence, row by row; weights are the shares of earlier rows in absolute value."""
 
     def silu(v):
         return v / (1 + np.exp(-v))
@@ -92,7 +92,7 @@ def mamba_output(head, stream):
 
 
 def recurrence_output(head, stream):
-    """One head with a table, row by row; a weight is the share of an earlier row in what is read."""
+    """One head with a table, row by row; weights are the shares of earlier rows in the readout."""
     query, key, value, bias = as64(head.query), as64(head.key), as64(head.value), as64(head.bias)
     table = np.zeros((len(key), len(value))) if head.initial is None else as64(head.initial).copy()
     weights, outputs, written = np.zeros((len(stream), len(stream))), [], []

@@ -1,4 +1,4 @@
-"""The names that users guess after `import anyorder`: they exist, and type-check from outside."""
+"""Names that users guess after `import anyorder` exist, and type-check from outside."""
 
 import ast
 import importlib

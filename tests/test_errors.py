@@ -14,7 +14,7 @@ MODULES = [path for path in PACKAGE.rglob("*.py") if "cli" not in path.relative_
 
 
 def messages(path):
-    """Every text in a call that refuses something, with its line."""
+    """Every text in a call that rejects something, with its line."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in RAISING:
             for inner in ast.walk(node):

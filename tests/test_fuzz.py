@@ -59,7 +59,7 @@ def damage(draw):
 
 @st.composite
 def changed(draw):
-    """A function that changes one value of a JSON file, or leaves one out."""
+    """A function that changes or removes one value of a JSON file."""
     new = draw(
         st.sampled_from([None, True, -1, 10**30, 1e308, "", "x", [], {}, [[]], {"": 0}, ["a", None], "\ud800", 0.5])
     )

@@ -54,7 +54,7 @@ def test_the_page_is_made_from_the_files():
 
 
 def test_every_column_of_a_record_is_shown():
-    """Only the deviation and the seeds of a mean have no column of their own, and what no row has."""
+    """Every value has a column, except deviations and seeds of means, and values that no row has."""
     for id in on_pages():
         found = read_recorded(id)
         for table in found["tables"].values() if found else ():

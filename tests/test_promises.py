@@ -72,7 +72,7 @@ def test_errors_of_the_command_leave_no_traceback():
 
 @pytest.mark.slow
 def test_certificates_hold_in_programs_compiled_as_users_compile_them():
-    """The other tests compile with little optimisation; equal keys must get equal scores with all of it too."""
+    """The other tests compile with little optimisation; equal keys must get equal scores with full optimisation too."""
     users = {key: value for key, value in os.environ.items() if not key.startswith(("XLA_", "JAX_"))}
     asked = [("dyadic", 10, "float32"), ("bayes", 6, "float64"), ("k-head", 8, "bfloat16")]
     program = (

@@ -12,8 +12,8 @@ from anyorder.io.gates import FIGURES, Dtype, Gate
 _NUMBERS = ("d", "parameters", "state", "needs", "pays")
 LEGEND = """\
 state: bits kept while T tokens are streamed   needs: certified mantissa bits
-pays: the quantity named above the table, with its lower bound; docs/price.md lists
-the assumptions of each bound, in particular of Theorem 2 on mantissa bits
+pays: the quantity named above the table, with its lower bound; docs/price.md
+states the assumptions of each bound, in particular of Theorem 2 on mantissas
 parameters: by the paper's rules, with T key positions in every attention head
 """
 

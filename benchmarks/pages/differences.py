@@ -1,4 +1,4 @@
-"""The paragraphs on differences to the numbers of `two_can`, from the recorded tables."""
+"""The paragraphs on differences from the numbers of `two_can`, generated from the recorded tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rows_by(rows: Iterable[Row], column: str) -> dict[Any, Row]:
 
 
 def verb(row: Row) -> str:
-    """The verb that says whether the excess of a row agrees with the printed one."""
+    """The verb that states whether the excess of a row agrees with the printed one."""
     return "agrees" if row["excess_agrees"] else "does not agree"
 
 
@@ -139,7 +139,7 @@ def presets(recorded: Tables) -> str:
 
 
 def passed(rows: Mapping[float, Row], column: str, printed: Mapping[float, Printed]) -> dict[float, float]:
-    """A bound of reading A, moved to B, where the printed value is lower beyond rounding and B does not agree."""
+    """A bound of reading A, converted to B, if the printed value is below it beyond rounding and B does not agree."""
     bounds = {level: row[column] - row["clean_less_true"] for level, row in rows.items() if level}
     return {
         level: bound
@@ -149,7 +149,7 @@ def passed(rows: Mapping[float, Row], column: str, printed: Mapping[float, Print
 
 
 def above(rows: Mapping[float, Row], name: str) -> dict[float, float]:
-    """Difference of a reading to the printed value, at every level of noise."""
+    """Difference between a reading and the printed value, at every level of noise."""
     return {level: row[f"{name}_difference"] for level, row in rows.items() if level}
 
 

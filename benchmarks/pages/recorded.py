@@ -1,4 +1,4 @@
-"""Results recorded in the repository: their files, their tables, and how the docs show them.
+"""Results recorded in the repository: their files, their tables, and their display settings in the docs.
 
 `results/<paper>/<id>.json` records an experiment at the paper's budget; the folder of `two_can` and `own` is
 `results/paper`.
@@ -42,6 +42,6 @@ def recorded_file(id: str) -> Path:
 
 
 def read_recorded(id: str, folder: Path | None = None) -> Row | None:
-    """The recorded result of an experiment, or its result in the folder of a report; None if there is none."""
+    """The recorded result of an experiment, or its result in the folder of a report; None if missing."""
     path = recorded_file(id) if folder is None else folder / f"{id}.json"
     return read_json(path, "a recorded result", KEYS) if path.exists() else None

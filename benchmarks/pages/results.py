@@ -16,12 +16,12 @@ from benchmarks.pages.differences import DIFFERENCES
 from benchmarks.pages.markdown import as_markdown, rewritten
 from benchmarks.pages.recorded import on_pages, read_recorded, recorded_file, typed_tables
 
-#: Tables with more rows than this are not shown on the page, only linked.
+#: Tables with more rows than this are linked instead of shown.
 LONG = 24
 
 
 def regenerated(page: str) -> str:
-    """The page with its parts as they are now; each stands between `<!-- part: NAME -->` and `<!-- end -->`."""
+    """The page with up-to-date parts, each between `<!-- part: NAME -->` and `<!-- end -->`."""
     found = {id: record for id in on_pages() if (record := read_recorded(id)) is not None}
     parts = {
         "experiments": _experiments(),
@@ -33,7 +33,7 @@ def regenerated(page: str) -> str:
 
 
 def differences(found: Mapping[str, Row]) -> list[str]:
-    """A paragraph for every experiment that has printed numbers, from the tables that are recorded."""
+    """A paragraph for every experiment with printed numbers, from its recorded tables."""
     return [DIFFERENCES[id](typed_tables(found[id])) for id in on_pages() if id in found and id in DIFFERENCES]
 
 
@@ -95,7 +95,7 @@ def _section(record: Row) -> str:
             lines += [f"{caption}\n", markdown(rows) + "\n"]
         else:
             lines.append(f"{caption} {len(rows)} rows: table `{name}` of the file.\n")
-    # A path that holds on GitHub and for Sphinx, which copies pictures from beside its root.
+    # A path that is valid on GitHub and for Sphinx, which copies pictures from beside its root.
     lines += [f"![{record['figures'][name]}](../{file.removesuffix('.json')}/{name}.png)\n" for name in on_page.figures]
     return "\n".join([*lines, f"All numbers and each seed: `{file}`."])
 

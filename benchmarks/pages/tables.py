@@ -7,7 +7,7 @@ from benchmarks.pages.markdown import as_markdown, rewritten
 
 
 def markdown(table: Listing) -> str:
-    """The table as the docs have it; names of constructions are code.
+    """The table for the docs, with names of constructions as code.
 
     >>> print(markdown(Listing(("name", "d"), [("bigram", "3S")])))
     | name | d |
@@ -18,5 +18,5 @@ def markdown(table: Listing) -> str:
 
 
 def regenerated(page: str) -> str:
-    """A page with its tables as they are now."""
+    """A page with up-to-date tables."""
     return rewritten(page, "table", lambda name: markdown(TABLES[name]()))

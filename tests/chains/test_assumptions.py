@@ -1,4 +1,4 @@
-"""The assumptions of App. C and D on priors made for them and on others."""
+"""The assumptions of App. C and D on priors designed for them and on others."""
 
 import jax
 import numpy as np
@@ -37,7 +37,7 @@ def test_reversible_binary_kernels_meet_the_second_order_assumption_under_its_na
         found = second_order(kernel)
         assert not found.pop("cyclic shift, as printed")
         assert all(found.values()), found
-    flipped = kernels[0][::-1]  # exchanges s_1: the preference turns round
+    flipped = kernels[0][::-1]  # exchanges s_1: reverses the preference
     assert not second_order(flipped)["transition preference"]
 
 

@@ -32,7 +32,7 @@ def test_transition_noise_mixes_in_a_fresh_row_at_every_step():
     mixed = 0.5 * KERNEL.probabilities + 0.5 / 3  # E[P_r] is uniform
     expected = counts.sum(axis=-1, keepdims=True) * mixed
     assert scipy.stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), df=18) > 1e-3
-    # The rest of each truth, (truth - (1 - α)P_d)/α, is a point of the simplex, and never the same twice.
+    # The remainder of each truth, (truth - (1 - α)P_d)/α, is a point of the simplex, different at every step.
     tokens = np.asarray(drawn.tokens)
     rows = KERNEL.probabilities[tokens[:, :-2], tokens[:, 1:-1]]
     fresh = (np.asarray(drawn.truth)[:, 2:] - 0.5 * rows) / 0.5

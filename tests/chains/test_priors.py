@@ -1,4 +1,4 @@
-"""Moments of priors, and kernels that never come."""
+"""Moments of priors, and priors whose rejection sampling would never end."""
 
 import itertools
 

@@ -45,7 +45,7 @@ def test_truth_is_the_row_of_the_context():
 
 @pytest.mark.parametrize("count", [1, 4, 5])
 def test_tokens_are_those_of_a_walk_by_hand(count):
-    """The uniform numbers from the public generator, and one token after the other in plain Python."""
+    """With uniform numbers from the public generator, token by token in plain Python."""
     length, order, size = 30, 2, 3
     drawn = chains.sample(Dirichlet(order, size), length=length, count=count, seed=KEY)
     _, step_key, _ = jax.random.split(KEY, 3)

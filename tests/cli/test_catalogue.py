@@ -11,7 +11,7 @@ import pytest
 
 import anyorder
 
-#: Runs commands and prints which slow libraries they imported.
+#: Runs commands and prints the slow libraries that they imported.
 PROGRAM = """
 import sys
 from anyorder.cli import main

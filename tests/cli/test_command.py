@@ -1,4 +1,4 @@
-"""Tables as a person sees them."""
+"""Tables as displayed, and suggested next commands."""
 
 import io
 import shlex
@@ -32,7 +32,7 @@ def test_a_report_is_two_columns():
     ]
 
 
-#: A call of each command that needs words, and the keys of its report that its next step takes up.
+#: Arguments of each command that needs some, and the keys of its report that its next step uses.
 CALLS = {
     "sample": (["--out", "a b.txt"], {}),
     "estimate": (["book.txt", "--alphabet", "auto", "--order", "3"], {}),

@@ -1,4 +1,4 @@
-"""Variables of the environment with which JAX cannot start, or draws otherwise."""
+"""Environment variables with which JAX cannot start, or draws other numbers."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""`anyorder estimate`: every estimator, several sequences, and nothing that is only infinite."""
+"""`anyorder estimate`: every estimator, several sequences, and explained infinite losses."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Signals as a command meets them. The handlers are checked first: a signal without them would end the tests."""
+"""Signals to a running command. The handlers are checked first: a signal without them would end the tests."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""The table of cases: the error that each construction keeps, and the oracle that measures it."""
+"""The table of cases: the largest allowed error of each construction, and the oracle that measures it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ TOKENS = np.random.default_rng(3).integers(0, 3, 40)
 
 
 def worst_error(model, oracle, order, batch):
-    """Largest error of a probability over all positions where the oracle is defined, and how many there are."""
+    """Largest error of a probability over all positions where the oracle is defined, and their number."""
     outputs = np.asarray(jax.vmap(model)(jnp.asarray(batch, jnp.int32)), np.float64)
     worst, positions = 0.0, 0
     for output, tokens in zip(outputs, batch, strict=True):

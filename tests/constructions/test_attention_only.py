@@ -1,4 +1,4 @@
-"""Attention alone: its margin over all pairs of contexts, and contexts that were never seen."""
+"""Attention alone: its margin over all pairs of contexts, and unseen contexts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The assumptions of certificates about the backend, and backends that break them."""
+"""The assumptions of certificates about the backend, and backends that violate them."""
 
 import contextlib
 
@@ -25,7 +25,7 @@ def test_what_is_assumed_of_the_backend_is_named_and_checked(monkeypatch):
 
 @contextlib.contextmanager
 def lowered(primitive, function):
-    """Let the CPU compute a primitive by another function, in everything that is compiled meanwhile."""
+    """Let the CPU compute a primitive by another function, in all programs compiled meanwhile."""
     table = mlir._platform_specific_lowerings["cpu"]
     before = table.get(primitive)
     mlir.register_lowering(primitive, mlir.lower_fun(function, multiple_results=False), platform="cpu")
@@ -58,7 +58,7 @@ def dot_product(add):
 
 
 def reordered(left, right):
-    """Terms in an order of its own for every column, as blocked and parallel sums have it."""
+    """Terms in a different order for every column, as in blocked and parallel sums."""
     terms = left * right
     count, width = terms.shape[-2:]
     order = (np.arange(width) + np.arange(count)[:, None]) % width
@@ -70,7 +70,7 @@ def reordered(left, right):
 
 
 def coarse(left, right):
-    """Factors rounded to bfloat16, as fast modes of accelerators do it."""
+    """Factors rounded to bfloat16, as in fast modes of accelerators."""
     return (left.astype(jnp.bfloat16).astype(left.dtype) * right.astype(jnp.bfloat16).astype(right.dtype)).sum(-1)
 
 

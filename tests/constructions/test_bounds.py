@@ -65,7 +65,7 @@ def test_every_two_lists_of_values_are_told_apart(order, symbols, count):
         asked = next(place for place in range(count) if first[place] != second[place])
         one, places = placed(order, symbols, first, asked)
         other = hidden(order, symbols, second, asked)
-        # The one who asks knows the values before, and writes the same tokens in both.
+        # The party with the question knows the earlier values, and writes the same tokens in both.
         assert {place for place in range(len(one)) if one[place] != other[place]} <= set(places)
         apart = max(abs(a - b) for a, b in zip(*(following(x, order, symbols) for x in (one, other)), strict=True))
         if symbols > 2 or order > 2:
@@ -202,7 +202,7 @@ def stationary(rows):
 
 
 def circuit(edges, start):
-    """The symbols of an Euler circuit of the de Bruijn graph, with so many edges (context, symbol)."""
+    """The symbols of an Euler circuit of the de Bruijn graph with these multiplicities of edges (context, symbol)."""
     left, path, found = dict(edges), [(start, None)], []
     while path:
         context, _ = path[-1]
@@ -276,7 +276,7 @@ def table(tokens, order):
     ("order", "symbols", "length", "further"), [(1, 2, 6, 4), (2, 2, 6, 7), (1, 3, 4, 5), (3, 2, 5, 9), (1, 2, 9, 4)]
 )
 def test_states_are_tables_of_counts(order, symbols, length, further):
-    """Sequences with different tables are separated by what follows, so that a state is needed for each table."""
+    """Sequences with different tables are separated by continuations, so that each table needs its own state."""
     classes = {}
     for tokens in itertools.product(range(symbols), repeat=length):
         classes.setdefault(table(tokens, order), tokens)
@@ -449,7 +449,7 @@ def test_a_head_of_too_few_bits_confuses_two_contexts():
 
 
 def stored(number, bits):
-    """A positive whole number, rounded to so many significant bits, ties to even."""
+    """A positive integer, rounded to `bits` significant bits, ties to even."""
     if number == 0:
         return Fraction(0)
     unit = Fraction(2) ** (number.bit_length() - bits)

@@ -1,4 +1,4 @@
-"""Options of a construction, and its formulas as they are printed."""
+"""Options of a construction, and its formulas as printed."""
 
 import pytest
 

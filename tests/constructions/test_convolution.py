@@ -38,7 +38,7 @@ def test_rows_before_the_first_are_zero():
 
 
 def test_a_convolution_of_k_taps_confuses_two_sequences():
-    """0^k 1 0^k and 0^(k-1) 1 0^(k+1) differ in what followed 0^k, and a shorter convolution cannot see it."""
+    """0^k 1 0^k and 0^(k-1) 1 0^(k+1) differ in the token after 0^k, and a shorter convolution cannot see it."""
     for order in (1, 2, 3):
         model = construct("convolution", order=order, alphabet_size=2, length=2 * order + 1)
         first, second = (jnp.eye(2 * order + 1, dtype=int)[place] for place in (order, order - 1))

@@ -1,4 +1,4 @@
-"""Digits as sums of blocks, each block a threshold that a number reaches or not."""
+"""Digits as sums of blocks, each block stating whether a number reaches a threshold."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""`dyadic`: whole codes, equal keys, the inverse temperature that its target needs, and the sink of `bayes`."""
+"""`dyadic`: integer codes, equal keys, the inverse temperature for its target, and the sink of `bayes`."""
 
 import math
 
@@ -41,7 +41,7 @@ def test_equal_windows_are_identical_keys_and_codes_are_integers():
         assert seen.setdefault(window, keys[n].tobytes()) == keys[n].tobytes()
     assert not keys[:order].any()  # gated
     assert 20 < len(seen) < 500
-    # Equal keys have equal scores, wherever they stand: the products of the backend must see to that.
+    # Equal keys have equal scores at all positions, which depends on the backend's products.
     weights = np.asarray(trace.attention[1])[0]
     for n in range(2 * order, len(tokens)):
         matches = [

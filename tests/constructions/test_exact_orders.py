@@ -1,4 +1,4 @@
-"""The exact orders on file."""
+"""The recorded exact orders."""
 
 from __future__ import annotations
 

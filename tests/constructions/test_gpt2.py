@@ -1,4 +1,4 @@
-"""Exported folders, run by a GPT-2 that is written here from its definition, against counts."""
+"""Exported folders, run by a GPT-2 written here from its definition, against counts."""
 
 import json
 from collections import Counter
@@ -209,7 +209,7 @@ def test_a_killed_export_is_written_again_and_a_model_of_others_is_not(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"somebody's")
     with pytest.raises(InputError, match="already contains other files"):
         anyorder.export("k-head", tmp_path, order=1, alphabet_size=2, length=16)
-    (tmp_path / ".anyorder-lock").touch()  # as a process leaves it that is killed
+    (tmp_path / ".anyorder-lock").touch()  # as a killed process leaves it
     anyorder.export(CONSTRUCTIONS["k-head"], tmp_path, order=1, alphabet_size=2, length=16)
     names = {"model.safetensors", "config.json", "README.md", "ground_truth.json"}
     assert {path.name for path in tmp_path.iterdir()} == names

@@ -1,4 +1,4 @@
-"""The first head and its anchor, and sizes that are refused."""
+"""The first head and its anchor, and rejected sizes."""
 
 import tracemalloc
 

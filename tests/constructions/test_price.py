@@ -1,4 +1,4 @@
-"""Prices: sizes are those of the arrays, nothing is cheaper than its bound, and nothing is built."""
+"""Prices: sizes equal those of the arrays, no model is cheaper than its bound, and no model is built."""
 
 from __future__ import annotations
 

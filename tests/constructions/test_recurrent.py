@@ -1,4 +1,4 @@
-"""`recurrent` and `recurrent-bayes`: every sequence of small lengths, the table, and where counts end."""
+"""`recurrent` and `recurrent-bayes`: every sequence of small lengths, the table, and the largest exact counts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_counts_end_where_whole_numbers_do(dtype, last):
     assert plan("recurrent", length=last, **asked).shortcoming is None
     refused = plan("recurrent", length=last + 1, **asked)
     assert refused.refusal.partition("; use ")[2] == f"float32, length ≤ {last}, or `convolution`"
-    # One more match is lost: the count of a run stays where it is, while that of the other symbol grows.
+    # One more match is lost: the count of a run no longer grows, while that of the other symbol does.
     model = refused.build(force=True)
     state, ones = begin(model), np.zeros(2 * last, int)
     for token in ones:

@@ -21,7 +21,7 @@ from tests.models.small import jaxpr_dtypes
 
 @pytest.fixture
 def optimised():
-    """Programs as users have them: the sequences are long enough for that to take less time, not more."""
+    """Programs compiled as for users: the sequences are long enough that this takes less time, not more."""
     before = jax.config.values["jax_disable_most_optimizations"]
     jax.config.update("jax_disable_most_optimizations", False)
     yield
@@ -51,7 +51,7 @@ def test_exact(entry, case, symbols, optimised):
         assert positions > case.length
         assert error <= case.error, f"order {order}: {error}"
         assert error <= model.certificate.bound, f"order {order}: {error} exceeds {model.certificate.bound}"
-        assert model.certificate.bound <= 10 * case.error  # a promise worth having
+        assert model.certificate.bound <= 10 * case.error  # a useful bound
 
 
 def test_every_certified_construction_has_cases():

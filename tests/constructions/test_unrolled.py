@@ -1,4 +1,4 @@
-"""`unrolled`: what its layers write, which orders it certifies, and what it refuses; `k-head`, which needs no bits."""
+"""`unrolled`: the outputs of its layers, certified orders, and rejected requests; `k-head`, which needs no bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values that proof steps show are those in the stream."""
+"""The displayed values of proof steps equal those in the stream."""
 
 import numpy as np
 import pytest

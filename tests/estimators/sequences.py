@@ -7,7 +7,7 @@ SHAPES = [(1, 2, 2), (1, 3, 20), (2, 2, 24), (3, 4, 4), (4, 2, 24), (4, 3, 13)]
 
 @st.composite
 def sequences(draw):
-    # A few shapes only: each one is compiled, and the values are what varies.
+    # Few shapes, because each one is compiled; only the values vary.
     order, size, length = draw(st.sampled_from(SHAPES))
     kind = draw(st.sampled_from(["random", "constant", "periodic", "sparse"]))
     if kind == "constant":

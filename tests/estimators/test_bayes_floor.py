@@ -1,4 +1,4 @@
-"""The floor is the Bayes predictor, or says why there is none."""
+"""The floor is the Bayes predictor, or states the reason why there is none."""
 
 import jax
 import numpy as np
@@ -12,7 +12,7 @@ from tests.chains.test_shared_rows import KEY, drawn
 
 @pytest.mark.slow
 def test_the_floor_is_the_bayes_predictor_by_enumeration():
-    """The posterior mean of the next row over many kernels of the prior, weighted by what they give to the tokens."""
+    """The posterior mean of the next row over many kernels of the prior, weighted by their likelihood."""
     tokens = [0, 1, 1, 0, 1, 1, 1, 0]
     for prior in (BagSymmetric(2, 2), OrderMixture(2, 0, 2), Tree(2, 2)):
         kernels = np.concatenate([drawn(prior), np.asarray(jax.vmap(prior.draw)(jax.random.split(KEY, 60_000)))])

@@ -1,4 +1,4 @@
-"""Estimates of traced tokens: those outside the alphabet cannot be refused, and make NaN rows."""
+"""Estimates of traced tokens: those outside the alphabet cannot be rejected, and make rows NaN."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The streaming estimator against its definitions, whatever the chunks, the storage and the hash."""
+"""The streaming estimator against its definitions, for all sizes of chunks, storages and hashes."""
 
 import contextlib
 import re
@@ -177,7 +177,7 @@ def test_memory_follows_contexts_and_not_length(estimator, order, symbols):
     for chunk in np.array_split(x, 4):
         stream.probabilities(chunk)
     assert stream.seen == 1_000_000
-    # The k-gram has one context a phase; the others add what the first k positions do.
+    # The k-gram has one context per phase; the others add contexts of the first k positions.
     assert stream.contexts <= 10 + 2 * order
     assert stream.nbytes < 200_000
 
@@ -195,7 +195,7 @@ def test_bytes_per_context_are_those_of_the_docs(estimator, least, most, order, 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_nbytes_is_what_is_held(estimator):
     x = bumpy(100_000, 256, seed=3)
-    StreamingEstimator(5, 256, estimator).probabilities(x[:100])  # what compilation keeps is not counted
+    StreamingEstimator(5, 256, estimator).probabilities(x[:100])  # memory kept by compilation is not counted
     tracemalloc.start()
     try:
         stream = StreamingEstimator(5, 256, estimator)

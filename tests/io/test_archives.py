@@ -1,4 +1,4 @@
-"""Archives that unpack to more than they seem to."""
+"""Archives that unpack to more than they state."""
 
 import tracemalloc
 import zipfile

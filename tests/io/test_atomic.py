@@ -1,4 +1,4 @@
-"""Writing: every format, and nothing half-written."""
+"""Writing: every format, and no incomplete files."""
 
 import errno
 import json
@@ -58,7 +58,7 @@ def test_arrays_are_written_as_npy_text_or_json_lines(tmp_path):
 
 
 def test_an_error_of_another_file_is_not_one_of_writing(tmp_path):
-    """Only what concerns the file itself is "cannot write": what the block does besides keeps its own error."""
+    """Only errors of the file itself become "cannot write"; other errors of the block are unchanged."""
     with pytest.raises(FileNotFoundError), atomic.whole_file(tmp_path / "a.txt"):
         (tmp_path / "absent").read_text()
     with pytest.raises(ConnectionError), atomic.whole_file(tmp_path / "a.txt"):

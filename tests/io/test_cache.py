@@ -1,4 +1,4 @@
-"""The cache between two calls of the command follows from the package, and is never needed."""
+"""The cache between two calls of the command depends on the package only, and is optional."""
 
 import os
 import pwd
@@ -22,7 +22,7 @@ def package(monkeypatch, tmp_path):
 
 @pytest.fixture
 def ask():
-    """Ask for a value that says how often it was made."""
+    """Request a value that counts its computations."""
     made = []
 
     def call(name="list"):

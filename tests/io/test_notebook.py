@@ -1,4 +1,4 @@
-"""Tables in notebooks show their values as text."""
+"""Tables in notebooks show values as text."""
 
 from html.parser import HTMLParser
 

@@ -1,4 +1,4 @@
-"""The text of a certificate, and when a model exceeds it."""
+"""The text of a certificate, and the warning when a sequence exceeds it."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Files of models: bit for bit in every dtype, and one line for every way in which a file can be wrong."""
+"""Files of models: bit for bit in every dtype, and a one-line error for every kind of damage."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_certificate_belongs_to_its_weights(saved, tmp_path):
     anyorder.save(dataclasses.replace(other, certificate=None), tmp_path / "other.safetensors")
     tensors, _ = read_tensors(tmp_path / "other.safetensors")
     _, header = read_tensors(saved)
-    write_tensors(saved, tensors, header)  # a file that is whole, with the certificate of another model
+    write_tensors(saved, tensors, header)  # a complete file, with the certificate of another model
     assert "has a certificate that does not belong to its weights; build the model again" in refused(saved)
 
 

@@ -1,4 +1,4 @@
-"""Token by token and all at once are the same, and memory does not grow."""
+"""Token by token equals all at once, and memory does not grow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new paper is one folder: a toy passes through every command, the report and the pages of the docs."""
+"""A new paper is one folder: a toy paper works in every command, the report and the pages of the docs."""
 
 from __future__ import annotations
 

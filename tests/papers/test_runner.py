@@ -72,7 +72,7 @@ def test_everything_at_a_tiny_budget(run, tmp_path):
     totals = [row for row in tables["parameters"]["three-layer"] if row["component"] == "total"]
     assert totals[0]["counted"] - totals[0]["printed"] == 2 * 15  # E6, with d = 15
 
-    # The same command again: everything is kept, except the damaged parts.
+    # The same command again keeps everything except the damaged parts.
     damaged = out / "table-1" / "result.safetensors"
     damaged.write_bytes(damaged.read_bytes()[:-10])
     code, text, _ = run("reproduce", "--budget", "tiny", "--seeds", 1, "--out", out, "--json")

@@ -14,7 +14,7 @@ def normalised(scores):
 
 
 def _by_window(tokens, order, name):
-    """Uniform over the keys whose previous `order` tokens have the name that the last ones of the query have."""
+    """Uniform over the keys whose previous `order` tokens have the same name as the query's last ones."""
     length, ends = len(tokens), {}
     scores = np.zeros((length, length))
     for n in range(order - 1, length):
@@ -46,7 +46,7 @@ def duplicate(tokens):
 
 
 def noise(tokens, generator):
-    """Rows without any rule, some of them on a single key."""
+    """Random rows, some of them on a single key."""
     return normalised(np.exp(3 * generator.standard_normal((len(tokens), len(tokens)))))
 
 

@@ -1,4 +1,4 @@
-"""Agreement profiles of heads that are known: induction heads of every kind, and decoys."""
+"""Agreement profiles of known heads: induction heads of every kind, and decoys."""
 
 import numpy as np
 import pytest

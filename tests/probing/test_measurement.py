@@ -1,4 +1,4 @@
-"""The whole measurement on models whose order is proven, and on models that have none."""
+"""The whole measurement on models with a proven order, and on models without one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Our own models as the probe runs them."""
+"""Our own models in the probe."""
 
 import numpy as np
 import pytest

@@ -30,7 +30,7 @@ def test_the_token_at_a_matching_key_is_fresh():
 
 
 def patterns(tokens, n, i, longest):
-    """How many of offsets 1 … K agree, and the only one that does not, or else the only one that does."""
+    """The number of agreeing offsets 1 … K, and the only one that does not agree, or else the only one that does."""
     agree = [tokens[i - j] == tokens[n - j + 1] for j in range(1, longest + 1)]
     odd = agree.index(False) if sum(agree) == longest - 1 else agree.index(True) if sum(agree) == 1 else None
     return sum(agree), odd

@@ -1,4 +1,4 @@
-"""The report of experiments: agreement with print at a glance."""
+"""The report of experiments: agreement with print."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""A tiny sweep, its rows, and rows that nobody trained."""
+"""A tiny sweep, its rows, and made-up rows."""
 
 import dataclasses
 import functools
@@ -57,7 +57,7 @@ def in_process():
 
 
 def made(axes, seeds=3, metric="gap"):
-    """A sweep with rows that nobody trained: the gap is the sum of the places on the axes, plus a little a seed."""
+    """A sweep with made-up rows: the gap is the sum of the indices on the axes, plus a little for each seed."""
     grid = spec.sweep("made", PRESETS["floor"], axes, seeds=seeds, metric=metric)
     rows = []
     for one in spec.runs(grid):

@@ -39,7 +39,7 @@ def test_a_killed_worker_changes_nothing_in_the_table(tmp_path):
 
 
 def test_a_run_that_takes_its_worker_with_it_fails_and_the_others_go_on(tmp_path, monkeypatch):
-    """A worker that dies on the second run of every chunk it gets, and answers for all others."""
+    """A worker that dies on the second run of every chunk, and answers for all others."""
     program = tmp_path / "python"
     program.write_text(
         f'#!{sys.executable}\nimport json, os, sys\nprint(\'{{"backend": "cpu"}}\', flush=True)\n'

@@ -47,7 +47,7 @@ def test_ctrl_c_leaves_a_table_that_the_same_command_completes(tmp_path):
         f"anyorder: interrupted with {done} of 12 runs in {out}; the same command resumes there"
     )
     with (out / "runs.jsonl").open("a") as stream:
-        stream.write('{"run": 11, "learn')  # as a process that was killed would leave it
+        stream.write('{"run": 11, "learn')  # as a killed process would leave it
     again = subprocess.run([*words, "--json"], capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     report = json.loads(again.stdout)

@@ -1,4 +1,4 @@
-"""Tables that are damaged or another's are refused and not touched."""
+"""Tables that are damaged or belong to another sweep are rejected and unchanged."""
 
 from __future__ import annotations
 

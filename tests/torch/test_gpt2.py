@@ -1,4 +1,4 @@
-"""Exported folders in `transformers` and TransformerLens: the promises of the card, and the order read by the probe."""
+"""Exported folders in `transformers` and TransformerLens: the errors in the card, and the order read by the probe."""
 
 import json
 
@@ -14,7 +14,7 @@ from anyorder.constructions.hard_sequences import hard_sequences
 from anyorder.estimators.streaming import StreamingEstimator
 from anyorder.probing import Settings
 
-#: The sizes that are promised, and smoothing.
+#: The supported sizes, and smoothing.
 CASES = [
     ("k-head", 1, 3, 128, None),
     ("k-head", 2, 3, 128, None),

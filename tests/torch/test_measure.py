@@ -1,4 +1,4 @@
-"""Anyone's module next to the floor, and one line for every module that cannot be measured."""
+"""Foreign modules next to the floor, and one-line errors for those that cannot be measured."""
 
 import numpy as np
 import pytest

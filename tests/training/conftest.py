@@ -1,4 +1,4 @@
-"""A finished run that several test files look at."""
+"""A finished run that several test files use."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.training.small import PAIR
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
-    """A finished tiny run, and its folder, which tests copy before they touch it."""
+    """A finished tiny run, and its folder, which tests copy before changing it."""
     folder = tmp_path_factory.mktemp("runs") / "finished"
     reports = []
     return train(PAIR, folder, watch=reports.append), folder, reports

@@ -1,4 +1,4 @@
-"""Evaluations against loops over the definitions and against models whose numbers are known."""
+"""Evaluations against loops over the definitions and against models with known numbers."""
 
 from __future__ import annotations
 

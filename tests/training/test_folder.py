@@ -1,4 +1,4 @@
-"""The folder of a damaged or interrupted run: nothing lost, nothing silent, every line once, the same final bytes."""
+"""The folder of a damaged or interrupted run: no lost data, no silent change, every line once, the same final bytes."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_weights_that_are_no_numbers_are_refused(copied, wrong):
 
 
 def test_the_checkpoint_of_another_run_is_refused(copied, tmp_path):
-    """Of the same config, even: it knows what its own run had measured."""
+    """Even of the same config: a checkpoint contains the digest of its run's metrics."""
     other = dataclasses.replace(TINY, seed=1)
     train(other, tmp_path / "other")
     tensors, _ = read_tensors(tmp_path / "other" / folders.CHECKPOINT)

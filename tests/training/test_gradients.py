@@ -1,4 +1,4 @@
-"""The gradients written by hand against those that are derived from the same functions, written plainly."""
+"""Hand-written gradients against automatic ones of the same functions."""
 
 from __future__ import annotations
 

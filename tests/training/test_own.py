@@ -1,4 +1,4 @@
-"""Sources and models of one's own: trained, kept, resumed, and refused where they are others."""
+"""User-defined sources and models: trained, stored, resumed, and rejected if they differ."""
 
 import dataclasses
 import json
@@ -19,7 +19,7 @@ TINY |= {"optimiser": "adamw", "learning_rate": 0.02, "checkpoint_every": 20, "e
 
 
 class Alike(chains.Prior):
-    """Both rows the same: the past says nothing but through the counts of symbols."""
+    """Both rows the same, so that the counts of symbols are a sufficient statistic."""
 
     low: float = 0.1
 

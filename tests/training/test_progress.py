@@ -1,4 +1,4 @@
-"""Progress without a terminal: a line now and then, and one at the end."""
+"""Progress without a terminal: occasional lines, and one at the end."""
 
 from anyorder.training import progress
 from anyorder.training.progress import Progress, shown

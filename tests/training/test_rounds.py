@@ -40,7 +40,7 @@ def test_a_stack_is_spread_over_devices(finished, tmp_path):
 
 
 class Told(SideBySide):
-    """Two models; the second one's loss is no number from a step on, or its weights are none at the end of a round."""
+    """Two models; the second one's loss is NaN from a step on, or its weights are NaN at the end of a round."""
 
     def __init__(self, nan_from=None, unsound_at=None):
         self.asked, self.nan_from, self.unsound_at = [], nan_from, unsound_at

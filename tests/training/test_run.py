@@ -1,4 +1,4 @@
-"""Whole runs: the same to the last bit however they are interrupted or grouped, and their files."""
+"""Whole runs, identical to the last bit however they are interrupted or grouped, and their files."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_stopped_and_resumed_it_is_the_same_run(finished, tmp_path):
     assert not stopped.finished
     assert stopped.step == 40
     assert not (tmp_path / "run" / "summary.json").exists()
-    # A process that is killed leaves lines after its checkpoint and perhaps half a line.
+    # A killed process leaves lines after its checkpoint and perhaps a truncated line.
     with (tmp_path / "run" / "metrics.jsonl").open("a") as stream:
         stream.write('{"kind": "loss", "step": 60, "model": 0, "loss": 1.0}\n{"kind": "lo')
     with pytest.warns(UserWarning, match="the last, was cut short"):

@@ -67,7 +67,7 @@ def address(request):
 
 @pytest.fixture
 def page(browser):
-    """A page that fails the test on anything in its console, and on any request that leaves the explorer."""
+    """A page that fails the test on any console message, and on any request to another host."""
     opened = browser.new_page(viewport={"width": 1280, "height": 900})
     said = []
     opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))

@@ -27,7 +27,7 @@ BOMB = 1 << 25
 
 @contextlib.contextmanager
 def little_memory(most):
-    """Fail if this process ever takes so many bytes more than now; Linux counts them."""
+    """Fail if the peak memory of this process grows by more than this many bytes; needs Linux."""
     if not os.access("/proc/self/clear_refs", os.W_OK):
         yield
         return
@@ -129,7 +129,7 @@ def _probe(**changes):
 
 
 def _about(said):
-    """A file that is a model, in a folder that says odd things of it."""
+    """A model file, in a folder with an odd description of it."""
 
     def make(folder):
         _packed()(folder)

@@ -1,4 +1,4 @@
-"""Requests that are wrong, too large or from elsewhere, and the files of the page."""
+"""Requests that are invalid, too large or from another origin, and the files of the page."""
 
 import json
 import pathlib

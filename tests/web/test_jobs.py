@@ -1,4 +1,4 @@
-"""Long work: bounded, cancelled, and in nobody's way."""
+"""Long work: bounded, cancelled, and not blocking other requests."""
 
 import concurrent.futures
 import importlib

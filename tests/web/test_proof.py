@@ -49,7 +49,7 @@ COUNTED = "abcabdab"
 
 
 class Look(TracedPosition):
-    """As much of a look at one position of COUNTED as sentences need, without a model."""
+    """The part of a position of COUNTED that sentences need, without a model."""
 
     order = 2
 

@@ -1,4 +1,4 @@
-"""The live server against its own description: every answer is one that it promises, whatever it is asked."""
+"""The live server against its own description: every response to any request matches the schema."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_a_stage_is_long_near_and_nearer_than_every_other_order():
 
 
 def test_the_page_says_what_is_on_record():
-    """No model of any setting waits at a shorter order, and the head comes in every setting."""
+    """No model of any setting has a stage at a shorter order, and the head forms in every setting."""
     root = Path(__file__).parents[3]
     tables = json.loads((root / "results" / "own" / "birth.json").read_text(encoding="utf-8"))["tables"]
     page = (root / "docs" / "probe.md").read_text(encoding="utf-8")

@@ -50,7 +50,7 @@ def test_models_have_the_parameters_of_their_size_and_pay_what_their_arrays_hold
 
 
 def test_a_guess_by_frequency_is_right_as_often_as_counting_says():
-    """Two pairs of two values: equal ones are always right, different ones if the smaller is asked for."""
+    """Two pairs of two values: equal ones are always right, different ones if the smaller is queried."""
     sequences = [
         [*pair, 3, values[asked]]
         for values in itertools.product((1, 2), repeat=2)

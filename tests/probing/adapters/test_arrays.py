@@ -1,4 +1,4 @@
-"""Attention that someone recorded."""
+"""Recorded attention."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Files that open as models, and files that never do."""
+"""Files that open as models, and files that are rejected."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Runs with layers that are no attention: the recipe, save, load, resume, probe, and plug-ins."""
+"""Runs with layers other than attention: the recipe, save, load, resume, probe, and plug-ins."""
 
 from __future__ import annotations
 

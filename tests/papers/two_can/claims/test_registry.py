@@ -1,4 +1,4 @@
-"""The record, the errata and the entries are of one piece."""
+"""The record, the errata and the entries agree."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_page_counts_errors_readings_and_differences_in_reproduction_apart()
         assert counted in page
 
 
-#: Verdicts that an audit put right; each line fails on the verdict that stood there before.
+#: Corrected verdicts; each line fails on the earlier verdict.
 AUDITED = {
     "eq-reduced": Verdict.CORRECTED,  # on the model of App. C.1 itself: it was measured on that of App. D
     "eq-reduced-training": Verdict.CORRECTED,
@@ -113,7 +113,7 @@ def test_entries_about_one_fact_refer_to_each_other_and_none_is_a_copy():
 
 
 def test_what_was_unfair_or_circular_stays_as_it_was_put_right():
-    """Each line fails on the verdict that once stood there."""
+    """Each line fails on the earlier verdict."""
     assert verdict("thm-any-order") == "vacuous"  # its assumption cannot be met: not false
     assert verdict("thm-second-order-weights") == "holds"  # under the assumption as printed
     assert verdict("asm-second-order") == "holds with a correction"  # the cyclic shift, not reversal
