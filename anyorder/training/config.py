@@ -298,13 +298,15 @@ def known(name: str, source: str, names: Iterable[str] = GROUPS) -> str:
 def changed(config: Config, changes: Mapping[str, Any], source: str = "the config") -> Config:
     """The config with these fields, of any group, changed; a single number means a list of one.
 
+    A prior or a mixer may be given by its name or itself.
+
     >>> changed(Config(), {"order": 3, "learning_rate": 0.01}).optimisation.learning_rate
     (0.01,)
     """
     flat: dict[str, Any] = {}
     for given, value in changes.items():
         name = known(given, source)
-        flat[name] = _plain(DEFAULTS[name], value)
+        flat[name] = _plain(DEFAULTS[name], _named(REGISTRIES[name], value) if name in REGISTRIES else value)
         check_value(name, flat[name], f"{source} has {name}")
     return _replaced(config, flat)
 
@@ -316,6 +318,13 @@ def _replaced(config: Config, flat: Mapping[str, Any]) -> Config:
         groups.setdefault(str(GROUPS[name]), {})[name] = flat[name]
     inner = {group: dataclasses.replace(getattr(config, group), **new) for group, new in groups.items()}
     return dataclasses.replace(config, **own, **inner)
+
+
+def _named(registry: Registry, value: Any) -> Any:
+    """The name of a registered object, or of each in a list; other values are unchanged."""
+    if isinstance(value, list | tuple):
+        return tuple(_named(registry, one) for one in value)
+    return value if isinstance(value, str | int | float | None) else registry.name_of(value)
 
 
 def _plain(default: object, value: Any) -> Any:
@@ -412,8 +421,6 @@ def preset(name: str | Config = "fast", order: int = 2, **changes: Any) -> Confi
     """
     fast = isinstance(name, str) and name == "fast"
     own: dict[str, object] = dict(_FAST.get(order, _FAST[max(_FAST)])) if fast else {}
-    if isinstance(changes.get("prior"), type):
-        changes["prior"] = PRIORS.name_of(changes["prior"])
     given = mixer_names(changes.get("mixer", ()))
     changes |= {"mixer": given} if given else {}
     for_mixers = recipe(given, order)

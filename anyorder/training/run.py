@@ -27,7 +27,6 @@ from anyorder.training.config import GROUPS, Architecture, Config, Member, chang
 from anyorder.training.evaluation import Evaluation, evaluate_each
 from anyorder.training.folder import Folder, opened, read_config, read_start
 from anyorder.training.initial import initial_model
-from anyorder.training.mixers import mixer_names
 from anyorder.training.own import GivenModel, check_same, own_modules, source_fields
 from anyorder.training.predictions import Output
 from anyorder.training.progress import Progress, RoundWatcher, Stop, shown
@@ -130,8 +129,6 @@ def train(
         changes["prior"] = PRIORS.name_of(prior)
     elif source is None and not isinstance(prior, str | None):
         source = changes.pop("prior")
-    if "mixer" in changes:
-        changes["mixer"] = mixer_names(changes["mixer"])
     if source is not None:
         source = as_source(source, int(changes.get("length", (config or Config()).data.length)) + 1)
         fields = source_fields(source)

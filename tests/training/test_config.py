@@ -2,9 +2,12 @@
 
 import pytest
 
+from anyorder.chains import Floored
 from anyorder.errors import InputError
 from anyorder.io import plugins
-from anyorder.training.config import PRESETS, Config, preset
+from anyorder.sweeps import spec
+from anyorder.training.config import PRESETS, Config, changed, preset
+from anyorder.training.mixers import MIXERS
 
 
 def test_presets_of_papers_and_plug_ins_stand_beside_those_of_the_lab(tmp_path, monkeypatch):
@@ -24,3 +27,12 @@ def test_a_preset_that_is_not_there_is_named():
 
 def test_a_preset_itself_is_taken_like_its_name():
     assert preset(PRESETS["floor"], order=3, steps=7) == preset("floor", order=3, steps=7)
+
+
+def test_a_prior_and_a_mixer_themselves_are_taken_like_their_names():
+    config = changed(Config(), {"prior": Floored, "mixer": [MIXERS["mamba"], "attention"]})
+    assert config == changed(Config(), {"prior": "floored", "mixer": ["mamba", "attention"]})
+    axes = spec.sweep("s", Config(), {"mixer": [MIXERS["mamba"], "attention"]}).axes
+    assert axes == {"mixer": ("mamba", "attention")}
+    with pytest.raises(InputError, match="the prior is a int"):
+        changed(Config(), {"prior": int})
