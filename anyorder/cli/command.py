@@ -8,7 +8,7 @@ import dataclasses
 import inspect
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, dataclass_transform
 
 import tyro
 from rich.box import SIMPLE_HEAD
@@ -21,6 +21,9 @@ from anyorder import io
 from anyorder.errors import require
 from anyorder.io import plugins
 from anyorder.io.gates import Gate
+
+if TYPE_CHECKING:
+    from anyorder.papers.experiment import Table as ResultTable
 
 
 class Outcome(NamedTuple):
@@ -71,10 +74,14 @@ class Command(abc.ABC):
         """The opening of `--help`: the docstring unchanged, because tyro would drop the examples."""
         return inspect.getdoc(cls) or ""
 
+    def words(self) -> dict[str, str]:
+        """Parts of the next command that are already quoted."""
+        return {}
+
     def next_step(self, report: Mapping[str, object]) -> str:
         """The suggested next command, printed after success."""
         known = {**vars(self), **report}
-        step = self.next.format_map({name: shlex.quote(str(value)) for name, value in known.items()})
+        step = self.next.format_map({name: shlex.quote(str(value)) for name, value in known.items()} | self.words())
         return step if "\n" in step else step + plugins.flags()  # the demo suggests several, which need none
 
     @abc.abstractmethod
@@ -97,11 +104,10 @@ class SequenceCommand(Command):
     row: int | None = None
     """Read only this sequence of the file: a row of .npy, a line of text, or a record of FASTA."""
 
-    def next_step(self, report: Mapping[str, object]) -> str:
-        """The suggested next command, with FILE replaced by this file and its alphabet unless it is standard input."""
+    def words(self) -> dict[str, str]:
+        """The file and its alphabet, or FILE if standard input was read."""
         alphabet = () if self.alphabet is None else ("--alphabet", self.alphabet)
-        words = "FILE" if self.file == "-" else shlex.join((self.file, *alphabet))
-        return super().next_step(report).replace("FILE", words, 1)
+        return {"input": "FILE" if self.file == "-" else shlex.join((self.file, *alphabet))}
 
     def opened(self) -> contextlib.AbstractContextManager[io.sequence_files.SequenceFile]:
         """The file, to be read in chunks."""
@@ -154,6 +160,15 @@ def table(columns: Mapping[str, str], rows: Iterable[Iterable[object]], title: s
     for row in rows:
         made.add_row(*("–" if cell is None else format(cell, form) for cell, form in zip(row, forms, strict=False)))
     return made
+
+
+def result_table(found: ResultTable) -> Table:
+    """A table of results, with the numbers that reports show."""
+    from anyorder.report.tables import cells, shown, words
+
+    rows = [cells(row) for row in found.rows]
+    columns = {words(name): "<" if isinstance(cell.value, str) else ">" for name, cell in rows[0].items()}
+    return table(columns, ((shown(cell.value) for cell in row.values()) for row in rows), found.caption or None)
 
 
 def key_value_table(report: Mapping[str, object]) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
@@ -75,7 +75,7 @@ class Verify(Chosen):
 
     next = (
         "anyorder build {name} --order {order} --alphabet-size {alphabet_size} --length {length} --dtype {dtype}"
-        " --out {name}.safetensors"
+        "{options} --out {name}.safetensors"
     )
     name: Name
     """The construction; `anyorder constructions` lists them."""
@@ -100,14 +100,14 @@ class Verify(Chosen):
                 f"probe {name}, for its certificate read anyorder.load({name!r}).certificate",
             )
 
-    def next_step(self, report: Mapping[str, object]) -> str:
-        """The command that builds the construction with the verified options."""
+    def words(self) -> dict[str, str]:
+        """The verified options."""
         given = {**self.options(), **({"force": True} if self.force else {})}
         flags = ""
         for name, value in given.items():
             flag = name.replace("_", "-")
-            flags += f"--{'' if value else 'no-'}{flag} " if isinstance(value, bool) else f"--{flag} {value} "
-        return super().next_step(report).replace("--out", f"{flags}--out")
+            flags += f" --{'' if value else 'no-'}{flag}" if isinstance(value, bool) else f" --{flag} {value}"
+        return {"options": flags}
 
     def run(self) -> Outcome:
         """Measure the worst error and compare it with the bound."""

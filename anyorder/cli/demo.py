@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Group
-from rich.table import Table
 
 from anyorder import estimators, io, papers
-from anyorder.cli.command import Command, Outcome, facts, progress, table
+from anyorder.cli.command import Command, Outcome, facts, progress, result_table
 from anyorder.errors import require
 from anyorder.io.gates import Gate
 from anyorder.training import devices
 
 if TYPE_CHECKING:
-    from anyorder.constructions.verify import Verification
     from anyorder.papers.own.floor import Comparison
 
-
-LEGEND = """\
-excess loss: nats per token above the true loss, ± standard error    to floor: above the Bayes predictor
-missed: true probability of tokens predicted with probability zero    distance: total variation to the truth
-"""
+ORDERS = "Predictors at every order; losses are in nats per token."
 NEXT = """
   anyorder explore                                      look inside every model of this page, in a browser
   anyorder verify unrolled --order 20 --dtype float32   one head, twenty tokens back, certified
@@ -92,7 +85,9 @@ class Demo(Command):
             "training": learned,
             "two_stage": descent,
         }
-        shown = Group(*map(_table, comparisons), LEGEND, _certified(verified), *_learned(learned, descent))
+        compared, certified = measured[0].tables["orders"], measured[1].tables["constructions"]
+        tables = map(result_table, (compared._replace(caption=ORDERS), certified))
+        shown = Group(*tables, *_learned(learned, descent))
         passed = all(verification.passed for verification in verified)
         return Outcome(report, Group(shown, f"page: {index}"), passed)
 
@@ -124,31 +119,3 @@ def _row(comparison: Comparison) -> dict[str, object]:
 
 def _mean(name: str, loss: estimators.LossSummary) -> dict[str, float]:
     return {name: loss.mean, f"{name}_error": loss.standard_error}
-
-
-def _table(comparison: Comparison) -> Table:
-    """The table of one order: each predictor's excess next to the floor, and its distance to the truth."""
-    from anyorder.papers.own.floor import FLOOR
-
-    true, floor = comparison.true, comparison.scores[FLOOR].excess.mean
-    title = f"order {comparison.order}: true loss {true.mean:.4f} ± {true.standard_error:.4f} nats per token"
-    rows = []
-    for name, (excess, missed, distance) in comparison.scores.items():
-        apart = f"{distance.mean:.4f}±{distance.standard_error:.4f}"
-        above = ("infinite", "")
-        if math.isfinite(excess.mean):
-            above = (f"{excess.mean:.4f}±{excess.standard_error:.4f}", f"{excess.mean - floor:+.4f}")
-        rows.append((name, *above, missed.mean, apart, excess.coverage))
-    columns = {"predictor": "<", "excess loss": "", "to floor": "", "missed": ".1%", "distance": "", "defined": ".1%"}
-    return table(columns, rows, title)
-
-
-def _certified(verified: list[Verification]) -> Table:
-    """The worst error of each construction next to its certified bound."""
-    columns = {"construction": "<", "order": "", "dtype": "<", "weights": ",", "bits": ""}
-    rows = []
-    for one in verified:
-        bits = f"{one.bits_needed}/{one.mantissa_bits}"
-        rows.append((one.construction, one.order, one.dtype, one.parameters, bits, one.max_error, one.bound))
-    title = "constructed transformers, compared with the exact estimator"
-    return table(columns | {"worst error": ".1e", "bound": ".1e"}, rows, title)

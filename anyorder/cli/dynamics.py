@@ -11,9 +11,9 @@ import tyro
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from anyorder import chains, io
+from anyorder import chains, io, papers
 from anyorder.chains.config import PRIORS
-from anyorder.cli.command import Command, Outcome, check_kernel_alone, facts, progress, table
+from anyorder.cli.command import Command, Outcome, check_kernel_alone, facts, progress, result_table, table
 from anyorder.errors import require
 from anyorder.io.gates import Gate
 from anyorder.papers.two_can import dynamics
@@ -182,12 +182,10 @@ def described_run(
 
 
 def standings_table(evaluation: dynamics.Standings) -> Table:
-    """A table of all predictors on the same chains."""
-    rows = []
-    for name, one in evaluation.standings.items():
-        apart = f"{one.generalisation:.4f} ± {one.generalisation_error:.4f}"
-        rows.append((name, f"{one.excess:.4f} ± {one.excess_error:.4f}", apart))
-    return table({"predictor": "<", "excess over L*": "", "sup-norm error": ""}, rows)
+    """All predictors on the same chains: excess over L*, and sup-norm error."""
+    return result_table(
+        papers.Table("", [{"predictor": name, **one._asdict()} for name, one in evaluation.standings.items()])
+    )
 
 
 def sweep_table(sweep: dynamics.LengthSweep) -> Group:

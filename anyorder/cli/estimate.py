@@ -26,7 +26,7 @@ class EstimateCommand(SequenceCommand):
       anyorder sample --order 2 --length 500 | anyorder estimate - --order 2 --out distributions.npy
     """
 
-    next = "anyorder predict FILE --order {order}"
+    next = "anyorder predict {input} --order {order}"
     order: int
     """Order k of the estimator; the largest order of mixture, the depth of ctw."""
     estimator: Annotated[str, tyro.conf.arg(metavar="NAME")] = "kgram"

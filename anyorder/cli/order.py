@@ -31,7 +31,7 @@ class OrderCommand(SequenceCommand):
     order pays for the rows it has to learn. Sequences in one file (records of FASTA, rows of .npy) share their counts.
     """
 
-    next = "anyorder estimate FILE --order {selected} --estimator bayes"
+    next = "anyorder estimate {input} --order {selected} --estimator bayes"
     max_order: int = 8
     """The largest order K; also the depth of context-tree weighting."""
     beta: float = 0.5

@@ -19,7 +19,7 @@ from anyorder.constructions.parts import assemble, fitting
 from anyorder.constructions.steps import Step
 from anyorder.constructions.stream import Stream
 from anyorder.constructions.unrolled import matching_head
-from anyorder.constructions.unrolled_proof import AGREE
+from anyorder.constructions.unrolled_proof import COMPARES
 from anyorder.models import Layer, Transformer
 
 
@@ -76,7 +76,7 @@ def proof(request: Request) -> tuple[Step, ...]:
     return (
         delay_step(request.order),
         steps.match(
-            AGREE.replace("Layer 2", "The head") + " A position without a full window has less than k agreements.",
+            f"The head{COMPARES} A position without a full window has less than k agreements.",
             "score(n, i) = kappa · #{j : x_{i-j} = x_{n-j+1}}",
             "after Nichani et al., layer 2",
             before="convolution 1",

@@ -8,6 +8,7 @@ per norm in the first breakdown, one in the second). `account` applies these rul
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -156,32 +157,28 @@ def table_one(
     3180
     """
     k, s, t = order, alphabet_size, length
-    d, wide = 6 * s + 3, s + t
 
     def entries(name: str, order: int, **options: OptionValue) -> int | None:
-        if not stored:
-            return None
         made = plan(name, order=order, alphabet_size=s, length=t, dtype="float64", **options)
         side = made.construction.width
         too_large = side is not None and side(made.request) > LARGEST_WIDTH
         return None if too_large else count_arrays(made.build(force=True))
 
+    def entry(work: str, name: str, order: str, shape: str, formula: str, note: str, second: str = "") -> Entry:
+        free: dict[str, OptionValue] = {"dimension": dimension} if name == "associative" else {}
+        value = partial(evaluated, k=k, S=s, T=t, d=dimension if free else 6 * s + 3)
+        own = entries(name, 1 if order == "1" else k, **free) if stored else None
+        other = value(second) if second else None
+        return Entry(work, name, order, shape, formula, value(formula), second or None, other, own, note)
+
     head = "2 layers, 1 head"
-    nichani = (k + (k + 1) ** 2) * wide**2
-    # fmt: off
     return (
-        Entry("Bietti et al.", "associative", "1", head, "9d² + dS + Td", 9 * dimension**2 + dimension * (s + t),
-              None, None, entries("associative", 1, dimension=dimension), f"d is free, here {dimension}"),
-        Entry("Edelman et al.", "bigram", "1", head, "21S² + 3TS", 21 * s**2 + 3 * t * s,
-              None, None, entries("bigram", 1), "d = 3S"),
-        Entry("Nichani et al.", "disentangled", "k", "2 layers, k heads", "(k + (k + 1)²)(S + T)² + T(S + T)",
-              nichani + t * wide, "(k + (k + 1)²)(S + T)² + 2(k + 1)(S + T)S", nichani + 2 * (k + 1) * wide * s,
-              entries("disentangled", k), "E12: the tail T(S + T) looks like a position table; "
-              "the published model has an output matrix of 2(k + 1)(S + T)·S"),
-        Entry("Rajaraman et al.", "three-layer", "k", "3 layers, 1 head", "15d² + d(3T + 2S + 10)",
-              15 * d**2 + d * (3 * t + 2 * s + 10), "15d² + d(3T + 2S + 12)", 15 * d**2 + d * (3 * t + 2 * s + 12),
-              entries("three-layer", k), "E6: the rows of App. I add up to the second formula; d = 6S + 3"),
-        Entry("the paper", "two-layer", "k", head, "9d² + d(2T + 2S + 9)", 9 * d**2 + d * (2 * t + 2 * s + 9),
-              None, None, entries("two-layer", k), "d = 6S + 3"),
-    )
-    # fmt: on
+        entry("Bietti et al.", "associative", "1", head, "9d² + dS + Td", f"d is free, here {dimension}"),
+        entry("Edelman et al.", "bigram", "1", head, "21S² + 3TS", "d = 3S"),
+        entry("Nichani et al.", "disentangled", "k", "2 layers, k heads", "(k + (k + 1)²)(S + T)² + T(S + T)",
+              "E12: the tail T(S + T) looks like a position table; the published model has an output matrix of "
+              "2(k + 1)(S + T)·S", "(k + (k + 1)²)(S + T)² + 2(k + 1)(S + T)S"),
+        entry("Rajaraman et al.", "three-layer", "k", "3 layers, 1 head", "15d² + d(3T + 2S + 10)",
+              "E6: the rows of App. I add up to the second formula; d = 6S + 3", "15d² + d(3T + 2S + 12)"),
+        entry("the paper", "two-layer", "k", head, "9d² + d(2T + 2S + 9)", "d = 6S + 3"),
+    )  # fmt: skip

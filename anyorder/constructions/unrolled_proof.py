@@ -10,11 +10,12 @@ from anyorder.constructions.certificate import Request
 from anyorder.constructions.digits import groups, read_so_far, shares
 from anyorder.constructions.steps import Show, Step
 
-#: The reason why layer two needs no bits.
-AGREE = (
-    "Layer 2 compares block by block: the score is kappa times the number of tokens that agree. Each token that "
-    "differs lowers it by one kappa, at every order."
+#: The reason why a head that compares blocks needs no bits, after its name.
+COMPARES = (
+    " compares block by block: the score is kappa times the number of tokens that agree. Each token that differs "
+    "lowers it by one kappa, at every order."
 )
+AGREE = f"Layer 2{COMPARES}"
 
 
 def agreement_step(before: str, gate: str) -> Step:

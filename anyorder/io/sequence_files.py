@@ -201,7 +201,7 @@ def _only(parts: Iterator[Piece], row: int, name: str) -> Iterator[Piece]:
 
 
 def _notes(tally: Counter[str], letters: str | None) -> Iterator[str]:
-    unknown = {name[-1]: times for name, times in tally.items() if name.startswith("letter ")}
+    unknown = {name: times for name, times in tally.items() if len(name) == 1}
     if unknown:
         each = ", ".join(f"{times} {letter}" for letter, times in sorted(unknown.items()))
         yield f"{sum(unknown.values())} letters are not in the alphabet {letters!r} ({each}): sequences end there"

@@ -1,6 +1,7 @@
 """The formats of sequences, each read in parts: integers, text, FASTA and `.npy`.
 
-A part is a piece of one sequence. `tally` counts skipped parts, which are reported to the user.
+A part is a piece of one sequence. `tally` counts skipped parts, which are reported to the user; the key of an unknown
+letter is the letter.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ def fasta(stream: IO[bytes], source: str, letters: str, tally: Counter[str]) -> 
         numbers = known[data]
         tally["small letters"] += int(small[data].sum())
         for letter, times in zip(*np.unique(data[numbers < 0], return_counts=True), strict=True):
-            tally[f"letter {chr(letter)}"] += int(times)
+            tally[chr(letter)] += int(times)
         edges = np.flatnonzero(np.diff(numbers >= 0, prepend=False, append=False))
         for start, stop in edges.reshape(-1, 2):
             yield Piece(numbers[start:stop], bool(begins or start > 0))

@@ -31,7 +31,7 @@ class Section(NamedTuple):
     """One part of a report; `facts` are terms with texts, `how` describes the run, `body` is HTML.
 
     `verdict` is shown beside the title: text, and whether all, some (None) or none of the numbers agree with print.
-    Only numbers of `preset` and `reading`, a column, are judged.
+    Only numbers of `preset` and `reading`, a column, are judged. `errata` are facts with a link in the summary.
 
     `figures` are captions by name; the pictures are in the folder of the section.
     """
@@ -48,6 +48,7 @@ class Section(NamedTuple):
     verdict: tuple[str, bool | None] | None = None
     preset: str | None = None
     reading: str | None = None
+    errata: Mapping[str, str] = MappingProxyType({})
 
 
 def resource(name: str) -> str:
@@ -117,7 +118,8 @@ def _section(folder: Path, section: Section, open_rows: int) -> str:
         parts.append(f'<p class="where">{rendered(section.where)}</p>')
     if section.failure is not None:
         parts.append(f'<p class="failed">This experiment failed: {escape(section.failure)}</p>')
-    facts = "".join(f"<dt>{escape(term)}</dt><dd>{rendered(text)}</dd>" for term, text in section.facts.items())
+    told = {**section.facts, **section.errata}
+    facts = "".join(f"<dt>{escape(term)}</dt><dd>{rendered(text)}</dd>" for term, text in told.items())
     parts.append(f"<dl>{facts}</dl>" if facts else "")
     parts.append(section.body)
     for name, text in section.figures.items():

@@ -63,7 +63,7 @@ def _spectra(axes: Axes, result: Probed, best: list[ProbedHead]) -> None:
     lengths = np.arange(result.max_length + 1)
     axes.axhline(1.0, color="grey", linewidth=0.8, linestyle="--")
     for head, colour in zip(best, COLOURS, strict=False):
-        label = f"L{head.layer} H{head.head}: {head.in_words.removeprefix('of ')}"
+        label = f"L{head.layer} H{head.head}, {head.in_words}"
         axes.errorbar(lengths, head.spectrum, yerr=head.spectrum_error, color=colour, label=label, capsize=2)
     median = np.nanmedian([head.spectrum for head in result.heads], axis=0)
     axes.plot(lengths, median, color="grey", label=f"median of {len(result.heads)} heads")

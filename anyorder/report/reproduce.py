@@ -41,9 +41,10 @@ def section(folder: Path, ran: Ran) -> Section:
         "How it is read": experiment.reading,
         "To note": " ".join(notes),
     }
-    facts = {term: text for term, text in said.items() if text} | _errata(experiment)
+    facts = {term: text for term, text in said.items() if text}
+    told = Section(experiment.id, experiment.title, experiment.where, facts, errata=_errata(experiment))
     if record is None:
-        return Section(experiment.id, experiment.title, experiment.where, facts, failure=ran.failure)
+        return told._replace(failure=ran.failure)
     result = record.result
     how = "; ".join(f"{words(name)}: {value}" for name, value in result.settings.items())
     made = ", ".join(f"{name} {version}" for name, version in record.versions.items())
@@ -52,8 +53,7 @@ def section(folder: Path, ran: Ran) -> Section:
     if drawn is None:
         drawn = write_parts(folder / experiment.id, result.tables, result.figures)
     write_json(folder / f"{experiment.id}.json", public(experiment, record, ran.seconds))
-    found = Section(experiment.id, experiment.title, experiment.where, facts, result.tables, drawn, how)
-    found = found._replace(preset=result.preset, reading=experiment.judged)
+    found = told._replace(tables=result.tables, figures=drawn, how=how, preset=result.preset, reading=experiment.judged)
     return found._replace(verdict=_verdict(judged(found)))
 
 
@@ -103,9 +103,8 @@ def _summary(sections: Sequence[Section]) -> str:
     """The summary table: every experiment with a link and its verdict, and both values if the paper prints numbers."""
     rows = []
     for section in sections:
-        errata = [term for term in section.facts if term.startswith("Erratum")]
         links = f'<a href="#{section.id}">{escape(section.title)}</a>' + "".join(
-            f'<br><a href="#{section.id}">{term}</a>' for term in errata
+            f'<br><a href="#{section.id}">{term}</a>' for term in section.errata
         )
         found = judged(section)
         if not found:

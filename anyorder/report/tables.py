@@ -18,8 +18,10 @@ from anyorder.sweeps.analysis import Spread
 
 #: Most columns shown; all of them are under "all columns" and in the CSV.
 COLUMNS = 8
+#: Heading of a column with its error, after the name.
+WITH_ERROR = " ± error"
 #: Columns with priority.
-FIRST = ("excess", "printed", "floor", "gap")
+FIRST = {name + end for name in ("excess", "printed", "floor", "gap") for end in ("", WITH_ERROR)}
 #: Longest list of numbers that is written out; longer ones become a range.
 LISTED = 6
 #: Names of columns in words.
@@ -97,7 +99,7 @@ def cells(row: TableRow) -> dict[str, Cell]:
         if f"{name}_error" in row and not isinstance(value, Spread):
             if not isinstance(value, str):  # such as "infinite", which has no error
                 value = Spread(value, row[f"{name}_error"])  # type: ignore[arg-type]
-            name = f"{name} ± error"
+            name += WITH_ERROR
         found[name] = Cell(value, agrees, difference)  # type: ignore[arg-type]
     return found
 
@@ -109,7 +111,7 @@ def chosen_columns(rows: Sequence[dict[str, Cell]]) -> list[str]:
 
     def rank(name: str) -> int:
         column = columns[name]
-        wanted = name.split(" ±")[0] in FIRST or name == next(iter(columns))
+        wanted = name in FIRST or name == next(iter(columns))
         if wanted or any(cell.agrees is not None for cell in column):
             return 0
         return 1 if len({shown(cell.value) for cell in column}) > 1 else 2

@@ -9,13 +9,12 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from anyorder.constructions.price import UNITS
 from anyorder.constructions.registry import CONSTRUCTIONS
 from anyorder.constructions.verify import verify
 from anyorder.errors import require
 from anyorder.estimators.registry import ESTIMATORS
 from anyorder.io.numerics import DTYPES
-from anyorder.papers.own.price import SHOWN, chart
+from anyorder.papers.own.price import PricePanel, panels
 from anyorder.web import limits, probe, schema
 from anyorder.web.films import film
 from anyorder.web.jobs import CheckCancelled, Work
@@ -115,20 +114,13 @@ def choices(explorer: Explorer) -> schema.Options:
 
 
 @functools.cache
-def prices() -> list[schema.PricePanel]:
+def prices() -> list[PricePanel]:
     """The figure of `anyorder price`, as numbers.
 
     >>> [panel.title for panel in prices()]
     ['T = 1024', 'k = 3']
     """
-    panels = []
-    for panel in chart(order=3, alphabet_size=2, length=1024).charts:
-        lines = []
-        for name, paid, least in zip(SHOWN, panel.series[::2], panel.series[1::2], strict=True):
-            unit = UNITS[CONSTRUCTIONS[name].bounded]
-            lines.append(schema.PriceLine(name=name, unit=unit, pays=list(paid.y), least=list(least.y)))
-        panels.append(schema.PricePanel(title=panel.title, x=panel.x, places=list(panel.series[0].x), lines=lines))
-    return panels
+    return panels(order=3, alphabet_size=2, length=1024)
 
 
 def story_at(explorer: Explorer, asked: schema.StoryRequest, check: CheckCancelled) -> schema.Story:

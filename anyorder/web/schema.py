@@ -17,6 +17,7 @@ from anyorder.constructions import CONSTRUCTIONS, Option
 from anyorder.errors import require
 from anyorder.io.gates import Dtype
 from anyorder.models import Certificate
+from anyorder.papers.own.price import PricePanel
 from anyorder.web import limits
 
 Order = Annotated[int, Field(ge=1, le=limits.MOST_ORDER)]
@@ -294,24 +295,6 @@ class Tour(BaseModel):
     name: str = Field(description="its name in the address: #tour=name")
     title: str
     stops: list[Stop]
-
-
-class PriceLine(BaseModel):
-    """The price of one construction, and the lower bound for models of its kind."""
-
-    name: str
-    unit: str
-    pays: list[float]
-    least: list[float]
-
-
-class PricePanel(BaseModel):
-    """The price of an order over the order or over the length."""
-
-    title: str
-    x: str
-    places: list[float]
-    lines: list[PriceLine]
 
 
 class Options(BaseModel):

@@ -64,7 +64,7 @@ def test_counts_of_parameters_are_judged_and_lead_to_their_erratum(tmp_path):
     assert "1 of 3 agree" in summary  # of Table 1, those that were counted
     assert "<span>5,025</span>" in summary
     assert re.search(r'<span class="differs"><abbr [^>]*>✗</abbr> 5,055</span>', summary)
-    assert "anyorder claims E6" in sections[1].facts["Erratum E6"]
+    assert "anyorder claims E6" in sections[1].errata["Erratum E6"]
 
 
 def test_an_erratum_that_the_ledger_lacks_is_one_line(tmp_path):

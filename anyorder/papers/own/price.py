@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from anyorder.constructions.price import price
 from anyorder.constructions.registry import LARGEST_ORDER
@@ -16,36 +17,64 @@ SHOWN = ("one-layer", "recurrent", "unrolled")
 ORDERS, DOUBLINGS = 8, 14
 
 
-def chart(*, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> Plot:
+@dataclasses.dataclass(frozen=True)
+class PriceLine:
+    """The price of one construction, and the lower bound for models of its kind."""
+
+    name: str
+    unit: str
+    pays: list[float]
+    least: list[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class PricePanel:
+    """The price of an order over the order or over the length."""
+
+    title: str
+    x: str
+    places: list[float]
+    lines: list[PriceLine]
+
+
+def panels(*, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> list[PricePanel]:
     """Bits over the order at one length, and over the length at one order.
 
-    >>> [panel.x for panel in chart(order=2, alphabet_size=2, length=64).charts]
+    >>> [panel.x for panel in panels(order=2, alphabet_size=2, length=64)]
     ['order k', 'length T']
     """
+    asked = {"order": order, "alphabet_size": alphabet_size, "length": length}
 
-    def panel(axis: str, places: Iterable[int], log: str, title: str) -> Chart:
-        lines, across = [], list(places)
-        for colour, name in enumerate(SHOWN):
-            asked = {"order": order, "alphabet_size": alphabet_size, "length": length}
-            found = [price(name, dtype=dtype, **asked | {axis: place}) for place in across]
-            label = f"{name}: {found[0].unit}"
+    def panel(axis: str, places: Sequence[int], x: str, title: str) -> PricePanel:
+        lines = []
+        for name in SHOWN:
+            found = [price(name, dtype=dtype, **asked | {axis: place}) for place in places]
             paid, least = [_drawn(one.pays) for one in found], [_drawn(one.least) for one in found]
-            lines.append(Series(label, across, paid, style=MARKS[colour] + "-", colour=colour))
-            lines.append(Series(f"{name}, at least", across, least, style=MARKS[colour] + ":", colour=colour))
-        return Chart(f"{axis} {'k' if axis == 'order' else 'T'}", "bits", lines, title, log)
+            lines.append(PriceLine(name, str(found[0].unit), paid, least))
+        return PricePanel(title, x, list(map(float, places)), lines)
 
     orders = range(1, min(max(order, ORDERS), length - 1, LARGEST_ORDER) + 1)
     first, last = (2 * order + 2).bit_length(), max(DOUBLINGS, (length - 1).bit_length() if length < 1 << 59 else 59)
-    return Plot(
+    lengths = [1 << power for power in range(first, last + 1)]
+    return [panel("order", orders, "order k", f"T = {length}"), panel("length", lengths, "length T", f"k = {order}")]
+
+
+def chart(*, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> Plot:
+    """The panels as a figure."""
+    charts = []
+    found = panels(order=order, alphabet_size=alphabet_size, length=length, dtype=dtype)
+    for panel, log in zip(found, ("y", "xy"), strict=True):
+        lines = []
+        for colour, line in enumerate(panel.lines):
+            label, mark = f"{line.name}: {line.unit}", MARKS[colour]
+            lines.append(Series(label, panel.places, line.pays, style=f"{mark}-", colour=colour))
+            lines.append(Series(f"{line.name}, at least", panel.places, line.least, style=f"{mark}:", colour=colour))
+        charts.append(Chart(panel.x, "bits", lines, panel.title, log))
+    caption = (
         f"Solid: cost of certified models, {alphabet_size} symbols, {dtype}. Dotted: lower bound for any model of that "
-        "kind. For two layers the price is the mantissa of the numbers in layer one.",
-        [
-            panel("order", orders, "y", f"T = {length}"),
-            panel("length", (1 << power for power in range(first, last + 1)), "xy", f"k = {order}"),
-        ],
-        width=4.0,
-        height=4.0,
+        "kind. For two layers the price is the mantissa of the numbers in layer one."
     )
+    return Plot(caption, charts, width=4.0, height=4.0)
 
 
 def _drawn(bits: int | None) -> float:

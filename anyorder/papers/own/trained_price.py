@@ -55,6 +55,10 @@ KINDS = {
 }
 
 
+#: Constructions whose bound is a number of bits.
+IN_BITS = ("one-layer", "recurrent")
+
+
 class Trial(NamedTuple):
     """One kind of model of one size on one source; recall has the order 1."""
 
@@ -262,7 +266,7 @@ def chart(gaps: Sequence[Row], recalled: Sequence[Row]) -> Plot:
     near += [Series("", ends, [level] * 2, style=":", colour="0.6") for level in (REACHES, ABOVE)]
     bits = []
     for number, kind in enumerate(KINDS):
-        own = [row for row in at if row["model"] == kind and str(row["unit"]).startswith("bits")]
+        own = [row for row in at if row["model"] == kind and KINDS[kind].certified in IN_BITS]
         for column, style in (("certified", "-"), ("trained", ""), ("at_least", ":")):
             x, y = [row["place"] for row in own], [float(row[column]) for row in own]
             bits += [Series("", x, y, None, MARKS[number] + style, number)] if own else []
