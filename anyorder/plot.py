@@ -26,11 +26,10 @@ from anyorder.io.gates import gated
 from anyorder.io.tokens import Tokens, spelled
 from anyorder.models import Transformer
 from anyorder.papers.figure_data import AttentionMap
-from anyorder.papers.two_can.dynamics.lengths import LengthSweep
+from anyorder.papers.two_can.dynamics.lengths import LengthSweep, over_lengths, over_steps
 from anyorder.papers.two_can.dynamics.trajectory import Trajectory
 from anyorder.probing.result import Probed
-from anyorder.report.descent import draw_run, draw_sweep
-from anyorder.report.figures import ACROSS, draw_maps
+from anyorder.report.figures import ACROSS, draw, draw_maps
 from anyorder.report.probe import draw_probe
 from anyorder.report.style import Drawing, letters, styled
 from anyorder.report.sweeps import draw as draw_grid
@@ -163,7 +162,7 @@ def training(run: Trained | str | Path) -> Figure:
 
 def dynamics(run: Trajectory | LengthSweep) -> Figure:
     """A run of Algorithm 1 or 2 over its steps, or the losses of a sweep of lengths with their power laws."""
-    return draw_sweep(run) if isinstance(run, LengthSweep) else draw_run(run)
+    return draw(over_lengths("", run) if isinstance(run, LengthSweep) else over_steps("", run))
 
 
 @gated

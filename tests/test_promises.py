@@ -112,7 +112,6 @@ TESTED_ELSEWHERE = {
     "probing/adapters/huggingface": "torch/test_huggingface",
     "probing/adapters/transformer_lens": "torch/test_huggingface",
     "report/demo_page": "cli/test_demo",
-    "report/descent_page": "cli/test_dynamics and report/test_descent",
     "report/style": "the tests of every command that draws",
     "report/training": "cli/test_training",
     "sweeps/cost": "constants that were fitted; a running sweep corrects what follows from them",

@@ -59,9 +59,23 @@ def series(
     return Series(label, places, means, errors if any(errors) else None, style, colour)
 
 
+def level(
+    label: str, ends: Sequence[float | int], height: float, style: str = ":", colour: int | str = "0.6"
+) -> Series:
+    """A horizontal line between two places.
+
+    >>> level("floor", (0, 8), 0.5).y
+    [0.5, 0.5]
+    """
+    return Series(label, list(ends), [height] * 2, None, style, colour)
+
+
 @dataclasses.dataclass(frozen=True)
 class Chart:
-    """One panel; `log` names its logarithmic axes, `ticks` the x positions by label, `top` the end of the y axis."""
+    """One panel; `log` names its logarithmic axes, `ticks` the x positions by label, `top` the end of the y axis.
+
+    `mark` is the place of a vertical line.
+    """
 
     x: str
     y: str
@@ -71,17 +85,19 @@ class Chart:
     ticks: dict[str, float] | None = None
     from_zero: bool = False
     top: float | None = None
+    mark: int | float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Plot:
-    """Charts side by side with one legend."""
+    """Charts with one legend, `across` in a row, and a single column on one x axis; sizes are of one chart."""
 
     caption: str
     charts: list[Chart]
     width: float = 3.2
     height: float = 3.0
     shared: bool = False
+    across: int = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,7 +192,7 @@ def sequence_maps(title: str, maps: Iterable[ArrayLike], tokens: Iterable[ArrayL
 
 @runtime_checkable
 class Figure(Protocol):
-    """A figure as data: one of the classes above, or a class of a paper."""
+    """A figure as data: one of the classes above."""
 
     @property
     def caption(self) -> str:

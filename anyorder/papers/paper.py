@@ -33,7 +33,6 @@ class Paper:
     about: the main statement of the paper, in one line.
     results: the folder with recorded results; by default `results/<name>` of the repository.
     rule: the condition, in one sentence, under which a measured number agrees with the printed one.
-    kinds: the paper's own dataclasses in results, which the record reader must know.
     page: the docs page that shows the results; by default docs/reproduce.md.
     """
 
@@ -45,7 +44,6 @@ class Paper:
     ledger: Callable[[], Ledger] | None = None
     results: Path | None = None
     rule: Callable[[], str] = str
-    kinds: Callable[[], Sequence[type]] = tuple
     page: str | None = None
 
     @property

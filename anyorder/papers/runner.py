@@ -15,7 +15,6 @@ from anyorder.io.atomic import Row, holds, locked, read_json, write_json, write_
 from anyorder.io.trees import read_record, write_record
 from anyorder.papers import figure_data as figures
 from anyorder.papers.experiment import SECONDS, Budget, Experiment, Result, Table, Task, TaskWatcher, read_seconds
-from anyorder.papers.registry import papers
 from anyorder.sweeps.analysis import Spread
 from anyorder.training import config as configs
 from anyorder.training.versions import versions, versions_difference
@@ -35,7 +34,7 @@ class Record:
     versions: dict[str, str]
 
 
-#: Classes that a record may contain; papers add their own.
+#: Classes that a record may contain.
 KINDS: tuple[type, ...] = (
     Record, Result, Table, Spread, figures.Series, figures.Chart, figures.Plot, figures.AttentionMap, figures.MapGrid,
     figures.Heat, configs.Config, configs.Data, configs.Architecture, configs.Initial, configs.Optimisation,
@@ -111,8 +110,7 @@ def _run(experiment: Experiment, folder: Path, task: Task) -> Ran:
 
 
 def _kept(experiment: Experiment, folder: Path) -> Ran:
-    own = [kind for paper in papers().values() for kind in paper.kinds()]
-    record = read_record(folder / RESULT, FORM, [*KINDS, *own])
+    record = read_record(folder / RESULT, FORM, KINDS)
     differs = versions_difference(record.versions)
     if differs:
         warnings.warn(f"the stored result of {experiment.id} was computed with {differs}", stacklevel=2)

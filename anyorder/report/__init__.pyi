@@ -1,4 +1,3 @@
-from . import descent as descent
 from . import figures as figures
 from . import page as page
 from . import sweeps as sweeps

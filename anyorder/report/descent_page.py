@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Int
 
 from anyorder.io.atomic import Row
-from anyorder.papers.two_can.dynamics.lengths import LengthSweep
+from anyorder.papers.two_can.dynamics.lengths import LengthSweep, over_lengths, over_steps
 from anyorder.papers.two_can.dynamics.trajectory import Trajectory
-from anyorder.report.descent import draw_run, draw_sweep
+from anyorder.report.figures import draw
 from anyorder.report.page import as_figure, following, resource, worded, write_page
 from anyorder.report.style import write_figure
 
@@ -28,11 +28,11 @@ def write_run(
 ) -> dict[str, str]:
     """Write the figures of a run and the page with the first layer's attention by step; return the file names."""
     files = {"figure": "run.png", "page": "index.html"}
-    write_figure(draw_run(trajectory), folder / files["figure"])
+    write_figure(draw(over_steps(RUN, trajectory)), folder / files["figure"])
     figures = as_figure(folder / files["figure"], RUN)
     if sweep is not None:
         files["sweep_figure"] = "sweep.png"
-        write_figure(draw_sweep(sweep), folder / files["sweep_figure"])
+        write_figure(draw(over_lengths(SWEEP, sweep)), folder / files["sweep_figure"])
         figures += as_figure(folder / files["sweep_figure"], SWEEP)
     data = json.dumps(page_data(trajectory), allow_nan=False).replace("<", "\\u003c")
     row = resource("attention_row.html").replace("/*DATA*/null", data)

@@ -17,8 +17,6 @@ from anyorder.errors import InputError
 from anyorder.estimators.order_scores import OrderReport
 from anyorder.papers import figure_data as figures
 from anyorder.papers.figure_data import MARKS, AttentionMap, Chart, Heat, MapGrid, Plot, Series
-from anyorder.papers.two_can.dynamics.lengths import OverLengths, OverSteps
-from anyorder.report import descent as dynamics
 from anyorder.report.style import BLUES, COLOURS, DIVERGING, Drawing, apart, letters, logarithmic, styled
 
 #: Panels in a row of small multiples.
@@ -44,10 +42,6 @@ def draw(figure: figures.Figure) -> Figure:
             return draw_maps(grid)
         case Heat():
             return draw_heat(figure)
-        case OverSteps(trajectory=trajectory):
-            return dynamics.draw_run(trajectory)
-        case OverLengths(sweep=sweep):
-            return dynamics.draw_sweep(sweep)
         case _:
             raise InputError(
                 f"the figure {figure.caption!r} is a {type(figure).__name__}, must be a Plot, MapGrid or Heat"
@@ -56,9 +50,13 @@ def draw(figure: figures.Figure) -> Figure:
 
 @styled
 def _plot(plot: Plot) -> Figure:
-    across = len(plot.charts)
-    picture = Drawing(figsize=(plot.width * across + 0.2, plot.height))
-    panels = picture.subplots(1, across, squeeze=False, sharey=plot.shared)[0]
+    count, across = len(plot.charts), min(plot.across, len(plot.charts))
+    down = -(-count // across)
+    picture = Drawing(figsize=(plot.width * across + 0.2, plot.height * down))
+    panels = picture.subplots(down, across, squeeze=False, sharex=plot.across == 1, sharey=plot.shared).ravel()
+    for panel in panels[count:]:
+        panel.set_visible(False)
+    panels = panels[:count]
     named: dict[str, Artist] = {}
     for panel, chart in zip(panels, plot.charts, strict=True):
         _chart(panel, chart)
@@ -67,11 +65,14 @@ def _plot(plot: Plot) -> Figure:
     for panel, chart, own in zip(panels, plot.charts, highest, strict=True):
         if chart.from_zero:  # last: afterwards, panels that share an axis would not rescale
             panel.set_ylim(0, chart.top or max(highest) if plot.shared else chart.top or own)
-    for panel in panels[1:] if plot.shared else []:
-        panel.set_ylabel("")
+    for place, panel in enumerate(panels):
+        if plot.shared and place % across:
+            panel.set_ylabel("")
+        if plot.across == 1 and place < count - 1:
+            panel.set_xlabel("")
     if named:
         columns = max(1, int(picture.get_figwidth() / (0.5 + 0.07 * max(map(len, named)))))
-        picture.set_figheight(plot.height + ROW * max(0, -(-len(named) // columns) - 3))
+        picture.set_figheight(picture.get_figheight() + ROW * max(0, -(-len(named) // columns) - 3))
         picture.legend(named.values(), named, loc="outside lower center", ncols=columns, fontsize="small")
     return picture
 
@@ -94,6 +95,8 @@ def _chart(panel: Axes, chart: Chart) -> None:
     elif all(float(x).is_integer() for series in chart.series for x in series.x) and "x" not in chart.log:
         wide = max((x for series in chart.series for x in series.x), default=0) >= 10_000  # five digits and more
         panel.xaxis.set_major_locator(MaxNLocator(4 if wide else "auto", integer=True))
+    if chart.mark is not None:
+        panel.axvline(chart.mark, color="0.8", linewidth=1.0, zorder=0)
     panel.set(xlabel=chart.x, ylabel=chart.y, title=chart.title)
 
 

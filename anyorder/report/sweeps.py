@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anyorder.papers.figure_data import Heat
+from anyorder.papers.figure_data import Chart, Heat, Plot, level, series
+from anyorder.report import figures
 from anyorder.report.figures import ACROSS, draw_heat
-from anyorder.report.style import COLOURS, FLOOR, Drawing, logarithmic, styled
 from anyorder.sweeps.analysis import cells, grid, spread
 from anyorder.sweeps.spec import METRICS, Sweep
 from anyorder.sweeps.table import SweepRow
 
 
-@styled
 def draw(sweep: Sweep, rows: Sequence[SweepRow]) -> Figure:
     """The figure that fits the axes with more than one value."""
     axes = [axis for axis, values in sweep.axes.items() if len(values) > 1] or list(sweep.axes)[:1]
-    if len(axes) == 1:
-        return _curve(sweep, rows, axes[0])
-    if len(axes) <= 3:
+    if 2 <= len(axes) <= 3:
         return _maps(sweep, rows, axes)
-    return _marginals(sweep, rows, axes)
+    single = len(axes) == 1  # more than three axes: each by itself, over all values of the others
+    charts = [_chart(sweep, rows, axis) for axis in axes]
+    return figures.draw(Plot("", charts, 5.0 if single else 2.6, 3.2 if single else 2.5, shared=True, across=ACROSS))
 
 
 def tick(value: object) -> str:
@@ -38,75 +35,33 @@ def tick(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _place(panel: Axes, values: Sequence[object]) -> np.ndarray:
-    """Positions of the values on an axis: numbers to scale, logarithmic if their range is wide."""
+def _chart(sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> Chart:
+    """Every run as a point, the mean of each value with its deviation, and the number of runs without the metric.
+
+    Values are to scale if they are numbers, logarithmic if their range is wide.
+    """
+    values = sweep.axes[axis]
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    if len(numbers) < max(len(values), 2):
-        panel.set_xticks(range(len(values)), [tick(value) for value in values])
-        return np.arange(len(values))
-    if min(numbers) > 0 and max(numbers) / min(numbers) > 5:
-        panel.set_xscale("log")
-        panel.minorticks_off()
-    panel.set_xticks(numbers, [tick(value) for value in numbers])
-    return np.asarray(numbers, np.float64)
-
-
-def _spread(panel: Axes, sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> None:
-    """Every run as a point, the mean of each value with the standard deviation, a cross where runs have no metric."""
-    values = list(sweep.axes[axis])
-    places = _place(panel, values)
-    along = [[cell for cell in cells(sweep, rows) if cell.values[axis] == value] for value in values]
-    means, deviations, across = [], [], []
-    for place, found in zip(places, along, strict=True):
-        numbers = [number for cell in found for number in cell.metric]
-        failed = sum(cell.failed for cell in found)
-        panel.plot([place] * len(numbers), numbers, "o", color=COLOURS[0], markersize=3, alpha=0.4)
-        over = spread(numbers)
-        if over.mean is not None:
-            across.append(place)
-            means.append(over.mean)
-            deviations.append(over.std or 0.0)
-        if failed:
-            panel.annotate(
-                f"{failed} ×", (place, 0.98), xycoords=("data", "axes fraction"), ha="center", va="top",
-                color=COLOURS[1], fontsize="small",
-            )  # fmt: skip
-    panel.errorbar(across, means, deviations, fmt="-", marker="_", color=COLOURS[0], linewidth=1.0, capsize=2)
-    positive = min((value for cell in cells(sweep, rows) for value in cell.metric), default=0) > 0
-    if sweep.metric in ("gap", "distance") and positive:
-        logarithmic(panel, "y")
-    if sweep.metric == "gap":
-        panel.axhline(0, **FLOOR)
-    if sweep.metric == "excess":
-        for row in rows:
-            if row.ended.floor_excess is not None:
-                panel.axhline(row.ended.floor_excess, **FLOOR | {"linewidth": 0.5})
-    panel.set_xlabel(axis.replace("_", " "))
-
-
-def _curve(sweep: Sweep, rows: Sequence[SweepRow], axis: str) -> Figure:
-    figure = Drawing(figsize=(5.0, 3.2))
-    panel = figure.subplots()
-    _spread(panel, sweep, rows, axis)
-    panel.set_ylabel(METRICS[sweep.metric].label)
-    panel.set_title(f"{sweep.name}: {len(sweep.seeds)} seeds; × diverged or failed", fontsize="small")
-    return figure
-
-
-def _marginals(sweep: Sweep, rows: Sequence[SweepRow], axes: list[str]) -> Figure:
-    """For more than three axes: each axis by itself, over all values of the others."""
-    down = -(-len(axes) // ACROSS)
-    figure = Drawing(figsize=(2.6 * ACROSS, 2.5 * down + 0.3))
-    panels = figure.subplots(down, ACROSS, sharey=True, squeeze=False)
-    for panel, axis in zip(panels.flat, axes, strict=False):
-        _spread(panel, sweep, rows, axis)
-    for panel in panels.flat[len(axes) :]:
-        panel.set_visible(False)
-    for row in panels:
-        row[0].set_ylabel(METRICS[sweep.metric].label)
-    title = f"{sweep.name}: {len(rows)} runs, each axis over all values of the others; × diverged or failed"
-    figure.suptitle(title, fontsize="small")
-    return figure
+    places = numbers if len(numbers) == len(values) > 1 else list(range(len(values)))
+    ticks: dict[str, float] = {}
+    runs, means = [], []
+    for place, value in zip(places, values, strict=True):
+        own = [cell for cell in cells(sweep, rows) if cell.values[axis] == value]
+        found, failed = [number for cell in own for number in cell.metric], sum(cell.failed for cell in own)
+        ticks[tick(value) + (f"\n{failed} ×" if failed else "")] = float(place)
+        runs += [{"place": place, "metric": number} for number in found]
+        means.append({"place": place, "metric": spread(found)})
+    positive = min((run["metric"] for run in runs), default=0) > 0
+    wide = places is numbers and min(numbers) > 0 and max(numbers) / min(numbers) > 5
+    log = "x" * wide + "y" * (positive and sweep.metric in ("gap", "distance"))
+    known = {row.ended.floor_excess for row in rows if row.ended.floor_excess is not None}
+    floors = known if sweep.metric == "excess" else {0.0} if sweep.metric == "gap" and not positive else set()
+    lines = [
+        series("a run; × diverged or failed", runs, "place", "metric", "o", 0),
+        series("mean ± standard deviation", means, "place", "metric", "-", 0),
+        *(level("Bayes floor", [min(places), max(places)], floor, "--", "black") for floor in sorted(floors)),
+    ]
+    return Chart(axis.replace("_", " "), METRICS[sweep.metric].label, lines, log=log, ticks=ticks)
 
 
 def _maps(sweep: Sweep, rows: Sequence[SweepRow], axes: list[str]) -> Figure:

@@ -11,7 +11,6 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from anyorder import estimators
 from anyorder.errors import require
@@ -19,11 +18,11 @@ from anyorder.io import plugins
 from anyorder.io.atomic import Row
 from anyorder.models import Transformer
 from anyorder.papers.experiment import Table, TableRow
-from anyorder.papers.figure_data import AttentionMap
+from anyorder.papers.figure_data import AttentionMap, Chart, Plot, Series, level, series
 from anyorder.papers.two_can.story import telling
-from anyorder.report.figures import ACROSS, draw_maps
+from anyorder.report.figures import ACROSS, draw, draw_maps
 from anyorder.report.page import Section, as_figure, as_strip, following, write_page
-from anyorder.report.style import FLOOR, Drawing, apart, logarithmic, styled, write_figure
+from anyorder.report.style import write_figure
 from anyorder.report.tables import as_table
 from anyorder.training import read_config, read_metrics, read_models
 from anyorder.training.reference import held_out
@@ -58,63 +57,47 @@ def _reference(metrics: Metrics) -> Row:
     return found[0]
 
 
-@styled
 def draw_loss(metrics: Metrics) -> Figure:
     """Above, the loss on training batches; below, the gap to the floor (or the excess) on the evaluation set."""
     reference = _reference(metrics)
     true, floor = reference["true_loss"], reference["floor_excess"]
-    measured = "excess" if floor is None else "gap"
-    figure = Drawing(figsize=(6.4, 5.0))
-    above, below = figure.subplots(2, 1, sharex=True)
-    for name, lines in _by_model(metrics, "loss").items():
-        above.plot(_column(lines, "step"), _column(lines, "loss"), marker=".", linewidth=1.0, label=name)
-    above.axhline(true, color="0.5", linestyle=":", label="true loss")
+    measured, label = ("excess", "excess loss (nats)") if floor is None else ("gap", "gap to the floor (nats)")
+    ends = [0, max(line["step"] for line in metrics)]
+    losses = [
+        series(name, lines, "step", "loss", ".-", number)
+        for number, (name, lines) in enumerate(_by_model(metrics, "loss").items())
+    ]
+    losses.append(level("true loss", ends, true))
     if floor is not None:
-        above.axhline(true + floor, **FLOOR)
-    for lines in _by_model(metrics, "evaluation").values():
-        steps, values, errors = (_column(lines, name) for name in ("step", measured, f"{measured}_error"))
-        below.errorbar(steps, values, 2 * errors, marker="o", markersize=3, linewidth=1.0)
-    logarithmic(below, "y")
-    below.set_xlabel("step")
-    below.xaxis.set_major_locator(MaxNLocator(integer=True))
-    above.set_ylabel("training loss (nats)")
-    below.set_ylabel("excess loss (nats)" if floor is None else "gap to the floor (nats)")
-    figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    return figure
+        losses.append(level("Bayes floor", ends, true + floor, "--", "black"))
+    found = []
+    for number, lines in enumerate(_by_model(metrics, "evaluation").values()):
+        steps, values, errors = ([line[name] for line in lines] for name in ("step", measured, f"{measured}_error"))
+        found.append(Series("", steps, values, [2 * error for error in errors], "o-", number))
+    charts = [Chart("step", "training loss (nats)", losses), Chart("step", label, found, log="y")]
+    return draw(Plot(LOSS, charts, width=6.4, height=2.5, across=1))
 
 
-def _column(lines: Metrics, name: str) -> np.ndarray:
-    return np.array([line[name] for line in lines])
-
-
-@styled
 def draw_positions(metrics: Metrics) -> Figure:
     """Every model at every position, with bands of two standard errors: its excess, and below it the gap to the floor.
 
     Gaps are differences on the same sequences, so their bands are far narrower.
     """
-    reference = _reference(metrics)
-    positions, floor = np.array(reference["position"]), reference["floor_excess_by_position"]
-    shown = ["excess"] if floor is None else ["excess", "gap"]
-    figure = Drawing(figsize=(6.4, 2.4 * len(shown) + 0.6))
-    panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
-    models = _by_model(metrics, "evaluation")
-    for number, (name, lines) in enumerate(models.items()):
-        for panel, measured in zip(panels, shown, strict=True):
-            mean = np.array(lines[-1][f"{measured}_by_position"])
-            error = 2 * np.array(lines[-1][f"{measured}_by_position_error"])
-            marks = apart(number, len(models), len(positions))
-            (line,) = panel.plot(positions, mean, linewidth=1.0, label=name, **marks)
-            panel.fill_between(positions, mean - error, mean + error, color=line.get_color(), alpha=0.2, linewidth=0)
-    if floor is not None:
-        for panel, floors in zip(panels, (floor, np.zeros(len(positions))), strict=True):
-            panel.plot(positions, floors, **FLOOR)
-        panels[1].set_ylabel("gap to the floor (nats)")
-    panels[0].set_ylabel("excess loss (nats)")
-    panels[0].set_ylim(0, None)
-    panels[-1].set_xlabel("position of the predicted token")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    return figure
+    reference, models = _reference(metrics), _by_model(metrics, "evaluation")
+    positions, floor = reference["position"], reference["floor_excess_by_position"]
+    shown = {"excess": ("excess loss (nats)", floor), "gap": ("gap to the floor (nats)", [0.0] * len(positions))}
+    charts = []
+    for measured, (label, floors) in shown.items():
+        lines = []
+        for number, (name, own) in enumerate(models.items()):
+            mean, error = (own[-1][f"{measured}_by_position{end}"] for end in ("", "_error"))
+            if mean is not None:
+                lines.append(Series(name, positions, mean, [2 * one for one in error], "-", number))
+        if floor is not None:
+            lines.append(Series("Bayes floor", positions, floors, style="--", colour="black"))
+        if lines:
+            charts.append(Chart("position of the predicted token", label, lines, from_zero=measured == "excess"))
+    return draw(Plot(POSITIONS, charts, width=6.4, height=2.4, across=1))
 
 
 @eqx.filter_jit

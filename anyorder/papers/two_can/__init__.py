@@ -25,5 +25,4 @@ PAPER = Paper(
     ledger=imported("anyorder.papers.two_can.claims:LEDGER"),
     results=RESULTS / "paper",
     rule=imported("anyorder.papers.two_can.printed:RULE"),
-    kinds=imported("anyorder.papers.two_can.dynamics.lengths:KINDS"),
 )

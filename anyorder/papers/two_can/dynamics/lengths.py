@@ -1,6 +1,6 @@
 """Algorithm 1 at many lengths T: decay of excess loss and generalisation error, with fitted power laws.
 
-Figures of single runs and of several lengths, as data, are defined here too.
+Figures of single runs and of several lengths are defined here too.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from jaxtyping import Float
 
 from anyorder.chains import Prior
 from anyorder.errors import require
+from anyorder.papers.figure_data import Chart, Plot, Series, level
 from anyorder.papers.two_can.dynamics.algorithms import RunWatcher, two_stage
-from anyorder.papers.two_can.dynamics.objective import Standing, Standings
-from anyorder.papers.two_can.dynamics.settings import Preconditioned, TwoStage
+from anyorder.papers.two_can.dynamics.objective import Standing
+from anyorder.papers.two_can.dynamics.reduced import EXCLUDED
+from anyorder.papers.two_can.dynamics.settings import TwoStage
 from anyorder.papers.two_can.dynamics.trajectory import Trajectory
 
 
@@ -104,24 +106,44 @@ def sweep_lengths(
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class OverSteps:
-    """The steps of one run of Algorithm 1 or 2."""
+def over_steps(caption: str, run: Trajectory) -> Plot:
+    """A run over its steps: positional scalars, a_2 where it is learned, and the loss next to L* and to predictors."""
+    states, inside, ends = np.arange(len(run.p)), range(1, run.order + 1), (0, len(run.excess))
+    others = np.delete(run.p, [*inside, *np.flatnonzero(run.p[0] < EXCLUDED / 2)], axis=1)
+    low, high = others.min(axis=1), others.max(axis=1)
+    scalars = [Series("all others", states, (low + high) / 2, (high - low) / 2, "-", "0.5")]
+    scalars += [Series(f"$p_{{{m}}}$", states, run.p[:, m], style="-", colour=m - 1) for m in inside]
+    losses = [Series("loss", states[1:], run.loss, style="-", colour=0), level("$L^*$", ends, run.true_loss)]
+    if run.floor is not None:
+        losses.append(level("Bayes floor", ends, run.floor, "--", "black"))
+    drawn = [name for name in run.evaluation.standings if name not in ("learned", "Bayes")]
+    for colour, name in enumerate(drawn, start=1):
+        losses.append(level(name, ends, run.true_loss + run.evaluation.standings[name].excess, "-.", colour))
+    panels = {"positional scalars": scalars, "loss (nats)": losses}
+    if learned := bool(np.ptp(run.a_2) > 0):
+        scale = [Series("", states, run.a_2, style="-", colour=0)]
+        panels = {"positional scalars": scalars, "$a_2$": scale, "loss (nats)": losses}
+    across = "step (the line divides the stages)" if learned else "step"
+    mark = run.stage_one_steps if learned else None
+    charts = [Chart(across, name, lines, mark=mark) for name, lines in panels.items()]
+    return Plot(caption, charts, width=4.6, height=2.2, across=1)
 
-    caption: str
-    trajectory: Trajectory
 
-
-@dataclasses.dataclass(frozen=True)
-class OverLengths:
-    """Algorithm 1 at several T, with fitted power laws."""
-
-    caption: str
-    sweep: LengthSweep
-
-
-#: The classes that occur only in the results of this paper.
-KINDS = (
-    OverSteps, OverLengths, Trajectory, TwoStage, Preconditioned, Standings,
-    Standing, LengthSweep, LengthPoint, PowerLaw,
-)  # fmt: skip
+def over_lengths(caption: str, sweep: LengthSweep) -> Plot:
+    """Excess loss and sup-norm error against T + 1, with the fitted power laws, the k-gram and the Bayes floor."""
+    points, across, charts = sweep.points, [point.length + 1 for point in sweep.points], []
+    for measured, label in (("excess", "excess loss (nats)"), ("generalisation", "mean sup-norm error")):
+        law = getattr(sweep, measured)
+        learned, kgram = ([getattr(getattr(one, who), measured) for one in points] for who in ("learned", "kgram"))
+        floors = [getattr(one.bayes, measured) for one in points if one.bayes is not None]
+        errors = [2 * getattr(one.learned, f"{measured}_error") for one in points]
+        lines = [
+            Series("learned", across, learned, errors, "o", 0),
+            Series("power law", across, [law.factor * place**law.exponent for place in across], style="-", colour=0),
+            Series("k-gram", across, kgram, style="s-.", colour=1),
+        ]
+        if len(floors) == len(across):
+            lines.append(Series("Bayes floor", across, floors, style="--", colour="black"))
+        title = f"$(T + 1)^{{{law.exponent:.2f} \\pm {law.standard_error:.2f}}}$"
+        charts.append(Chart("T + 1", label, lines, title, log="xy"))
+    return Plot(caption, charts, height=3.4)

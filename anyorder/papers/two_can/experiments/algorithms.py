@@ -13,7 +13,7 @@ from anyorder.papers.experiment import Budget, Result, Table, TableRow, Task, ex
 from anyorder.papers.figure_data import Figure
 from anyorder.papers.two_can import dynamics
 from anyorder.papers.two_can.dynamics import Preconditioned, Standings, StepWatcher, TwoStage
-from anyorder.papers.two_can.dynamics.lengths import OverLengths, OverSteps
+from anyorder.papers.two_can.dynamics.lengths import over_lengths, over_steps
 
 #: Rows that satisfy the assumptions of App. C, with a floor of γ/S.
 PRIOR = Floored(1, 3, gamma=0.2)
@@ -48,7 +48,7 @@ def first_algorithm(settings: TwoStage, watch: StepWatcher) -> Result:
             "run": Table("The end of the run, on fresh chains; losses relative to L*.", standings(run.evaluation)),
             "facts": Table(about, [facts]),
         },
-        {"run": OverSteps("Positional scalars, a_2 and loss over the steps of both stages.", run)},
+        {"run": over_steps("Positional scalars, a_2 and loss over the steps of both stages.", run)},
         settings={**dataclasses.asdict(settings), "alphabet_size": PRIOR.alphabet_size, "gamma": PRIOR.gamma},
     )
 
@@ -93,7 +93,7 @@ def two_stage(task: Task) -> Result:
         },
         {
             **one.figures,
-            "sweep": OverLengths("Excess loss and sup-norm error against T, with fitted power laws.", swept),
+            "sweep": over_lengths("Excess loss and sup-norm error against T, with fitted power laws.", swept),
         },
         settings=one.settings,
     )
@@ -138,7 +138,7 @@ def preconditioned(task: Task) -> Result:
         )
         if name == "reversible":
             rise = f"Order {order}, reversible chains: p_1 … p_k rise together; the loss next to k-gram and bag of k."
-            figures[f"order-{order}"] = OverSteps(rise, run)
+            figures[f"order-{order}"] = over_steps(rise, run)
         further = dynamics.JointTraining(length=settings.length, steps=60 if tiny else 1000)
         found = dynamics.train_jointly(prior, further, run.p[-1])
         for row in standings(found.evaluation, order=order, chains=name):
