@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 from anyorder.constructions import bounds
 from anyorder.constructions.construction import Construction, evaluated
-from anyorder.constructions.registry import CONSTRUCTIONS, Plan, plan
+from anyorder.constructions.registry import CONSTRUCTIONS, LARGEST_ORDER, Plan, plan
 from anyorder.io.gates import gated
 from anyorder.io.numerics import DTYPES
 
@@ -90,3 +91,60 @@ def _bounded(made: Plan, heads: tuple[int, ...], state: int, word: int) -> tuple
         case "state":
             return state, math.ceil(bounds.state_bits(k, s, t))
     return None, None
+
+
+#: One construction for each kind of model whose price is counted in bits.
+SHOWN = ("one-layer", "recurrent", "unrolled")
+#: The panels go at least to this order and to this power of two of the length.
+ORDERS, DOUBLINGS = 8, 14
+
+
+@dataclasses.dataclass(frozen=True)
+class PriceLine:
+    """The price of one construction, and the lower bound for models of its kind."""
+
+    name: str
+    unit: str
+    pays: list[float]
+    least: list[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class PricePanel:
+    """The price of an order over the order or over the length."""
+
+    title: str
+    x: str
+    places: list[float]
+    lines: list[PriceLine]
+
+
+def panels(*, order: int, alphabet_size: int, length: int, dtype: str = "float64") -> list[PricePanel]:
+    """Bits over the order at one length, and over the length at one order.
+
+    >>> [panel.x for panel in panels(order=2, alphabet_size=2, length=64)]
+    ['order k', 'length T']
+    """
+    asked = {"order": order, "alphabet_size": alphabet_size, "length": length}
+
+    def panel(axis: str, places: Sequence[int], x: str, title: str) -> PricePanel:
+        lines = []
+        for name in SHOWN:
+            found = [price(name, dtype=dtype, **asked | {axis: place}) for place in places]
+            paid, least = [_as_float(one.pays) for one in found], [_as_float(one.least) for one in found]
+            lines.append(PriceLine(name, str(found[0].unit), paid, least))
+        return PricePanel(title, x, list(map(float, places)), lines)
+
+    orders = range(1, min(max(order, ORDERS), length - 1, LARGEST_ORDER) + 1)
+    first, last = (2 * order + 2).bit_length(), max(DOUBLINGS, (length - 1).bit_length() if length < 1 << 59 else 59)
+    lengths = [1 << power for power in range(first, last + 1)]
+    return [panel("order", orders, "order k", f"T = {length}"), panel("length", lengths, "length T", f"k = {order}")]
+
+
+def _as_float(bits: int | None) -> float:
+    """A number of bits, NaN where a logarithmic axis of Matplotlib would overflow.
+
+    >>> _as_float(43), _as_float(10**400)
+    (43.0, nan)
+    """
+    return float(bits or 0) if (bits or 0) < 10**200 else math.nan

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 from pydantic_core import to_json
 
+from anyorder.constructions.price import PricePanel, panels
 from anyorder.constructions.registry import CONSTRUCTIONS
 from anyorder.constructions.verify import verify
 from anyorder.errors import require
 from anyorder.estimators.registry import ESTIMATORS
 from anyorder.io.numerics import DTYPES
-from anyorder.papers.own.price import PricePanel, panels
 from anyorder.web import limits, probe, schema
 from anyorder.web.films import film
 from anyorder.web.jobs import CheckCancelled, Work

@@ -14,10 +14,10 @@ from jaxtyping import Shaped
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from anyorder.constructions import CONSTRUCTIONS, Option
+from anyorder.constructions.price import PricePanel
 from anyorder.errors import require
 from anyorder.io.gates import Dtype
 from anyorder.models import Certificate
-from anyorder.papers.own.price import PricePanel
 from anyorder.web import limits
 
 Order = Annotated[int, Field(ge=1, le=limits.MOST_ORDER)]

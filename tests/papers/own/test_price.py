@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from anyorder.papers.own.price import SHOWN, chart
+from anyorder.constructions.price import SHOWN
+from anyorder.papers.own.price import chart
 
 
 @pytest.mark.parametrize(("order", "length"), [(3, 1024), (1, 3), (12, 64)])
