@@ -140,6 +140,16 @@ def mixture_weights(
     return dict(zip(rows, map(float, found.x), strict=True))
 
 
+def mixture_distance(
+    predicted: Float[np.ndarray, "count predicted symbols"],
+    rows: Mapping[str, Float[np.ndarray, "count predicted symbols"]],
+    weights: Mapping[str, float],
+) -> float:
+    """The mean D(predicted ‖ mixture) of a mixture of predictors, in nats."""
+    mixture = sum(weights[name] * row for name, row in rows.items())
+    return float((predicted * np.log(predicted / mixture)).sum(axis=2).mean())
+
+
 def loss_above(
     predicted: Float[np.ndarray, "count predicted symbols"],
     best: Float[np.ndarray, "count predicted symbols"],
@@ -166,6 +176,9 @@ def course(task: Task, setting: Setting) -> list[Row]:
                 **setting._asdict(),
                 "step": step,
                 **{name: spread([one[name] for one in weights]) for name in FOUR},
+                "distance": spread(
+                    [mixture_distance(one, seen.rows, fit) for one, fit in zip(on_pool, weights, strict=True)]
+                ),
                 "pool_gap": spread([loss_above(one, seen.rows[RETRIEVAL], seen.truth) for one in on_pool]),
                 "novel_gap": spread([loss_above(one, novel.rows[INFERENCE], novel.truth) for one in on_novel]),
             }
@@ -175,8 +188,9 @@ def course(task: Task, setting: Setting) -> list[Row]:
 
 WEIGHTS = (
     "Weights of the four predictors in the mixture that is nearest to the models, by pool size N (`chains`) and step, "
-    "mean ± standard deviation over seeds. `pool_gap` is the loss above bigram retrieval, the Bayes predictor of the "
-    "pool, and `novel_gap` that above bigram inference on chains outside the pool, in nats per token."
+    "mean ± standard deviation over seeds. `distance` is D(model ‖ mixture), `pool_gap` the loss above bigram "
+    "retrieval, the Bayes predictor of the pool, and `novel_gap` that above bigram inference on chains outside the "
+    "pool, in nats per token."
 )
 
 

@@ -115,8 +115,9 @@ def certified_beside(window: Tables) -> Finding:
     """Refuted if the certified `recurrent-bayes` differed from the floor by more than rounding at any order."""
     gaps = {f"k = {row['order']}": row["gap"].mean for row in _rows(window, CERTIFIED)}
     trained = [row for row in _rows(window, MAMBA) if row["taps"] == row["order"] + 1]
+    beside = {f"k = {row['order']}": row["gap"].with_interval for row in trained}
     return judge(
-        {"gap of recurrent-bayes": gaps, "gap of Mamba": [row["gap"].mean for row in trained]},
+        {"gap of recurrent-bayes": gaps, "gap of Mamba and its interval": beside},
         printed=len(gaps) > 0 and all(abs(gap) < 1e-9 for gap in gaps.values()),
         note="our own construction with k + 1 taps, no trained model",
         refutation="refuted by a gap beyond rounding",

@@ -55,6 +55,26 @@ def test_one_number_refutes_each():
     assert claims.inference_is_transient.measure(still).verdict == "fails"
 
 
+def test_the_smallest_and_the_largest_pool_are_not_medium():
+    extreme = [one for one in ideal() if one["chains"] != 8]
+    for chains in (2, 64):  # inference leads at first, then loses its weight to retrieval
+        extreme = [one for one in extreme if one["chains"] != chains]
+        extreme += [row(chains, 0, (0.5, 0.5, 0, 0)), row(chains, 100, (0, 0, 0.1, 0.9))]
+        extreme += [row(chains, 1000, (0, 0, 0.9, 0.1), novel_gap=0.3)]
+    assert claims.inference_is_transient.measure({"weights": extreme}).verdict == "not measured here"
+    flat = [row(8, step, (0, 0, 0.1, 0.9)) for step in (0, 100, 1000)]
+    assert claims.inference_is_transient.measure({"weights": extreme + flat}).verdict == "fails"
+
+
+def test_each_of_the_four_leads_in_some_cell_once_something_is_learnt():
+    retrieved = changed(8, 10, (0.6, 0.2, 0.1, 0.1), pool_gap=0.3)
+    assert claims.each_leads_somewhere.measure(retrieved).verdict == "holds"
+    found = claims.each_leads_somewhere.measure({"weights": ideal()})
+    assert (found.verdict, found.detail.split(";")[0]) == ("fails", "unigram retrieval leads nowhere")
+    uniform = changed(8, 10, (0.6, 0.2, 0.1, 0.1), pool_gap=0.4)  # nothing is learnt yet
+    assert claims.each_leads_somewhere.measure(uniform).verdict == "fails"
+
+
 @pytest.mark.parametrize(
     ("one", "narrow", "verdicts"),
     [

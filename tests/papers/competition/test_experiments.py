@@ -54,6 +54,7 @@ def test_the_weights_of_a_mixture_are_found(true):
     mixed = sum(weight * row for weight, row in zip(true, rows.values(), strict=True))
     found = experiments.mixture_weights(mixed, rows)
     assert list(found.values()) == pytest.approx(true, abs=0.02)
+    assert experiments.mixture_distance(mixed, rows, found) == pytest.approx(0, abs=1e-4)
 
 
 def test_no_weights_on_a_grid_are_nearer():
@@ -64,7 +65,9 @@ def test_no_weights_on_a_grid_are_nearer():
         mixture = sum(weight * row for weight, row in zip(weights, rows.values(), strict=True))
         return float((predicted * np.log(predicted / mixture)).sum(axis=2).mean())
 
-    least = distance(experiments.mixture_weights(predicted, rows).values())
+    found = experiments.mixture_weights(predicted, rows)
+    least = distance(found.values())
+    assert experiments.mixture_distance(predicted, rows, found) == pytest.approx(least)
     tenths = [grid for grid in itertools.product(range(11), repeat=4) if sum(grid) == 10]
     assert all(distance(np.array(grid) / 10) >= least - 1e-6 for grid in tenths)
 
