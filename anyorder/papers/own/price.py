@@ -19,8 +19,8 @@ def chart(*, order: int, alphabet_size: int, length: int, dtype: str = "float64"
             lines.append(Series(f"{line.name}, at least", panel.places, line.least, style=f"{mark}:", colour=colour))
         charts.append(Chart(panel.x, "bits", lines, panel.title, log))
     caption = (
-        f"Solid: cost of certified models, {alphabet_size} symbols, {dtype}. Dotted: lower bound for any model of that "
-        "kind. For two layers the price is the mantissa of the numbers in layer one."
+        f"Solid: cost of certified models, {alphabet_size} symbols, {dtype}. Dotted: lower bounds, under the "
+        "assumptions in docs/price.md. For two layers the price is the mantissa of the numbers in layer one."
     )
     return Plot(caption, charts, width=4.0, height=4.0)
 

@@ -1,4 +1,4 @@
-// The price of an order: the bits of certified models, over k and over T, and the lower bounds for all models.
+// The price of an order: the bits of certified models, over k and over T, and the lower bounds.
 import { curves } from "./curves.js";
 import { figure } from "./figure.js";
 import { element, replaced } from "./format.js";
@@ -27,7 +27,7 @@ export function showPrice(place, panels) {
     units = panels[0].lines.map(({ name, unit }) => `${name}: ${unit}`).join("; ");
   replaced(
     place,
-    element("p", {}, `Solid: certified models of two symbols in float64 (${units}). Dotted: lower bounds for all models of that kind.`),
+    element("p", {}, `Solid: certified models of two symbols in float64 (${units}). Dotted: lower bounds, under the assumptions in docs/price.md.`),
     element("div", { class: "charts" }, ...charts),
   );
 }
