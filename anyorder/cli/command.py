@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import inspect
 import shlex
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, dataclass_transform
 
@@ -163,12 +164,16 @@ def table(columns: Mapping[str, str], rows: Iterable[Iterable[object]], title: s
 
 
 def result_table(found: ResultTable) -> Table:
-    """A table of results, with the numbers that reports show."""
+    """A table of results, with the numbers that reports show, and headings no wider than these."""
     from anyorder.report.tables import cells, shown, words
 
     rows = [cells(row) for row in found.rows]
-    columns = {words(name): "<" if isinstance(cell.value, str) else ">" for name, cell in rows[0].items()}
-    return table(columns, ((shown(cell.value) for cell in row.values()) for row in rows), found.caption or None)
+    texts = [[shown(cell.value) for cell in row.values()] for row in rows]
+    columns = {}
+    for (name, cell), below in zip(rows[0].items(), zip(*texts, strict=True), strict=True):
+        heading = textwrap.fill(words(name), max(map(len, below)), break_long_words=False)
+        columns[heading] = "<" if isinstance(cell.value, str) else ">"
+    return table(columns, texts, found.caption or None)
 
 
 def key_value_table(report: Mapping[str, object]) -> Table:

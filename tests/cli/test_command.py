@@ -6,9 +6,10 @@ import shlex
 import pytest
 from rich.console import Console
 
-from anyorder.cli.command import key_value_table, table
+from anyorder.cli.command import key_value_table, result_table, table
 from anyorder.cli.main import COMMANDS, parse
 from anyorder.io import plugins
+from anyorder.papers import Table
 
 
 def lines(made):
@@ -30,6 +31,13 @@ def test_a_report_is_two_columns():
         ["heads", "1,", "2"],
         ["orders", "float32:", "1,000"],
     ]
+
+
+def test_numbers_of_results_are_those_of_reports_and_none_is_cut():
+    row = {"name": "two layers", "loss": 0.12345, "loss_error": 0.00123}
+    row |= {f"a long heading, {place}": 6.25e-9 for place in ("first", "second", "third", "fourth")}
+    *_, cells = lines(result_table(Table("", [row])))
+    assert cells == ["two", "layers", "0.1235", "±", "0.0012", *["6.25e-09"] * 4]
 
 
 #: Arguments of each command that needs some, and the keys of its report that its next step uses.
