@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from anyorder.chains import Floored, Reversible
-from anyorder.errors import InputError, require
+from anyorder.errors import InputError, check_order, require
 from anyorder.io.archives import read_npz
 from anyorder.papers.two_can.dynamics import (
     Preconditioned,
@@ -33,10 +33,7 @@ def film(asked: DynamicsRequest, library: Library, check: CheckCancelled) -> Fil
 
 
 def _fresh(asked: FreshRun, check: CheckCancelled) -> Film:
-    require(
-        asked.length > asked.order,
-        f"length is {asked.length}, must be above the order {asked.order}; lengthen the sequences",
-    )
+    check_order(asked.order, asked.length)
     require(
         asked.algorithm == 2 or asked.order == 1,
         f"order is {asked.order}, Algorithm 1 applies to order 1; choose Algorithm 2",

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from anyorder import estimators
 from anyorder.chains import Source
 from anyorder.chains.config import SourceConfig
-from anyorder.errors import require
+from anyorder.errors import check_order
 from anyorder.estimators.registry import find_estimator
 from anyorder.io.tokens import numbered
 from anyorder.models import Trace
@@ -65,10 +65,7 @@ def _sampled(asked: Chain) -> NamedTokens:
         f"a chain of order {asked.order} over {asked.alphabet_size} symbols has more than {limits.MOST_KERNEL} "
         "transitions; lower the order or the alphabet size",
     )
-    require(
-        asked.length > asked.order,
-        f"length is {asked.length}, must be above the order {asked.order} of the chain; lengthen the sequence",
-    )
+    check_order(asked.order, asked.length)
     drawn = source(asked, asked.length + 1).sample(asked.seed, 1)
     tokens = np.asarray(drawn.tokens[0], np.int64)
     symbols = [str(symbol) for symbol in range(asked.alphabet_size)]

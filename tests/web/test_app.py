@@ -41,7 +41,7 @@ STATIC = pathlib.Path(web_app.STATIC)
         ({"model": {"kind": "construction", "order": 4}, "sequence": {"kind": "text", "text": "abba"}}, "be smaller"),
         ({"model": {"kind": "construction", "alphabet_size": 2}}, "the sequence has 8 symbols, the model has 2"),
         ({"sequence": {"kind": "chain", "token_noise": 0.1, "transition_noise": 0.1}}, "together"),
-        ({"sequence": {"kind": "chain", "length": 2}}, "length is 2, must be above the order 2"),
+        ({"sequence": {"kind": "chain", "length": 2}}, "order is 2, must be smaller than the length 2"),
     ],
 )  # fmt: skip
 def test_wrong_requests_are_one_line(client, asked, message):

@@ -77,7 +77,10 @@ def test_a_trajectory_that_unpacks_to_too_much_is_not_unpacked(client, folder):
         ({"kind": "fresh", "algorithm": 2, "order": 4, "alphabet_size": 8}, "4096 contexts"),
         ({"kind": "fresh", "length": 10**9}, "length is 1000000000, must be at most 256"),
         ({"kind": "fresh", "steps": 0}, "steps is 0, must be at least 1"),
-        ({"kind": "fresh", "algorithm": 2, "order": 4, "alphabet_size": 2, "length": 4}, "must be above the order 4"),
+        (
+            {"kind": "fresh", "algorithm": 2, "order": 4, "alphabet_size": 2, "length": 4},
+            "smaller than the length 4",
+        ),
     ],
 )
 def test_runs_beyond_the_limits_are_one_line(client, run, message):
