@@ -89,8 +89,8 @@ def _chart(panel: Axes, chart: Chart) -> None:
             marks = apart(plain.index(place), len(plain), len(series.x))
         _series(panel, series, marks)
     if chart.ticks is not None:
-        angle, side = (45, "right") if len(chart.ticks) > 8 else (0, "center")
-        panel.set_xticks(list(chart.ticks.values()), list(chart.ticks), rotation=angle, ha=side)
+        look = {"rotation": 45, "ha": "right", "fontsize": "small"} if len(chart.ticks) > 8 else {}
+        panel.set_xticks(list(chart.ticks.values()), list(chart.ticks), **look)
         panel.minorticks_off()
     elif all(float(x).is_integer() for series in chart.series for x in series.x) and "x" not in chart.log:
         wide = max((x for series in chart.series for x in series.x), default=0) >= 10_000  # five digits and more

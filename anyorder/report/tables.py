@@ -137,7 +137,8 @@ def _grid(rows: Sequence[dict[str, Cell]], names: Sequence[str]) -> str:
     numeric = {
         name
         for name, column in columns.items()
-        if all(isinstance(value, numbers) for value in column) or any(isinstance(value, Spread) for value in column)
+        if all(isinstance(value, numbers) for value in column)
+        or any(isinstance(value, Spread) or "±" in str(value) for value in column)  # as printed
     }
     side = {name: "number" if name in numeric else "" for name in names}
     head = "".join(f'<th scope="col"{_class(side[name])}>{heading(name)}</th>' for name in names)
@@ -209,8 +210,8 @@ def shown(value: object) -> str:
 
     >>> shown(0.08647123), shown(-1e-17), shown(None), shown(True), shown(1234567), shown("k")
     ('0.0865', '0', '–', 'yes', '1,234,567', 'k')
-    >>> shown(Spread(0.5, 0.0123)), shown(Spread(0.5, None))
-    ('0.500 ± 0.012', '0.5')
+    >>> shown(Spread(0.5, 0.0123)), shown(Spread(0.5, None)), shown(Spread(5.7e-17, 5.4e-34))
+    ('0.500 ± 0.012', '0.5', '0 ± 0')
     >>> shown(Spread(0.110712, 0.003651)), shown(Spread(1234.5, 21.0)), shown(Spread(0.5, 0.0))
     ('0.1107 ± 0.0037', '1234 ± 21', '0.5 ± 0')
     >>> shown(Spread(0.2042756, 3.2e-6)), shown(Spread(3.8e-6, 3.2e-6)), shown(Spread(-0.00022, 4.2e-5))
@@ -224,8 +225,8 @@ def shown(value: object) -> str:
         case bool():
             return "yes" if value else "no"
         case Spread(mean=mean, std=std):
-            if not std or mean is None:
-                return shown(mean) + " ± 0" * (std == 0)
+            if mean is None or std is None or std <= 1e-15:
+                return shown(mean) + " ± 0" * (std is not None)
             if 0 < abs(mean) < 1e-4:
                 return f"{mean:.2g} ± {std:.2g}"
             digits = max(0, 1 - math.floor(math.log10(std)))  # two digits of the deviation, and four of the mean

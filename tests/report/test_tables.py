@@ -56,6 +56,7 @@ def test_a_mean_its_deviation_its_verdict_and_its_seeds_are_one_cell():
     assert [float(x) for x in re.findall(r'cx="([\d.]+)"', dots)] == [56.0, 4.0]
     assert "seeds: 0.115, 0.107" in dots
     assert "0.08640 ± 0.00060" in html
+    assert '<td class="number">0.100 ± 0.003</td>' in html  # not wrapped
 
 
 def test_at_most_eight_columns_are_shown_and_all_of_them_on_demand():

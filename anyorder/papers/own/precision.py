@@ -155,7 +155,7 @@ def precision(task: Task) -> Result:
         {
             "orders": Table(f"{MEASURED} Next to it the largest order that the certificate promises.", kept),
             "again": Table("Two of them measured again, on 128 tokens.", again),
-            "bits": Table("Significant bits of every number for errors of at most 1/T, next to log2 T + k.", bits),
+            "bits": Table("Significant bits of every number for errors of at most 1/T, next to log₂ T + k.", bits),
             "growth": Table("Bits for one order more, by least squares.", growth),
         },
         {"precision": _chart(bits, kept), "law": _law(table)},
@@ -180,7 +180,7 @@ def _chart(bits: list[Row], kept: list[Row]) -> Plot:
         for line, (length, at) in zip(("-", "--", ":"), grouped(own, "length").items(), strict=False):
             needed.append(series(f"{name}, T = {length}", at, "order", "bits", MARKS[index] + line, index))
     bound = [row for row in bits if (row["construction"], row["length"]) == (first["construction"], first["length"])]
-    needed.append(series(f"log2 T + k, T = {first['length']}", bound, "order", "log2_T_plus_k", "-", "0.5"))
+    needed.append(series(f"log₂ T + k, T = {first['length']}", bound, "order", "log2_T_plus_k", "-", "0.5"))
     general = [row for row in kept if row["float64 certified"] > 1]
     shown, names = placed(general, lambda row: row["construction"])
     exact = [series(dtype, shown, "place", dtype, style=mark) for dtype, mark in zip(DTYPES, MARKS, strict=False)]

@@ -91,12 +91,14 @@ function slide(by) {
   }
 }
 
-// The state of an address; that of a tour alone is the state of its first stop.
+// The state of an address; that of a tour alone is the state of its first stop, and `hide` may reveal it.
 function addressed(hash) {
   const words = new URLSearchParams(hash.replace(/^#/, "")),
     found = fromHash(hash);
-  if (words.has("tour") && [...words.keys()].every((name) => ["tour", "stop", "present"].includes(name)))
-    return withText(tour.state(found.tour, found.stop, found.present) ?? { ...found, tour: "" });
+  if (words.has("tour") && [...words.keys()].every((name) => ["tour", "stop", "present", "hide"].includes(name))) {
+    const stop = tour.state(found.tour, found.stop, found.present);
+    return withText(stop ? { ...stop, hide: words.has("hide") ? found.hide : stop.hide } : { ...found, tour: "" });
+  }
   return withText(found);
 }
 

@@ -58,6 +58,7 @@ export function fromWords(words) {
       state[name] = value.trim() === "" || Number.isNaN(given) ? DEFAULTS[name] : given;
     } else state[name] = value;
   }
+  if (state.hide === "none") state.hide = "";
   return state;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -169,6 +170,14 @@ def test_a_stop_hides_its_answer_until_reveal(page, address):
     assert page.is_visible("#predicted")
 
 
+def test_an_address_may_open_a_stop_revealed(page, server):
+    page.goto(f"{server}#tour=heads-of-a-language-model&stop=1&hide=none")
+    settle(page)
+    assert page.text_content("#tour-count") == "2 of 6"
+    assert page.is_visible("#profile svg")
+    assert page.is_hidden("#reveal")
+
+
 def test_take_the_tour_is_a_button(page, address):
     page.goto(address)
     settle(page)
@@ -225,6 +234,26 @@ def test_presenting_is_one_thing_at_a_time_in_large_type(page, address):
     settle(page)
     assert page.is_visible("#controls")
     assert focused(page) == "present"
+
+
+def test_a_phone_follows_a_presentation(page, server):
+    page.set_viewport_size({"width": 390, "height": 844})
+    for tour in (shipped_tours()[0], shipped_tours()[-1]):
+        page.goto("about:blank")
+        page.goto(f"{server}#tour={tour.name}&present=true")
+        for number in range(len(tour.stops)):
+            settle(page)
+            assert page.text_content("#tour-count").startswith(f"{number + 1} of")
+            assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+            boxes = [page.locator(name).bounding_box() for name in ("#tour", "main:visible", "#presenting")]
+            assert all(above["y"] + above["height"] <= below["y"] + 1 for above, below in itertools.pairwise(boxes))
+            pictures = page.locator("main:visible figure:visible svg").all()
+            assert all(picture.bounding_box()["height"] > 60 for picture in pictures)
+            if page.is_visible("#reveal"):
+                page.click("#reveal")
+                settle(page)
+            if number < len(tour.stops) - 1:
+                page.click("#next-stop")  # there are no arrow keys
 
 
 LETTERS = """() => Math.min(...[...document.querySelectorAll('main:not([hidden]) figure svg')]
