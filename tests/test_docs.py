@@ -13,6 +13,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from anyorder.estimators import hashing
+from anyorder.papers.registry import EXPERIMENTS, ledgers
 from tests.web.conftest import browser  # noqa: F401
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -134,8 +135,13 @@ def test_the_article_cites_what_its_bibliography_has():
     cited = set(re.findall(r"@(\w+\d{4})\b", text))
     assert len(keys) == len(set(keys))
     assert cited == set(keys)
-    for heading in ("Summary", "Statement of need", "State of the field", "Acknowledgements", "References"):
+    required = ("Summary", "Statement of need", "State of the field", "Software design", "Research impact statement")
+    for heading in (*required, "Acknowledgements", "References"):
         assert f"\n# {heading}\n" in text
+    assert 750 <= len(text.split("---")[2].split()) <= 1750  # the limits of the journal
+    claims = [len(ledger.claims) for ledger in ledgers().values()]
+    assert f"{len(EXPERIMENTS)} experiments" in text
+    assert f"{sum(claims)} claims with verdicts, {max(claims)} of them" in text
     assert "name: The anyorder developers" in text
     assert "name: The anyorder developers" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 

@@ -89,7 +89,8 @@ def _chart(panel: Axes, chart: Chart) -> None:
             marks = apart(plain.index(place), len(plain), len(series.x))
         _series(panel, series, marks)
     if chart.ticks is not None:
-        look = {"rotation": 45, "ha": "right", "fontsize": "small"} if len(chart.ticks) > 8 else {}
+        many = len(chart.ticks) > 8
+        look: dict[str, Any] = {"rotation": 45, "ha": "right", "fontsize": "small"} if many else {}
         panel.set_xticks(list(chart.ticks.values()), list(chart.ticks), **look)
         panel.minorticks_off()
     elif all(float(x).is_integer() for series in chart.series for x in series.x) and "x" not in chart.log:

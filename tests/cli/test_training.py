@@ -90,6 +90,7 @@ def test_show_draws_three_figures(trained, run, tmp_path):
     assert page.count("data:image/png;base64,") == 3
     assert page.count("<td>seed ") == 4
     assert re.search(r'<div class="strip".*?<i style="height:100.0%">', page)
+    assert f"<code>anyorder explore --models {folder}</code>" in page
     assert run("show", folder, "--model", 4)[2] == "anyorder: --model is 4, the run has 0 to 3\n"
     assert run("show", folder, "--sequence", 16)[2] == "anyorder: --sequence is 16, the run has 0 to 15\n"
 
