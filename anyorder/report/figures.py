@@ -95,7 +95,7 @@ def _chart(panel: Axes, chart: Chart) -> None:
         panel.minorticks_off()
     elif all(float(x).is_integer() for series in chart.series for x in series.x) and "x" not in chart.log:
         wide = max((x for series in chart.series for x in series.x), default=0) >= 10_000  # five digits and more
-        panel.xaxis.set_major_locator(MaxNLocator(4 if wide else "auto", integer=True))
+        panel.xaxis.set_major_locator(MaxNLocator(4 if wide else "auto", integer=True, steps=[1, 2, 4, 5, 10]))
     if chart.mark is not None:
         panel.axvline(chart.mark, color="0.8", linewidth=1.0, zorder=0)
     panel.set(xlabel=chart.x, ylabel=chart.y, title=chart.title)

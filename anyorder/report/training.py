@@ -155,6 +155,7 @@ def write_run(folder: Path, run: Path, member: int = 0, sequence: int | None = N
     commands = {
         f"anyorder probe {run}{flags}": "which order has each head?",
         f"anyorder evaluate {run} --length {2 * data.length}{flags}": "the same models at twice the length",
+        f"anyorder explore --models {run}": "the attention of every head, on a sequence that you type",
     }
     page = write_page(folder, f"Against the Bayes floor: {run.name}", lead, [*sections, following(commands)])
     return {"page": page, **paths}
