@@ -139,9 +139,9 @@ def test_the_article_cites_what_its_bibliography_has():
     for heading in (*required, "Acknowledgements", "References"):
         assert f"\n# {heading}\n" in text
     assert 750 <= len(text.split("---")[2].split()) <= 1750  # the limits of the journal
-    claims = [len(ledger.claims) for ledger in ledgers().values()]
-    assert f"{len(EXPERIMENTS)} experiments" in text
-    assert f"{sum(claims)} claims with verdicts, {max(claims)} of them" in text
+    experiments, claims = (int(re.search(rf"more than (\d+) {one}", text)[1]) for one in ("experiments", "claims"))
+    assert experiments < len(EXPERIMENTS)
+    assert claims < sum(len(ledger.claims) for ledger in ledgers().values())
     assert "name: The anyorder developers" in text
     assert "name: The anyorder developers" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
