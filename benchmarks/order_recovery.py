@@ -108,7 +108,7 @@ def _last(attention, length):
 
 def by_agreement(group):
     passes = [
-        as_pass(maps, row, queries, group.longest, number, pairs=pairs)
+        as_pass([maps], row, queries, group.longest, number, pairs=pairs)
         for number, (maps, row, queries, pairs) in enumerate(
             zip(group.attention, group.drawn.tokens, group.drawn.queries, group.drawn.pairs, strict=True)
         )

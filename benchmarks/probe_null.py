@@ -43,7 +43,7 @@ def compared(kind, generator, drawn, longest):
         )
         attention = np.zeros((BATCH, len(tokens), len(tokens)), np.float32)
         attention[:, places] = weights / weights.sum(axis=-1, keepdims=True)
-        parts.append(agreed(attention, tokens, longest, 0, pairs))
+        parts.append(agreed([attention], tokens, longest, 0, pairs))
     return profiles(parts, longest)
 
 

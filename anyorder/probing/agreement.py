@@ -64,19 +64,19 @@ class Agreed(NamedTuple):
 
 
 def agreed(
-    attention: Float[np.ndarray, "heads rows rows"],
+    maps: Sequence[Float[np.ndarray, "_ rows rows"]],
     tokens: Int[np.ndarray, "rows"],
     longest: int,
     begins: int = 0,
     pairs: Bool[np.ndarray, "length length"] | None = None,
 ) -> Agreed:
-    """Sums over the pairs of one sequence with `begins` start tokens.
+    """Sums over the pairs of one sequence with `begins` start tokens; `maps` by layer.
 
     Patterns are: all, flipped 1 … K, alone 1 … K, none. `pairs` marks the queries and keys, without start tokens, that
     enter the profiles; None: all. Row means and the fit use all keys of each row that has a pair.
 
     >>> tokens = np.array([0, 1, 0, 1, 1, 0, 0, 1])
-    >>> sums = agreed(np.tri(8)[None] / np.arange(1, 9)[:, None], tokens, 2)
+    >>> sums = agreed([np.tri(8)[None] / np.arange(1, 9)[:, None]], tokens, 2)
     >>> quotient(sums.sums, sums.pairs)[0].round(6).tolist()  # uniform attention
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
@@ -89,19 +89,22 @@ def agreed(
         [[number == longest], (number == longest - 1) & ~agree, (number == 1) & agree, [number == 0]]
     )
     patterns = (patterns & taken[query, key]).astype(np.float32)
-    weights = attention[:, query, key].astype(np.float32)
     starts, row = np.unique(query, return_index=True, return_inverse=True)[1:]
     keys = np.bincount(row)
-    mean = np.add.reduceat(weights, starts, axis=1) / keys
-    seen = mean > 1e-12
-    pairs = seen[:, row].astype(np.float32) @ patterns.T
-    sums = (weights * np.where(seen, 1 / np.maximum(mean, 1e-12), 0)[:, row].astype(np.float32)) @ patterns.T
     distance = np.log2(query - key).astype(int)
     far = distance == np.arange(1, np.log2(len(tokens)).astype(int) + 1)[:, None]
     features = np.concatenate([agree, np.logical_and.accumulate(agree)[1:], far]).astype(np.float32)
     features -= (np.add.reduceat(features, starts, axis=1) / keys)[:, row].astype(np.float32)
-    moment = np.log(np.maximum(weights, LEAST_ATTENTION)) @ features.T
-    return Agreed(sums, pairs, features @ features.T, moment)
+    by_row, found = np.add.reduceat(patterns, starts, axis=1), []
+    for attention in maps:  # products of one layer are too small for threads, which would spin afterwards
+        weights = attention[:, query, key].astype(np.float32)
+        mean = np.add.reduceat(weights, starts, axis=1) / keys
+        seen = mean > 1e-12
+        inverse = np.where(seen, 1 / np.maximum(mean, 1e-12), 0).astype(np.float32)
+        sums, counts = (weights * inverse[:, row]) @ patterns.T, seen.astype(np.float32) @ by_row.T
+        found.append((sums, counts, np.log(np.maximum(weights, LEAST_ATTENTION)) @ features.T))
+    sums, counts, moment = map(np.concatenate, zip(*found, strict=True))
+    return Agreed(sums, counts, features @ features.T, moment)
 
 
 @dataclasses.dataclass(frozen=True)

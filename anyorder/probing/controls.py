@@ -50,8 +50,7 @@ def prefix_matching(
     0.9
     """
     keys = matched(tokens, 1)
-    queries = keys.any(axis=1)
-    return np.asarray((attention * keys).sum(axis=-1)[..., queries].mean(axis=-1))
+    return np.asarray(attention[..., keys].sum(axis=-1) / keys.any(axis=1).sum())
 
 
 def previous_token(attention: Float[np.ndarray, "*heads length length"]) -> Float[np.ndarray, "*heads"]:

@@ -168,13 +168,14 @@ def probe(
     placebos = max(4, settings.sequences // 3) if len(available) >= length else 0
     done = itertools.count(1)
 
-    def look(tokens: Int[np.ndarray, "rows"], predict: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
+    def look(tokens: Int[np.ndarray, "rows"], predict: bool = False) -> tuple[list[np.ndarray], np.ndarray | None]:
         attend = getattr(model, "attend", None)
         found = model.run(tokens, layers=layers) if predict or attend is None else attend(tokens, layers)
-        attention = np.concatenate([found.attention[layer] for layer in layers])
-        check_rows(attention)
+        maps = [np.asarray(found.attention[layer]) for layer in layers]
+        for attention in maps:
+            check_rows(attention)
         watch(next(done), settings.sequences + placebos + REPEATS)
-        return attention, found.log_probabilities
+        return maps, found.log_probabilities
 
     tested, blank = [], []
     ids = np.stack([generator.choice(available, size, replace=False) for _ in range(settings.sequences)])
@@ -183,16 +184,19 @@ def probe(
     for number, (symbols, queries) in enumerate(zip(drawn.tokens, drawn.queries, strict=True)):
         tokens = begun(model, ids[number][symbols])
         marked = np.pad(queries, (len(tokens) - length, 0))
-        attention, logs = look(tokens, predict=True)
+        maps, logs = look(tokens, predict=True)
         known = None if logs is None else (symbols, np.exp(np.asarray(logs[-length:, ids[number]], np.float64)))
         begins = len(tokens) - length
         pairs = None if drawn.pairs is None else drawn.pairs[number]
-        tested.append(as_pass(attention, tokens, marked, longest, number, known, begins, pairs))
+        tested.append(as_pass(maps, tokens, marked, longest, number, known, begins, pairs))
         if number < placebos:
             distinct = begun(model, generator.choice(available, length, replace=False))
             # Grouped by the patterns of the test sequence.
             blank.append(agreed(look(distinct)[0], tokens, longest, begins, pairs))
-    scored = [controls.prefix_matching(look(tokens)[0], tokens) for tokens in repeats(model, length, seed, available)]
+    scored = [
+        np.concatenate([controls.prefix_matching(attention, tokens) for attention in look(tokens)[0]])
+        for tokens in repeats(model, length, seed, available)
+    ]
     places = [(layer, head) for layer in layers for head in range(model.heads[layer])]
     made_for = getattr(model, "context", None)
     beyond = made_for is not None and length > made_for
@@ -235,7 +239,7 @@ class Pass(NamedTuple):
 
 
 def as_pass(
-    attention: Float[np.ndarray, "heads rows rows"],
+    maps: Sequence[Float[np.ndarray, "_ rows rows"]],
     tokens: Int[np.ndarray, "rows"],
     queries: Bool[np.ndarray, "rows"],
     max_length: int,
@@ -244,11 +248,12 @@ def as_pass(
     begins: int = 0,
     pairs: Bool[np.ndarray, "length length"] | None = None,
 ) -> Pass:
-    """The data of one sequence, by its number, with `begins` start tokens; profiles use `pairs`."""
-    found = rows(attention, tokens, queries, max_length, number)
-    compared = agreed(attention, tokens, max_length, begins, pairs)
-    beginning = None if number else attention[:, :MAP_ROWS, :MAP_ROWS].copy()
-    return Pass(tokens, found, controls.previous_token(attention), beginning, predictions, compared)
+    """The data of one sequence, by its number, with `begins` start tokens; `maps` by layer; profiles use `pairs`."""
+    found = rows(maps, tokens, queries, max_length, number)
+    previous = np.concatenate([controls.previous_token(attention) for attention in maps])
+    beginning = None if number else np.concatenate([attention[:, :MAP_ROWS, :MAP_ROWS] for attention in maps])
+    compared = agreed(maps, tokens, max_length, begins, pairs)
+    return Pass(tokens, found, previous, beginning, predictions, compared)
 
 
 def read_heads(

@@ -11,6 +11,7 @@ reported separately.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -147,7 +148,10 @@ def spectrum(
     require(max_length >= 1, f"max length is {max_length}, must be at least 1")
     if queries is None:
         queries = np.broadcast_to(np.arange(tokens.shape[1]) >= min(max_length, tokens.shape[1] - 1), tokens.shape)
-    kept = [rows(*item, max_length, place) for place, item in enumerate(zip(attention, tokens, queries, strict=True))]
+    kept = [
+        rows([maps], row, marked, max_length, place)
+        for place, (maps, row, marked) in enumerate(zip(attention, tokens, queries, strict=True))
+    ]
     return tally(join(kept), max_length, chance)
 
 
@@ -171,7 +175,8 @@ def check(attention: np.ndarray, tokens: np.ndarray) -> None:
 
 def check_rows(attention: Float[np.ndarray, "*heads length length"]) -> None:
     """Reject rows that are not distributions over earlier positions."""
-    sums = attention.sum(axis=-1, dtype=np.float64)
+    dtype = np.promote_types(attention.dtype, np.float32)
+    sums = attention.sum(axis=-1, dtype=dtype)
     wrong = ~(np.abs(sums - 1) <= ROW_TOLERANCE)
     if wrong.any() or float(attention.min()) < -ROW_TOLERANCE:
         place = np.unravel_index(int(np.argmax(wrong)), sums.shape)
@@ -179,8 +184,8 @@ def check_rows(attention: Float[np.ndarray, "*heads length length"]) -> None:
             f"this is not attention: row {place[-1]} sums to {float(sums[place]):.3g}, must be 1; "
             "pass weights after the softmax, queries in rows"
         )
-    by_head = attention.reshape(-1, *attention.shape[-2:])  # one head at a time saves memory
-    ahead = max(float(np.triu(head, 1).sum(axis=-1).max()) for head in by_head)
+    above = np.triu(np.ones(attention.shape[-2:], dtype), 1)
+    ahead = float(np.einsum("...nk,nk->...n", attention, above).max())
     require(
         ahead <= ROW_TOLERANCE,
         f"the attention is not causal (mass {ahead:.2f} above the diagonal); the probe needs causal models, with "
@@ -189,15 +194,15 @@ def check_rows(attention: Float[np.ndarray, "*heads length length"]) -> None:
 
 
 def rows(
-    attention: Float[np.ndarray, "*heads length length"],
+    maps: Sequence[Float[np.ndarray, "*_ length length"]],
     tokens: Int[np.ndarray, "length"],
     queries: Bool[np.ndarray, "length"],
     max_length: int,
     sequence: int = 0,
 ) -> Rows:
-    """Rows of one sequence at its queries."""
+    """Rows of one sequence at its queries; `maps` has the heads of one layer after the other."""
     places = np.flatnonzero(queries)
-    chosen = np.moveaxis(attention[..., places, :], -2, 0)
+    chosen = np.concatenate([np.moveaxis(attention[..., places, :], -2, 0) for attention in maps], axis=1)
     chosen = chosen.astype(np.float64 if chosen.dtype == np.float64 else np.float32)
     lengths = match_lengths(tokens, max_length)[places]
     return Rows(chosen, lengths, places, np.full(len(places), sequence))

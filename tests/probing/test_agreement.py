@@ -95,7 +95,7 @@ def test_a_profile_is_the_mean_of_quotients_over_pairs():
     tokens = np.array([9, 0, 1, 0, 1, 0, 1])
     attention = np.tril(np.random.default_rng(0).random((1, 7, 7)))
     attention /= attention.sum(axis=-1, keepdims=True)
-    part = agreed(attention, tokens, 2, 1)
+    part = agreed([attention], tokens, 2, 1)
     quotients = {(n, i): attention[0, n, i] / attention[0, n, 3:n].mean() for n in range(4, 7) for i in range(3, n)}
     by_hand = {"all": [], "none": []}
     for (n, i), value in quotients.items():

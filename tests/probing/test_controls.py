@@ -9,7 +9,7 @@ from tests.probing import heads
 
 def one_head(make, order):
     drawn = sequences(6)
-    kept = join([rows(make(row), row, marked, 5, place)
+    kept = join([rows([make(row)], row, marked, 5, place)
                  for place, (row, marked) in enumerate(zip(drawn.tokens, drawn.queries, strict=True))])  # fmt: skip
     return permuted(kept.attention, kept, drawn.tokens, order)
 

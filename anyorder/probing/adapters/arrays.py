@@ -53,7 +53,7 @@ def probe_recorded(path: str | Path, *, max_length: int = 5, layers: tuple[int, 
     )
     passes = []
     for place, row in enumerate(tokens):
-        maps = attention[place, numbers].reshape(-1, length, length)
+        maps = list(attention[place, numbers])
         known = None if predicted is None else (row, predicted[place])
         passes.append(as_pass(maps, row, queries[place], max_length, place, known))
     places = [(layer, head) for layer in numbers for head in range(attention.shape[2])]

@@ -81,7 +81,8 @@ class HuggingFaceModel:
         instead = dict.fromkeys(off, 0.0) | dict(write or {})
         out = self._run(self.model, tokens, bool(layers), instead)
         logs = out.logits[0].float()
-        logs -= self._torch.logsumexp(logs, dim=-1, keepdim=True)
+        for rows in logs.split(16):  # one copy of all logits is large enough
+            rows.copy_(rows.log_softmax(dim=-1))
         return Look(logs.numpy(), {layer: out.attentions[layer][0].float().numpy() for layer in layers})
 
     def attend(self, tokens: Int[np.ndarray, "rows"], layers: Sequence[int]) -> Look:
